@@ -1,0 +1,8 @@
+//! Deterministic simulation and replay of LLM agent loops.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+mod prelude;
+
+pub mod wire;

@@ -1,0 +1,9 @@
+//! The Messages API as it travels: SSE framing, typed events, assembled messages, requests and error bodies.
+//!
+//! Nothing here does I/O or knows what an engine is. What is read is kept byte for byte beside what was understood of it (N-8).
+
+pub mod block;
+pub mod decode;
+pub mod event;
+pub mod json;
+pub mod usage;

@@ -1,0 +1,214 @@
+//! One stream event: what it means beside the bytes that carried it (N-2).
+//!
+//! [`Payload`] borrows from the text where it can; [`Event`] owns both and is what goes into an engine.
+
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{decode, usage::Usage};
+use crate::prelude::*;
+
+/// A stream event as received: the SSE event name, the data as text, and what was understood of it.
+///
+/// Two events are equal when name and data are; the payload follows from them.
+#[derive(Clone)]
+pub struct Event {
+    name: Arc<str>,
+    data: Arc<str>,
+    payload: Payload<'static>,
+}
+
+impl Event {
+    /// Decodes one dispatched SSE event. Never fails: what cannot be decoded is [`Payload::Malformed`], with its text kept.
+    pub fn decode(name: &str, data: &str) -> Self {
+        Self { name: name.into(), data: data.into(), payload: decode::payload(name, data).into_owned() }
+    }
+
+    /// The SSE event name (`message` when the stream gave none).
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The data as received, padding and key order included.
+    pub fn data(&self) -> &str {
+        &self.data
+    }
+
+    /// What the data means.
+    pub fn payload(&self) -> &Payload<'static> {
+        &self.payload
+    }
+}
+
+/// What a stream event says. Unknown kinds are values of their own, never errors (N-2).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Payload<'a> {
+    /// The answer begins.
+    MessageStart(MessageStart<'a>),
+    /// A content block begins. `block` is its JSON text as received.
+    BlockStart {
+        /// Position in the final content.
+        index: u32,
+        /// The block's `type`.
+        kind: Cow<'a, str>,
+        /// The block object, byte for byte.
+        block: Cow<'a, str>,
+    },
+    /// A piece of a block.
+    BlockDelta {
+        /// Position in the final content.
+        index: u32,
+        /// The piece.
+        delta: Delta<'a>,
+    },
+    /// A block is complete.
+    BlockStop {
+        /// Position in the final content.
+        index: u32,
+    },
+    /// Stop reason and running totals.
+    MessageDelta(MessageDelta<'a>),
+    /// The answer is complete.
+    MessageStop,
+    /// A sign of life.
+    Ping,
+    /// The stream ends with an error.
+    Error {
+        /// `error.type`, e.g. `overloaded_error`; empty when absent.
+        kind: Cow<'a, str>,
+        /// `error.message`; empty when absent.
+        message: Cow<'a, str>,
+    },
+    /// A `type` this version does not know: passed through.
+    Unknown {
+        /// The `type`.
+        kind: Cow<'a, str>,
+    },
+    /// Not JSON, or a known type whose required members are missing.
+    Malformed {
+        /// What is wrong.
+        problem: Cow<'a, str>,
+    },
+}
+
+/// What `message_start` says about the answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MessageStart<'a> {
+    /// The API's message id.
+    pub id: Cow<'a, str>,
+    /// The model that answers.
+    pub model: Cow<'a, str>,
+    /// First token counts.
+    pub usage: Usage,
+}
+
+/// What `message_delta` says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MessageDelta<'a> {
+    /// `delta.stop_reason`; `None` when null or absent.
+    pub stop_reason: Option<Cow<'a, str>>,
+    /// `delta.stop_sequence`; `None` when null or absent.
+    pub stop_sequence: Option<Cow<'a, str>>,
+    /// Running totals.
+    pub usage: Usage,
+}
+
+/// A piece of a content block.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Delta<'a> {
+    /// Appended to a text block.
+    Text(Cow<'a, str>),
+    /// Appended to a tool input's text.
+    InputJson(Cow<'a, str>),
+    /// Appended to a thinking block.
+    Thinking(Cow<'a, str>),
+    /// Replaces a thinking block's signature.
+    Signature(Cow<'a, str>),
+    /// One citation object, as JSON text, for a text block.
+    Citation(Cow<'a, str>),
+    /// Replaces a compaction block's members: the delta object as JSON text.
+    Compaction(Cow<'a, str>),
+    /// A delta `type` this version does not know.
+    Unknown {
+        /// The `type`.
+        kind: Cow<'a, str>,
+    },
+}
+
+impl Payload<'_> {
+    /// The same, free of the text it was read from.
+    pub fn into_owned(self) -> Payload<'static> {
+        match self {
+            Payload::MessageStart(start) => Payload::MessageStart(MessageStart {
+                id: own(start.id),
+                model: own(start.model),
+                usage: start.usage,
+            }),
+            Payload::BlockStart { index, kind, block } => Payload::BlockStart { index, kind: own(kind), block: own(block) },
+            Payload::BlockDelta { index, delta } => Payload::BlockDelta { index, delta: delta.into_owned() },
+            Payload::BlockStop { index } => Payload::BlockStop { index },
+            Payload::MessageDelta(delta) => Payload::MessageDelta(MessageDelta {
+                stop_reason: delta.stop_reason.map(own),
+                stop_sequence: delta.stop_sequence.map(own),
+                usage: delta.usage,
+            }),
+            Payload::MessageStop => Payload::MessageStop,
+            Payload::Ping => Payload::Ping,
+            Payload::Error { kind, message } => Payload::Error { kind: own(kind), message: own(message) },
+            Payload::Unknown { kind } => Payload::Unknown { kind: own(kind) },
+            Payload::Malformed { problem } => Payload::Malformed { problem: own(problem) },
+        }
+    }
+}
+
+impl Delta<'_> {
+    fn into_owned(self) -> Delta<'static> {
+        match self {
+            Delta::Text(text) => Delta::Text(own(text)),
+            Delta::InputJson(text) => Delta::InputJson(own(text)),
+            Delta::Thinking(text) => Delta::Thinking(own(text)),
+            Delta::Signature(text) => Delta::Signature(own(text)),
+            Delta::Citation(text) => Delta::Citation(own(text)),
+            Delta::Compaction(text) => Delta::Compaction(own(text)),
+            Delta::Unknown { kind } => Delta::Unknown { kind: own(kind) },
+        }
+    }
+}
+
+fn own(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.data == other.data
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.data)
+    }
+}
+
+/// Written as the two texts; the payload is decoded again on reading.
+#[derive(Serialize, Deserialize)]
+struct Written<'a> {
+    event: Cow<'a, str>,
+    data: Cow<'a, str>,
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Written { event: Cow::Borrowed(&self.name), data: Cow::Borrowed(&self.data) }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Written::deserialize(deserializer).map(|written| Self::decode(&written.event, &written.data))
+    }
+}
