@@ -6,4 +6,5 @@ pub mod block;
 pub mod decode;
 pub mod event;
 pub mod json;
+pub mod sse;
 pub mod usage;
