@@ -15,3 +15,4 @@ mod raw;
 pub mod request;
 pub mod sse;
 pub mod usage;
+pub mod whole;

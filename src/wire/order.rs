@@ -84,71 +84,86 @@ pub const TABLE: &[(Violation, Verdict, &str)] = &[
     (
         Violation::EventBeforeMessageStart,
         Verdict::Error,
-        "Both SDKs fail. The beginning of the answer is missing, and with it id, model and input tokens.",
+        "The beginning is missing, and with it id, model and input tokens. The Python SDK fails; the TypeScript SDK drops such \
+         events.",
     ),
-    (Violation::SecondMessageStart, Verdict::Error, "The Python SDK starts over and loses what came before; the TypeScript SDK fails."),
+    (
+        Violation::SecondMessageStart,
+        Verdict::Error,
+        "The Python SDK passes over it and then writes the second answer's deltas into the first one's blocks; the TypeScript SDK \
+         fails.",
+    ),
     (Violation::MalformedEvent, Verdict::Error, "It may have carried content. Both SDKs fail on it."),
     (
         Violation::BlockIndexReused,
         Verdict::Error,
-        "The SDKs append a block and then write its deltas into the older one: content in the wrong place.",
+        "Both SDKs append a block but write its deltas into the older one: content in the wrong place.",
     ),
     (
         Violation::BlockIndexSkipped,
         Verdict::Error,
-        "A whole block was lost on the way, and in the SDKs, which count blocks by themselves, deltas go astray.",
+        "A whole block was lost on the way. Both SDKs number blocks by their order of arrival, so deltas find none or the wrong one.",
     ),
     (
         Violation::BlocksInterleaved,
-        Verdict::Accept,
-        "Every event carries its index, no client mixes them up, and the documentation promises no more.",
+        Verdict::Note,
+        "Every event carries its index, so no content is lost. Noted because the API was never seen to do it, and because the \
+         TypeScript SDK hands over the newest block whichever one stops.",
     ),
     (
         Violation::ContentAfterMessageDelta,
         Verdict::Note,
-        "The documented order has all blocks before it, but every client takes the content, and nothing is lost.",
+        "The documented order has all blocks before it, but both SDKs take the content, and nothing is lost.",
     ),
-    (Violation::DeltaForUnknownBlock, Verdict::Error, "Both SDKs fail: there is nothing to add it to, so content would be lost."),
+    (Violation::DeltaForUnknownBlock, Verdict::Error, "There is nothing to add it to; both SDKs fail."),
     (
         Violation::DeltaAfterBlockStop,
         Verdict::Error,
-        "The SDKs change a block that was already handed over as complete; a tool may be running with its input.",
+        "Both SDKs change a block that was already handed over as complete; a tool may be running with its input.",
     ),
-    (Violation::DeltaKindMismatch, Verdict::Error, "The SDKs drop it in silence, and its content with it."),
+    (Violation::DeltaKindMismatch, Verdict::Error, "Both SDKs drop it in silence, and its content with it."),
     (
         Violation::UnknownDelta,
         Verdict::Note,
-        "The API may add delta types, and both SDKs ignore them. Noted because the block that is sent back cannot contain it.",
+        "The API may add delta types, and both SDKs pass over them. Noted because the block that is sent back cannot contain it.",
     ),
-    (Violation::StopForUnknownBlock, Verdict::Error, "The block that it completes was lost on the way."),
-    (Violation::SecondBlockStop, Verdict::Error, "A client that acts when a block stops, as Claude Code does, would have the block twice."),
+    (
+        Violation::StopForUnknownBlock,
+        Verdict::Error,
+        "The block that it completes was lost on the way. The Python SDK fails; the TypeScript SDK hands over another block.",
+    ),
+    (
+        Violation::SecondBlockStop,
+        Verdict::Error,
+        "Whoever acts when a block stops has the block twice, as in the TypeScript SDK's `contentBlock` event.",
+    ),
     (
         Violation::ToolUseCutOff,
         Verdict::Note,
-        "The API itself leaves out the block's stop when max_tokens falls into a tool use. The SDKs then show an input that the model did \
+        "The API itself leaves out the stop when max_tokens falls into a tool use. Both SDKs then show an input that the model did \
          not finish; here the block is closed as incomplete, neither run nor sent back, so nothing is invented.",
     ),
     (
         Violation::BlockNeverStopped,
         Verdict::Error,
-        "The API stops every other block. Claude Code loses the block and asks again; the SDKs keep what may be a part of it.",
+        "The API stops every other block. Claude Code loses the block and asks again; both SDKs keep what may be only a part of it.",
     ),
     (
         Violation::NoMessageDelta,
         Verdict::Note,
         "Every client gives the whole content, without a stop reason and with the first token counts.",
     ),
-    (Violation::SecondMessageStop, Verdict::Note, "It changes nothing in any client."),
+    (Violation::SecondMessageStop, Verdict::Error, "The TypeScript SDK records the answer a second time."),
     (
         Violation::EventAfterMessageStop,
         Verdict::Error,
-        "The Python SDK adds it to an answer that was complete; the TypeScript SDK and Claude Code ignore it.",
+        "The Python SDK adds it to an answer that was complete; the TypeScript SDK and Claude Code pass over it.",
     ),
     (Violation::EventAfterFailure, Verdict::Accept, "The stream has failed already and is read no further, as in the SDKs."),
     (
         Violation::EndWithoutMessageStop,
         Verdict::Error,
-        "The Python SDK and Claude Code take a partial answer for a whole one; the TypeScript SDK fails.",
+        "The Python SDK and Claude Code take a part of an answer for the whole; the TypeScript SDK fails.",
     ),
 ];
 

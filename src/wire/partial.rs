@@ -3,7 +3,7 @@
 //! Kept apart from the [`Assembler`](super::assembler::Assembler) because it knows members and JSON, and nothing of order.
 
 use super::{
-    block::{Block, BlockKind, ToolInput, ToolUse},
+    block::{Block, ToolInput},
     event::Delta,
     json::{Json, push_string},
     order::Violation,
@@ -85,23 +85,20 @@ impl Partial {
         }
     }
 
-    /// The complete block.
+    /// The complete block: the start's object with the accumulated members put in place.
     pub(super) fn finish(&self) -> Block {
         // The decoder let in only a text that is an object, so this cannot fail; passing the start on is the least surprise if it did.
         let Ok(start) = Object::parse(&self.start) else { return Block::from(Json::trusted(&*self.start)) };
-        let (text, thinking) = (whole(&start, "text", &self.text), whole(&start, "thinking", &self.thinking));
-        let input = self.tool_input(&start);
         let mut edits: Vec<(&str, String)> = Vec::new();
-        if !self.text.is_empty() {
-            edits.push(("text", quoted(&text)));
-        }
-        if !self.thinking.is_empty() {
-            edits.push(("thinking", quoted(&thinking)));
+        for (key, added) in [("text", &self.text), ("thinking", &self.thinking)] {
+            if !added.is_empty() {
+                edits.push((key, quoted(&(start.string(key).unwrap_or_default() + &**added))));
+            }
         }
         if let Some(signature) = &self.signature {
             edits.push(("signature", quoted(signature)));
         }
-        if let Some(input) = self.outgoing_input(&start, &input) {
+        if let Some(input) = self.outgoing_input(&start) {
             edits.push(("input", input));
         }
         if !self.citations.is_empty() {
@@ -111,35 +108,15 @@ impl Partial {
         for (key, value) in compaction.iter().flat_map(Object::members).filter(|(key, _)| *key != "type") {
             edits.push((key, value.into()));
         }
-        let json = Json::trusted(if edits.is_empty() { (*self.start).to_owned() } else { start.with(&edits) });
-        let member = |key| start.string(key).unwrap_or_default();
-        let kind = match &*self.kind {
-            "text" => BlockKind::Text(text.into()),
-            "thinking" => BlockKind::Thinking {
-                thinking: thinking.into(),
-                signature: self.signature.clone().unwrap_or_else(|| member("signature").into()),
-            },
-            "tool_use" => BlockKind::ToolUse(ToolUse { id: member("id").into(), name: member("name").into(), input }),
-            _ => return Block::from(json),
-        };
-        Block::assembled(kind, json)
+        Block::from(Json::trusted(start.with(&edits)))
     }
 
-    /// The input as the model wrote it. What came with the start counts when no delta brought anything; `{}` when that is missing too.
-    fn tool_input(&self, start: &Object<'_>) -> ToolInput {
-        match (&*self.input, Object::parse(&self.input)) {
-            ("", _) => ToolInput::Valid(Json::trusted(start.present("input").unwrap_or("{}"))),
-            (text, Ok(_)) => ToolInput::Valid(Json::trusted(text)),
-            (text, Err(error)) => ToolInput::Invalid { text: text.into(), error: error.to_string().into() },
-        }
-    }
-
-    /// What replaces the start's `input`. The API takes objects only, so text that is none goes back inside one.
-    fn outgoing_input(&self, start: &Object<'_>, input: &ToolInput) -> Option<String> {
-        match input {
-            ToolInput::Invalid { text, .. } => Some(format!(r#"{{"INVALID_JSON":{}}}"#, quoted(text))),
-            ToolInput::Valid(json) if !self.input.is_empty() => Some(json.as_str().into()),
-            ToolInput::Valid(_) => (self.is_tool_use() && start.present("input").is_none()).then(|| "{}".into()),
+    /// What replaces the start's `input`: the text that the model wrote. When it wrote nothing the start's stays, and `{}` when that
+    /// has none.
+    fn outgoing_input(&self, start: &Object<'_>) -> Option<String> {
+        match &*self.input {
+            "" => (self.is_tool_use() && start.present("input").is_none()).then(|| "{}".into()),
+            text => Some(ToolInput::read(text).to_json().as_str().into()),
         }
     }
 
@@ -148,11 +125,6 @@ impl Partial {
         let all: Vec<&str> = earlier.into_iter().chain(self.citations.iter().map(|citation| &**citation)).collect();
         format!("[{}]", all.join(","))
     }
-}
-
-/// What the start says with what the deltas added.
-fn whole(start: &Object<'_>, key: &str, added: &str) -> String {
-    start.string(key).unwrap_or_default().into_owned() + added
 }
 
 fn quoted(text: &str) -> String {
