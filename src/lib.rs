@@ -5,4 +5,6 @@ extern crate alloc;
 
 mod prelude;
 
+pub mod engine;
+pub mod scenario;
 pub mod wire;

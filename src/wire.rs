@@ -3,7 +3,10 @@
 //! Nothing here does I/O or knows what an engine is. What is read is kept byte for byte beside what was understood of it (N-8).
 
 pub mod block;
+pub mod compare;
 pub mod decode;
 pub mod event;
+pub mod http;
 pub mod json;
+pub mod request;
 pub mod usage;

@@ -1,0 +1,142 @@
+//! What an engine needs and never changes: settings and tool definitions (S-11).
+//!
+//! One immutable [`Environment`] is passed by reference to every step, so that an engine's own state stays small.
+
+use serde::{Deserialize, Serialize};
+
+use super::random::Seed;
+use crate::prelude::*;
+use crate::wire::json::Json;
+
+/// Everything that a step may read and must not change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Settings of the engine.
+    pub settings: Settings,
+    /// Tool definitions, in the order in which requests list them.
+    pub tools: Vec<ToolDefinition>,
+    /// The root of an engine's own draws (D3).
+    pub seed: Seed,
+}
+
+impl Environment {
+    /// The definition of a tool.
+    pub fn tool(&self, name: &str) -> Option<&ToolDefinition> {
+        self.tools.iter().find(|tool| &*tool.name == name)
+    }
+}
+
+/// Settings of the reference engine; an engine of another kind reads what applies to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// The model that requests name.
+    pub model: Arc<str>,
+    /// `max_tokens` of each request (Q-15: the default cap is 8,000).
+    pub max_tokens: u64,
+    /// Whether answers are asked for as streams.
+    pub stream: bool,
+    /// The system prompt: a JSON string or a JSON array of blocks; `None` for [`Settings::DEFAULT_SYSTEM_PROMPT`] (S-2).
+    pub system_prompt: Option<Json>,
+    /// Whether the memory-mechanics part follows the system prompt (S-2).
+    pub memory: bool,
+    /// Text that follows the system prompt (S-2).
+    pub append_system_prompt: Option<Arc<str>>,
+    /// Project instructions, date …: precedes each request's messages as a hidden user message (S-2a).
+    pub user_context: Option<Arc<str>>,
+    /// Appended to the system prompt of each request (S-2a).
+    pub system_context: Option<Arc<str>>,
+    /// Whether cache breakpoints are set at system, tools and last message (N-7).
+    pub cache_breakpoints: bool,
+    /// Further members of each request's body, as one JSON object (`thinking`, `tool_choice`, `temperature`, …).
+    pub request_extra: Json,
+    /// Whether raw stream events are passed on to the consumer (S-7).
+    pub partial_messages: bool,
+    /// When an executing safe tool holds back later results (T-8).
+    pub emission_order: EmissionOrder,
+    /// In which order results go into the next request (T-8).
+    pub result_order: ResultOrder,
+    /// When a result that is in is emitted.
+    pub result_delivery: ResultDelivery,
+    /// How many safe tools may run at once; `None` for any number (T-4).
+    pub max_concurrent_tools: Option<u32>,
+    /// How often a paused answer is resumed in a row.
+    pub max_pause_resumes: u32,
+    /// Whether a refused turn is tried once more.
+    pub retry_refusal: bool,
+}
+
+impl Settings {
+    /// Used when no system prompt is set (S-2).
+    pub const DEFAULT_SYSTEM_PROMPT: &str = "You are a helpful agent. Use the tools that you are given when they serve the task.";
+    /// The memory-mechanics part (S-2).
+    pub const MEMORY_PROMPT: &str = "Notes from earlier sessions are kept as memory files; read them before you rely on them, and keep them short.";
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            model: "claude-sonnet-4-5".into(),
+            max_tokens: 8_000,
+            stream: true,
+            system_prompt: None,
+            memory: false,
+            append_system_prompt: None,
+            user_context: None,
+            system_context: None,
+            cache_breakpoints: true,
+            request_extra: Json::trusted("{}"),
+            partial_messages: false,
+            emission_order: EmissionOrder::Eager,
+            result_order: ResultOrder::ToolUse,
+            result_delivery: ResultDelivery::NextItem,
+            max_concurrent_tools: None,
+            max_pause_resumes: 10,
+            retry_refusal: false,
+        }
+    }
+}
+
+/// T-8, emission: both readings are in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EmissionOrder {
+    /// A result is emitted when it is in, unless an exclusive tool before it still executes (T-7).
+    #[default]
+    Eager,
+    /// Never before the result of a tool use that arrived earlier.
+    Arrival,
+}
+
+/// T-8, next request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultOrder {
+    /// In the order of the tool uses.
+    #[default]
+    ToolUse,
+    /// In the order in which they were emitted.
+    Emission,
+}
+
+/// when a completed result is emitted while a stream is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultDelivery {
+    /// With the next stream item, as a loop that pulls sees it.
+    #[default]
+    NextItem,
+    /// In the step in which it arrives.
+    AtOnce,
+}
+
+/// A tool as the model and the executor know it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Whether it may run beside others; `None` when it cannot say, which makes it exclusive (T-3).
+    pub safe: Option<bool>,
+    /// The definition as requests carry it: one JSON object with name, description, schema.
+    pub json: Json,
+}

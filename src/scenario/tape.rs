@@ -1,0 +1,143 @@
+//! A tape: recorded exchanges in order (F-1).
+//!
+//! This is the meaning. The line format is `scenario::tape::line`, files are read in the `files` room.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::wire::http::Header;
+
+/// The version of the line format that this program writes, and the newest it reads (F-5).
+pub const TAPE_VERSION: u32 = 1;
+
+/// A tape as far as it could be read: every exchange that is whole, and a word on what is not (F-2).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tape {
+    /// Where it comes from.
+    pub header: TapeHeader,
+    /// The exchanges that ended, in the order of their requests.
+    pub exchanges: Vec<Exchange>,
+    /// What was left out, and where.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Where a tape comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TapeHeader {
+    /// What wrote it, e.g. `reenact 0.1.0 import`.
+    pub recorder: String,
+    /// When the recording was made, as the source says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded_at: Option<String>,
+    /// The upstream host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// The format that it was imported from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported_from: Option<String>,
+    /// What the source did not hold (`chunk times`, `packet boundaries`, `requests`, …).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
+    /// Redactions applied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redactions: Vec<String>,
+}
+
+/// One HTTP request and its response.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// Its number in the tape, from 1.
+    pub id: u32,
+    /// The thread of conversation it belongs to: `main`, or another name (M-3).
+    pub thread: Arc<str>,
+    /// The exchange of the same thread whose conversation it extends.
+    pub parent: Option<u32>,
+    /// Where its content comes from (F-12).
+    pub provenance: Provenance,
+    /// When the request was made, from the start of the tape; `None` when the source does not say.
+    pub at: Option<Micros>,
+    /// HTTP method.
+    pub method: Arc<str>,
+    /// Path with query, e.g. `/v1/messages?beta=true`.
+    pub path: Arc<str>,
+    /// Request headers that were kept.
+    pub headers: Arc<[Header]>,
+    /// Request body; empty when the source holds none.
+    pub body: Arc<[u8]>,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// A response as it arrived.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Response headers that were kept.
+    pub headers: Arc<[Header]>,
+    /// When the head was in, from the request; `None` when the source does not say.
+    pub head_at: Option<Micros>,
+    /// The body in pieces as received, decompressed.
+    pub chunks: Arc<[Chunk]>,
+    /// How it ended.
+    pub end: End,
+    /// When it ended, from the request; `None` when the source does not say.
+    pub end_at: Option<Micros>,
+}
+
+/// A piece of a body: a network packet where the source kept them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// When it arrived, from the request; `None` when the source does not say.
+    pub at: Option<Micros>,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// Whole.
+    #[default]
+    Complete,
+    /// The connection was cut.
+    Reset,
+    /// Nothing came any more.
+    Timeout,
+    /// The client went away.
+    ClientGone,
+}
+
+/// Where an exchange comes from (F-12).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Provenance {
+    /// Real traffic.
+    #[default]
+    Recorded,
+    /// Real traffic that was changed.
+    Derived,
+    /// Made by hand.
+    Written,
+}
+
+/// Something in a tape that replay cannot use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1; the end of an unfinished line.
+    pub column: usize,
+    /// What it is, and what became of it.
+    pub problem: String,
+}
+
+impl Answer {
+    /// The whole body.
+    pub fn body(&self) -> Vec<u8> {
+        self.chunks.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect()
+    }
+}

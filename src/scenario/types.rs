@@ -1,0 +1,233 @@
+//! A scenario: what is simulated and what must hold (F-6). Everything has a default.
+
+use alloc::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::latency::Latency;
+use super::tape::Provenance;
+use crate::engine::random::Seed;
+use crate::engine::settings::{Settings, ToolDefinition};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::wire::block::Block;
+use crate::wire::compare::Volatile;
+use crate::wire::json::Json;
+
+/// One simulated session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scenario {
+    /// What it shows, in a sentence.
+    pub title: Option<String>,
+    /// The rules that it holds, e.g. `T-5`.
+    pub rules: Vec<String>,
+    /// The root of all draws.
+    pub seed: Seed,
+    /// The engine's settings.
+    pub settings: Settings,
+    /// The tools: as the engine knows them, and how they behave here.
+    pub tools: Vec<ScriptedTool>,
+    /// What the user says, in order.
+    pub prompts: Vec<Prompt>,
+    /// The tape that answers come from, with the thread of it that is replayed; without it, the prompts' turns are the answers.
+    pub tape: Option<TapeSource>,
+    /// Outcomes of single tool uses by the API's id: they win over the tool's own.
+    pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
+    /// How long answers take.
+    pub timing: Timing,
+    /// How bodies are cut into network chunks (M-6).
+    pub chunking: Chunking,
+    /// Where a run is stopped (M-9).
+    pub limits: Limits,
+    /// How requests are held against the recorded ones (M-3).
+    pub matching: Matching,
+    /// What must hold at the end (F-10).
+    pub expect: Expect,
+}
+
+/// Where recorded answers come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapeSource {
+    /// The file, relative to the scenario's.
+    pub path: String,
+    /// The thread of conversation that is replayed (M-3).
+    pub thread: Arc<str>,
+}
+
+/// A tool and its behaviour in the run (M-7).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptedTool {
+    /// What the engine knows of it.
+    pub definition: ToolDefinition,
+    /// How long it takes; `None` for its kind's usual range.
+    pub latency: Option<Latency>,
+    /// What it answers when nothing more specific is said.
+    pub outcome: Option<ScriptedOutcome>,
+}
+
+/// What one tool run does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScriptedOutcome {
+    /// The result's content: a JSON string or a JSON array of blocks. `None` for a stated default text.
+    pub content: Option<Json>,
+    /// Whether it is an error.
+    pub is_error: bool,
+    /// How long it takes; `None` for the tool's.
+    pub latency: Option<Latency>,
+    /// Progress on the way: when after the start, and what it says.
+    pub progress: Vec<(Micros, Arc<str>)>,
+    /// A change of the tools' context that comes with it (T-11).
+    pub context_change: Option<Arc<str>>,
+}
+
+/// What the user says, and, without a tape, what is answered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prompt {
+    /// What the user says.
+    pub content: Vec<Block>,
+    /// When; `None` for as soon as the session is free.
+    pub at: Option<Micros>,
+    /// Scripted answers, in order.
+    pub turns: Vec<Turn>,
+}
+
+/// One scripted answer in its short form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// What it is made of, in order.
+    pub content: Vec<TurnBlock>,
+    /// The stop reason; `None` for `tool_use` if there are tools and `end_turn` otherwise.
+    pub stop_reason: Option<Arc<str>>,
+    /// HTTP status: other than 200 the answer is `body`.
+    pub status: u16,
+    /// The literal body of an answer that is not 200, or of a stream given literally as SSE text.
+    pub body: Option<Arc<str>>,
+    /// Further response headers.
+    pub headers: Vec<(String, String)>,
+    /// `usage.input_tokens`; `None` for an estimate.
+    pub input_tokens: Option<u64>,
+    /// `usage.output_tokens`; `None` for an estimate.
+    pub output_tokens: Option<u64>,
+    /// Where it comes from (F-12).
+    pub provenance: Provenance,
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self {
+            content: Vec::new(),
+            stop_reason: None,
+            status: 200,
+            body: None,
+            headers: Vec::new(),
+            input_tokens: None,
+            output_tokens: None,
+            provenance: Provenance::Written,
+        }
+    }
+}
+
+/// A block of a scripted answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TurnBlock {
+    /// Thinking, with a signature that is made up.
+    Thinking(Arc<str>),
+    /// Text.
+    Text(Arc<str>),
+    /// A tool use, with what comes of it.
+    Tool {
+        /// The tool.
+        name: Arc<str>,
+        /// Its input as the model writes it; need not be valid JSON.
+        input: Arc<str>,
+        /// The API's id; `None` for one derived from prompt, turn and position.
+        id: Option<Arc<str>>,
+        /// What the run gives; `None` for the tool's own.
+        outcome: Option<ScriptedOutcome>,
+    },
+}
+
+/// How long answers take where the tape does not say, or should not be believed (M-5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// From request to the head of its answer.
+    pub head: Latency,
+    /// From the head to the first event.
+    pub first_event: Latency,
+    /// From event to event.
+    pub between_events: Latency,
+}
+
+impl Default for Timing {
+    /// Recorded figures where there are any; otherwise the world draws them so that whole turns have a median of 5 s and a 99th
+    /// percentile of 46 s (M-3).
+    fn default() -> Self {
+        let recorded = Latency::Recorded { percent: 100 };
+        Self { head: recorded.clone(), first_event: recorded.clone(), between_events: recorded }
+    }
+}
+
+/// How a body is cut into network chunks. The transcript does not depend on it (M-6).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Chunking {
+    /// As recorded; an event each where the tape does not say.
+    #[default]
+    AsRecorded,
+    /// One byte each.
+    Bytes,
+    /// Every so many bytes.
+    Every(usize),
+    /// At drawn places.
+    Random,
+}
+
+/// Where a run is stopped (M-9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Virtual time.
+    pub time: Micros,
+    /// Events.
+    pub events: u64,
+    /// Requests.
+    pub requests: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Micros::from_secs(24 * 3_600), events: 1_000_000, requests: 1_000 }
+    }
+}
+
+/// How requests are held against the recorded ones (M-3).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matching {
+    /// Whether a difference, or an answer that is never used, is a failure.
+    pub strict: bool,
+    /// What may differ.
+    pub volatile: Volatile,
+}
+
+/// What must hold at the end (F-10). What is not said is not checked; the snapshot catches the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expect {
+    /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).
+    pub terminal: Option<String>,
+    /// All transitions in order.
+    pub transitions: Option<Vec<String>>,
+    /// How many requests, attempts counted.
+    pub requests: Option<u64>,
+    /// The models asked, in order of first use.
+    pub models: Option<Vec<String>>,
+    /// The last result's subtype.
+    pub result: Option<String>,
+    /// Text that some emitted message holds.
+    pub text_present: Vec<String>,
+    /// Text that no emitted message holds.
+    pub text_absent: Vec<String>,
+    /// Lines of the transcript, each by a part of its text, in this order.
+    pub order: Vec<String>,
+    /// The run ends at or after this.
+    pub ends_after: Option<Micros>,
+    /// The run ends at or before this.
+    pub ends_before: Option<Micros>,
+}
