@@ -58,6 +58,7 @@ const STEPS: &[Step] = &[
         holds: "the documentation builds and its links lead somewhere",
         work: Work::Run("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps"),
     },
+    Step { name: "insta", holds: "the cargo-insta program understands our snapshots", work: Work::Run("cargo xtask insta") },
 ];
 
 /// What to do after a failed step.

@@ -3,6 +3,7 @@
 //! The standard library alone, so that it builds in a moment on a new machine.
 
 mod ci;
+mod insta;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ cargo xtask <command>
            --list              print the steps and the command of each, run nothing
   tidy   the text checks over the checkout alone, in a second
            --list              print the checks and what each holds
+  insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
   help   this text
 
 Exit code 0: all is well. 1: a step or a check failed. 2: the command line was not understood.";
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["ci", options @ ..] => ci::main(options),
         ["tidy", options @ ..] => tidy::main(options),
+        ["insta", options @ ..] => insta::main(options),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             ExitCode::SUCCESS

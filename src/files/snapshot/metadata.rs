@@ -42,9 +42,10 @@ impl Metadata {
     /// The value of any key, if it is a plain one (text or number).
     pub fn get(&self, key: &str) -> Option<String> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
-        let documents = Yaml::load_from_str(&entry.text).ok()?;
-        let value = documents.first()?.as_mapping_get(key)?;
-        value.as_str().map(str::to_string).or_else(|| value.as_integer().map(|number| number.to_string()))
+        bare_value(&entry.text).map_or_else(
+            || Yaml::load_from_str(&entry.text).ok()?.first()?.as_mapping_get(key)?.as_str().map(str::to_string),
+            |value| (value != "~").then(|| value.to_string()),
+        )
     }
 
     /// With this text for this key, in the place of an earlier one or where insta would put it.
@@ -101,6 +102,14 @@ fn key_of(line: &str) -> Option<String> {
     let (key, value) = line.split_once(':')?;
     let is_entry = !key.trim().is_empty() && (value.is_empty() || value.starts_with([' ', '\t']));
     is_entry.then(|| key.trim().trim_matches(['"', '\'']).to_string())
+}
+
+/// The value of a one-line entry without quotes, as the text it is: insta leaves `0o17` bare, which YAML takes for a number.
+fn bare_value(text: &str) -> Option<&str> {
+    let (_, value) = text.trim_end().split_once(':')?;
+    let value = value.split(" #").next().unwrap_or(value).trim();
+    let is_bare = !value.is_empty() && !value.contains('\n') && !value.starts_with(|c: char| "\"'|>[{&*!#".contains(c));
+    is_bare.then_some(value)
 }
 
 fn rank(key: &str) -> usize {
@@ -170,7 +179,7 @@ mod tests {
     #[test]
     fn v_1_values_are_read_in_every_form() {
         let metadata = metadata(
-            "source: a.rs\nassertion_line: 12\ndescription: \"say \\\"hi\\\": \\u00e9\"\nexpression: 'it''s'\nblock: |-\n  x\n  y\n",
+            "source: a.rs\nassertion_line: 12\ndescription: \"say \\\"hi\\\": \\u00e9\"\nexpression: 'it''s'\nnothing: ~\noctal: 0o17 # so\nblock: |-\n  x\n  y\n",
         );
         assert_eq!(metadata.source().as_deref(), Some("a.rs"));
         assert_eq!(metadata.get("assertion_line").as_deref(), Some("12"));
@@ -178,6 +187,8 @@ mod tests {
         assert_eq!(metadata.expression().as_deref(), Some("it's"));
         assert_eq!(metadata.get("block").as_deref(), Some("x\ny"));
         assert_eq!(metadata.get("absent"), None);
+        assert_eq!(metadata.get("nothing"), None);
+        assert_eq!(metadata.get("octal").as_deref(), Some("0o17"));
     }
 
     #[test]
