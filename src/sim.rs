@@ -10,6 +10,7 @@ use agenda::Agenda;
 use report::Report;
 
 use crate::engine::contract::{Agent, Effect, Effects, Engine, Input};
+use crate::engine::log::Log;
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::transcript::event::{RunEnd, What};
@@ -30,6 +31,8 @@ pub struct Run<E> {
     events: u64,
     requests: u64,
     recorder: Recorder,
+    /// The log at the boundary, if one is wanted.
+    log: Option<Log>,
     scratch: Scratch,
 }
 
@@ -45,6 +48,7 @@ impl<E: Engine> Run<E> {
     pub fn new(setup: Arc<Setup>, engine: E) -> Self {
         let mut run = Self {
             recorder: Recorder::default(),
+            log: None,
             engine,
             world: World::default(),
             agenda: Agenda::default(),
@@ -59,6 +63,13 @@ impl<E: Engine> Run<E> {
         run.world.start(&run.setup, &mut schedule);
         run.put_on_agenda(schedule);
         run
+    }
+
+    /// The same, writing the log at the boundary as it goes.
+    #[must_use]
+    pub fn with_log(mut self) -> Self {
+        self.log = Some(Log::new(&self.setup.environment));
+        self
     }
 
     /// Runs to the end.
@@ -105,6 +116,9 @@ impl<E: Engine> Run<E> {
         effects.reset(Agent::ROOT);
         self.recorder.input(self.now, effects.agent(), input);
         self.engine.step(&self.setup.environment, self.now, input, &mut effects);
+        if let Some(log) = &mut self.log {
+            log.step(self.now, effects.agent(), input, &effects);
+        }
         let mut end = None;
         for (agent, effect) in effects.drain() {
             end = end.or(self.carry_out(&agent, &effect));
@@ -129,7 +143,7 @@ impl<E: Engine> Run<E> {
         self.put_on_agenda(schedule);
         match note? {
             WorldNote::Served { id, answer, provenance, differences } => {
-                self.recorder.note(self.now, agent, What::Served { id, answer, provenance: provenance_name(provenance) });
+                self.recorder.note(self.now, agent, What::Served { id, answer, provenance: provenance.as_str().into() });
                 for difference in differences {
                     self.recorder.note(self.now, agent, What::Difference { id, difference: (&difference).into() });
                 }
@@ -151,22 +165,8 @@ impl<E: Engine> Run<E> {
             self.recorder.note(self.now, &Agent::ROOT, What::Unused { answer });
         }
         self.recorder.note(self.now, &Agent::ROOT, What::Ended { end: end.clone() });
-        Report::new(
-            &self.setup,
-            self.engine,
-            self.recorder.into_transcript(&self.setup.scenario.title, self.setup.scenario.seed),
-            end,
-            &self.world,
-        )
-    }
-}
-
-fn provenance_name(provenance: crate::scenario::tape::Provenance) -> Arc<str> {
-    use crate::scenario::tape::Provenance;
-    match provenance {
-        Provenance::Recorded => "recorded".into(),
-        Provenance::Derived => "derived".into(),
-        Provenance::Written => "written".into(),
+        let transcript = self.recorder.into_transcript(&self.setup.scenario.title, self.setup.scenario.seed);
+        Report::new(&self.setup, self.engine, transcript, end, &self.world).with_log(self.log)
     }
 }
 

@@ -1,8 +1,9 @@
 //! What is left when a run is over: its transcript, how it ended, and whether that is what the scenario expects (F-10).
 
-use crate::engine::contract::Terminal;
-use crate::engine::emission::Emission;
-use crate::engine::{contract::Effect, emission::Note};
+use crate::engine::contract::{Effect, Terminal};
+use crate::engine::emission::{Emission, Note};
+use crate::engine::log::Log;
+use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::types::Expect;
 use crate::transcript::event::{RunEnd, Transcript, What};
@@ -21,15 +22,21 @@ pub struct Report<E> {
     pub terminals: Vec<Terminal>,
     /// What the scenario expects and did not get, one sentence each; empty when all is well.
     pub failures: Vec<String>,
+    /// The log at the boundary, if one was wanted.
+    pub log: Option<Log>,
     /// The engine in its last state.
     pub engine: E,
 }
 
 impl<E> Report<E> {
     pub(super) fn new(setup: &Setup, engine: E, transcript: Transcript, end: RunEnd, world: &World) -> Self {
-        let mut report = Self { transcript, end, terminals: world.terminals().to_vec(), failures: Vec::new(), engine };
+        let mut report = Self { transcript, end, terminals: world.terminals().to_vec(), failures: Vec::new(), log: None, engine };
         report.failures = report.check(setup, world);
         report
+    }
+
+    pub(super) fn with_log(self, log: Option<Log>) -> Self {
+        Self { log, ..self }
     }
 
     /// The word for how it ended: the last prompt's terminal, or the run's own end.
@@ -114,10 +121,10 @@ impl<E> Report<E> {
     fn check_times(&self, expect: &Expect, failures: &mut Vec<String>) {
         let end = self.transcript.events.last().map(|event| event.at.0).unwrap_or_default();
         if let Some(bound) = expect.ends_after.filter(|bound| end < bound.0) {
-            failures.push(format!("expected the run to end at or after {bound}, it ended at {}", crate::engine::time::Micros(end)));
+            failures.push(format!("expected the run to end at or after {bound}, it ended at {}", Micros(end)));
         }
         if let Some(bound) = expect.ends_before.filter(|bound| end > bound.0) {
-            failures.push(format!("expected the run to end at or before {bound}, it ended at {}", crate::engine::time::Micros(end)));
+            failures.push(format!("expected the run to end at or before {bound}, it ended at {}", Micros(end)));
         }
     }
 

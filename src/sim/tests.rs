@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::agent_loop::AgentLoop;
+use crate::engine::log::{ReplayError, replay};
 use crate::engine::settings::ToolDefinition;
 use crate::engine::time::Micros;
 use crate::scenario::known_tools::known_tool;
@@ -147,4 +148,19 @@ fn a_copied_run_goes_on_from_where_it_was_copied() {
     }
     let copy = run.clone();
     assert_eq!(json::digest(&copy.to_end().transcript), json::digest(&run.to_end().transcript));
+}
+
+#[test]
+fn d_1_a_boundary_log_replays_byte_for_byte_and_a_changed_one_does_not() {
+    let setup = Arc::new(Setup::new(scenario(), None).unwrap());
+    let log = Run::new(setup, AgentLoop::default()).with_log().to_end().log.unwrap();
+    let done = replay(log.as_str(), AgentLoop::default()).unwrap();
+    assert_eq!(done.steps + 1, log.as_str().lines().count());
+    let changed = log.as_str().replace("They say a and b.", "They say nothing.");
+    assert!(matches!(replay(&changed, AgentLoop::default()), Ok(_)), "input and effect changed alike");
+    let dropped: String = log.as_str().lines().enumerate().filter(|(line, _)| *line != 9).map(|(_, line)| format!("{line}\n")).collect();
+    assert!(matches!(replay(&dropped, AgentLoop::default()), Err(ReplayError::Differs { .. })));
+    let newer = log.as_str().replacen("\"reenact_log\":1", "\"reenact_log\":2", 1);
+    assert!(matches!(replay(&newer, AgentLoop::default()), Err(ReplayError::Newer { log: 2, .. })));
+    assert_eq!(replay("{}", AgentLoop::default()), Err(ReplayError::NoHeader));
 }

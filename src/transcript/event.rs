@@ -38,7 +38,7 @@ pub struct Event {
     #[serde(rename = "t")]
     pub at: Time,
     /// Whose it is; left out for the root agent.
-    #[serde(default, skip_serializing_if = "is_root")]
+    #[serde(default, skip_serializing_if = "Agent::is_root")]
     pub agent: Agent,
     /// What.
     #[serde(flatten)]
@@ -177,9 +177,4 @@ pub(crate) fn cut(text: &str, limit: usize) -> String {
             format!("{}… ({} bytes, {})", &text[..at], text.len(), &digest.as_str()[..8])
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_root(agent: &Agent) -> bool {
-    *agent == Agent::ROOT
 }
