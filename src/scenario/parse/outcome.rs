@@ -19,7 +19,7 @@ pub(super) fn outcome(reader: &mut Reader<'_>) -> Option<ScriptedOutcome> {
         content: text_or_json(reader, "result", "result_json"),
         is_error: reader.get("is_error").unwrap_or_default(),
         latency: None,
-        progress: reader.entries("progress", "progress", |reader| {
+        progress: reader.entries("progress", "an entry of `progress`", |reader| {
             let (at, text) = (reader.required("at"), reader.required("text"));
             Some((at?, text?))
         }),

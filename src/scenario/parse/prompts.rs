@@ -88,10 +88,10 @@ fn turn_content(reader: &mut Reader<'_>) -> Vec<TurnBlock> {
     for key in ["thinking", "text", "tool"] {
         reader.one_of(&["content", key]);
     }
-    let mut blocks = reader.entries("content", "content", turn_block);
+    let mut blocks = reader.entries("content", "an entry of `content`", turn_block);
     blocks.extend(reader.get("thinking").map(TurnBlock::Thinking));
     blocks.extend(reader.get("text").map(TurnBlock::Text));
-    blocks.extend(reader.entries("tool", "tool", |reader| tool_use(reader)));
+    blocks.extend(reader.entries("tool", "a tool use", |reader| tool_use(reader)));
     blocks
 }
 
@@ -102,7 +102,7 @@ fn turn_block(reader: &mut Reader<'_>) -> Option<TurnBlock> {
     }
     let thinking = reader.get("thinking").map(TurnBlock::Thinking);
     let text = reader.get("text").map(TurnBlock::Text);
-    thinking.or(text).or_else(|| reader.section("tool", "tool", tool_use).flatten())
+    thinking.or(text).or_else(|| reader.section("tool", "a tool use", tool_use).flatten())
 }
 
 /// A scripted tool use with what comes of it.

@@ -113,10 +113,13 @@ impl<'a> Reader<'a> {
             Kind::List(items) => items.iter().filter_map(|item| entry(item, self.report, title, &mut body).flatten()).collect(),
             Kind::StandIn => Vec::new(),
             _ => {
-                let help = format!("write {title} as the section's head, or {key} = [{{ … }}]");
+                let section = if title.starts_with('[') { format!("write {title} as the section's head, or ") } else { String::new() };
+                let help = format!("{section}write {key} = [{{ … }}]");
                 let message = format!("expected an array of tables, found {}", member.value.found());
                 self.report.value(member.value.place, message, Some(help));
-                Vec::new()
+                // A single table is meant as the only entry, and may have faults of its own.
+                let only = matches!(member.value.kind, Kind::Table(_)).then(|| entry(&member.value, self.report, title, &mut body));
+                only.flatten().flatten().into_iter().collect()
             }
         }
     }

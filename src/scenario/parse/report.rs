@@ -30,6 +30,7 @@ impl Report {
         let report = Self { sources: vec![source], lost: mended.lost.clone(), faults: RefCell::default() };
         for (span, message) in &mended.errors {
             let (message, help) = match message.split_once(", expected ") {
+                Some((message, "literal string")) => (message, Some("put it in quotes".into())),
                 Some((message, expected)) => (message, Some(format!("expected {expected}"))),
                 None => (message.as_str(), None),
             };
@@ -81,6 +82,12 @@ impl Report {
         let next = rest.filter(|(_, line)| line.trim_start().starts_with('[')).map(|(at, _)| at).next();
         let end = if table.end == 0 { usize::MAX } else { next.unwrap_or(usize::MAX) };
         self.lost.iter().any(|line| (first..end).contains(line))
+    }
+
+    /// Where in its source a value's text begins, if it stands there without escapes.
+    pub(super) fn find(&self, place: Place, text: &str) -> Option<usize> {
+        let written = self.sources.get(place.source)?.text.get(place.start..place.end)?;
+        written.find(text).map(|at| place.start + at)
     }
 
     /// A fault with nothing said yet, for what is only found out later (a file that is not there).

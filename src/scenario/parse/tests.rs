@@ -288,6 +288,8 @@ fn f_7_a_tape_that_is_not_there_can_be_pointed_at() {
 fn f_7_a_file_of_mistakes_is_read_in_a_short_time() {
     let text = "a = [\n".repeat(2_000);
     assert!(!faults(&text).is_empty());
+    let text = format!("[[prompt]]\ntext = \"\"\"\n{}", "a = 1\n".repeat(500));
+    assert!(!faults(&text).is_empty());
     let text = "x".repeat(200_000);
     assert!(!faults(&text).is_empty());
 }

@@ -1,8 +1,10 @@
 //! What single values may look like, by the type that they become.
 
+use serde_json::value::RawValue;
+
 use super::report::Report;
 use super::span::{self, DURATION_HELP, LATENCY_HELP};
-use super::tree::{Kind, Value};
+use super::tree::{Kind, Place, Value};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
@@ -174,8 +176,8 @@ impl FromValue for Blocks {
 }
 
 fn blocks(value: &Value, report: &Report, json: &Json) -> Option<Vec<Block>> {
-    let items: Vec<Box<serde_json::value::RawValue>> = serde_json::from_str(json.as_str()).unwrap_or_default();
-    let of = |(at, item): (usize, &Box<serde_json::value::RawValue>)| {
+    let items: Vec<&RawValue> = serde_json::from_str(json.as_str()).unwrap_or_default();
+    let of = |(at, item): (usize, &&RawValue)| {
         if item.get().starts_with('{') {
             return Some(Block::from(Json::trusted(item.get())));
         }
@@ -191,18 +193,37 @@ fn blocks(value: &Value, report: &Report, json: &Json) -> Option<Vec<Block>> {
 fn shaped(value: &Value, report: &Report, starts: &[char], wanted: &str) -> Option<Json> {
     let Kind::Text(text) = &value.kind else { return wrong(value, report, &format!("text with {wanted}")) };
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
-    let json = match Json::parse(text) {
-        Ok(json) => json,
-        Err(error) => {
-            report.value(value.place, format!("not JSON: {error}"), Some(format!("expected {wanted} inside the text")));
-            return None;
-        }
-    };
-    if !text.starts_with(starts) {
-        report.value(value.place, format!("the JSON is not {wanted}"), None);
-        return None;
+    match Json::parse(text) {
+        Ok(json) if text.starts_with(starts) => return Some(json),
+        Ok(_) => report.value(value.place, format!("expected {wanted}, found {}", json_kind(text)), None),
+        Err(error) => not_json(value, report, text, &error, wanted),
     }
-    Some(json)
+    None
+}
+
+/// The parser's own words, at the place that they are about where the text stands in the source as it is.
+fn not_json(value: &Value, report: &Report, text: &str, error: &serde_json::Error, wanted: &str) {
+    let (line, column) = (error.line(), error.column());
+    let words = error.to_string();
+    let help = Some(format!("expected {wanted} inside the text"));
+    let Some(start) = report.find(value.place, text) else {
+        return report.value(value.place, format!("not JSON: {words}"), help);
+    };
+    let words = words.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&words);
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let at = start + (before + column.saturating_sub(1)).min(text.len());
+    report.value(Place { start: at, end: at, ..value.place }, format!("not JSON: {words}"), help);
+}
+
+fn json_kind(json: &str) -> &'static str {
+    match json.as_bytes().first() {
+        Some(b'{') => "a JSON object",
+        Some(b'[') => "a JSON array",
+        Some(b'"') => "a JSON string",
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a JSON boolean",
+        _ => "a JSON number",
+    }
 }
 
 pub(super) fn text<'a>(value: &'a Value, report: &Report) -> Option<&'a str> {
