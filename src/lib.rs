@@ -6,5 +6,10 @@ extern crate alloc;
 mod prelude;
 
 pub mod engine;
+#[cfg(feature = "files")]
+pub mod files;
 pub mod scenario;
+pub mod sim;
+pub mod transcript;
 pub mod wire;
+pub mod world;
