@@ -79,7 +79,7 @@ fn whole_file(reader: &mut Reader<'_>) -> Parsed {
     scenario.prompts = reader.entries("prompt", "[[prompt]]", |reader| Some(prompts::prompt(reader, tape)));
     if tape.is_none() && reader.member("prompt").is_none() {
         let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
-        reader.report.missing(reader.place, message, Some(SHORTEST.into()));
+        reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));
     }
     scenario.settings = reader.section("engine", "[engine]", engine::settings).unwrap_or_default();
     scenario.tools = tools::tools(reader);

@@ -24,7 +24,7 @@ pub(super) fn prompt(reader: &mut Reader<'_>, tape: Option<&Member>) -> Prompt {
 /// `[[history]]`: a message that was said before the first prompt.
 pub(super) fn message(reader: &mut Reader<'_>) -> Option<Arc<Message>> {
     if reader.member("role").is_none() {
-        reader.report.missing(reader.place, "[[history]] needs `role`: \"user\" or \"assistant\"".into(), None);
+        reader.lacks(&["role"], "[[history]] needs `role`: \"user\" or \"assistant\"".into(), None);
     }
     let role = reader.choice("role", &[("user", Role::User), ("assistant", Role::Assistant)]);
     let content = content(reader);
@@ -35,7 +35,7 @@ pub(super) fn message(reader: &mut Reader<'_>) -> Option<Arc<Message>> {
 fn content(reader: &mut Reader<'_>) -> Vec<Block> {
     if reader.one_of(&["text", "content_json"]).is_none() {
         let message = format!("{} needs `text` or `content_json`", reader.title());
-        reader.report.missing(reader.place, message, None);
+        reader.lacks(&["text", "content_json"], message, None);
     }
     let text: Option<Arc<str>> = reader.get("text");
     let blocks = reader.get("content_json").map(|Blocks(blocks)| blocks);
@@ -98,7 +98,7 @@ fn turn_content(reader: &mut Reader<'_>) -> Vec<TurnBlock> {
 /// An entry of `content`: exactly one of `text`, `thinking` and `tool`.
 fn turn_block(reader: &mut Reader<'_>) -> Option<TurnBlock> {
     if reader.one_of(&["text", "thinking", "tool"]).is_none() {
-        reader.report.missing(reader.place, "an entry of content needs `text`, `thinking` or `tool`".into(), None);
+        reader.lacks(&["text", "thinking", "tool"], "an entry of `content` needs `text`, `thinking` or `tool`".into(), None);
     }
     let thinking = reader.get("thinking").map(TurnBlock::Thinking);
     let text = reader.get("text").map(TurnBlock::Text);

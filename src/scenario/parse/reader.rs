@@ -3,6 +3,7 @@
 //! A section is a function that asks a [`Reader`] for what it knows. The keys that exist are therefore nowhere listed: what was asked
 //! for is what exists, and what a misspelt key is compared with.
 
+use super::nearest::nearest;
 use super::report::Report;
 use super::tree::{Kind, Member, Place, Table, Value};
 use super::values::FromValue;
@@ -82,9 +83,17 @@ impl<'a> Reader<'a> {
     /// A value that must be there.
     pub(super) fn required<T: FromValue>(&mut self, key: &'static str) -> Option<T> {
         if self.member(key).is_none() {
-            self.report.missing(self.place, format!("{} needs `{key}`", self.title), None);
+            self.lacks(&[key], format!("{} needs `{key}`", self.title), None);
         }
         self.get(key)
+    }
+
+    /// Reports that none of `keys` is there; a misspelt one is reported as such instead.
+    pub(super) fn lacks(&self, keys: &[&str], message: String, help: Option<String>) {
+        let misspelt = |member: &Member| !self.asked.contains(&&*member.key) && nearest(&member.key, keys.iter().copied()).is_some();
+        if !self.table.members.iter().any(misspelt) {
+            self.report.missing(self.place, message, help);
+        }
     }
 
     /// One of several words, each with what it means.
