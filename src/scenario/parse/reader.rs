@@ -10,9 +10,9 @@ use super::values::FromValue;
 use crate::prelude::*;
 
 /// One table being read.
-pub(super) struct Reader<'a> {
+pub(super) struct Reader<'a, 'r> {
     /// Where faults go.
-    pub(super) report: &'a Report,
+    pub(super) report: &'r mut Report,
     /// Where the table is.
     pub(super) place: Place,
     table: &'a Table,
@@ -22,11 +22,11 @@ pub(super) struct Reader<'a> {
 
 /// Reads a table: `body` asks for its members; what it did not ask for is then reported. `title` is empty for the file itself.
 pub(super) fn read_table<'a, R>(
-    report: &'a Report,
+    report: &mut Report,
     table: &'a Table,
     place: Place,
     title: &'static str,
-    body: impl FnOnce(&mut Reader<'a>) -> R,
+    body: impl FnOnce(&mut Reader<'a, '_>) -> R,
 ) -> R {
     let mut reader = Reader { report, place, table, title, asked: Vec::new() };
     let result = body(&mut reader);
@@ -34,7 +34,7 @@ pub(super) fn read_table<'a, R>(
     result
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     /// What messages call the table.
     pub(super) fn title(&self) -> &'static str {
         self.title
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports that none of `keys` is there; a misspelt one is reported as such instead.
-    pub(super) fn lacks(&self, keys: &[&str], message: String, help: Option<String>) {
+    pub(super) fn lacks(&mut self, keys: &[&str], message: String, help: Option<String>) {
         let misspelt = |member: &Member| !self.asked.contains(&&*member.key) && nearest(&member.key, keys.iter().copied()).is_some();
         if !self.table.members.iter().any(misspelt) {
             self.report.missing(self.place, message, help);
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A table in this one; `None` when it is not there or is no table.
-    pub(super) fn section<R>(&mut self, key: &'static str, title: &'static str, body: impl FnOnce(&mut Reader<'a>) -> R) -> Option<R> {
+    pub(super) fn section<R>(&mut self, key: &'static str, title: &'static str, body: impl FnOnce(&mut Reader<'a, '_>) -> R) -> Option<R> {
         let member = self.member(key)?;
         entry(&member.value, self.report, title, body)
     }
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         &mut self,
         key: &'static str,
         title: &'static str,
-        mut body: impl FnMut(&mut Reader<'a>) -> Option<R>,
+        mut body: impl FnMut(&mut Reader<'a, '_>) -> Option<R>,
     ) -> Vec<R> {
         let Some(member) = self.member(key) else { return Vec::new() };
         match &member.value.kind {
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn report_unknown_keys(&self) {
+    fn report_unknown_keys(&mut self) {
         let within = if self.title.is_empty() { String::new() } else { format!(" in {}", self.title) };
         for member in self.table.members.iter().filter(|member| !self.asked.contains(&&*member.key)) {
             self.report.unknown(member.place, "key", &member.key, &within, &self.asked);
@@ -144,9 +144,9 @@ impl<'a> Reader<'a> {
 /// Reads a value that must be a table.
 pub(super) fn entry<'a, R>(
     value: &'a Value,
-    report: &'a Report,
+    report: &mut Report,
     title: &'static str,
-    body: impl FnOnce(&mut Reader<'a>) -> R,
+    body: impl FnOnce(&mut Reader<'a, '_>) -> R,
 ) -> Option<R> {
     match &value.kind {
         Kind::Table(table) => Some(read_table(report, table, value.place, title, body)),
@@ -159,7 +159,7 @@ pub(super) fn entry<'a, R>(
 }
 
 /// Text that must be one of the words that are known here.
-pub(super) fn known_word<'a>(value: &'a Value, report: &Report, what: &str, words: &[&str]) -> Option<&'a str> {
+pub(super) fn known_word<'a>(value: &'a Value, report: &mut Report, what: &str, words: &[&str]) -> Option<&'a str> {
     match &value.kind {
         Kind::Text(word) if words.contains(&&**word) => Some(word),
         Kind::Text(word) => {

@@ -85,13 +85,13 @@ impl Value {
 
     /// The value as JSON, members in the order in which they were written; `None` when it holds something that JSON has not, all of which
     /// is then reported.
-    pub(super) fn to_json(&self, report: &Report) -> Option<Json> {
+    pub(super) fn to_json(&self, report: &mut Report) -> Option<Json> {
         let mut out = String::new();
         self.write_json(&mut out, report).then(|| Json::trusted(out))
     }
 
     /// Whether all of it could be written.
-    fn write_json(&self, out: &mut String, report: &Report) -> bool {
+    fn write_json(&self, out: &mut String, report: &mut Report) -> bool {
         match &self.kind {
             Kind::Text(text) => push_string(out, text),
             Kind::Integer(digits, radix) => match i64::from_str_radix(digits, *radix) {
@@ -115,7 +115,7 @@ impl Value {
         true
     }
 
-    fn refuse(&self, message: &str, report: &Report) -> bool {
+    fn refuse(&self, message: &str, report: &mut Report) -> bool {
         report.value(self.place, message.into(), Some("write the whole value as text that holds JSON".into()));
         false
     }
