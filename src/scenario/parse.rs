@@ -62,14 +62,14 @@ pub fn scenario(source_name: &str, text: &str, overrides: &[(String, String)]) -
     let mut root = tree::from_file(&mended, text);
     overrides::apply(&mut root, overrides, &mut report);
     let start = Place { source: 0, start: 0, end: 0 };
-    let parsed = read_table(&report, &root, start, "", whole_file);
+    let parsed = read_table(&mut report, &root, start, "", whole_file);
     report.verdict().map(|()| parsed)
 }
 
 const SHORTEST: &str = "the shortest useful scenario is a [[prompt]] with `text` and a [[prompt.turn]] with `text`, or `tape = \"x.tape.jsonl\"` \
      and a [[prompt]]";
 
-fn whole_file(reader: &mut Reader<'_>) -> Parsed {
+fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     let mut scenario = Scenario { title: reader.get("title"), rules: rules(reader), ..Scenario::default() };
     if let Some(values::SeedNumber(seed)) = reader.get("seed") {
         scenario.seed = Seed(seed);
@@ -79,7 +79,7 @@ fn whole_file(reader: &mut Reader<'_>) -> Parsed {
     scenario.prompts = reader.entries("prompt", "[[prompt]]", |reader| Some(prompts::prompt(reader, tape)));
     if tape.is_none() && reader.member("prompt").is_none() {
         let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
-        reader.report.missing(reader.place, message, Some(SHORTEST.into()));
+        reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));
     }
     scenario.settings = reader.section("engine", "[engine]", engine::settings).unwrap_or_default();
     scenario.tools = tools::tools(reader);
@@ -91,7 +91,7 @@ fn whole_file(reader: &mut Reader<'_>) -> Parsed {
 }
 
 /// The tape and its thread; a thread without a tape means nothing, unless the reader was to find one.
-fn tape_source(reader: &mut Reader<'_>, tape: Option<&Member>) -> Option<TapeSource> {
+fn tape_source(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Option<TapeSource> {
     let path: Option<String> = reader.get("tape");
     let thread: Option<Arc<str>> = reader.get("thread");
     if let (None, Some(member)) = (tape, reader.member("thread")) {
@@ -101,7 +101,7 @@ fn tape_source(reader: &mut Reader<'_>, tape: Option<&Member>) -> Option<TapeSou
 }
 
 /// Rule ids: a letter, a dash, a number, and maybe a part of it, as in `T-5`, `S-2a`, `S-10.2`.
-fn rules(reader: &mut Reader<'_>) -> Vec<String> {
+fn rules(reader: &mut Reader<'_, '_>) -> Vec<String> {
     let Some(member) = reader.member("rules") else { return Vec::new() };
     if let Kind::List(items) = &member.value.kind {
         for item in items {

@@ -6,7 +6,7 @@ use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, Settin
 use crate::wire::json::Json;
 
 /// Reads the settings; what is not said keeps its default.
-pub(super) fn settings(reader: &mut Reader<'_>) -> Settings {
+pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     let mut settings = Settings::default();
     reader.set("model", &mut settings.model);
     reader.set("max_tokens", &mut settings.max_tokens);
@@ -34,7 +34,7 @@ pub(super) fn settings(reader: &mut Reader<'_>) -> Settings {
 }
 
 /// Content given as plain text, or as JSON under another key.
-pub(super) fn text_or_json(reader: &mut Reader<'_>, text: &'static str, json: &'static str) -> Option<Json> {
+pub(super) fn text_or_json(reader: &mut Reader<'_, '_>, text: &'static str, json: &'static str) -> Option<Json> {
     reader.one_of(&[text, json]);
     let plain = reader.get(text).map(|TextAsJson(json)| json);
     plain.or(reader.get(json).map(|ContentJson(json)| json))

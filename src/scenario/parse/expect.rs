@@ -45,7 +45,7 @@ const RESULTS: [&str; 5] =
     ["success", "error_during_execution", "error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries"];
 
 /// Reads what is expected.
-pub(super) fn expect(reader: &mut Reader<'_>) -> Expect {
+pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
     let expect = Expect {
         terminal: word(reader, "terminal", &TERMINALS),
         transitions: transitions(reader),
@@ -66,12 +66,12 @@ pub(super) fn expect(reader: &mut Reader<'_>) -> Expect {
     expect
 }
 
-fn word(reader: &mut Reader<'_>, key: &'static str, words: &[&str]) -> Option<String> {
+fn word(reader: &mut Reader<'_, '_>, key: &'static str, words: &[&str]) -> Option<String> {
     let member = reader.member(key)?;
     known_word(&member.value, reader.report, key, words).map(Into::into)
 }
 
-fn transitions(reader: &mut Reader<'_>) -> Option<Vec<String>> {
+fn transitions(reader: &mut Reader<'_, '_>) -> Option<Vec<String>> {
     let member = reader.member("transitions")?;
     match &member.value.kind {
         Kind::List(items) => {
@@ -83,6 +83,6 @@ fn transitions(reader: &mut Reader<'_>) -> Option<Vec<String>> {
     }
 }
 
-fn texts(reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
+fn texts(reader: &mut Reader<'_, '_>, key: &'static str) -> Vec<String> {
     reader.get(key).map(|Texts(texts)| texts).unwrap_or_default()
 }

@@ -34,7 +34,7 @@ pub struct Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
-/// How many characters of a long line are shown on each side of the place.
+/// How many characters of a line that is longer than both together are shown on each side of the place.
 const SHOWN_BEFORE: usize = 60;
 const SHOWN_AFTER: usize = 60;
 
@@ -75,7 +75,8 @@ fn boundary(text: &str, at: usize) -> usize {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { source, line, column, width, line_text, message, help } = self;
-        let skipped = (column - 1).saturating_sub(SHOWN_BEFORE);
+        let is_short = line_text.chars().count() <= SHOWN_BEFORE + SHOWN_AFTER;
+        let skipped = if is_short { 0 } else { (column - 1).saturating_sub(SHOWN_BEFORE) };
         let shown: Vec<char> = line_text.chars().skip(skipped).take(SHOWN_BEFORE + SHOWN_AFTER).collect();
         let (cut_before, cut_after) = (skipped > 0, line_text.chars().count() > skipped + shown.len());
         let before = column - 1 - skipped;

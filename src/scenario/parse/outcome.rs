@@ -9,7 +9,7 @@ use crate::scenario::latency::Latency;
 use crate::scenario::types::ScriptedOutcome;
 
 /// An outcome without its latency; `None` when nothing is said.
-pub(super) fn outcome(reader: &mut Reader<'_>) -> Option<ScriptedOutcome> {
+pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
     let keys = ["result", "result_json", "is_error", "progress", "context_change"];
     let mut said = false;
     for key in keys {
@@ -19,7 +19,7 @@ pub(super) fn outcome(reader: &mut Reader<'_>) -> Option<ScriptedOutcome> {
         content: text_or_json(reader, "result", "result_json"),
         is_error: reader.get("is_error").unwrap_or_default(),
         latency: None,
-        progress: reader.entries("progress", "progress", |reader| {
+        progress: reader.entries("progress", "an entry of `progress`", |reader| {
             let (at, text) = (reader.required("at"), reader.required("text"));
             Some((at?, text?))
         }),
@@ -29,7 +29,7 @@ pub(super) fn outcome(reader: &mut Reader<'_>) -> Option<ScriptedOutcome> {
 }
 
 /// An outcome with its latency; `None` when nothing is said.
-pub(super) fn outcome_with_latency(reader: &mut Reader<'_>) -> Option<ScriptedOutcome> {
+pub(super) fn outcome_with_latency(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
     let outcome = outcome(reader);
     match reader.get::<Latency>("latency") {
         Some(latency) => Some(ScriptedOutcome { latency: Some(latency), ..outcome.unwrap_or_default() }),
@@ -38,7 +38,7 @@ pub(super) fn outcome_with_latency(reader: &mut Reader<'_>) -> Option<ScriptedOu
 }
 
 /// `[[result]]`: outcomes by the API's id of the tool use.
-pub(super) fn results(reader: &mut Reader<'_>) -> BTreeMap<Arc<str>, ScriptedOutcome> {
+pub(super) fn results(reader: &mut Reader<'_, '_>) -> BTreeMap<Arc<str>, ScriptedOutcome> {
     let mut results = BTreeMap::new();
     reader.entries("result", "[[result]]", |reader| {
         let id: Option<Arc<str>> = reader.required("tool_use");

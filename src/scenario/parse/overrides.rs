@@ -40,7 +40,7 @@ impl Step<'_> {
     }
 }
 
-fn put_into_table(table: &mut Table, steps: &[Step<'_>], value: Value, report: &Report) {
+fn put_into_table(table: &mut Table, steps: &[Step<'_>], value: Value, report: &mut Report) {
     let Some((step, rest)) = steps.split_first() else { return };
     if table.get(step.name).is_none() {
         let first_of_list = rest.first().is_some_and(|next| next.index() == Some(0));
@@ -55,7 +55,7 @@ fn put_into_table(table: &mut Table, steps: &[Step<'_>], value: Value, report: &
     put(&mut member.value, step, rest, value, report);
 }
 
-fn put(target: &mut Value, reached: &Step<'_>, rest: &[Step<'_>], value: Value, report: &Report) {
+fn put(target: &mut Value, reached: &Step<'_>, rest: &[Step<'_>], value: Value, report: &mut Report) {
     let Some((step, further)) = rest.split_first() else {
         *target = value;
         return;

@@ -10,7 +10,7 @@ use crate::scenario::types::{Prompt, Turn, TurnBlock};
 use crate::wire::block::{Block, Message, Role};
 
 /// `[[prompt]]`; with a tape, turns would never be used.
-pub(super) fn prompt(reader: &mut Reader<'_>, tape: Option<&Member>) -> Prompt {
+pub(super) fn prompt(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Prompt {
     let content = content(reader);
     let at = reader.get("at");
     if let (Some(_), Some(turns)) = (tape, reader.member("turn")) {
@@ -22,9 +22,9 @@ pub(super) fn prompt(reader: &mut Reader<'_>, tape: Option<&Member>) -> Prompt {
 }
 
 /// `[[history]]`: a message that was said before the first prompt.
-pub(super) fn message(reader: &mut Reader<'_>) -> Option<Arc<Message>> {
+pub(super) fn message(reader: &mut Reader<'_, '_>) -> Option<Arc<Message>> {
     if reader.member("role").is_none() {
-        reader.report.missing(reader.place, "[[history]] needs `role`: \"user\" or \"assistant\"".into(), None);
+        reader.lacks(&["role"], "[[history]] needs `role`: \"user\" or \"assistant\"".into(), None);
     }
     let role = reader.choice("role", &[("user", Role::User), ("assistant", Role::Assistant)]);
     let content = content(reader);
@@ -32,10 +32,10 @@ pub(super) fn message(reader: &mut Reader<'_>) -> Option<Arc<Message>> {
 }
 
 /// `text`, or `content_json` with blocks.
-fn content(reader: &mut Reader<'_>) -> Vec<Block> {
+fn content(reader: &mut Reader<'_, '_>) -> Vec<Block> {
     if reader.one_of(&["text", "content_json"]).is_none() {
         let message = format!("{} needs `text` or `content_json`", reader.title());
-        reader.report.missing(reader.place, message, None);
+        reader.lacks(&["text", "content_json"], message, None);
     }
     let text: Option<Arc<str>> = reader.get("text");
     let blocks = reader.get("content_json").map(|Blocks(blocks)| blocks);
@@ -43,7 +43,7 @@ fn content(reader: &mut Reader<'_>) -> Vec<Block> {
 }
 
 /// `[[prompt.turn]]`: one scripted answer.
-fn turn(reader: &mut Reader<'_>) -> Turn {
+fn turn(reader: &mut Reader<'_, '_>) -> Turn {
     let mut turn = Turn { content: turn_content(reader), ..Turn::default() };
     reader.set_some("stop_reason", &mut turn.stop_reason);
     if let Some(status) = reader.get::<u32>("status") {
@@ -59,7 +59,7 @@ fn turn(reader: &mut Reader<'_>) -> Turn {
 }
 
 /// A literal body or a failure has no content beside it: only one of the two can be sent.
-fn http_status(reader: &mut Reader<'_>, status: u32) -> Option<u16> {
+fn http_status(reader: &mut Reader<'_, '_>, status: u32) -> Option<u16> {
     let place = reader.member("status")?.value.place;
     let known = u16::try_from(status).ok().filter(|status| (100..=599).contains(status));
     if known.is_none() {
@@ -73,12 +73,12 @@ fn http_status(reader: &mut Reader<'_>, status: u32) -> Option<u16> {
 
 const CONTENT_KEYS: [&str; 4] = ["content", "thinking", "text", "tool"];
 
-fn has_content(reader: &mut Reader<'_>) -> Option<()> {
+fn has_content(reader: &mut Reader<'_, '_>) -> Option<()> {
     CONTENT_KEYS.iter().find_map(|key| reader.member(key)).map(|_| ())
 }
 
 /// What a turn is made of: `content` in any order, or the short form, thinking before text before tools.
-fn turn_content(reader: &mut Reader<'_>) -> Vec<TurnBlock> {
+fn turn_content(reader: &mut Reader<'_, '_>) -> Vec<TurnBlock> {
     if has_content(reader).is_some()
         && let Some(body) = reader.member("body")
     {
@@ -88,25 +88,25 @@ fn turn_content(reader: &mut Reader<'_>) -> Vec<TurnBlock> {
     for key in ["thinking", "text", "tool"] {
         reader.one_of(&["content", key]);
     }
-    let mut blocks = reader.entries("content", "content", turn_block);
+    let mut blocks = reader.entries("content", "an entry of `content`", turn_block);
     blocks.extend(reader.get("thinking").map(TurnBlock::Thinking));
     blocks.extend(reader.get("text").map(TurnBlock::Text));
-    blocks.extend(reader.entries("tool", "tool", |reader| tool_use(reader)));
+    blocks.extend(reader.entries("tool", "a tool use", |reader| tool_use(reader)));
     blocks
 }
 
 /// An entry of `content`: exactly one of `text`, `thinking` and `tool`.
-fn turn_block(reader: &mut Reader<'_>) -> Option<TurnBlock> {
+fn turn_block(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
     if reader.one_of(&["text", "thinking", "tool"]).is_none() {
-        reader.report.missing(reader.place, "an entry of content needs `text`, `thinking` or `tool`".into(), None);
+        reader.lacks(&["text", "thinking", "tool"], "an entry of `content` needs `text`, `thinking` or `tool`".into(), None);
     }
     let thinking = reader.get("thinking").map(TurnBlock::Thinking);
     let text = reader.get("text").map(TurnBlock::Text);
-    thinking.or(text).or_else(|| reader.section("tool", "tool", tool_use).flatten())
+    thinking.or(text).or_else(|| reader.section("tool", "a tool use", tool_use).flatten())
 }
 
 /// A scripted tool use with what comes of it.
-fn tool_use(reader: &mut Reader<'_>) -> Option<TurnBlock> {
+fn tool_use(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
     let name = reader.required("name");
     let input: Option<Arc<str>> = match reader.member("input") {
         None => Some("{}".into()),
@@ -127,7 +127,7 @@ fn tool_use(reader: &mut Reader<'_>) -> Option<TurnBlock> {
 }
 
 /// `headers`: names with their text, in the order in which they were written.
-fn headers(reader: &mut Reader<'_>) -> Vec<(String, String)> {
+fn headers(reader: &mut Reader<'_, '_>) -> Vec<(String, String)> {
     let Some(member) = reader.member("headers") else { return Vec::new() };
     match &member.value.kind {
         Kind::Table(table) => {

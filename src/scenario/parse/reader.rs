@@ -3,15 +3,16 @@
 //! A section is a function that asks a [`Reader`] for what it knows. The keys that exist are therefore nowhere listed: what was asked
 //! for is what exists, and what a misspelt key is compared with.
 
+use super::nearest::nearest;
 use super::report::Report;
 use super::tree::{Kind, Member, Place, Table, Value};
 use super::values::FromValue;
 use crate::prelude::*;
 
 /// One table being read.
-pub(super) struct Reader<'a> {
+pub(super) struct Reader<'a, 'r> {
     /// Where faults go.
-    pub(super) report: &'a Report,
+    pub(super) report: &'r mut Report,
     /// Where the table is.
     pub(super) place: Place,
     table: &'a Table,
@@ -21,11 +22,11 @@ pub(super) struct Reader<'a> {
 
 /// Reads a table: `body` asks for its members; what it did not ask for is then reported. `title` is empty for the file itself.
 pub(super) fn read_table<'a, R>(
-    report: &'a Report,
+    report: &mut Report,
     table: &'a Table,
     place: Place,
     title: &'static str,
-    body: impl FnOnce(&mut Reader<'a>) -> R,
+    body: impl FnOnce(&mut Reader<'a, '_>) -> R,
 ) -> R {
     let mut reader = Reader { report, place, table, title, asked: Vec::new() };
     let result = body(&mut reader);
@@ -33,7 +34,7 @@ pub(super) fn read_table<'a, R>(
     result
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     /// What messages call the table.
     pub(super) fn title(&self) -> &'static str {
         self.title
@@ -82,9 +83,17 @@ impl<'a> Reader<'a> {
     /// A value that must be there.
     pub(super) fn required<T: FromValue>(&mut self, key: &'static str) -> Option<T> {
         if self.member(key).is_none() {
-            self.report.missing(self.place, format!("{} needs `{key}`", self.title), None);
+            self.lacks(&[key], format!("{} needs `{key}`", self.title), None);
         }
         self.get(key)
+    }
+
+    /// Reports that none of `keys` is there; a misspelt one is reported as such instead.
+    pub(super) fn lacks(&mut self, keys: &[&str], message: String, help: Option<String>) {
+        let misspelt = |member: &Member| !self.asked.contains(&&*member.key) && nearest(&member.key, keys.iter().copied()).is_some();
+        if !self.table.members.iter().any(misspelt) {
+            self.report.missing(self.place, message, help);
+        }
     }
 
     /// One of several words, each with what it means.
@@ -96,7 +105,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A table in this one; `None` when it is not there or is no table.
-    pub(super) fn section<R>(&mut self, key: &'static str, title: &'static str, body: impl FnOnce(&mut Reader<'a>) -> R) -> Option<R> {
+    pub(super) fn section<R>(&mut self, key: &'static str, title: &'static str, body: impl FnOnce(&mut Reader<'a, '_>) -> R) -> Option<R> {
         let member = self.member(key)?;
         entry(&member.value, self.report, title, body)
     }
@@ -106,22 +115,25 @@ impl<'a> Reader<'a> {
         &mut self,
         key: &'static str,
         title: &'static str,
-        mut body: impl FnMut(&mut Reader<'a>) -> Option<R>,
+        mut body: impl FnMut(&mut Reader<'a, '_>) -> Option<R>,
     ) -> Vec<R> {
         let Some(member) = self.member(key) else { return Vec::new() };
         match &member.value.kind {
             Kind::List(items) => items.iter().filter_map(|item| entry(item, self.report, title, &mut body).flatten()).collect(),
             Kind::StandIn => Vec::new(),
             _ => {
-                let help = format!("write {title} as the section's head, or {key} = [{{ … }}]");
+                let section = if title.starts_with('[') { format!("write {title} as the section's head, or ") } else { String::new() };
+                let help = format!("{section}write {key} = [{{ … }}]");
                 let message = format!("expected an array of tables, found {}", member.value.found());
                 self.report.value(member.value.place, message, Some(help));
-                Vec::new()
+                // A single table is meant as the only entry, and may have faults of its own.
+                let only = matches!(member.value.kind, Kind::Table(_)).then(|| entry(&member.value, self.report, title, &mut body));
+                only.flatten().flatten().into_iter().collect()
             }
         }
     }
 
-    fn report_unknown_keys(&self) {
+    fn report_unknown_keys(&mut self) {
         let within = if self.title.is_empty() { String::new() } else { format!(" in {}", self.title) };
         for member in self.table.members.iter().filter(|member| !self.asked.contains(&&*member.key)) {
             self.report.unknown(member.place, "key", &member.key, &within, &self.asked);
@@ -132,9 +144,9 @@ impl<'a> Reader<'a> {
 /// Reads a value that must be a table.
 pub(super) fn entry<'a, R>(
     value: &'a Value,
-    report: &'a Report,
+    report: &mut Report,
     title: &'static str,
-    body: impl FnOnce(&mut Reader<'a>) -> R,
+    body: impl FnOnce(&mut Reader<'a, '_>) -> R,
 ) -> Option<R> {
     match &value.kind {
         Kind::Table(table) => Some(read_table(report, table, value.place, title, body)),
@@ -147,7 +159,7 @@ pub(super) fn entry<'a, R>(
 }
 
 /// Text that must be one of the words that are known here.
-pub(super) fn known_word<'a>(value: &'a Value, report: &Report, what: &str, words: &[&str]) -> Option<&'a str> {
+pub(super) fn known_word<'a>(value: &'a Value, report: &mut Report, what: &str, words: &[&str]) -> Option<&'a str> {
     match &value.kind {
         Kind::Text(word) if words.contains(&&**word) => Some(word),
         Kind::Text(word) => {

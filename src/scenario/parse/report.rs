@@ -1,7 +1,5 @@
 //! Collects what is wrong while a scenario is read: nothing stops at the first fault (F-7).
 
-use core::cell::RefCell;
-
 use super::fault::{Fault, Faults};
 use super::mend::Mended;
 use super::nearest::nearest;
@@ -13,8 +11,7 @@ pub(super) struct Report {
     sources: Vec<Source>,
     /// Lines of the file, from 0, that could not be read at all.
     lost: Vec<usize>,
-    // Readers of nested tables are alive at the same time and each may find something, so they share this.
-    faults: RefCell<Vec<(Place, String, Option<String>)>>,
+    faults: Vec<(Place, String, Option<String>)>,
 }
 
 /// A text that places are in.
@@ -27,9 +24,10 @@ impl Report {
     /// A report on a file, with its syntax errors already in it.
     pub(super) fn new(name: &str, text: &str, mended: &Mended) -> Self {
         let source = Source { name: name.into(), text: text.into() };
-        let report = Self { sources: vec![source], lost: mended.lost.clone(), faults: RefCell::default() };
+        let mut report = Self { sources: vec![source], lost: mended.lost.clone(), faults: Vec::new() };
         for (span, message) in &mended.errors {
             let (message, help) = match message.split_once(", expected ") {
+                Some((message, "literal string")) => (message, Some("put it in quotes".into())),
                 Some((message, expected)) => (message, Some(format!("expected {expected}"))),
                 None => (message.as_str(), None),
             };
@@ -45,24 +43,24 @@ impl Report {
     }
 
     /// Something is wrong at a place.
-    pub(super) fn value(&self, place: Place, message: String, help: Option<String>) {
-        self.faults.borrow_mut().push((place, message, help));
+    pub(super) fn value(&mut self, place: Place, message: String, help: Option<String>) {
+        self.faults.push((place, message, help));
     }
 
     /// A value is not of the kind that it should be.
-    pub(super) fn mismatch(&self, value: &Value, wanted: &str) {
+    pub(super) fn mismatch(&mut self, value: &Value, wanted: &str) {
         self.value(value.place, format!("expected {wanted}, found {}", value.found()), None);
     }
 
     /// A table lacks something. Not said when part of the table could not be read, for then it may well be there.
-    pub(super) fn missing(&self, table: Place, message: String, help: Option<String>) {
+    pub(super) fn missing(&mut self, table: Place, message: String, help: Option<String>) {
         if !self.has_lost_part(table) {
             self.value(table, message, help);
         }
     }
 
     /// A word that is none of those known here.
-    pub(super) fn unknown(&self, place: Place, what: &str, word: &str, within: &str, known: &[&str]) {
+    pub(super) fn unknown(&mut self, place: Place, what: &str, word: &str, within: &str, known: &[&str]) {
         let near = nearest(word, known.iter().copied());
         let question = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let list = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
@@ -83,6 +81,12 @@ impl Report {
         self.lost.iter().any(|line| (first..end).contains(line))
     }
 
+    /// Where in its source a value's text begins, if it stands there without escapes.
+    pub(super) fn find(&self, place: Place, text: &str) -> Option<usize> {
+        let written = self.sources.get(place.source)?.text.get(place.start..place.end)?;
+        written.find(text).map(|at| place.start + at)
+    }
+
     /// A fault with nothing said yet, for what is only found out later (a file that is not there).
     pub(super) fn fault_at(&self, place: Place) -> Fault {
         self.fault((place, String::new(), None))
@@ -95,7 +99,7 @@ impl Report {
 
     /// All faults in the order of their places, or `Ok` when there are none.
     pub(super) fn verdict(&self) -> Result<(), Faults> {
-        let mut found = self.faults.borrow().clone();
+        let mut found = self.faults.clone();
         found.sort_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
         found.dedup();
         let faults: Vec<Fault> = found.into_iter().map(|found| self.fault(found)).collect();

@@ -6,14 +6,14 @@ use crate::scenario::types::{Chunking, Limits, Matching, Scenario, Timing};
 use crate::wire::compare::{Rule, Volatile};
 
 /// Reads these parts into the scenario.
-pub(super) fn read(reader: &mut Reader<'_>, scenario: &mut Scenario) {
+pub(super) fn read(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
     scenario.timing = reader.section("timing", "[timing]", timing).unwrap_or_default();
     scenario.chunking = chunking(reader).unwrap_or_default();
     scenario.limits = reader.section("limits", "[limits]", limits).unwrap_or_default();
     scenario.matching = reader.section("matching", "[matching]", matching).unwrap_or_default();
 }
 
-fn timing(reader: &mut Reader<'_>) -> Timing {
+fn timing(reader: &mut Reader<'_, '_>) -> Timing {
     let mut timing = Timing::default();
     reader.set("head", &mut timing.head);
     reader.set("first_event", &mut timing.first_event);
@@ -22,7 +22,7 @@ fn timing(reader: &mut Reader<'_>) -> Timing {
 }
 
 /// A word, or the number of bytes in each chunk.
-fn chunking(reader: &mut Reader<'_>) -> Option<Chunking> {
+fn chunking(reader: &mut Reader<'_, '_>) -> Option<Chunking> {
     let member = reader.member("chunking")?;
     if !matches!(member.value.kind, Kind::Integer(..)) {
         let words = [("as_recorded", Chunking::AsRecorded), ("bytes", Chunking::Bytes), ("random", Chunking::Random)];
@@ -35,7 +35,7 @@ fn chunking(reader: &mut Reader<'_>) -> Option<Chunking> {
     usize::try_from(size).ok().map(Chunking::Every)
 }
 
-fn limits(reader: &mut Reader<'_>) -> Limits {
+fn limits(reader: &mut Reader<'_, '_>) -> Limits {
     let mut limits = Limits::default();
     reader.set("time", &mut limits.time);
     reader.set("events", &mut limits.events);
@@ -43,7 +43,7 @@ fn limits(reader: &mut Reader<'_>) -> Limits {
     limits
 }
 
-fn matching(reader: &mut Reader<'_>) -> Matching {
+fn matching(reader: &mut Reader<'_, '_>) -> Matching {
     let mut matching = Matching::default();
     reader.set("strict", &mut matching.strict);
     let Some(member) = reader.member("volatile") else { return matching };

@@ -215,11 +215,37 @@ fn f_7_syntax_and_meaning_together() {
     assert_eq!(places, [(1, 8), (3, 1), (4, 7), (5, 14), (6, 9), (7, 8)]);
 }
 
+/// Wherever one line is spoilt, a misspelt key at the top and one at the end are still found.
+#[test]
+fn f_7_no_spoilt_line_hides_other_faults() {
+    let text = format!("titel = 1{FULL}end_after = \"1s\"");
+    let lines: Vec<&str> = text.split('\n').collect();
+    for spoilt in 1..lines.len() - 1 {
+        for with in ["oops", "oops =", "[oops", "a = [", "a = {", "a = \"\"\"", "\"", "}"] {
+            let mut changed = lines.clone();
+            changed[spoilt] = with;
+            let found = messages(&changed.join("\n"));
+            let has = |start: &str| found.iter().any(|message| message.starts_with(start));
+            // Without its section's head, or below another one, the last key means something else.
+            let moved = lines[spoilt] == "[expect]" || (with == "[oops" && lines[..spoilt].contains(&"[expect]"));
+            let ends = moved || has("unknown key `end_after` in [expect]");
+            assert!(has("unknown key `titel`") && ends, "line {} as `{with}`: {found:#?}", spoilt + 1);
+        }
+    }
+}
+
 #[test]
 fn f_7_what_a_syntax_error_hides_is_not_called_missing() {
     let text = "[[prompt]]\n= \"hi\"\n[[tool]]\nsafe = true\n";
     assert_eq!(messages(text).len(), 2, "{:?}", messages(text));
     assert!(messages(text)[1].starts_with("[[tool]] needs `name`"));
+}
+
+#[test]
+fn f_7_what_is_misspelt_is_not_also_called_missing() {
+    assert_eq!(messages("[[promt]]\ntext = \"hi\"\n"), ["unknown key `promt`; did you mean `prompt`?"]);
+    let text = format!("{SHORT}[[tool]]\nnmae = \"x\"\n");
+    assert_eq!(messages(&text), ["unknown key `nmae` in [[tool]]; did you mean `name`?"]);
 }
 
 #[test]
@@ -287,6 +313,8 @@ fn f_7_a_tape_that_is_not_there_can_be_pointed_at() {
 #[test]
 fn f_7_a_file_of_mistakes_is_read_in_a_short_time() {
     let text = "a = [\n".repeat(2_000);
+    assert!(!faults(&text).is_empty());
+    let text = format!("[[prompt]]\ntext = \"\"\"\n{}", "a = 1\n".repeat(500));
     assert!(!faults(&text).is_empty());
     let text = "x".repeat(200_000);
     assert!(!faults(&text).is_empty());

@@ -12,7 +12,7 @@ use crate::scenario::types::ScriptedTool;
 use crate::wire::json::{Json, push_string};
 
 /// All tools: first those of the short form, then the others, each in the order written.
-pub(super) fn tools(reader: &mut Reader<'_>) -> Vec<ScriptedTool> {
+pub(super) fn tools(reader: &mut Reader<'_, '_>) -> Vec<ScriptedTool> {
     let mut declared = short_form(reader);
     declared.extend(reader.entries("tool", "[[tool]]", tool));
     let mut tools: Vec<ScriptedTool> = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn tools(reader: &mut Reader<'_>) -> Vec<ScriptedTool> {
 }
 
 /// `tools = ["Read", "Bash"]`: well-known tools by their names.
-fn short_form(reader: &mut Reader<'_>) -> Vec<(Place, ScriptedTool)> {
+fn short_form(reader: &mut Reader<'_, '_>) -> Vec<(Place, ScriptedTool)> {
     let Some(member) = reader.member("tools") else { return Vec::new() };
     let names: Vec<&str> = KNOWN_TOOLS.iter().map(|tool| tool.name).collect();
     match &member.value.kind {
@@ -45,7 +45,7 @@ fn short_form(reader: &mut Reader<'_>) -> Vec<(Place, ScriptedTool)> {
 }
 
 /// `[[tool]]`: what is not said of a well-known tool is as usual.
-fn tool(reader: &mut Reader<'_>) -> Option<(Place, ScriptedTool)> {
+fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
     let whole: Option<Json> = reader.get("definition").map(|Object(json)| json);
     let name: Option<Arc<str>> = reader.required("name");
     let place = reader.member("name").map_or(reader.place, |member| member.value.place);
@@ -65,7 +65,7 @@ fn tool(reader: &mut Reader<'_>) -> Option<(Place, ScriptedTool)> {
 }
 
 /// A request would list one name while the model's tool uses have another.
-fn check_name(reader: &mut Reader<'_>, whole: &Json, name: &str) {
+fn check_name(reader: &mut Reader<'_, '_>, whole: &Json, name: &str) {
     let value = whole.to_value();
     if value.get("name").and_then(serde_json::Value::as_str) != Some(name)
         && let Some(member) = reader.member("definition")

@@ -83,51 +83,54 @@ impl Value {
         }
     }
 
-    /// The value as JSON, members in the order in which they were written; `None` when it holds something that JSON has not, which
+    /// The value as JSON, members in the order in which they were written; `None` when it holds something that JSON has not, all of which
     /// is then reported.
-    pub(super) fn to_json(&self, report: &Report) -> Option<Json> {
+    pub(super) fn to_json(&self, report: &mut Report) -> Option<Json> {
         let mut out = String::new();
-        self.write_json(&mut out, report)?;
-        Some(Json::trusted(out))
+        self.write_json(&mut out, report).then(|| Json::trusted(out))
     }
 
-    fn write_json(&self, out: &mut String, report: &Report) -> Option<()> {
-        let refuse = |what: &str| {
-            report.value(self.place, format!("JSON has no {what}"), Some("write the whole value as a JSON string".into()));
-            None
-        };
+    /// Whether all of it could be written.
+    fn write_json(&self, out: &mut String, report: &mut Report) -> bool {
         match &self.kind {
             Kind::Text(text) => push_string(out, text),
             Kind::Integer(digits, radix) => match i64::from_str_radix(digits, *radix) {
                 Ok(number) => out.push_str(&number.to_string()),
-                Err(_) => return refuse("place for an integer beyond 64 bits when it comes from TOML"),
+                Err(_) => return self.refuse("TOML has no integers beyond 64 bits", report),
             },
-            Kind::Float(text) if text.contains(['n', 'i']) => return refuse("infinite or undefined numbers"),
+            Kind::Float(text) if text.contains(['n', 'i']) => return self.refuse("JSON has no such number", report),
             Kind::Float(text) => out.push_str(text.trim_start_matches('+')),
             Kind::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
-            Kind::Date => return refuse("dates"),
-            Kind::List(items) => {
-                out.push('[');
-                for (at, item) in items.iter().enumerate() {
-                    out.push_str(if at == 0 { "" } else { "," });
-                    item.write_json(out, report)?;
-                }
-                out.push(']');
-            }
+            Kind::Date => return self.refuse("JSON has no dates", report),
+            Kind::List(items) => return write_all(out, ['[', ']'], items, |out, item| item.write_json(out, report)),
             Kind::Table(table) => {
-                out.push('{');
-                for (at, member) in table.members.iter().enumerate() {
-                    out.push_str(if at == 0 { "" } else { "," });
+                return write_all(out, ['{', '}'], &table.members, |out, member| {
                     push_string(out, &member.key);
                     out.push(':');
-                    member.value.write_json(out, report)?;
-                }
-                out.push('}');
+                    member.value.write_json(out, report)
+                });
             }
-            Kind::StandIn => return None,
+            Kind::StandIn => return false,
         }
-        Some(())
+        true
     }
+
+    fn refuse(&self, message: &str, report: &mut Report) -> bool {
+        report.value(self.place, message.into(), Some("write the whole value as text that holds JSON".into()));
+        false
+    }
+}
+
+/// Writes items with commas between brackets; goes on after one that could not be written, so that all faults are found.
+fn write_all<T>(out: &mut String, [open, close]: [char; 2], items: &[T], mut write: impl FnMut(&mut String, &T) -> bool) -> bool {
+    let mut whole = true;
+    out.push(open);
+    for (at, item) in items.iter().enumerate() {
+        out.push_str(if at == 0 { "" } else { "," });
+        whole &= write(out, item);
+    }
+    out.push(close);
+    whole
 }
 
 /// Reads a mended file; its errors are reported elsewhere.

@@ -1,8 +1,10 @@
 //! What single values may look like, by the type that they become.
 
+use serde_json::value::RawValue;
+
 use super::report::Report;
 use super::span::{self, DURATION_HELP, LATENCY_HELP};
-use super::tree::{Kind, Value};
+use super::tree::{Kind, Place, Value};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
@@ -12,23 +14,23 @@ use crate::wire::json::{Json, push_string};
 /// A type that a value can become.
 pub(super) trait FromValue: Sized {
     /// Reads the value; what is wrong with it goes into the report, and a stand-in is passed over in silence.
-    fn from_value(value: &Value, report: &Report) -> Option<Self>;
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self>;
 }
 
 impl FromValue for String {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         text(value, report).map(Into::into)
     }
 }
 
 impl FromValue for Arc<str> {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         text(value, report).map(Into::into)
     }
 }
 
 impl FromValue for bool {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         match value.kind {
             Kind::Boolean(value) => Some(value),
             _ => wrong(value, report, "true or false"),
@@ -37,19 +39,19 @@ impl FromValue for bool {
 }
 
 impl FromValue for u64 {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         whole(value, report, Self::MAX)
     }
 }
 
 impl FromValue for u32 {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         whole(value, report, Self::MAX.into()).and_then(|number| number.try_into().ok())
     }
 }
 
 impl FromValue for Micros {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         match &value.kind {
             Kind::Text(text) => understood(value, report, span::duration(text), DURATION_HELP),
             _ => wrong_span(value, report, "a duration", DURATION_HELP),
@@ -58,7 +60,7 @@ impl FromValue for Micros {
 }
 
 impl FromValue for Latency {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         match &value.kind {
             Kind::Text(text) => understood(value, report, span::latency(text), LATENCY_HELP),
             Kind::List(items) if items.is_empty() => {
@@ -73,7 +75,7 @@ impl FromValue for Latency {
                 let (p50, p99) = (reader.required::<Micros>("p50"), reader.required::<Micros>("p99"));
                 let (p50, p99) = (p50?, p99?);
                 if p50 > p99 {
-                    report.value(value.place, "`p99` is below `p50`; swap them".into(), None);
+                    reader.report.value(value.place, "`p99` is below `p50`; swap them".into(), None);
                 }
                 Some(Self::LogNormal { p50, p99 })
             })?,
@@ -83,7 +85,7 @@ impl FromValue for Latency {
 }
 
 impl<T: FromValue> FromValue for Vec<T> {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         match &value.kind {
             Kind::List(items) => Some(items.iter().filter_map(|item| T::from_value(item, report)).collect()),
             _ => wrong(value, report, "an array"),
@@ -95,7 +97,7 @@ impl<T: FromValue> FromValue for Vec<T> {
 pub(super) struct Texts(pub(super) Vec<String>);
 
 impl FromValue for Texts {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         match &value.kind {
             Kind::Text(text) => Some(Self(vec![text.clone()])),
             Kind::List(_) => Vec::from_value(value, report).map(Self),
@@ -108,7 +110,7 @@ impl FromValue for Texts {
 pub(super) struct SeedNumber(pub(super) u64);
 
 impl FromValue for SeedNumber {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         match &value.kind {
             Kind::Integer(..) => u64::from_value(value, report).map(Self),
             Kind::Text(text) => {
@@ -129,7 +131,7 @@ const SEED_HELP: &str = "a seed is a whole number from 0 to 18446744073709551615
 pub(super) struct TextAsJson(pub(super) Json);
 
 impl FromValue for TextAsJson {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         let text = text(value, report)?;
         let mut out = String::new();
         push_string(&mut out, text);
@@ -141,7 +143,7 @@ impl FromValue for TextAsJson {
 pub(super) struct Object(pub(super) Json);
 
 impl FromValue for Object {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         match &value.kind {
             Kind::Table(_) => value.to_json(report).map(Self),
             Kind::Text(_) => shaped(value, report, &['{'], "a JSON object").map(Self),
@@ -154,7 +156,7 @@ impl FromValue for Object {
 pub(super) struct ContentJson(pub(super) Json);
 
 impl FromValue for ContentJson {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         let json = shaped(value, report, &['"', '['], "a JSON string or a JSON array of blocks")?;
         if json.as_str().starts_with('[') {
             blocks(value, report, &json)?;
@@ -167,15 +169,15 @@ impl FromValue for ContentJson {
 pub(super) struct Blocks(pub(super) Vec<Block>);
 
 impl FromValue for Blocks {
-    fn from_value(value: &Value, report: &Report) -> Option<Self> {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
         let json = shaped(value, report, &['['], "a JSON array of blocks")?;
         blocks(value, report, &json).map(Self)
     }
 }
 
-fn blocks(value: &Value, report: &Report, json: &Json) -> Option<Vec<Block>> {
-    let items: Vec<Box<serde_json::value::RawValue>> = serde_json::from_str(json.as_str()).unwrap_or_default();
-    let of = |(at, item): (usize, &Box<serde_json::value::RawValue>)| {
+fn blocks(value: &Value, report: &mut Report, json: &Json) -> Option<Vec<Block>> {
+    let items: Vec<&RawValue> = serde_json::from_str(json.as_str()).unwrap_or_default();
+    let of = |(at, item): (usize, &&RawValue)| {
         if item.get().starts_with('{') {
             return Some(Block::from(Json::trusted(item.get())));
         }
@@ -188,24 +190,43 @@ fn blocks(value: &Value, report: &Report, json: &Json) -> Option<Vec<Block>> {
 }
 
 /// Text that holds JSON which begins with one of `starts`.
-fn shaped(value: &Value, report: &Report, starts: &[char], wanted: &str) -> Option<Json> {
+fn shaped(value: &Value, report: &mut Report, starts: &[char], wanted: &str) -> Option<Json> {
     let Kind::Text(text) = &value.kind else { return wrong(value, report, &format!("text with {wanted}")) };
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
-    let json = match Json::parse(text) {
-        Ok(json) => json,
-        Err(error) => {
-            report.value(value.place, format!("not JSON: {error}"), Some(format!("expected {wanted} inside the text")));
-            return None;
-        }
-    };
-    if !text.starts_with(starts) {
-        report.value(value.place, format!("the JSON is not {wanted}"), None);
-        return None;
+    match Json::parse(text) {
+        Ok(json) if text.starts_with(starts) => return Some(json),
+        Ok(_) => report.value(value.place, format!("expected {wanted}, found {}", json_kind(text)), None),
+        Err(error) => not_json(value, report, text, &error, wanted),
     }
-    Some(json)
+    None
 }
 
-pub(super) fn text<'a>(value: &'a Value, report: &Report) -> Option<&'a str> {
+/// The parser's own words, at the place that they are about where the text stands in the source as it is.
+fn not_json(value: &Value, report: &mut Report, text: &str, error: &serde_json::Error, wanted: &str) {
+    let (line, column) = (error.line(), error.column());
+    let words = error.to_string();
+    let help = Some(format!("expected {wanted} inside the text"));
+    let Some(start) = report.find(value.place, text) else {
+        return report.value(value.place, format!("not JSON: {words}"), help);
+    };
+    let words = words.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&words);
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let at = start + (before + column.saturating_sub(1)).min(text.len());
+    report.value(Place { start: at, end: at, ..value.place }, format!("not JSON: {words}"), help);
+}
+
+fn json_kind(json: &str) -> &'static str {
+    match json.as_bytes().first() {
+        Some(b'{') => "a JSON object",
+        Some(b'[') => "a JSON array",
+        Some(b'"') => "a JSON string",
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a JSON boolean",
+        _ => "a JSON number",
+    }
+}
+
+pub(super) fn text<'a>(value: &'a Value, report: &mut Report) -> Option<&'a str> {
     match &value.kind {
         Kind::Text(text) => Some(text),
         _ => wrong(value, report, "text"),
@@ -213,7 +234,7 @@ pub(super) fn text<'a>(value: &'a Value, report: &Report) -> Option<&'a str> {
 }
 
 /// A whole number from 0 to `highest`.
-fn whole(value: &Value, report: &Report, highest: u64) -> Option<u64> {
+fn whole(value: &Value, report: &mut Report, highest: u64) -> Option<u64> {
     let Kind::Integer(digits, radix) = &value.kind else { return wrong(value, report, "a whole number") };
     let number = u64::from_str_radix(digits, *radix).ok().filter(|number| *number <= highest);
     if number.is_none() {
@@ -222,7 +243,7 @@ fn whole(value: &Value, report: &Report, highest: u64) -> Option<u64> {
     number
 }
 
-fn wrong<T>(value: &Value, report: &Report, wanted: &str) -> Option<T> {
+fn wrong<T>(value: &Value, report: &mut Report, wanted: &str) -> Option<T> {
     if !matches!(value.kind, Kind::StandIn) {
         report.mismatch(value, wanted);
     }
@@ -230,7 +251,7 @@ fn wrong<T>(value: &Value, report: &Report, wanted: &str) -> Option<T> {
 }
 
 /// A number where a span of time should be lacks its unit, which is a common slip.
-fn wrong_span<T>(value: &Value, report: &Report, wanted: &str, help: &str) -> Option<T> {
+fn wrong_span<T>(value: &Value, report: &mut Report, wanted: &str, help: &str) -> Option<T> {
     match &value.kind {
         Kind::Integer(number, _) | Kind::Float(number) => {
             let message = format!("expected {wanted}, found {} without a unit", value.found());
@@ -243,6 +264,6 @@ fn wrong_span<T>(value: &Value, report: &Report, wanted: &str, help: &str) -> Op
 }
 
 /// Passes on what was understood, or says what was not.
-fn understood<T>(value: &Value, report: &Report, result: Result<T, String>, help: &str) -> Option<T> {
+fn understood<T>(value: &Value, report: &mut Report, result: Result<T, String>, help: &str) -> Option<T> {
     result.map_err(|message| report.value(value.place, message, Some(help.into()))).ok()
 }
