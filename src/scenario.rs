@@ -1,5 +1,7 @@
 //! What a scenario and a tape mean: types, parsing from text, checking. Reading files is another room's work.
 
+pub mod known_tools;
 pub mod latency;
+pub mod parse;
 pub mod tape;
 pub mod types;
