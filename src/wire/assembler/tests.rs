@@ -286,3 +286,32 @@ fn n_3_a_clone_goes_on_from_the_same_event() {
         assert_eq!(first, second);
     }
 }
+
+/// Recorded answers, which are no part of the repository: bare streams, and one with a JSON text per line.
+#[test]
+fn n_4_recorded_streams_break_no_rule_that_is_an_error() {
+    let folder = std::env::var_os("REENACT_RECORDINGS")
+        .map_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/recordings"), std::path::PathBuf::from);
+    let files: &[(&str, &[Violation])] = &[
+        ("anthropics__anthropic-sdk-python/tests/lib/streaming/fixtures/incomplete_partial_json_response.txt", &[Violation::ToolUseCutOff]),
+        ("_wire_shaped_synthetic/anthropics__anthropic-sdk-python/stream-a-toolrefusal.sse", &[]),
+        ("_wire_shaped_synthetic/anthropics__anthropic-sdk-python/stream-b-fallback.sse", &[]),
+        ("vercel__ai/packages/anthropic/src/__fixtures__/anthropic-text.chunks.txt", &[]),
+        ("vercel__ai/packages/anthropic/src/__fixtures__/anthropic-tool-no-args.chunks.txt", &[]),
+        ("vercel__ai/packages/anthropic/src/__fixtures__/anthropic-web-search-tool.1.chunks.txt", &[]),
+    ];
+    for (name, notes) in files {
+        let Ok(bytes) = std::fs::read(folder.join(name)) else {
+            std::eprintln!("SKIPPED: {name} is not in {}; REENACT_RECORDINGS names the folder", folder.display());
+            continue;
+        };
+        let mut stream = Vec::new();
+        match name.ends_with(".chunks.txt") {
+            true => stream.extend(String::from_utf8(bytes).unwrap().lines().map(String::from)),
+            false => crate::wire::sse::Framer::new().feed(&bytes, &mut |frame| stream.push(frame.data.to_owned())).unwrap(),
+        }
+        let run = run(stream.iter().map(|data| &**data));
+        assert_eq!(*run.last(), Step::Ended, "{name}");
+        assert_eq!(run.notes, *notes, "{name}");
+    }
+}
