@@ -3,5 +3,6 @@
 pub mod known_tools;
 pub mod latency;
 pub mod parse;
+pub mod script;
 pub mod tape;
 pub mod types;
