@@ -1,10 +1,22 @@
 //! The contract for any agent loop under test, and our own loop, the reference implementation.
 //!
-//! Read [`contract`] first. Nothing in this room knows about HTTP, files, clocks or threads: what happens comes in as inputs,
-//! what should happen goes out as effects.
+//! Read [`contract`] first. Nothing in this room knows about HTTP connections, files, clocks or threads: what happens comes in as
+//! inputs, what should happen goes out as effects.
+//!
+//! ```text
+//!   agent_loop > session > query > call, executor          machines, nested; effects go down, verdicts come up
+//!                             └ after_answer, admission, ordering, retry   policies, pure functions beside them
+//! ```
 
+pub mod agent_loop;
 pub mod contract;
 pub mod emission;
 pub mod random;
+pub mod retry;
 pub mod settings;
 pub mod time;
+
+mod call;
+mod executor;
+mod query;
+mod session;

@@ -2,11 +2,17 @@
 //!
 //! Nothing here does I/O or knows what an engine is. What is read is kept byte for byte beside what was understood of it (N-8).
 
+pub mod assembler;
 pub mod block;
 pub mod compare;
 pub mod decode;
 pub mod event;
 pub mod http;
 pub mod json;
+pub mod order;
+mod partial;
+mod raw;
 pub mod request;
+pub mod sse;
 pub mod usage;
+pub mod whole;

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::json::{Json, push_string};
+use super::{
+    json::{Json, push_string},
+    raw::Object,
+};
 use crate::prelude::*;
 
 /// One content block of a message.
@@ -67,7 +70,37 @@ pub enum ToolInput {
     },
 }
 
+/// The one member of the object that stands for an invalid input, as the API's documentation has it for answers to such a tool use.
+const INVALID_JSON: &str = "INVALID_JSON";
+
 impl ToolInput {
+    /// Reads what the model wrote, or what [`Self::to_json`] gave. The API takes objects only, so other JSON values are invalid too.
+    pub fn read(text: &str) -> Self {
+        let object = match Object::parse(text) {
+            Ok(object) => object,
+            Err(error) => return Self::Invalid { text: text.into(), error: error.to_string().into() },
+        };
+        // Only what cannot be an input of its own was wrapped.
+        let wrapped = object.string(INVALID_JSON).filter(|_| object.members().count() == 1);
+        match wrapped.map(|text| Self::read(&text)) {
+            Some(invalid @ Self::Invalid { .. }) => invalid,
+            _ => Self::Valid(Json::trusted(text)),
+        }
+    }
+
+    /// The input as it is sent: invalid text inside `{"INVALID_JSON":"…"}`, so that the request stays valid.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Self::Valid(json) => json.clone(),
+            Self::Invalid { text, .. } => {
+                let mut json = format!(r#"{{"{INVALID_JSON}":"#);
+                push_string(&mut json, text);
+                json.push('}');
+                Json::trusted(json)
+            }
+        }
+    }
+
     /// The input as written by the model.
     pub fn as_str(&self) -> &str {
         match self {
@@ -123,54 +156,39 @@ impl Block {
     }
 }
 
-/// The members that [`BlockKind`] is made from; everything else stays in the text.
-#[derive(Deserialize)]
-struct Known<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Cow<'a, str>,
-    #[serde(borrow, default)]
-    thinking: Cow<'a, str>,
-    #[serde(borrow, default)]
-    signature: Cow<'a, str>,
-    #[serde(borrow, default)]
-    id: Cow<'a, str>,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    input: Option<&'a serde_json::value::RawValue>,
-    #[serde(borrow, default)]
-    tool_use_id: Cow<'a, str>,
-    #[serde(default)]
-    is_error: Option<bool>,
-}
-
 /// A block read from JSON; one whose members are not as expected is [`BlockKind::Other`], kept and passed through.
 impl From<Json> for Block {
     fn from(json: Json) -> Self {
-        let kind = match serde_json::from_str::<Known<'_>>(json.as_str()) {
-            Err(_) => BlockKind::Other("".into()),
-            Ok(known) => match &*known.kind {
-                "text" => BlockKind::Text(known.text.into()),
-                "thinking" => {
-                    BlockKind::Thinking { thinking: known.thinking.into(), signature: known.signature.into() }
-                }
-                "redacted_thinking" => BlockKind::RedactedThinking,
-                "tool_use" => BlockKind::ToolUse(ToolUse {
-                    id: known.id.into(),
-                    name: known.name.into(),
-                    input: ToolInput::Valid(Json::trusted(known.input.map_or("{}", |raw| raw.get()))),
-                }),
-                "tool_result" => BlockKind::ToolResult {
-                    tool_use_id: known.tool_use_id.into(),
-                    is_error: known.is_error.unwrap_or(false),
-                },
-                other => BlockKind::Other(other.into()),
+        let kind = Object::parse(json.as_str()).ok().map_or_else(
+            || BlockKind::Other("".into()),
+            |block| {
+                let kind = block.string("type").unwrap_or_default();
+                known_kind(&kind, &block).unwrap_or_else(|| BlockKind::Other(kind.into()))
             },
-        };
+        );
         Self { kind, json }
     }
+}
+
+/// What the members say; `None` when the kind is not known or a member is of another type than it should be.
+fn known_kind(kind: &str, block: &Object<'_>) -> Option<BlockKind> {
+    let text = |key| match block.present(key) {
+        None => Some(Arc::from("")),
+        Some(_) => block.string(key).map(Arc::from),
+    };
+    Some(match kind {
+        "text" => BlockKind::Text(text("text")?),
+        "thinking" => BlockKind::Thinking { thinking: text("thinking")?, signature: text("signature")? },
+        "redacted_thinking" => BlockKind::RedactedThinking,
+        "tool_use" => {
+            let input = ToolInput::read(block.present("input").unwrap_or("{}"));
+            BlockKind::ToolUse(ToolUse { id: text("id")?, name: text("name")?, input })
+        }
+        "tool_result" => {
+            BlockKind::ToolResult { tool_use_id: text("tool_use_id")?, is_error: block.get("is_error") == Some("true") }
+        }
+        _ => return None,
+    })
 }
 
 impl From<Block> for Json {
@@ -209,4 +227,44 @@ pub struct Message {
     pub role: Role,
     /// What is said, in order.
     pub content: Vec<Block>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(json: &str) -> BlockKind {
+        Block::from(Json::parse(json).unwrap()).kind
+    }
+
+    #[test]
+    fn n_2_a_block_is_read_with_duplicate_keys_and_lone_surrogates() {
+        assert_eq!(kind(r#"{"type":"text","text":"a","text":"b\ud83d"}"#), BlockKind::Text("b\u{fffd}".into()));
+        assert_eq!(kind(r#"{"type":"text","text":7}"#), BlockKind::Other("text".into()));
+        assert_eq!(kind(r#"{"type":"hologram","text":7}"#), BlockKind::Other("hologram".into()));
+        assert_eq!(kind("[]"), BlockKind::Other("".into()));
+    }
+
+    #[test]
+    fn n_8_a_block_is_written_as_it_was_read() {
+        let text = r#"{ "input":{"n":1e3,"n":2} ,"type":"tool_use","name":"t","id":"toolu_1","new":null}"#;
+        let block = Block::from(Json::parse(text).unwrap());
+        assert_eq!(block.as_tool_use().unwrap().input.as_str(), r#"{"n":1e3,"n":2}"#);
+        assert_eq!(block.json().as_str(), text);
+        let kept = serde_json::to_string(&block).unwrap();
+        assert_eq!(serde_json::from_str::<Block>(&kept).unwrap(), block);
+    }
+
+    #[test]
+    fn n_3_an_invalid_input_is_wrapped_and_read_back() {
+        for text in ["{\"a\": celsius}", "[1]", "{\"a\":1} x", "\"x\""] {
+            let input = ToolInput::read(text);
+            assert!(matches!(input, ToolInput::Invalid { .. }), "{text}");
+            assert_eq!(input.as_str(), text);
+            assert_eq!(ToolInput::read(input.to_json().as_str()), input);
+        }
+        for text in [r#"{"INVALID_JSON":1}"#, r#"{"INVALID_JSON":"{}"}"#, r#"{"INVALID_JSON":"x","a":1}"#] {
+            assert_eq!(ToolInput::read(text), ToolInput::Valid(Json::trusted(text)), "not one of ours");
+        }
+    }
 }

@@ -1,0 +1,123 @@
+//! Which queued tools may start (T-4, T-5): a pure function over what waits and what runs.
+//!
+//! ```text
+//!   arrival   R1 run   W2 wait   R3 wait        R safe, W exclusive
+//!   scan             ▲ stops here: R3 must not overtake W2, which would then wait for R3 too
+//! ```
+
+use crate::prelude::*;
+
+/// Whether a tool use may run beside others (T-3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Beside other safe ones.
+    Safe,
+    /// Alone.
+    Exclusive,
+}
+
+/// How far an entry is, as far as admission cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// Waits.
+    Queued,
+    /// Runs.
+    Executing,
+    /// Neither waits nor runs any more.
+    Over,
+}
+
+/// The positions that may start now, in the order in which they start. `entries` are in order of arrival; `safe_at_once` caps
+/// how many safe ones run together.
+pub fn admit(entries: &[(Class, Slot)], safe_at_once: Option<u32>) -> Vec<usize> {
+    let mut executing = Executing::of(entries);
+    let mut starts = Vec::new();
+    for (position, (class, slot)) in entries.iter().enumerate() {
+        if *slot != Slot::Queued {
+            continue;
+        }
+        if executing.admits(*class, safe_at_once) {
+            executing.add(*class);
+            starts.push(position);
+        } else if *class == Class::Exclusive {
+            break;
+        }
+    }
+    starts
+}
+
+/// What runs.
+struct Executing {
+    count: u32,
+    all_safe: bool,
+}
+
+impl Executing {
+    fn of(entries: &[(Class, Slot)]) -> Self {
+        let mut executing = Self { count: 0, all_safe: true };
+        for (class, _) in entries.iter().filter(|(_, slot)| *slot == Slot::Executing) {
+            executing.add(*class);
+        }
+        executing
+    }
+
+    fn add(&mut self, class: Class) {
+        self.count += 1;
+        self.all_safe &= class == Class::Safe;
+    }
+
+    /// T-4: nothing executes, or it is safe and everything that executes is.
+    fn admits(&self, class: Class, safe_at_once: Option<u32>) -> bool {
+        let room = safe_at_once.is_none_or(|cap| self.count < cap.max(1));
+        self.count == 0 || (class == Class::Safe && self.all_safe && room)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `r`/`w` queued, `R`/`W` executing, `.` over; R safe, W exclusive.
+    fn starts(picture: &str, cap: Option<u32>) -> Vec<usize> {
+        let entries: Vec<_> = picture
+            .chars()
+            .map(|entry| match entry {
+                'r' => (Class::Safe, Slot::Queued),
+                'w' => (Class::Exclusive, Slot::Queued),
+                'R' => (Class::Safe, Slot::Executing),
+                'W' => (Class::Exclusive, Slot::Executing),
+                _ => (Class::Safe, Slot::Over),
+            })
+            .collect();
+        admit(&entries, cap)
+    }
+
+    #[test]
+    fn t_4_and_t_5_admission_table() {
+        let table: [(&str, Option<u32>, &[usize], &str); 12] = [
+            ("", None, &[], "nothing waits"),
+            ("r", None, &[0], "nothing executes"),
+            ("w", None, &[0], "nothing executes"),
+            ("rr", None, &[0, 1], "safe ones run together"),
+            ("Rr", None, &[1], "safe beside safe"),
+            ("Rw", None, &[], "exclusive waits for safe"),
+            ("Wr", None, &[], "safe waits for exclusive"),
+            ("Rwr", None, &[], "nothing overtakes a waiting exclusive entry"),
+            ("wr", None, &[0], "the exclusive one starts, then nothing beside it"),
+            ("..wr", None, &[2], "what is over does not hold anyone back"),
+            ("Rrr", Some(2), &[1], "the cap holds"),
+            ("RRr", Some(2), &[], "at the cap"),
+        ];
+        for (picture, cap, expected, reason) in table {
+            assert_eq!(starts(picture, cap), expected, "{picture:?}: {reason}");
+        }
+    }
+
+    #[test]
+    fn t_5_a_safe_entry_that_may_not_start_is_passed_over() {
+        // The scan goes on past the second one, and stops at the exclusive one.
+        assert_eq!(starts("Rrwr", Some(1)), [] as [usize; 0]);
+        assert_eq!(starts("Wrr", None), [] as [usize; 0]);
+        assert_eq!(starts(".rw", Some(1)), [1], "the scan stops at the exclusive one after starting the safe one");
+    }
+}

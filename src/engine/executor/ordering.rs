@@ -1,0 +1,104 @@
+//! In which order results come out (T-7, T-8): pure functions over what is in.
+
+use super::admission::Class;
+use crate::engine::settings::{EmissionOrder, ResultOrder};
+use crate::prelude::*;
+
+/// How far an entry is, as far as order cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Waits.
+    Queued,
+    /// Runs.
+    Executing,
+    /// Its result is in and not emitted.
+    Completed,
+    /// Its result was emitted, as the n-th.
+    Yielded(u32),
+}
+
+/// The positions that this pass visits, in order, each with whether its result is emitted now; progress of every visited entry
+/// is emitted too (T-7).
+pub fn pass(entries: &[(Class, Stage)], order: EmissionOrder) -> Vec<(usize, bool)> {
+    let mut visited = Vec::new();
+    for (position, (class, stage)) in entries.iter().enumerate() {
+        visited.push((position, *stage == Stage::Completed));
+        let holds = match order {
+            EmissionOrder::Eager => *stage == Stage::Executing && *class == Class::Exclusive,
+            EmissionOrder::Arrival => matches!(stage, Stage::Queued | Stage::Executing),
+        };
+        if holds {
+            break;
+        }
+    }
+    // Progress may come whatever other entries do (T-6): what a held-back pass did not reach still shows its progress.
+    let reached = visited.len();
+    visited.extend((reached..entries.len()).map(|position| (position, false)));
+    visited
+}
+
+/// The order of the results in the next request. Every entry is yielded (T-8).
+pub fn for_next_request(entries: &[(Class, Stage)], order: ResultOrder) -> Vec<usize> {
+    let mut positions: Vec<usize> = (0..entries.len()).collect();
+    if order == ResultOrder::Emission {
+        positions.sort_by_key(|position| match entries[*position].1 {
+            Stage::Yielded(nth) => nth,
+            _ => u32::MAX,
+        });
+    }
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `r`/`w` queued, `R`/`W` executing, `c` completed, `y` yielded.
+    fn entries(picture: &str) -> Vec<(Class, Stage)> {
+        picture
+            .chars()
+            .map(|entry| match entry {
+                'r' => (Class::Safe, Stage::Queued),
+                'w' => (Class::Exclusive, Stage::Queued),
+                'R' => (Class::Safe, Stage::Executing),
+                'W' => (Class::Exclusive, Stage::Executing),
+                'c' => (Class::Safe, Stage::Completed),
+                _ => (Class::Safe, Stage::Yielded(0)),
+            })
+            .collect()
+    }
+
+    fn emitted(picture: &str, order: EmissionOrder) -> Vec<usize> {
+        pass(&entries(picture), order).into_iter().filter(|(_, result)| *result).map(|(position, _)| position).collect()
+    }
+
+    #[test]
+    fn t_7_and_t_8_emission_table() {
+        let table: [(&str, &[usize], &[usize], &str); 6] = [
+            ("c", &[0], &[0], "a completed one comes out"),
+            ("yc", &[1], &[1], "a yielded one is skipped"),
+            ("Rc", &[1], &[], "an executing safe one holds back in arrival order alone"),
+            ("Wc", &[], &[], "an executing exclusive one holds back in both"),
+            ("cRc", &[0, 2], &[0], "what came before is not held back"),
+            ("wc", &[1], &[], "a queued one holds back in arrival order alone"),
+        ];
+        for (picture, eager, arrival, reason) in table {
+            assert_eq!(emitted(picture, EmissionOrder::Eager), eager, "{picture:?} eager: {reason}");
+            assert_eq!(emitted(picture, EmissionOrder::Arrival), arrival, "{picture:?} arrival: {reason}");
+        }
+    }
+
+    #[test]
+    fn t_6_progress_is_held_back_by_nobody() {
+        for order in [EmissionOrder::Eager, EmissionOrder::Arrival] {
+            assert_eq!(pass(&entries("WRc"), order).len(), 3);
+        }
+    }
+
+    #[test]
+    fn t_8_the_next_request_has_tool_use_order_or_emission_order() {
+        let yielded = [(Class::Safe, Stage::Yielded(1)), (Class::Safe, Stage::Yielded(0))];
+        assert_eq!(for_next_request(&yielded, ResultOrder::ToolUse), [0, 1]);
+        assert_eq!(for_next_request(&yielded, ResultOrder::Emission), [1, 0]);
+    }
+}

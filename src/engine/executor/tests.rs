@@ -1,0 +1,214 @@
+//! The executor alone, without a stream: who starts, what comes out, and when.
+
+use super::*;
+use crate::engine::contract::RequestId;
+use crate::engine::settings::EmissionOrder;
+
+/// Tools whose name begins with R are safe, with W exclusive; `Unsure` cannot say.
+fn environment(settings: Settings) -> Environment {
+    let tool = |name: &str, safe| ToolDefinition { name: name.into(), safe, json: Json::trusted("{}") };
+    Environment { settings, tools: vec![tool("R", Some(true)), tool("W", Some(false)), tool("Unsure", None)], ..Environment::default() }
+}
+
+struct Bench {
+    env: Environment,
+    executor: Executor,
+    effects: Effects,
+}
+
+impl Bench {
+    fn new(settings: Settings) -> Self {
+        Self { env: environment(settings), executor: Executor::default(), effects: Effects::default() }
+    }
+
+    fn submit(&mut self, name: &str, input: ToolInput) -> ToolRun {
+        let nth = self.executor.entries.len();
+        let tool_use = ToolUse { id: format!("toolu_{nth}").into(), name: name.into(), input };
+        let message = AssistantMessage {
+            uuid: format!("m{nth}").into(),
+            id: RequestId::first(1),
+            api_id: "msg".into(),
+            model: "m".into(),
+            block: Block::text(""),
+            error: None,
+        };
+        self.executor.submit(&self.env, &message, &tool_use, &mut self.effects);
+        ToolRun { request: RequestId::first(1), index: u32::try_from(nth).unwrap() }
+    }
+
+    fn tool(&mut self, name: &str) -> ToolRun {
+        self.submit(name, ToolInput::Valid(Json::trusted("{}")))
+    }
+
+    fn end(&mut self, run: ToolRun) -> Option<Arc<str>> {
+        self.end_with(run, None)
+    }
+
+    fn end_with(&mut self, run: ToolRun, change: Option<&str>) -> Option<Arc<str>> {
+        let outcome = ToolOutcome { content: Json::of("done"), is_error: false, context_change: change.map(Into::into) };
+        self.executor.on_ended(&self.env.settings, run, &outcome, &mut self.effects)
+    }
+
+    fn emit(&mut self) {
+        self.executor.emit_completed(&self.env.settings, &mut self.effects);
+    }
+
+    /// What was asked for since the last call: `start A`, `result A`, `progress A`, `in-progress 2`.
+    fn seen(&mut self) -> Vec<String> {
+        let letter = |run: &ToolRun| run.to_string().trim_start_matches('1').to_string();
+        let told = |effect| match effect {
+            Effect::StartTool { run, .. } => Some(format!("start {}", letter(&run))),
+            Effect::Emit(Emission::User(message)) => Some(format!("result {}", letter(&message.run))),
+            Effect::Emit(Emission::Progress { run, .. }) => Some(format!("progress {}", letter(&run))),
+            _ => None,
+        };
+        self.effects.drain().filter_map(|(_, effect)| told(effect)).collect()
+    }
+}
+
+fn at_once(emission_order: EmissionOrder) -> Settings {
+    Settings { result_delivery: ResultDelivery::AtOnce, emission_order, ..Settings::default() }
+}
+
+#[test]
+fn t_1_an_entry_goes_through_its_states_in_order() {
+    let mut bench = Bench::new(Settings::default());
+    let run = bench.tool("R");
+    let _ = bench.end(run);
+    bench.emit();
+    let states: Vec<_> = bench
+        .effects
+        .drain()
+        .filter_map(|(_, effect)| match effect {
+            Effect::Note(Note::Tool { state, .. }) => Some(state),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(states, [ToolState::QueuedSafe, ToolState::Executing, ToolState::Completed, ToolState::Yielded]);
+}
+
+#[test]
+fn t_2_an_unknown_tool_is_answered_at_once_and_never_starts() {
+    let mut bench = Bench::new(Settings::default());
+    bench.tool("Nope");
+    bench.emit();
+    assert_eq!(bench.seen(), ["result A"]);
+    let result = bench.executor.results(&bench.env.settings).remove(0);
+    assert!(result.json().as_str().contains("No tool named Nope"), "{result:?}");
+    assert!(result.json().as_str().contains(r#""is_error":true"#));
+}
+
+#[test]
+fn t_3_a_tool_that_cannot_say_and_an_invalid_input_run_alone() {
+    let mut bench = Bench::new(Settings::default());
+    bench.tool("R");
+    bench.tool("Unsure");
+    bench.submit("R", ToolInput::Invalid { text: "{".into(), error: "cut".into() });
+    assert_eq!(bench.seen(), ["start A"], "neither starts beside a safe one");
+    let classes: Vec<_> = bench.executor.entries.iter().map(|entry| entry.class).collect();
+    assert_eq!(classes, [Class::Safe, Class::Exclusive, Class::Exclusive]);
+}
+
+#[test]
+fn t_3_an_invalid_input_is_answered_when_its_turn_comes_without_a_call() {
+    let mut bench = Bench::new(at_once(EmissionOrder::Eager));
+    let first = bench.tool("W");
+    bench.submit("W", ToolInput::Invalid { text: "{".into(), error: "cut".into() });
+    bench.tool("R");
+    assert_eq!(bench.seen(), ["start A"]);
+    let _ = bench.end(first);
+    assert_eq!(bench.seen(), ["start C", "result A", "result B"]);
+}
+
+#[test]
+fn t_4_safe_ones_run_together_and_exclusive_ones_alone() {
+    let mut bench = Bench::new(Settings::default());
+    let a = bench.tool("R");
+    let b = bench.tool("R");
+    bench.tool("W");
+    bench.tool("R");
+    assert_eq!(bench.seen(), ["start A", "start B"]);
+    let _ = bench.end(b);
+    assert_eq!(bench.seen(), [] as [&str; 0], "A still runs, and D must not overtake C");
+    let _ = bench.end(a);
+    assert_eq!(bench.seen(), ["start C"]);
+}
+
+#[test]
+fn t_6_progress_comes_before_its_result_and_never_after() {
+    let mut bench = Bench::new(at_once(EmissionOrder::Arrival));
+    let a = bench.tool("R");
+    let b = bench.tool("R");
+    let env = bench.env.clone();
+    bench.executor.on_progress(&env.settings, b, &"half".into(), &mut bench.effects);
+    let _ = bench.end(b);
+    bench.executor.on_progress(&env.settings, b, &"late".into(), &mut bench.effects);
+    let _ = bench.end(a);
+    assert_eq!(bench.seen(), ["start A", "start B", "progress B", "result A", "result B"]);
+}
+
+#[test]
+fn t_7_an_executing_exclusive_tool_holds_back_what_came_after_it() {
+    let mut bench = Bench::new(at_once(EmissionOrder::Eager));
+    let write = bench.tool("W");
+    bench.tool("Nope");
+    bench.emit();
+    assert_eq!(bench.seen(), ["start A"], "the unknown one is complete and waits");
+    let _ = bench.end(write);
+    assert_eq!(bench.seen(), ["result A", "result B"]);
+}
+
+#[test]
+fn t_8_two_orders_of_emission() {
+    for (order, expected) in [(EmissionOrder::Eager, ["result B", "result A"]), (EmissionOrder::Arrival, ["result A", "result B"])] {
+        let mut bench = Bench::new(at_once(order));
+        let (a, b) = (bench.tool("R"), bench.tool("R"));
+        bench.seen();
+        let _ = bench.end(b);
+        let _ = bench.end(a);
+        assert_eq!(bench.seen(), expected, "{order:?}");
+    }
+}
+
+#[test]
+fn t_10_in_progress_runs_from_start_to_the_emission_of_the_result() {
+    let mut bench = Bench::new(Settings::default());
+    let a = bench.tool("R");
+    let b = bench.tool("R");
+    let _ = bench.end(a);
+    bench.emit();
+    let _ = bench.end(b);
+    bench.emit();
+    let sets: Vec<_> = bench
+        .effects
+        .drain()
+        .filter_map(|(_, effect)| match effect {
+            Effect::Emit(Emission::InProgress { tool_use_ids }) => Some(tool_use_ids.len()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(sets, [1, 2, 1, 0]);
+}
+
+#[test]
+fn t_11_a_context_change_is_applied_for_exclusive_tools_only() {
+    let mut bench = Bench::new(Settings::default());
+    let safe = bench.tool("R");
+    assert_eq!(bench.end_with(safe, Some("cwd=/a")), None);
+    let defects = bench.effects.drain().filter(|(_, effect)| matches!(effect, Effect::Note(Note::Defect { .. }))).count();
+    assert_eq!(defects, 1, "a safe tool that changes the context is a defect of the tool");
+    let exclusive = bench.tool("W");
+    assert_eq!(bench.end_with(exclusive, Some("cwd=/b")).as_deref(), Some("cwd=/b"));
+}
+
+#[test]
+fn a_late_or_second_outcome_is_ignored() {
+    let mut bench = Bench::new(Settings::default());
+    let a = bench.tool("R");
+    let _ = bench.end(a);
+    let before = bench.executor.clone();
+    let _ = bench.end(a);
+    assert_eq!(bench.executor, before);
+    bench.emit();
+    assert_eq!(bench.seen(), ["start A", "result A"]);
+}

@@ -1,0 +1,102 @@
+//! A session: prompts one after another over one conversation (S-1 to S-8).
+//!
+//! Each prompt goes through its phases in one step up to the first request; then the query loop has it until the result. What is
+//! not here yet (slash commands, skills, file history, budgets) is absent, not pretended.
+
+pub(crate) mod prompt;
+mod result;
+
+use alloc::collections::VecDeque;
+
+use prompt::Frame;
+
+use super::contract::{Effect, Effects, Input};
+use super::emission::{Emission, Note, Phase};
+use super::query::{Outcome, Query, Verdict};
+use super::settings::Environment;
+use super::time::Time;
+use crate::prelude::*;
+use crate::wire::block::{Block, Message, Role};
+use crate::wire::request::push_merged;
+
+/// The root agent's conversation with its user.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Session {
+    state: State,
+    /// Prompts that came while one was worked on.
+    waiting: VecDeque<(u32, Arc<[Block]>)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum State {
+    /// Nothing to do; the conversation so far.
+    Idle { conversation: Vec<Arc<Message>> },
+    /// A prompt is worked on.
+    Running { query: Box<Query>, prompt: u32, since: Time },
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self::Idle { conversation: Vec::new() }
+    }
+}
+
+impl Session {
+    /// A session that goes on from an earlier conversation (S-11).
+    pub(crate) fn resumed(conversation: Vec<Arc<Message>>) -> Self {
+        Self { state: State::Idle { conversation }, waiting: VecDeque::new() }
+    }
+
+    /// Takes whatever happens.
+    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        match (&mut self.state, input) {
+            (State::Idle { conversation }, Input::Prompt { prompt, content }) => {
+                let conversation = core::mem::take(conversation);
+                self.start(env, now, *prompt, content, conversation, effects);
+            }
+            (State::Running { .. }, Input::Prompt { prompt, content }) => self.waiting.push_back((*prompt, content.clone())),
+            (State::Running { query, prompt, since }, input) => {
+                let (prompt, since) = (*prompt, *since);
+                if let Verdict::Finished(outcome) = query.step(env, now, input, effects) {
+                    self.finish(env, now, prompt, since, *outcome, effects);
+                }
+            }
+            (State::Idle { .. }, _late) => (),
+        }
+    }
+
+    /// S-1 to S-7: the phases of a prompt up to its first request.
+    fn start(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        prompt: u32,
+        content: &Arc<[Block]>,
+        mut conversation: Vec<Arc<Message>>,
+        effects: &mut Effects,
+    ) {
+        let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
+        phase(Phase::Init, effects);
+        phase(Phase::SystemPrompt, effects);
+        let frame = Arc::new(Frame::of(env));
+        phase(Phase::UserInput, effects);
+        push_merged(&mut conversation, Arc::new(Message { role: Role::User, content: content.to_vec() }));
+        phase(Phase::InitMessage, effects);
+        let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
+        effects.push(Effect::Emit(Emission::Init { prompt, model: env.settings.model.clone(), tools }));
+        phase(Phase::MainLoop, effects);
+        let query = Query::start(now, prompt, frame, conversation, effects);
+        self.state = State::Running { query: Box::new(query), prompt, since: now };
+    }
+
+    /// S-8: the result, the terminal, and the prompt that waited.
+    fn finish(&mut self, env: &Environment, now: Time, prompt: u32, since: Time, outcome: Outcome, effects: &mut Effects) {
+        effects.push(Effect::Note(Note::Phase(Phase::Result)));
+        effects.push(Effect::Emit(Emission::Result(Box::new(result::message(prompt, now.since(since), &outcome)))));
+        effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
+        self.state = State::Idle { conversation: outcome.conversation };
+        if let Some((prompt, content)) = self.waiting.pop_front() {
+            self.step(env, now, &Input::Prompt { prompt, content }, effects);
+        }
+    }
+}

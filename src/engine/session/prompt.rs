@@ -1,0 +1,132 @@
+//! What frames a conversation: the system prompt (S-2), contexts that are sent and never stored (S-2a), the tools.
+//!
+//! The frame is the same in every request of a prompt, so it is made once and shared as text.
+
+use crate::engine::settings::{Environment, Settings};
+use crate::prelude::*;
+use crate::wire::block::{Block, Message, Role};
+use crate::wire::json::Json;
+use crate::wire::request::{Request, list_with_breakpoint, push_merged, system_with_breakpoint};
+
+/// All of a request but its messages.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Frame {
+    request: Request,
+    user_context: Option<Block>,
+}
+
+impl Frame {
+    /// Puts the frame together (S-2): custom or default prompt, then the memory part, then the appended part, then the system
+    /// context; breakpoints at system and tools if the settings ask for them (N-7).
+    pub(crate) fn of(env: &Environment) -> Self {
+        let settings = &env.settings;
+        let (mut system, mut tools) = (system_prompt(settings), tool_list(env));
+        if settings.cache_breakpoints {
+            system = system.map(|system| system_with_breakpoint(&system));
+            tools = tools.map(|tools| list_with_breakpoint(&tools));
+        }
+        let mut request = Request::new(&settings.model, settings.max_tokens);
+        request.stream = settings.stream;
+        request.system = system;
+        request.tools = tools;
+        request.extra = settings.request_extra.clone();
+        request.cache_last_message = settings.cache_breakpoints;
+        Self { request, user_context: settings.user_context.as_deref().map(Block::text) }
+    }
+
+    /// The request for a conversation; the user context goes before it as a hidden user message that is never stored (S-2a).
+    pub(crate) fn request(&self, conversation: &[Arc<Message>]) -> Request {
+        let mut request = self.request.clone();
+        request.messages.reserve(conversation.len() + 1);
+        if let Some(context) = &self.user_context {
+            push_merged(&mut request.messages, Arc::new(Message { role: Role::User, content: vec![context.clone()] }));
+        }
+        for message in conversation {
+            push_merged(&mut request.messages, message.clone());
+        }
+        request
+    }
+}
+
+/// The custom prompt stays as it is written when nothing is added to it; an empty one means none at all.
+fn system_prompt(settings: &Settings) -> Option<Json> {
+    let added: Vec<&str> = [
+        settings.memory.then_some(Settings::MEMORY_PROMPT),
+        settings.append_system_prompt.as_deref(),
+        settings.system_context.as_deref(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let base = settings.system_prompt.clone().unwrap_or_else(|| Json::of(Settings::DEFAULT_SYSTEM_PROMPT));
+    let is_empty = matches!(base.as_str(), "\"\"" | "[]" | "null");
+    if added.is_empty() {
+        return (!is_empty).then_some(base);
+    }
+    let added = added.join("\n\n");
+    Some(match serde_json::from_str::<Cow<'_, str>>(base.as_str()) {
+        Ok(text) if text.is_empty() => Json::of(&added),
+        Ok(text) => Json::of(&format!("{text}\n\n{added}")),
+        Err(_) => blocks_with(&base, &Block::text(&added)),
+    })
+}
+
+/// A JSON array of blocks with one more at its end.
+fn blocks_with(list: &Json, block: &Block) -> Json {
+    let inner = list.as_str().trim().trim_start_matches('[').trim_end_matches(']').trim();
+    let comma = if inner.is_empty() { "" } else { "," };
+    Json::trusted(format!("[{inner}{comma}{}]", block.json()))
+}
+
+fn tool_list(env: &Environment) -> Option<Json> {
+    let list: Vec<&str> = env.tools.iter().map(|tool| tool.json.as_str()).collect();
+    (!list.is_empty()).then(|| Json::trusted(format!("[{}]", list.join(","))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(settings: Settings) -> Option<String> {
+        let settings = Settings { cache_breakpoints: false, ..settings };
+        Frame::of(&Environment { settings, ..Environment::default() }).request.system.map(|json| json.to_string())
+    }
+
+    #[test]
+    fn s_2_parts_follow_each_other_in_order() {
+        let settings = Settings {
+            system_prompt: Some(Json::of("custom")),
+            memory: true,
+            append_system_prompt: Some("appended".into()),
+            system_context: Some("context".into()),
+            ..Settings::default()
+        };
+        let text: String = serde_json::from_str(&system(settings).unwrap()).unwrap();
+        let places: Vec<_> = ["custom", Settings::MEMORY_PROMPT, "appended", "context"].map(|part| text.find(part).unwrap()).to_vec();
+        assert!(places.is_sorted(), "{text}");
+    }
+
+    #[test]
+    fn s_2_the_default_prompt_is_used_when_none_is_set_and_an_empty_one_is_none() {
+        assert_eq!(system(Settings::default()).unwrap(), Json::of(Settings::DEFAULT_SYSTEM_PROMPT).to_string());
+        assert_eq!(system(Settings { system_prompt: Some(Json::of("")), ..Settings::default() }), None);
+    }
+
+    #[test]
+    fn s_2_blocks_stay_blocks() {
+        let blocks = Json::trusted(r#"[{"type":"text","text":"a"}]"#);
+        let settings = Settings { system_prompt: Some(blocks), append_system_prompt: Some("b".into()), ..Settings::default() };
+        assert_eq!(system(settings).unwrap(), r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#);
+    }
+
+    #[test]
+    fn s_2a_the_user_context_is_sent_and_not_stored() {
+        let settings = Settings { user_context: Some("today".into()), ..Settings::default() };
+        let frame = Frame::of(&Environment { settings, ..Environment::default() });
+        let conversation = [Arc::new(Message { role: Role::User, content: vec![Block::text("hi")] })];
+        let request = frame.request(&conversation);
+        assert_eq!(request.messages.len(), 1, "two user messages are one");
+        assert_eq!(request.messages[0].content, [Block::text("today"), Block::text("hi")]);
+        assert_eq!(conversation[0].content.len(), 1);
+    }
+}

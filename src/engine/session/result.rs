@@ -1,0 +1,57 @@
+//! The result message of a prompt (S-8): a pure function over how the query ended.
+
+use crate::engine::emission::{ResultMessage, ResultSubtype};
+use crate::engine::query::Outcome;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::wire::usage::Usage;
+
+/// Puts the message together. A prompt went well when it ended without an error of its own.
+pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> ResultMessage {
+    let totals = &outcome.totals;
+    let mut usage = Usage::default();
+    for (_, of_model) in &totals.usage_by_model {
+        usage.add(of_model);
+    }
+    let is_error = !outcome.errors.is_empty();
+    ResultMessage {
+        prompt,
+        subtype: if is_error { ResultSubtype::ErrorDuringExecution } else { ResultSubtype::Success },
+        is_error,
+        terminal: outcome.terminal.clone(),
+        duration,
+        api_duration: totals.api_time,
+        turns: totals.turns,
+        text: totals.text.clone(),
+        stop_reason: totals.stop_reason.clone(),
+        usage,
+        usage_by_model: totals.usage_by_model.clone(),
+        errors: outcome.errors.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::Terminal;
+    use crate::engine::query::Totals;
+
+    fn outcome(errors: &[&str]) -> Outcome {
+        let of = |tokens| Usage { output_tokens: Some(tokens), ..Usage::default() };
+        Outcome {
+            terminal: Terminal::Completed,
+            errors: errors.iter().map(|text| Arc::from(*text)).collect(),
+            conversation: Vec::new(),
+            totals: Totals { usage_by_model: vec![("a".into(), of(3)), ("b".into(), of(4))], ..Totals::default() },
+        }
+    }
+
+    #[test]
+    fn s_8_an_error_makes_the_result_an_error_whatever_the_terminal() {
+        let good = message(1, Micros(5), &outcome(&[]));
+        assert_eq!((good.subtype, good.is_error, good.usage.output_tokens), (ResultSubtype::Success, false, Some(7)));
+        let bad = message(1, Micros(5), &outcome(&["output limit"]));
+        assert_eq!((bad.subtype, bad.is_error), (ResultSubtype::ErrorDuringExecution, true));
+        assert_eq!(bad.terminal, Terminal::Completed);
+    }
+}

@@ -1,0 +1,306 @@
+//! From stream events to finished blocks: what the official SDKs call accumulation (N-3), with the order rules checked (N-4).
+//!
+//! ```text
+//! message_start         -> Started            id, model, first usage
+//! content_block_start 0 -> Nothing
+//! content_block_delta 0 -> Nothing            kept until the block stops: tool input is text till then
+//! content_block_stop  0 -> Block { 0, … }     parsed, and as the JSON that goes back
+//! message_delta         -> Delta              stop reason; usage overwrites
+//! message_stop          -> Ended
+//! ```
+//!
+//! What a block sends back is the object of its `content_block_start` with the accumulated members put in place: other members, unknown
+//! ones, key order and spacing stay as they came, and a tool's input is the text that the model wrote (N-8).
+
+use super::{
+    block::Block,
+    event::{Event, MessageDelta, MessageStart, Payload},
+    order::{Verdict, Violation},
+    partial::Partial,
+    usage::Usage,
+};
+use crate::prelude::*;
+
+/// One answer on its way. A clone goes on from the same event.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Assembler {
+    state: State,
+    message_id: Arc<str>,
+    model: Arc<str>,
+    usage: Usage,
+    stop_reason: Option<Arc<str>>,
+    stop_sequence: Option<Arc<str>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+enum State {
+    #[default]
+    BeforeStart,
+    Open(Content),
+    /// With the indexes of blocks that never stopped.
+    Ended(Vec<u32>),
+    /// An error event, or a violation that is one. It has been reported.
+    Failed,
+}
+
+/// The blocks of an answer by index.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Content {
+    blocks: alloc::collections::BTreeMap<u32, Slot>,
+    message_deltas: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Slot {
+    Open(Partial),
+    Stopped,
+}
+
+/// What an event brought about.
+#[must_use]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Nothing to act on.
+    Nothing,
+    /// `message_start`: id, model and first usage are there.
+    Started,
+    /// A block is complete.
+    Block {
+        /// Its place in the answer's content.
+        index: u32,
+        /// The block.
+        block: Block,
+    },
+    /// `message_delta`: stop reason and usage are newer.
+    Delta,
+    /// `message_stop`: the answer is complete, but for [`Assembler::incomplete`].
+    Ended,
+    /// An `error` event: the answer is lost.
+    Failed {
+        /// `error.type`; empty when absent.
+        kind: Arc<str>,
+        /// `error.message`; empty when absent.
+        message: Arc<str>,
+    },
+    /// The stream broke a rule in a way that is an error: the answer is lost.
+    Refused(Violation),
+}
+
+/// How an event ends early: with the violation that refuses it.
+type Judged<T> = Result<T, Violation>;
+
+impl Assembler {
+    /// An answer of which nothing has come yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next event of the stream (N-3). Violations that are only noted (N-4) are appended to `notes`.
+    ///
+    /// After [`Step::Failed`] and [`Step::Refused`] every further event is [`Step::Nothing`].
+    pub fn on_event(&mut self, event: &Event, notes: &mut Vec<Violation>) -> Step {
+        let step = match &mut self.state {
+            State::BeforeStart => self.on_event_before_start(event.payload(), notes),
+            State::Open(_) => self.on_event_while_open(event.payload(), notes),
+            State::Ended(_) => on_event_after_end(event.payload(), notes),
+            State::Failed => judge(Violation::EventAfterFailure, notes).map(|()| Step::Nothing),
+        };
+        let step = step.unwrap_or_else(Step::Refused);
+        if let Step::Failed { .. } | Step::Refused(_) = step {
+            self.state = State::Failed;
+        }
+        step
+    }
+
+    /// Whether the stream may end here.
+    ///
+    /// # Errors
+    /// [`Violation::EndWithoutMessageStop`]: the answer is incomplete. Not after a failure that was reported before.
+    pub fn at_end_of_stream(&self) -> Result<(), Violation> {
+        match self.state {
+            State::BeforeStart | State::Open(_) => Err(Violation::EndWithoutMessageStop),
+            State::Ended(_) | State::Failed => Ok(()),
+        }
+    }
+
+    /// The API's id of the message; empty before [`Step::Started`].
+    pub fn message_id(&self) -> &Arc<str> {
+        &self.message_id
+    }
+
+    /// The model that answers; empty before [`Step::Started`].
+    pub fn model(&self) -> &Arc<str> {
+        &self.model
+    }
+
+    /// Token counts by the latest report.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// Why the model stopped; `None` until a `message_delta` said so.
+    pub fn stop_reason(&self) -> Option<&Arc<str>> {
+        self.stop_reason.as_ref()
+    }
+
+    /// The stop sequence that was hit.
+    pub fn stop_sequence(&self) -> Option<&Arc<str>> {
+        self.stop_sequence.as_ref()
+    }
+
+    /// The indexes of blocks that never stopped: closed without being handed over. Empty before [`Step::Ended`].
+    pub fn incomplete(&self) -> &[u32] {
+        match &self.state {
+            State::Ended(incomplete) => incomplete,
+            _ => &[],
+        }
+    }
+
+    fn on_event_before_start(&mut self, payload: &Payload<'_>, notes: &mut Vec<Violation>) -> Judged<Step> {
+        match payload {
+            Payload::MessageStart(start) => return Ok(self.to_open(start)),
+            Payload::Error { kind, message } => return Ok(failed(kind, message)),
+            Payload::Ping => judge(Violation::PingOutsideMessage, notes)?,
+            Payload::Unknown { .. } => judge(Violation::UnknownEvent, notes)?,
+            Payload::Malformed { .. } => judge(Violation::MalformedEvent, notes)?,
+            _ => judge(Violation::EventBeforeMessageStart, notes)?,
+        }
+        Ok(Step::Nothing)
+    }
+
+    fn to_open(&mut self, start: &MessageStart<'_>) -> Step {
+        self.message_id = Arc::from(&*start.id);
+        self.model = Arc::from(&*start.model);
+        self.usage = start.usage;
+        self.state = State::Open(Content::default());
+        Step::Started
+    }
+
+    fn on_event_while_open(&mut self, payload: &Payload<'_>, notes: &mut Vec<Violation>) -> Judged<Step> {
+        let State::Open(content) = &mut self.state else { return Ok(Step::Nothing) };
+        match payload {
+            Payload::BlockStart { index, kind, block } => content.on_start(*index, Partial::new(kind, block), notes)?,
+            Payload::BlockDelta { index, delta } => {
+                if content.open_block(*index, [Violation::DeltaForUnknownBlock, Violation::DeltaAfterBlockStop])?.add(delta).is_err() {
+                    judge(Partial::refusal(delta), notes)?;
+                }
+            }
+            Payload::BlockStop { index } => return content.on_stop(*index),
+            Payload::MessageDelta(delta) => {
+                content.message_deltas = content.message_deltas.saturating_add(1);
+                return Ok(self.on_message_delta(delta));
+            }
+            Payload::MessageStop => return self.to_ended(notes),
+            Payload::Error { kind, message } => return Ok(failed(kind, message)),
+            Payload::Ping => (),
+            Payload::MessageStart(_) => judge(Violation::SecondMessageStart, notes)?,
+            Payload::Unknown { .. } => judge(Violation::UnknownEvent, notes)?,
+            Payload::Malformed { .. } => judge(Violation::MalformedEvent, notes)?,
+        }
+        Ok(Step::Nothing)
+    }
+
+    /// Totals, not additions: what the delta carries replaces what was there (N-3).
+    fn on_message_delta(&mut self, delta: &MessageDelta<'_>) -> Step {
+        self.usage.overwrite_with(&delta.usage);
+        if let Some(reason) = &delta.stop_reason {
+            self.stop_reason = Some(Arc::from(&**reason));
+        }
+        if let Some(sequence) = &delta.stop_sequence {
+            self.stop_sequence = Some(Arc::from(&**sequence));
+        }
+        Step::Delta
+    }
+
+    fn to_ended(&mut self, notes: &mut Vec<Violation>) -> Judged<Step> {
+        let State::Open(content) = &self.state else { return Ok(Step::Nothing) };
+        if content.message_deltas == 0 {
+            judge(Violation::NoMessageDelta, notes)?;
+        }
+        let cut_off = cuts_off(self.stop_reason.as_deref());
+        let mut incomplete = Vec::new();
+        for (index, slot) in &content.blocks {
+            if let Slot::Open(partial) = slot {
+                judge(if cut_off && partial.is_tool_use() { Violation::ToolUseCutOff } else { Violation::BlockNeverStopped }, notes)?;
+                incomplete.push(*index);
+            }
+        }
+        self.state = State::Ended(incomplete);
+        Ok(Step::Ended)
+    }
+}
+
+impl Content {
+    fn on_start(&mut self, index: u32, partial: Partial, notes: &mut Vec<Violation>) -> Judged<()> {
+        if self.blocks.contains_key(&index) {
+            return judge(Violation::BlockIndexReused, notes);
+        }
+        if usize::try_from(index) != Ok(self.blocks.len()) {
+            judge(Violation::BlockIndexSkipped, notes)?;
+        }
+        if self.message_deltas > 0 {
+            judge(Violation::ContentAfterMessageDelta, notes)?;
+        }
+        if self.blocks.values().any(|slot| matches!(slot, Slot::Open(_))) {
+            judge(Violation::BlocksInterleaved, notes)?;
+        }
+        self.blocks.insert(index, Slot::Open(partial));
+        Ok(())
+    }
+
+    fn on_stop(&mut self, index: u32) -> Judged<Step> {
+        let partial = self.open_block(index, [Violation::StopForUnknownBlock, Violation::SecondBlockStop])?;
+        let block = partial.finish();
+        self.blocks.insert(index, Slot::Stopped);
+        Ok(Step::Block { index, block })
+    }
+
+    /// The open block with this index, or the first violation when there is none and the second when it has stopped.
+    fn open_block(&mut self, index: u32, [unknown, stopped]: [Violation; 2]) -> Judged<&mut Partial> {
+        match self.blocks.get_mut(&index) {
+            Some(Slot::Open(partial)) => Ok(partial),
+            Some(Slot::Stopped) => Err(stopped),
+            None => Err(unknown),
+        }
+    }
+}
+
+fn on_event_after_end(payload: &Payload<'_>, notes: &mut Vec<Violation>) -> Judged<Step> {
+    judge(
+        match payload {
+            Payload::Error { kind, message } => return Ok(failed(kind, message)),
+            Payload::Ping => Violation::PingOutsideMessage,
+            Payload::Unknown { .. } => Violation::UnknownEvent,
+            Payload::MessageStop => Violation::SecondMessageStop,
+            Payload::MessageStart(_) => Violation::SecondMessageStart,
+            Payload::Malformed { .. } => Violation::MalformedEvent,
+            _ => Violation::EventAfterMessageStop,
+        },
+        notes,
+    )?;
+    Ok(Step::Nothing)
+}
+
+/// Carries out what the table says: the one place where a violation gets its consequence.
+fn judge(violation: Violation, notes: &mut Vec<Violation>) -> Judged<()> {
+    match violation.verdict() {
+        Verdict::Accept => Ok(()),
+        Verdict::Note => {
+            notes.push(violation);
+            Ok(())
+        }
+        Verdict::Error => Err(violation),
+    }
+}
+
+/// Whether an answer with this stop reason may end in the middle of a tool use. A reason of which nothing is known may.
+fn cuts_off(stop_reason: Option<&str>) -> bool {
+    !matches!(stop_reason, None | Some("end_turn" | "tool_use" | "pause_turn"))
+}
+
+fn failed(kind: &str, message: &str) -> Step {
+    Step::Failed { kind: kind.into(), message: message.into() }
+}
+
+#[cfg(test)]
+mod tests;

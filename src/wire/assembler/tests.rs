@@ -1,0 +1,288 @@
+//! Accumulation (N-3), the order rules (N-4) and the bytes that go back (N-8), on streams written as their data lines.
+
+use super::*;
+use crate::wire::block::{BlockKind, ToolInput};
+
+const START: &str =
+    r#"{"type":"message_start","message":{"id":"msg_1","model":"m","content":[],"usage":{"input_tokens":25,"output_tokens":1}}}"#;
+const TEXT: &str = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+const HELLO: &str = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}"#;
+const STOP_0: &str = r#"{"type":"content_block_stop","index":0}"#;
+const DELTA: &str = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9}}"#;
+const MAX_TOKENS: &str = r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":9}}"#;
+const END: &str = r#"{"type":"message_stop"}"#;
+const PING: &str = r#"{"type": "ping"}"#;
+const TOOL: &str =
+    r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"Read","input":{}}}"#;
+
+struct Run {
+    assembler: Assembler,
+    steps: Vec<Step>,
+    notes: Vec<Violation>,
+}
+
+fn run<'a>(stream: impl IntoIterator<Item = &'a str>) -> Run {
+    let (mut assembler, mut notes) = (Assembler::new(), Vec::new());
+    let steps = stream.into_iter().map(|data| assembler.on_event(&Event::decode("message", data), &mut notes)).collect();
+    Run { assembler, steps, notes }
+}
+
+impl Run {
+    fn last(&self) -> &Step {
+        self.steps.last().unwrap()
+    }
+
+    fn blocks(&self) -> Vec<(u32, &Block)> {
+        let block = |step| if let &Step::Block { index, ref block } = step { Some((index, block)) } else { None };
+        self.steps.iter().filter_map(block).collect()
+    }
+
+    /// The JSON of the only block.
+    fn block_json(&self) -> &str {
+        assert_eq!(self.blocks().len(), 1, "{:?}", self.steps);
+        self.blocks()[0].1.json().as_str()
+    }
+}
+
+/// A stream with one block that starts with this object and gets these deltas.
+fn one_block(start: &str, deltas: &[&str]) -> Run {
+    let mut stream = vec![String::from(START), format!(r#"{{"type":"content_block_start","index":0,"content_block":{start}}}"#)];
+    stream.extend(deltas.iter().map(|delta| format!(r#"{{"type":"content_block_delta","index":0,"delta":{delta}}}"#)));
+    stream.extend([STOP_0, DELTA, END].map(String::from));
+    run(stream.iter().map(|data| &**data))
+}
+
+fn tool_input(pieces: &[&str]) -> (ToolInput, String) {
+    let deltas: Vec<String> = pieces
+        .iter()
+        .map(|piece| format!(r#"{{"type":"input_json_delta","partial_json":{}}}"#, serde_json::to_string(piece).unwrap()))
+        .collect();
+    let start = r#"{"type":"tool_use","id":"toolu_1","name":"Read","input":{},"caller":{"type":"direct"}}"#;
+    let run = one_block(start, &deltas.iter().map(|delta| &**delta).collect::<Vec<_>>());
+    (run.blocks()[0].1.as_tool_use().unwrap().input.clone(), run.block_json().into())
+}
+
+#[test]
+fn n_3_a_plain_answer_is_assembled() {
+    let run = run([START, TEXT, PING, HELLO, HELLO, STOP_0, DELTA, END]);
+    let block = Block::from(crate::wire::json::Json::trusted(r#"{"type":"text","text":"HelloHello"}"#));
+    let nothing = || Step::Nothing;
+    let block = Step::Block { index: 0, block };
+    assert_eq!(run.steps, [Step::Started, nothing(), nothing(), nothing(), nothing(), block, Step::Delta, Step::Ended]);
+    assert_eq!(run.notes, []);
+    assert_eq!((&**run.assembler.message_id(), &**run.assembler.model()), ("msg_1", "m"));
+    assert_eq!(run.assembler.stop_reason().map(|reason| &**reason), Some("end_turn"));
+    assert_eq!(run.assembler.at_end_of_stream(), Ok(()));
+}
+
+#[test]
+fn n_3_usage_overwrites() {
+    let later = r#"{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":30,"input_tokens":400}}"#;
+    let run = run([START, TEXT, STOP_0, DELTA, later, END]);
+    assert_eq!(run.assembler.usage().output_tokens, Some(30), "a total, not 1 + 9 + 30");
+    assert_eq!(run.assembler.usage().input_tokens, Some(400));
+    assert_eq!(run.assembler.stop_reason().map(|reason| &**reason), Some("end_turn"), "null does not take it back");
+}
+
+#[test]
+fn n_3_usage_that_is_absent_keeps_its_value() {
+    assert_eq!(run([START, DELTA]).assembler.usage().input_tokens, Some(25));
+}
+
+#[test]
+fn n_3_blocks_are_keyed_by_index() {
+    let second = r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#;
+    let world = r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"World"}}"#;
+    let stop_1 = r#"{"type":"content_block_stop","index":1}"#;
+    let run = run([START, TEXT, HELLO, second, world, HELLO, stop_1, STOP_0, DELTA, END]);
+    let text = |block: &Block| if let BlockKind::Text(text) = block.kind() { text.clone() } else { panic!("{block:?}") };
+    let blocks: Vec<_> = run.blocks().into_iter().map(|(index, block)| (index, text(block))).collect();
+    assert_eq!(blocks, [(1, "World".into()), (0, "HelloHello".into())]);
+    assert_eq!(run.notes, [Violation::BlocksInterleaved]);
+}
+
+#[test]
+fn n_3_tool_input_is_parsed_when_its_block_stops() {
+    let (input, json) = tool_input(&["", "{\"path\": ", "\"a\\u00e9\", \"n\"", ":1e3,\"n\":2 }"]);
+    let text = "{\"path\": \"a\\u00e9\", \"n\":1e3,\"n\":2 }";
+    assert_eq!(input, ToolInput::Valid(crate::wire::json::Json::trusted(text)));
+    assert_eq!(json, format!(r#"{{"type":"tool_use","id":"toolu_1","name":"Read","input":{text},"caller":{{"type":"direct"}}}}"#));
+}
+
+#[test]
+fn n_3_empty_tool_input_is_an_empty_object() {
+    for pieces in [&[][..], &[""], &["", ""]] {
+        assert_eq!(tool_input(pieces).0.as_str(), "{}");
+    }
+    let run = one_block(r#"{"type":"tool_use","id":"t","name":"n"}"#, &[]);
+    assert_eq!(run.block_json(), r#"{"type":"tool_use","id":"t","name":"n","input":{}}"#);
+    let run =
+        one_block(r#"{"type":"tool_use","id":"t","name":"n","input":{"a":1}}"#, &[r#"{"type":"input_json_delta","partial_json":""}"#]);
+    assert_eq!(run.block_json(), r#"{"type":"tool_use","id":"t","name":"n","input":{"a":1}}"#, "an input that came with the start counts");
+}
+
+#[test]
+fn n_3_invalid_tool_input_is_kept_as_text() {
+    for text in ["{\"a\": celsius}", "{\"a\":1", "{\"a\":1} x", "[1]", "{\"a\":NaN}"] {
+        let (input, json) = tool_input(&[text]);
+        let ToolInput::Invalid { text: kept, error } = input else { panic!("{text} was taken for valid") };
+        assert_eq!(&*kept, text);
+        assert!(!error.is_empty());
+        let sent: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(sent["input"], serde_json::json!({ "INVALID_JSON": text }));
+    }
+}
+
+#[test]
+fn n_3_a_lone_surrogate_in_tool_input_is_kept() {
+    let (input, json) = tool_input(&[r#"{"a":"\ud83d"}"#]);
+    assert_eq!(input.as_str(), r#"{"a":"\ud83d"}"#);
+    assert!(json.contains(r#""input":{"a":"\ud83d"}"#));
+}
+
+#[test]
+fn n_3_signature_overwrites_and_thinking_appends() {
+    let run = one_block(
+        r#"{"type":"thinking","thinking":"","signature":""}"#,
+        &[
+            r#"{"type":"thinking_delta","thinking":"Hm"}"#,
+            r#"{"type":"signature_delta","signature":"first"}"#,
+            r#"{"type":"thinking_delta","thinking":"m.\n"}"#,
+            r#"{"type":"signature_delta","signature":"Eq+/=="}"#,
+        ],
+    );
+    assert_eq!(run.block_json(), r#"{"type":"thinking","thinking":"Hmm.\n","signature":"Eq+/=="}"#);
+    assert_eq!(*run.blocks()[0].1.kind(), BlockKind::Thinking { thinking: "Hmm.\n".into(), signature: "Eq+/==".into() });
+}
+
+#[test]
+fn n_3_compaction_overwrites() {
+    let run = one_block(
+        r#"{"type":"compaction","content":null}"#,
+        &[
+            r#"{"type":"compaction_delta","content":"first","encrypted_content":"x"}"#,
+            r#"{"type":"compaction_delta","content":"whole","encrypted_content":"y"}"#,
+        ],
+    );
+    assert_eq!(run.block_json(), r#"{"type":"compaction","content":"whole","encrypted_content":"y"}"#);
+}
+
+#[test]
+fn n_3_citations_are_collected() {
+    let deltas = [r#"{"type":"citations_delta","citation":{"url":"a"}}"#, r#"{"type":"citations_delta","citation":{"url":"b" }}"#];
+    for (start, json) in [
+        (r#"{"type":"text","text":"t"}"#, r#"{"type":"text","text":"t","citations":[{"url":"a"},{"url":"b" }]}"#),
+        (r#"{"citations":[],"type":"text","text":"t"}"#, r#"{"citations":[{"url":"a"},{"url":"b" }],"type":"text","text":"t"}"#),
+        (r#"{"citations":null,"type":"text","text":"t"}"#, r#"{"citations":[{"url":"a"},{"url":"b" }],"type":"text","text":"t"}"#),
+        (
+            r#"{"citations":[ {"url":1e3} ],"type":"text","text":"t"}"#,
+            r#"{"citations":[{"url":1e3},{"url":"a"},{"url":"b" }],"type":"text","text":"t"}"#,
+        ),
+    ] {
+        assert_eq!(one_block(start, &deltas).block_json(), json);
+    }
+}
+
+#[test]
+fn n_8_a_block_without_deltas_goes_back_as_it_came() {
+    for start in [
+        r#"{ "type" : "web_search_tool_result","content":[{"n":1e3,"n":2}],"tool_use_id":"srvtoolu_1" }"#,
+        r#"{"type":"redacted_thinking","data":"E\/m=="}"#,
+        r#"{"type":"hologram","text":"a\ud83d"}"#,
+        r#"{"type":"text","text":"caf\u00e9"}"#,
+    ] {
+        let run = one_block(start, &[]);
+        assert_eq!(run.block_json(), start);
+        assert_eq!(run.notes, []);
+    }
+}
+
+#[test]
+fn n_2_an_unknown_block_takes_the_deltas_that_are_known() {
+    let run = one_block(r#"{"type":"hologram","text":"a"}"#, &[r#"{"type":"text_delta","text":"b"}"#, r#"{"type":"mood_delta","mood":1}"#]);
+    assert_eq!(run.block_json(), r#"{"type":"hologram","text":"ab"}"#);
+    assert_eq!(run.notes, [Violation::UnknownDelta]);
+}
+
+#[test]
+fn n_3_a_tool_use_that_max_tokens_cut_off_is_closed_as_incomplete() {
+    let piece = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"pa"}}"#;
+    let run = run([START, TOOL, piece, MAX_TOKENS, END]);
+    assert_eq!(*run.last(), Step::Ended);
+    assert_eq!((run.blocks().len(), run.assembler.incomplete()), (0, &[0][..]), "neither handed over nor forgotten");
+    assert_eq!(run.notes, [Violation::ToolUseCutOff]);
+}
+
+#[test]
+fn n_4_violations_get_their_names() {
+    use Violation::*;
+    let start_2 = TEXT.replace("\"index\":0", "\"index\":2");
+    let input = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#;
+    let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let unknown = r#"{"type":"weather"}"#;
+    let refused: &[(&[&str], Violation)] = &[
+        (&[TEXT], EventBeforeMessageStart),
+        (&[STOP_0], EventBeforeMessageStart),
+        (&[END], EventBeforeMessageStart),
+        (&["{"], MalformedEvent),
+        (&[START, "not json"], MalformedEvent),
+        (&[START, TEXT, START], SecondMessageStart),
+        (&[START, TEXT, TEXT], BlockIndexReused),
+        (&[START, TEXT, STOP_0, TEXT], BlockIndexReused),
+        (&[START, TEXT, &start_2], BlockIndexSkipped),
+        (&[START, HELLO], DeltaForUnknownBlock),
+        (&[START, TEXT, STOP_0, HELLO], DeltaAfterBlockStop),
+        (&[START, TEXT, input], DeltaKindMismatch),
+        (&[START, TOOL, HELLO], DeltaKindMismatch),
+        (&[START, STOP_0], StopForUnknownBlock),
+        (&[START, TEXT, STOP_0, STOP_0], SecondBlockStop),
+        (&[START, TEXT, HELLO, DELTA, END], BlockNeverStopped),
+        (&[START, TEXT, HELLO, MAX_TOKENS, END], BlockNeverStopped),
+        (&[START, TOOL, DELTA, END], BlockNeverStopped),
+        (&[START, TOOL, END], BlockNeverStopped),
+        (&[START, DELTA, END, END], SecondMessageStop),
+        (&[START, DELTA, END, START], SecondMessageStart),
+        (&[START, TEXT, STOP_0, DELTA, END, HELLO], EventAfterMessageStop),
+        (&[START, DELTA, END, DELTA], EventAfterMessageStop),
+    ];
+    for (stream, violation) in refused {
+        let mut run = run(stream.iter().copied());
+        assert_eq!(*run.last(), Step::Refused(*violation), "{stream:#?}");
+        assert_eq!(run.assembler.on_event(&Event::decode("message", HELLO), &mut run.notes), Step::Nothing, "reported once");
+        assert_eq!(run.assembler.at_end_of_stream(), Ok(()), "reported once");
+    }
+    let noted: &[(&[&str], &[Violation])] = &[
+        (&[PING, START, PING, TEXT, PING, STOP_0, PING, DELTA, PING, END, PING], &[]),
+        (&[unknown, START, unknown, DELTA, unknown, END, unknown], &[]),
+        (&[START, TEXT, HELLO, STOP_0, END], &[NoMessageDelta]),
+        (&[START, DELTA, TEXT, HELLO, STOP_0, DELTA, END], &[ContentAfterMessageDelta]),
+    ];
+    for (stream, notes) in noted {
+        let run = run(stream.iter().copied());
+        assert_eq!(run.notes, *notes, "{stream:#?}");
+        assert!(run.steps.contains(&Step::Ended));
+    }
+    for stream in [&[error, HELLO][..], &[START, TEXT, error, HELLO, END], &[START, DELTA, END, error]] {
+        let run = run(stream.iter().copied());
+        assert!(run.steps.contains(&Step::Failed { kind: "overloaded_error".into(), message: "Overloaded".into() }));
+        assert_eq!(run.assembler.at_end_of_stream(), Ok(()), "reported before");
+    }
+}
+
+#[test]
+fn n_4_an_end_without_message_stop_is_an_error() {
+    for stream in [&[][..], &[PING], &[START], &[START, TEXT, HELLO], &[START, TEXT, HELLO, STOP_0, DELTA]] {
+        assert_eq!(run(stream.iter().copied()).assembler.at_end_of_stream(), Err(Violation::EndWithoutMessageStop));
+    }
+}
+
+#[test]
+fn n_3_a_clone_goes_on_from_the_same_event() {
+    let mut first = run([START, TEXT, HELLO]).assembler;
+    let mut second = first.clone();
+    for data in [HELLO, STOP_0, DELTA, END] {
+        let event = Event::decode("message", data);
+        assert_eq!(first.on_event(&event, &mut vec![]), second.on_event(&event, &mut vec![]));
+        assert_eq!(first, second);
+    }
+}

@@ -1,0 +1,218 @@
+//! Every kind of event, what is unknown and what is broken; and that both ways of decoding agree.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn decode(data: &str) -> Payload<'_> {
+    payload("message", data)
+}
+
+fn problem(data: &str) -> String {
+    match decode(data) {
+        Payload::Malformed { problem } => problem.into_owned(),
+        other => panic!("{data} was taken for {other:?}"),
+    }
+}
+
+fn delta_of(delta: &str) -> Payload<'static> {
+    decode(&format!(r#"{{"type":"content_block_delta","index":3,"delta":{delta}}}"#)).into_owned()
+}
+
+#[test]
+fn n_2_message_events_are_typed() {
+    let start = decode(concat!(
+        r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"model":"m","#,
+        r#""usage":{"input_tokens":25,"cache_creation_input_tokens":0,"cache_read_input_tokens":7,"output_tokens":1,"speed":"fast"}}}"#
+    ));
+    let usage =
+        Usage { input_tokens: Some(25), output_tokens: Some(1), cache_creation_input_tokens: Some(0), cache_read_input_tokens: Some(7) };
+    assert_eq!(start, Payload::MessageStart(MessageStart { id: "msg_1".into(), model: "m".into(), usage }));
+    let delta = decode(concat!(
+        r#"{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END","stop_details":null},"#,
+        r#""usage":{"output_tokens":97}}"#
+    ));
+    let Payload::MessageDelta(delta) = delta else { panic!("{delta:?}") };
+    assert_eq!((delta.stop_reason.as_deref(), delta.stop_sequence.as_deref()), (Some("stop_sequence"), Some("END")));
+    assert_eq!((delta.usage.output_tokens, delta.usage.input_tokens), (Some(97), None));
+    assert_eq!(decode(r#"{"type":"message_stop"}"#), Payload::MessageStop);
+    assert_eq!(decode(r#"{"type": "ping"}"#), Payload::Ping);
+}
+
+#[test]
+fn n_2_a_message_without_usage_is_read() {
+    assert_eq!(decode(r#"{"type":"message_start","message":{}}"#), Payload::MessageStart(MessageStart::default()));
+    assert_eq!(decode(r#"{"type":"message_delta","delta":{}}"#), Payload::MessageDelta(MessageDelta::default()));
+    assert_eq!(
+        decode(r#"{"type":"message_delta","delta":{"stop_reason":null},"usage":null}"#),
+        Payload::MessageDelta(MessageDelta::default())
+    );
+}
+
+#[test]
+fn n_2_block_events_are_typed() {
+    let block = r#"{ "type":"tool_use","id":"toolu_1","name":"Read","input":{},"new":1e3 }"#;
+    let data = format!(r#"{{"type":"content_block_start","index":2,"content_block":{block}  }}"#);
+    assert_eq!(decode(&data), Payload::BlockStart { index: 2, kind: "tool_use".into(), block: block.into() });
+    assert_eq!(decode(r#"{"type":"content_block_stop","index":0        }"#), Payload::BlockStop { index: 0 });
+}
+
+#[test]
+fn n_2_deltas_are_typed() {
+    for (json, delta) in [
+        (r#"{"type":"text_delta","text":"a"}"#, Delta::Text("a".into())),
+        (r#"{"type":"input_json_delta","partial_json":"{\"a"}"#, Delta::InputJson("{\"a".into())),
+        (r#"{"type":"thinking_delta","thinking":"h","estimated_tokens":4}"#, Delta::Thinking("h".into())),
+        (r#"{"type":"signature_delta","signature":"Eq=="}"#, Delta::Signature("Eq==".into())),
+        (r#"{"type":"citations_delta","citation":{"url": "u"}}"#, Delta::Citation(r#"{"url": "u"}"#.into())),
+        (r#"{"type":"compaction_delta","content":"c"}"#, Delta::Compaction(r#"{"type":"compaction_delta","content":"c"}"#.into())),
+        (r#"{"type":"mood_delta","mood":"up"}"#, Delta::Unknown { kind: "mood_delta".into() }),
+    ] {
+        assert_eq!(delta_of(json), Payload::BlockDelta { index: 3, delta });
+    }
+}
+
+#[test]
+fn n_2_an_error_is_one_however_little_it_says() {
+    let error = |kind: &str, message: &str| Payload::Error { kind: kind.to_owned().into(), message: message.to_owned().into() };
+    let full = r#"{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}"#;
+    assert_eq!(decode(full), error("overloaded_error", "Overloaded"));
+    assert_eq!(decode(r#"{"type":"error","error":{"message":"m"}}"#), error("", "m"));
+    assert_eq!(decode(r#"{"type":"error","error":"it broke"}"#), error("", "it broke"));
+    assert_eq!(decode(r#"{"type":"error"}"#), error("", ""));
+}
+
+#[test]
+fn n_2_what_is_unknown_is_no_error() {
+    assert_eq!(decode(r#"{"type":"weather","index":"x"}"#), Payload::Unknown { kind: "weather".into() });
+    assert_eq!(decode(r#"{"type":""}"#), Payload::Unknown { kind: "".into() });
+    let start = decode(r#"{"type":"content_block_start","index":0,"content_block":{"type":"hologram","volume":[]}}"#);
+    assert!(matches!(start, Payload::BlockStart { kind, .. } if kind == "hologram"));
+}
+
+#[test]
+fn n_2_the_type_in_the_data_decides_not_the_event_name() {
+    assert_eq!(payload("message_stop", r#"{"type":"ping"}"#), Payload::Ping);
+    assert_eq!(payload("ping", r#"{"type":"message_stop"}"#), Payload::MessageStop);
+    assert!(matches!(payload("message_stop", "{}"), Payload::Malformed { .. }));
+    assert_eq!(payload("ping", "{}"), Payload::Ping, "dropped by its name, as in the SDKs");
+    assert_eq!(payload("ping", ""), Payload::Ping);
+}
+
+#[test]
+fn n_2_malformed_data_says_what_is_wrong() {
+    assert!(problem("").starts_with("EOF while parsing"));
+    assert!(problem("upstream timed out").starts_with("expected value"));
+    assert!(problem("[DONE]").contains("expected a JSON object"));
+    assert!(problem(r#"{"type":"message_stop"} x"#).starts_with("trailing characters"));
+    for (data, said) in [
+        (r#"{"index":0}"#, "`type` is missing or not a string"),
+        (r#"{"type":7}"#, "`type` is missing or not a string"),
+        (r#"{"type":"message_start"}"#, "`message` is missing or not an object"),
+        (r#"{"type":"message_start","message":{"id":1}}"#, "`id` is missing or not a string"),
+        (r#"{"type":"message_start","message":{"content":[{"type":"text"}]}}"#, "`message.content` is not an empty list"),
+        (r#"{"type":"content_block_start","index":0}"#, "`content_block` is missing or not an object"),
+        (r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t"}}"#, "`name` is missing or not a string"),
+        (r#"{"type":"content_block_stop"}"#, "`index` is missing or not a whole number"),
+        (r#"{"type":"content_block_stop","index":-1}"#, "`index` is missing or not a whole number"),
+        (r#"{"type":"content_block_stop","index":4294967296}"#, "`index` is missing or not a whole number"),
+        (r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta"}}"#, "`text` is missing or not a string"),
+        (r#"{"type":"message_delta","delta":{"stop_reason":[]}}"#, "`stop_reason` is missing or not a string"),
+    ] {
+        assert_eq!(problem(data), said, "{data}");
+    }
+}
+
+#[test]
+fn n_2_a_lone_surrogate_reads_as_a_replacement() {
+    assert_eq!(
+        delta_of(r#"{"type":"text_delta","text":"a\ud83d"}"#),
+        Payload::BlockDelta { index: 3, delta: Delta::Text("a\u{fffd}".into()) }
+    );
+    let data = r#"{"type":"error","error":{"message":"\udc00"}}"#;
+    assert_eq!(decode(data), Payload::Error { kind: "".into(), message: "\u{fffd}".into() });
+}
+
+#[test]
+fn n_2_the_last_of_duplicate_keys_wins() {
+    let data = r#"{"type":"ping","index":1,"type":"content_block_stop","index":2}"#;
+    assert_eq!(decode(data), Payload::BlockStop { index: 2 });
+}
+
+#[test]
+fn n_2_hot_deltas_are_recognised_by_shape_and_borrowed() {
+    for (kind, member) in [("text_delta", "text"), ("input_json_delta", "partial_json"), ("thinking_delta", "thinking")] {
+        let data = format!(r#"{{"type":"content_block_delta","index":10,"delta":{{"type":"{kind}","{member}":"déjà"}}    }}"#);
+        let found = delta_by_shape(&data);
+        assert!(found.is_some(), "{data}");
+        let Some(Payload::BlockDelta { delta: Delta::Text(text) | Delta::InputJson(text) | Delta::Thinking(text), .. }) = found else {
+            panic!("{data}")
+        };
+        assert!(matches!(text, Cow::Borrowed("déjà")));
+        let escaped = data.replace("déjà", r#"\"a\\b\n"#);
+        assert!(delta_by_shape(&escaped).is_some(), "simple escapes need no parser");
+    }
+}
+
+/// Texts near the shape: the shape itself with pieces replaced by other JSON and by mistakes.
+fn near_the_shape() -> impl Strategy<Value = String> {
+    let index = prop::sample::select(vec!["0", "7", "12", "01", "-1", "", "4294967295", "4294967296", "999999999", "1.0", "1e0", " 3"]);
+    let member = prop::sample::select(vec![
+        r#""text_delta","text":""#,
+        r#""input_json_delta","partial_json":""#,
+        r#""thinking_delta","thinking":""#,
+        r#""text_delta","thinking":""#,
+        r#""text_delta", "text":""#,
+        r#""mood_delta","text":""#,
+    ]);
+    let piece = prop_oneof![
+        any::<char>().prop_map(String::from),
+        prop::sample::select(vec![
+            "\\n", "\\\"", "\\\\", "\\/", "\\b", "\\f", "\\u0041", "\\ud83d", "\\ude00", "\\x", "\\", "\"", "\n", "\t", "\u{7f}", "ab",
+        ])
+        .prop_map(String::from),
+    ];
+    let text = prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat());
+    let end = prop::sample::select(vec![
+        "\"}}",
+        "\"}  }",
+        "\"} }\n",
+        "\" }}",
+        "\"}",
+        "\"}}}",
+        "\"},\"x\":1}",
+        "\",\"x\":1}}",
+        "\"}\t}",
+        "}}",
+        "\"} } ",
+        "\"},\"index\":9}",
+    ]);
+    (index, member, text, end).prop_map(|(index, member, text, end)| {
+        format!(r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":{member}{text}{end}"#)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn n_2_shape_and_parser_agree(data in near_the_shape()) {
+        if let Some(by_shape) = delta_by_shape(&data) {
+            prop_assert_eq!(by_shape, by_parser("message", &data));
+        }
+        prop_assert_eq!(payload("message", &data), by_parser("message", &data));
+    }
+
+    #[test]
+    fn n_2_a_written_delta_reads_back(text in any::<String>(), index in any::<u32>()) {
+        let data = json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}}).to_string();
+        prop_assert_eq!(payload("message", &data), Payload::BlockDelta { index, delta: Delta::Text(text.into()) });
+    }
+
+    #[test]
+    fn n_2_any_text_is_decoded_without_panic(data in any::<String>(), kind in "[a-z_]{0,20}") {
+        let _ = payload("message", &data);
+        let _ = payload(&kind, &format!(r#"{{"type":"{kind}","index":0,"delta":{data:?}}}"#));
+    }
+}

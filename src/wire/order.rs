@@ -1,0 +1,266 @@
+//! The order rules of a stream: one table that names every violation and says what it costs (N-4).
+//!
+//! The official clients disagree about most of these. The rule for choosing: where any of them loses or invents content, it is an error
+//! here; where all of them give the whole answer, it is at most noted. [`TABLE`] is the only place that decides, and `order.md` beside
+//! this file is [`markdown`] of it.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
+
+/// What a stream did that the API's order does not foresee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Violation {
+    /// An event of a `type` that is not known.
+    UnknownEvent,
+    /// A ping before `message_start` or after `message_stop`.
+    PingOutsideMessage,
+    /// An event other than ping and error before `message_start`.
+    EventBeforeMessageStart,
+    /// A further `message_start`.
+    SecondMessageStart,
+    /// Data that is not JSON or lacks what its `type` requires.
+    MalformedEvent,
+    /// `content_block_start` with an index that was used before.
+    BlockIndexReused,
+    /// `content_block_start` with an index that leaves one out.
+    BlockIndexSkipped,
+    /// A block begins while another is open.
+    BlocksInterleaved,
+    /// Content after the first `message_delta`.
+    ContentAfterMessageDelta,
+    /// A delta for a block that never started.
+    DeltaForUnknownBlock,
+    /// A delta for a block that has stopped.
+    DeltaAfterBlockStop,
+    /// A delta that does not belong to its block's type.
+    DeltaKindMismatch,
+    /// A delta of a `type` that is not known.
+    UnknownDelta,
+    /// `content_block_stop` for a block that never started.
+    StopForUnknownBlock,
+    /// A further `content_block_stop` for the same block.
+    SecondBlockStop,
+    /// `message_stop` finds a tool use open and the stop reason says that the answer was cut off.
+    ToolUseCutOff,
+    /// `message_stop` finds another block open, or a tool use without a reason for it.
+    BlockNeverStopped,
+    /// `message_stop` without a `message_delta` before it.
+    NoMessageDelta,
+    /// A further `message_stop`.
+    SecondMessageStop,
+    /// Another event after `message_stop`.
+    EventAfterMessageStop,
+    /// An event after `error`, or after a violation that is an error.
+    EventAfterFailure,
+    /// The stream ends, cleanly, without `message_stop`.
+    EndWithoutMessageStop,
+}
+
+/// What is done about a violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Nothing.
+    Accept,
+    /// The answer stands, the violation is reported beside it.
+    Note,
+    /// The answer is refused.
+    Error,
+}
+
+/// Every violation, what is done about it and why, in the order in which a stream can show them.
+pub const TABLE: &[(Violation, Verdict, &str)] = &[
+    (
+        Violation::UnknownEvent,
+        Verdict::Accept,
+        "The API announces that event types may be added. The event stays in the record, and no block depends on it.",
+    ),
+    (Violation::PingOutsideMessage, Verdict::Accept, "A ping may come anywhere and says nothing; both SDKs drop it."),
+    (
+        Violation::EventBeforeMessageStart,
+        Verdict::Error,
+        "The beginning is missing, and with it id, model and input tokens. The Python SDK fails; the TypeScript SDK drops such \
+         events.",
+    ),
+    (
+        Violation::SecondMessageStart,
+        Verdict::Error,
+        "The Python SDK passes over it and then writes the second answer's deltas into the first one's blocks; the TypeScript SDK \
+         fails.",
+    ),
+    (Violation::MalformedEvent, Verdict::Error, "It may have carried content. Both SDKs fail on it."),
+    (
+        Violation::BlockIndexReused,
+        Verdict::Error,
+        "Both SDKs append a block but write its deltas into the older one: content in the wrong place.",
+    ),
+    (
+        Violation::BlockIndexSkipped,
+        Verdict::Error,
+        "A whole block was lost on the way. Both SDKs number blocks by their order of arrival, so deltas find none or the wrong one.",
+    ),
+    (
+        Violation::BlocksInterleaved,
+        Verdict::Note,
+        "Every event carries its index, so no content is lost. Noted because the API was never seen to do it, and because the \
+         TypeScript SDK hands over the newest block whichever one stops.",
+    ),
+    (
+        Violation::ContentAfterMessageDelta,
+        Verdict::Note,
+        "The documented order has all blocks before it, but both SDKs take the content, and nothing is lost.",
+    ),
+    (Violation::DeltaForUnknownBlock, Verdict::Error, "There is nothing to add it to; both SDKs fail."),
+    (
+        Violation::DeltaAfterBlockStop,
+        Verdict::Error,
+        "Both SDKs change a block that was already handed over as complete; a tool may be running with its input.",
+    ),
+    (Violation::DeltaKindMismatch, Verdict::Error, "Both SDKs drop it in silence, and its content with it."),
+    (
+        Violation::UnknownDelta,
+        Verdict::Note,
+        "The API may add delta types, and both SDKs pass over them. Noted because the block that is sent back cannot contain it.",
+    ),
+    (
+        Violation::StopForUnknownBlock,
+        Verdict::Error,
+        "The block that it completes was lost on the way. The Python SDK fails; the TypeScript SDK hands over another block.",
+    ),
+    (
+        Violation::SecondBlockStop,
+        Verdict::Error,
+        "Whoever acts when a block stops has the block twice, as in the TypeScript SDK's `contentBlock` event.",
+    ),
+    (
+        Violation::ToolUseCutOff,
+        Verdict::Note,
+        "The API itself leaves out the stop when max_tokens falls into a tool use. Both SDKs then show an input that the model did \
+         not finish; here the block is closed as incomplete, neither run nor sent back, so nothing is invented.",
+    ),
+    (
+        Violation::BlockNeverStopped,
+        Verdict::Error,
+        "The API stops every other block. Claude Code loses the block and asks again; both SDKs keep what may be only a part of it.",
+    ),
+    (
+        Violation::NoMessageDelta,
+        Verdict::Note,
+        "Every client gives the whole content, without a stop reason and with the first token counts.",
+    ),
+    (Violation::SecondMessageStop, Verdict::Error, "The TypeScript SDK records the answer a second time."),
+    (
+        Violation::EventAfterMessageStop,
+        Verdict::Error,
+        "The Python SDK adds it to an answer that was complete; the TypeScript SDK and Claude Code pass over it.",
+    ),
+    (Violation::EventAfterFailure, Verdict::Accept, "The stream has failed already and is read no further, as in the SDKs."),
+    (
+        Violation::EndWithoutMessageStop,
+        Verdict::Error,
+        "The Python SDK and Claude Code take a part of an answer for the whole; the TypeScript SDK fails.",
+    ),
+];
+
+impl Violation {
+    /// Its stable name, as in transcripts and in `order.md`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UnknownEvent => "unknown-event",
+            Self::PingOutsideMessage => "ping-outside-message",
+            Self::EventBeforeMessageStart => "event-before-message-start",
+            Self::SecondMessageStart => "second-message-start",
+            Self::MalformedEvent => "malformed-event",
+            Self::BlockIndexReused => "block-index-reused",
+            Self::BlockIndexSkipped => "block-index-skipped",
+            Self::BlocksInterleaved => "blocks-interleaved",
+            Self::ContentAfterMessageDelta => "content-after-message-delta",
+            Self::DeltaForUnknownBlock => "delta-for-unknown-block",
+            Self::DeltaAfterBlockStop => "delta-after-block-stop",
+            Self::DeltaKindMismatch => "delta-kind-mismatch",
+            Self::UnknownDelta => "unknown-delta",
+            Self::StopForUnknownBlock => "stop-for-unknown-block",
+            Self::SecondBlockStop => "second-block-stop",
+            Self::ToolUseCutOff => "tool-use-cut-off",
+            Self::BlockNeverStopped => "block-never-stopped",
+            Self::NoMessageDelta => "no-message-delta",
+            Self::SecondMessageStop => "second-message-stop",
+            Self::EventAfterMessageStop => "event-after-message-stop",
+            Self::EventAfterFailure => "event-after-failure",
+            Self::EndWithoutMessageStop => "end-without-message-stop",
+        }
+    }
+
+    /// What is done about it, by [`TABLE`].
+    pub fn verdict(self) -> Verdict {
+        self.row().1
+    }
+
+    /// Why, by [`TABLE`].
+    pub fn reason(self) -> &'static str {
+        self.row().2
+    }
+
+    fn row(self) -> &'static (Self, Verdict, &'static str) {
+        TABLE.iter().find(|row| row.0 == self).expect("the table has a row for every violation, which a test checks")
+    }
+}
+
+impl Verdict {
+    /// The word in `order.md`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Note => "note",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// [`TABLE`] as a Markdown table.
+pub fn markdown() -> String {
+    let mut out = String::from("| violation | verdict | why |\n|---|---|---|\n");
+    for (violation, verdict, reason) in TABLE {
+        out.push_str(&format!("| `{violation}` | {} | {reason} |\n", verdict.as_str()));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    #[test]
+    fn n_4_every_violation_has_one_row() {
+        // The order of the enum is the order of the table, so the last one's number tells how many there are.
+        assert_eq!(TABLE.len(), Violation::EndWithoutMessageStop as usize + 1);
+        for (place, (violation, verdict, reason)) in TABLE.iter().enumerate() {
+            assert_eq!(*violation as usize, place, "{violation} stands elsewhere in the table than in the enum");
+            assert_eq!((violation.verdict(), violation.reason()), (*verdict, *reason));
+            assert_eq!(serde_json::to_value(violation).unwrap(), violation.name(), "written and shown alike");
+        }
+    }
+
+    #[test]
+    fn n_4_the_table_in_the_documents_is_fresh() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wire/order.md");
+        if std::env::var_os("REENACT_BLESS").is_some() {
+            fs::write(&path, markdown()).unwrap();
+        }
+        let written = fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(written, markdown(), "src/wire/order.md is stale: run this test with REENACT_BLESS=1");
+    }
+}
