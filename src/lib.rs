@@ -6,5 +6,7 @@ extern crate alloc;
 mod prelude;
 
 pub mod engine;
+#[cfg(feature = "files")]
+pub mod files;
 pub mod scenario;
 pub mod wire;

@@ -1,3 +1,50 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `bench`.
+//! What people do by hand, as one command each: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask insta`.
+//!
+//! The standard library alone, so that it builds in a moment on a new machine.
 
-fn main() {}
+mod ci;
+mod insta;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  ci     everything that must hold before a change is merged: format, lints, builds, tidy, tests, docs
+           --keep-going        go on after a failed step and list the failures at the end
+           --list              print the steps and the command of each, run nothing
+  tidy   the text checks over the checkout alone, in a second
+           --list              print the checks and what each holds
+  insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
+  help   this text
+
+Exit code 0: all is well. 1: a step or a check failed. 2: the command line was not understood.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["ci", options @ ..] => ci::main(options),
+        ["tidy", options @ ..] => tidy::main(options),
+        ["insta", options @ ..] => insta::main(options),
+        ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        [] => usage("no command given"),
+        [other, ..] => usage(&format!("unknown command `{other}`")),
+    }
+}
+
+/// Says what was not understood, then what would be; the exit code is 2.
+fn usage(problem: &str) -> ExitCode {
+    eprintln!("xtask: {problem}\n\n{HELP}");
+    ExitCode::from(2)
+}
+
+/// The checkout's root: the folder above this package, wherever the command was started.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the checkout").to_path_buf()
+}

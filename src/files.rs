@@ -1,0 +1,6 @@
+//! Reading and writing: the first room with the world outside, and the only one that opens files for the others.
+//!
+//! What a file means is decided in the pure rooms; here it is only fetched and put back, whole or not at all.
+
+pub mod atomic;
+pub mod snapshot;

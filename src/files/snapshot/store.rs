@@ -1,0 +1,198 @@
+//! Snapshot files in their folder: compare, leave pending, accept, reject.
+//!
+//! A person accepts with this program or with `cargo insta`; both do the same: the pending file takes the place of the old one.
+
+use super::{ParseSnapshotError, Snapshot};
+use crate::files::atomic;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How a new snapshot stands to the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The contents are equal. Metadata may differ: it says where a snapshot comes from, not what was approved.
+    Same,
+    /// There is no file yet.
+    Missing,
+    /// The contents differ.
+    Different {
+        /// The approved contents.
+        old: String,
+    },
+}
+
+/// Why a snapshot could not be compared, written, accepted or rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file is there and cannot be read.
+    #[error("cannot read snapshot {}: {error}; check its permissions", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The file cannot be written or removed.
+    #[error("cannot change snapshot {}: {error}; check the folder's permissions and the free space", path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The file is no snapshot.
+    #[error("cannot read snapshot {}: {error}", path.display())]
+    Format {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: ParseSnapshotError,
+    },
+    /// There is nothing to accept.
+    #[error("no pending snapshot for {}; run the scenario again to get one", path.display())]
+    NothingPending {
+        /// The accepted snapshot's path.
+        path: PathBuf,
+    },
+}
+
+/// Compares `new` with the file at `path`, and changes nothing.
+///
+/// # Errors
+/// The file is there but cannot be read, or is no snapshot.
+pub fn compare(path: &Path, new: &Snapshot) -> Result<Outcome, SnapshotError> {
+    let Some(old) = read(path)? else { return Ok(Outcome::Missing) };
+    let is_same = old.contents() == new.contents();
+    Ok(if is_same { Outcome::Same } else { Outcome::Different { old: old.contents } })
+}
+
+/// Compares, and leaves `new` pending if it is not the same; if it is, a pending file of an earlier run is stale and removed (V-1).
+///
+/// # Errors
+/// As [`compare`], and when the pending file cannot be written or removed.
+pub fn compare_and_leave_pending(path: &Path, new: &Snapshot) -> Result<Outcome, SnapshotError> {
+    let outcome = compare(path, new)?;
+    match outcome {
+        Outcome::Same => drop(reject(path)?),
+        Outcome::Missing | Outcome::Different { .. } => drop(write_pending(path, new)?),
+    }
+    Ok(outcome)
+}
+
+/// Writes `new` beside the snapshot at `path`, for a person to accept or reject. Returns where.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_pending(path: &Path, new: &Snapshot) -> Result<PathBuf, SnapshotError> {
+    let pending = pending_path(path);
+    write(&pending, new)?;
+    Ok(pending)
+}
+
+/// Puts the pending snapshot in the place of the one at `path`, and returns it. The line of an assertion, which insta notes in pending
+/// files, is left out: it would change with every edit above it.
+///
+/// # Errors
+/// Nothing is pending, the pending file is no snapshot, or a file cannot be written.
+pub fn accept(path: &Path) -> Result<Snapshot, SnapshotError> {
+    let pending = read(&pending_path(path))?;
+    let mut snapshot = pending.ok_or_else(|| SnapshotError::NothingPending { path: path.to_path_buf() })?;
+    snapshot.metadata = snapshot.metadata.without("assertion_line");
+    write(path, &snapshot)?;
+    reject(path)?;
+    Ok(snapshot)
+}
+
+/// Whether [`reject`] found something to remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejected {
+    /// A pending file was there and is gone.
+    Removed,
+    /// Nothing was pending.
+    NothingPending,
+}
+
+/// Removes the pending snapshot of the one at `path`, if there is any.
+///
+/// # Errors
+/// The pending file cannot be removed.
+pub fn reject(path: &Path) -> Result<Rejected, SnapshotError> {
+    let pending = pending_path(path);
+    match std::fs::remove_file(&pending) {
+        Ok(()) => Ok(Rejected::Removed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rejected::NothingPending),
+        Err(error) => Err(SnapshotError::Write { path: pending, error }),
+    }
+}
+
+/// Where the pending snapshot of the one at `path` stands: `a.snap` -> `a.snap.new`.
+pub fn pending_path(path: &Path) -> PathBuf {
+    let mut pending = OsString::from(path);
+    pending.push(".new");
+    PathBuf::from(pending)
+}
+
+/// The snapshot at `path`, or none if there is no file.
+fn read(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Snapshot::parse(&text).map(Some).map_err(|error| SnapshotError::Format { path: path.to_path_buf(), error }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(SnapshotError::Read { path: path.to_path_buf(), error }),
+    }
+}
+
+fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+    atomic::write(path, snapshot.to_string().as_bytes()).map_err(|error| SnapshotError::Write { path: path.to_path_buf(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Metadata;
+    use super::*;
+
+    fn snapshot(contents: &str) -> Snapshot {
+        Snapshot::new(Metadata::default().with("source", "a.toml"), contents)
+    }
+
+    #[test]
+    fn v_1_from_missing_to_accepted_to_different_and_back() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("retry/a.snap");
+        assert_eq!(compare(&path, &snapshot("one")).expect("compares"), Outcome::Missing);
+        assert!(!folder.path().join("retry").exists(), "comparing writes nothing");
+        assert_eq!(compare_and_leave_pending(&path, &snapshot("one")).expect("compares"), Outcome::Missing);
+        assert_eq!(accept(&path).expect("accepts"), snapshot("one"));
+        assert!(!pending_path(&path).exists());
+        assert_eq!(compare(&path, &snapshot("one\n\n")).expect("compares"), Outcome::Same);
+        let different = Outcome::Different { old: "one".to_string() };
+        assert_eq!(compare_and_leave_pending(&path, &snapshot("two")).expect("compares"), different);
+        assert!(pending_path(&path).exists());
+        assert_eq!(compare_and_leave_pending(&path, &snapshot("one")).expect("compares"), Outcome::Same);
+        assert!(!pending_path(&path).exists(), "a stale pending file is removed");
+    }
+
+    #[test]
+    fn v_1_accepting_drops_the_assertions_line_and_keeps_the_rest() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("a.snap");
+        let pending = Snapshot::new(snapshot("").metadata.with("assertion_line", "12").with("ours", "x"), "text");
+        write_pending(&path, &pending).expect("writes");
+        accept(&path).expect("accepts");
+        let text = std::fs::read_to_string(&path).expect("the accepted file");
+        assert_eq!(text, "---\nsource: a.toml\nours: x\n---\ntext\n");
+    }
+
+    #[test]
+    fn v_1_errors_name_the_file_and_what_to_do() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("a.snap");
+        assert!(accept(&path).expect_err("nothing is pending").to_string().ends_with("run the scenario again to get one"));
+        assert_eq!(reject(&path).expect("nothing to reject"), Rejected::NothingPending);
+        std::fs::write(&path, "no snapshot").expect("writes");
+        let error = compare(&path, &snapshot("")).expect_err("no snapshot").to_string();
+        assert!(error.contains("a.snap") && error.contains("not `---`"), "{error}");
+        std::fs::write(&path, b"---\n\xff").expect("writes");
+        assert!(matches!(compare(&path, &snapshot("")), Err(SnapshotError::Read { .. })));
+    }
+}

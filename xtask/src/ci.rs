@@ -1,0 +1,191 @@
+//! `cargo xtask ci`: everything that must hold before a change is merged, one named step after the other.
+//!
+//! Each step is a command that can be run by hand, and is printed as such when it fails. What the commands print is passed through, so
+//! that a log shows the tests one by one.
+
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+/// One step: its name (as in `[ci: no-std]`), what it holds, and how.
+struct Step {
+    name: &'static str,
+    holds: &'static str,
+    work: Work,
+}
+
+enum Work {
+    /// The command must succeed. Words before the program's name that contain `=` are set in its environment.
+    Run(&'static str),
+    /// The command must succeed and its output must name none of these packages.
+    Without(&'static str, &'static [&'static str]),
+}
+
+/// What a pure room must not pull in: runtimes, sockets, the operating system's randomness.
+const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
+
+/// Cheap steps first, so that a small slip is told in seconds.
+const STEPS: &[Step] = &[
+    Step { name: "format", holds: "rustfmt has nothing to change", work: Work::Run("cargo fmt --all --check") },
+    Step { name: "tidy", holds: "the text checks find nothing", work: Work::Run("cargo xtask tidy") },
+    Step {
+        name: "no-std",
+        holds: "the pure rooms build without the standard library",
+        work: Work::Run("cargo build --package reenact --no-default-features --lib"),
+    },
+    Step {
+        name: "dependencies",
+        holds: "the pure rooms pull in no runtime, socket or system randomness",
+        work: Work::Without("cargo tree --package reenact --no-default-features --edges normal --prefix none", OUTSIDE_PACKAGES),
+    },
+    Step {
+        name: "clippy-pure",
+        holds: "the pure rooms have no warning",
+        work: Work::Run("cargo clippy --package reenact --no-default-features --lib -- --deny warnings"),
+    },
+    Step {
+        name: "clippy",
+        holds: "nothing in the workspace has a warning, tests included",
+        work: Work::Run("cargo clippy --workspace --all-targets -- --deny warnings"),
+    },
+    Step {
+        name: "files-alone",
+        holds: "the library builds without the command line",
+        work: Work::Run("cargo check --package reenact --no-default-features --features files --lib"),
+    },
+    Step { name: "test", holds: "every test passes", work: Work::Run("cargo test --workspace") },
+    Step {
+        name: "docs",
+        holds: "the documentation builds and its links lead somewhere",
+        work: Work::Run("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps"),
+    },
+    Step { name: "insta", holds: "the cargo-insta program understands our snapshots", work: Work::Run("cargo xtask insta") },
+];
+
+/// What to do after a failed step.
+#[derive(Clone, Copy, PartialEq)]
+enum OnFailure {
+    Stop,
+    KeepGoing,
+}
+
+pub(crate) fn main(options: &[&str]) -> ExitCode {
+    match options {
+        [] => run(OnFailure::Stop),
+        ["--keep-going"] => run(OnFailure::KeepGoing),
+        ["--list"] => {
+            STEPS.iter().for_each(|step| println!("{:<13} {}\n{:<13} {}", step.name, step.holds, "", step.work.command()));
+            ExitCode::SUCCESS
+        }
+        _ => crate::usage(&format!("`ci` does not know `{}`", options.join(" "))),
+    }
+}
+
+/// Whether there is a step of this name.
+pub(crate) fn is_step(name: &str) -> bool {
+    STEPS.iter().any(|step| step.name == name)
+}
+
+fn run(on_failure: OnFailure) -> ExitCode {
+    let mut failed: Vec<&Step> = Vec::new();
+    for (index, step) in STEPS.iter().enumerate() {
+        println!("=== {} ({}/{}): {}", step.name, index + 1, STEPS.len(), step.work.command());
+        let (result, duration) = timed(|| step.work.run());
+        match result {
+            Ok(()) => println!("=== {}: ok, {:.1} s", step.name, duration.as_secs_f64()),
+            Err(problem) => {
+                println!("=== {}: FAILED, {:.1} s: {problem}", step.name, duration.as_secs_f64());
+                failed.push(step);
+                if on_failure == OnFailure::Stop {
+                    break;
+                }
+            }
+        }
+    }
+    for step in &failed {
+        println!("xtask ci: step `{}` failed; run it by hand: {}", step.name, step.work.command());
+    }
+    if failed.is_empty() {
+        println!("xtask ci: all {} steps passed", STEPS.len());
+        return ExitCode::SUCCESS;
+    }
+    ExitCode::FAILURE
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long a step took is for the person who waits; nothing is decided by it")]
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed())
+}
+
+impl Work {
+    /// The command as a person would type it.
+    fn command(&self) -> &'static str {
+        match self {
+            Work::Run(command) | Work::Without(command, _) => command,
+        }
+    }
+
+    fn run(&self) -> Result<(), String> {
+        let mut command = prepared(self.command());
+        match self {
+            Work::Run(_) => {
+                let status = command.status().map_err(|error| format!("could not be started: {error}"))?;
+                if status.success() { Ok(()) } else { Err(status.to_string()) }
+            }
+            Work::Without(_, packages) => {
+                let output = command.output().map_err(|error| format!("could not be started: {error}"))?;
+                if !output.status.success() {
+                    return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+                }
+                absent(&String::from_utf8_lossy(&output.stdout), packages)
+            }
+        }
+    }
+}
+
+/// The command with its environment, to be run in the checkout's root.
+fn prepared(line: &str) -> Command {
+    let words: Vec<&str> = line.split(' ').collect();
+    let program = words.iter().position(|word| !word.contains('=')).expect("a command names a program");
+    let mut command = Command::new(words[program]);
+    command.args(&words[program + 1..]).current_dir(crate::root());
+    command.envs(words[..program].iter().filter_map(|word| word.split_once('=')));
+    command
+}
+
+/// `tree` is one package a line, its name first.
+fn absent(tree: &str, packages: &[&str]) -> Result<(), String> {
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    let mut found: Vec<&str> = names.filter(|name| packages.contains(name)).collect();
+    found.sort_unstable();
+    found.dedup();
+    if found.is_empty() { Ok(()) } else { Err(format!("the pure rooms pull in {}", found.join(", "))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outside_package_is_found() {
+        let tree = "reenact v0.1.0 (/w)\ntokio v1.2.3\nserde v1.0.0\ntokio v1.2.3 (*)\n";
+        assert_eq!(absent(tree, OUTSIDE_PACKAGES), Err("the pure rooms pull in tokio".to_string()));
+        assert_eq!(absent("reenact v0.1.0\ntokio-like v1.0.0\n", OUTSIDE_PACKAGES), Ok(()));
+    }
+
+    #[test]
+    fn a_failing_command_is_a_failed_step() {
+        assert!(Work::Run("false").run().is_err());
+        assert!(Work::Without("cargo no-such-command", &[]).run().is_err());
+        assert!(Work::Run("no-such-program-at-all").run().unwrap_err().contains("could not be started"));
+    }
+
+    #[test]
+    fn words_with_an_equals_sign_before_the_program_are_its_environment() {
+        let command = prepared("A=b cargo doc --x=y");
+        assert_eq!(command.get_program(), "cargo");
+        assert_eq!(command.get_args().collect::<Vec<_>>(), ["doc", "--x=y"]);
+        assert_eq!(command.get_envs().count(), 1);
+    }
+}

@@ -1,0 +1,76 @@
+//! `cargo xtask tidy`: text checks over the checkout, for what neither the compiler nor clippy can hold.
+//!
+//! Each check is one file and one pure function from a [`Checkout`] to its problems, so that its tests feed it a bad checkout in memory
+//! and see it fail. A new check is a file here and a line in [`CHECKS`]; ARCHITECTURE.md names the checks that hold its invariants.
+
+mod architecture;
+mod checkout;
+mod headers;
+mod lexer;
+mod purity;
+mod rooms;
+mod rules;
+mod toplevel;
+mod words;
+
+pub(crate) use checkout::{Checkout, Problem};
+
+use std::process::ExitCode;
+
+/// One check: its name (as in `[tidy: rooms]`), what it holds, and the function that looks.
+pub(crate) struct Check {
+    pub(crate) name: &'static str,
+    pub(crate) holds: &'static str,
+    pub(crate) run: fn(&Checkout) -> Vec<Problem>,
+}
+
+/// Every check, in the order in which they run.
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "toplevel", holds: "the checkout's top folder has no stray entries", run: toplevel::check },
+    Check { name: "rooms", holds: "each room imports only the rooms upstream of it", run: rooms::check },
+    Check {
+        name: "purity",
+        holds: "pure rooms use no std, clock, thread, printing, unordered map or platform mathematics",
+        run: purity::check,
+    },
+    Check { name: "headers", holds: "files say what they are for, and files and functions stay short", run: headers::check },
+    Check { name: "rules", holds: "every rule id that tests, scenarios and comments name is in xtask/rules.txt", run: rules::check },
+    Check {
+        name: "architecture",
+        holds: "ARCHITECTURE.md lists the rooms there are, and each invariant names its check",
+        run: architecture::check,
+    },
+    Check { name: "words", holds: "no machine paths or registry hosts in any text; change log and README are in shape", run: words::check },
+];
+
+/// Runs the checks over this checkout; prints each problem as `path:line: [check] message`.
+pub(crate) fn main(options: &[&str]) -> ExitCode {
+    match options {
+        [] => (),
+        ["--list"] => {
+            CHECKS.iter().for_each(|check| println!("{:<13} {}", check.name, check.holds));
+            return ExitCode::SUCCESS;
+        }
+        _ => return crate::usage(&format!("`tidy` does not know `{}`", options.join(" "))),
+    }
+    let checkout = match Checkout::read(&crate::root()) {
+        Ok(checkout) => checkout,
+        Err(error) => {
+            eprintln!("xtask tidy: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut count = 0;
+    for check in CHECKS {
+        for problem in (check.run)(&checkout) {
+            count += 1;
+            println!("{}:{}: [{}] {}", problem.path, problem.line, check.name, problem.message);
+        }
+    }
+    if count > 0 {
+        println!("xtask tidy: {count} problems in {} files", checkout.files.len());
+        return ExitCode::FAILURE;
+    }
+    println!("xtask tidy: {} checks over {} files, no problem", CHECKS.len(), checkout.files.len());
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,130 @@
+//! The checkout as the checks see it: every text file's path and contents, read once.
+
+use super::lexer;
+use std::io;
+use std::path::Path;
+
+/// Folders and endings that git ignores; a checkout without git (a source archive) is then read the same way.
+const IGNORED: &[&str] = &["target", ".git", "tests/fuzz/target", "tests/fuzz/corpus", "tests/fuzz/artifacts"];
+const IGNORED_ENDING: &str = ".snap.new";
+
+/// All text files of the checkout, sorted by path.
+pub(crate) struct Checkout {
+    pub(crate) files: Vec<File>,
+    /// Names in the top folder, folders included.
+    pub(crate) top_entries: Vec<String>,
+}
+
+/// One text file; the path is relative to the checkout, with `/` between its parts.
+pub(crate) struct File {
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+/// What a check objects to; `line` is 1-based, and 1 when the whole file is meant.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Problem {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) message: String,
+}
+
+impl Checkout {
+    /// Reads the folder `root`; files that are not UTF-8 are left out, since no check is about them.
+    pub(crate) fn read(root: &Path) -> io::Result<Checkout> {
+        let mut files = Vec::new();
+        let top_entries = read_folder(root, "", &mut files)?;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Checkout { files, top_entries })
+    }
+
+    /// The file at exactly this path.
+    pub(crate) fn file(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// The Rust files, those of `src`, `tests` and `xtask` alike.
+    pub(crate) fn rust_files(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.path.ends_with(".rs"))
+    }
+
+    /// The rooms there are: `src/engine.rs` and `src/engine/…` make the room `engine`. Sorted, each once.
+    pub(crate) fn rooms(&self) -> Vec<&str> {
+        let mut rooms: Vec<&str> = self.rust_files().filter_map(File::room).collect();
+        rooms.sort_unstable();
+        rooms.dedup();
+        rooms
+    }
+}
+
+impl File {
+    /// The room that this file belongs to; none for the crate's root, its prelude, and what is not in `src`.
+    pub(crate) fn room(&self) -> Option<&str> {
+        let inside = self.path.strip_prefix("src/")?;
+        let room = inside.split('/').next()?;
+        let room = room.strip_suffix(".rs").unwrap_or(room);
+        (!["lib", "main", "prelude"].contains(&room)).then_some(room)
+    }
+
+    pub(crate) fn layers(&self) -> lexer::Layers {
+        lexer::layers(&self.text)
+    }
+
+    pub(crate) fn problem(&self, line: usize, message: impl Into<String>) -> Problem {
+        Problem { path: self.path.clone(), line, message: message.into() }
+    }
+
+    /// The line (1-based) in which the byte at `offset` stands.
+    pub(crate) fn line_at(&self, offset: usize) -> usize {
+        self.text[..offset].matches('\n').count() + 1
+    }
+}
+
+/// Adds the folder's text files, and those below it, to `files`; returns the names of its entries.
+fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = format!("{prefix}{name}");
+        if IGNORED.contains(&path.as_str()) || path.ends_with(IGNORED_ENDING) {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            read_folder(&entry.path(), &format!("{path}/"), files)?;
+        } else if let Ok(text) = String::from_utf8(std::fs::read(entry.path())?) {
+            files.push(File { path, text });
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+impl Checkout {
+    /// A checkout in memory, for the checks' tests: pairs of path and text.
+    pub(crate) fn of(files: &[(&str, &str)]) -> Checkout {
+        let files = files.iter().map(|&(path, text)| File { path: path.to_string(), text: text.to_string() });
+        Checkout { files: files.collect(), top_entries: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rooms_come_from_paths() {
+        let checkout =
+            Checkout::of(&[("src/lib.rs", ""), ("src/wire.rs", ""), ("src/wire/a.rs", ""), ("src/sim/b.rs", ""), ("tests/x.rs", "")]);
+        assert_eq!(checkout.rooms(), ["sim", "wire"]);
+    }
+
+    #[test]
+    fn this_checkout_can_be_read() {
+        let checkout = Checkout::read(&crate::root()).expect("the checkout is readable");
+        assert!(checkout.file("xtask/src/tidy/checkout.rs").is_some());
+        assert!(checkout.files.iter().all(|file| !file.path.starts_with("target/")));
+        assert!(checkout.top_entries.iter().any(|name| name == "Cargo.toml"));
+    }
+}

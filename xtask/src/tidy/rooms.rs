@@ -1,0 +1,216 @@
+//! Which room may import which: the data flows one way, and nothing upstream knows what is downstream.
+//!
+//! Looks at every path that starts at the crate's root (`crate::…`, or enough `super::`), in `use` groups and in expressions, tests
+//! included: a test that needs two rooms that may not know each other belongs in `tests/`.
+
+use super::checkout::File;
+use super::lexer::{self, Token};
+use super::{Checkout, Problem};
+
+const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "sim", "oracle", "explore"];
+
+/// The rooms that a room may import, besides itself; `Pure` stands for all pure rooms.
+enum May {
+    Import(&'static [&'static str]),
+    PureAnd(&'static [&'static str]),
+    All,
+}
+
+/// One line per room, in the order in which data flows.
+const TABLE: &[(&str, May)] = &[
+    ("wire", May::Import(&[])),
+    ("engine", May::Import(&["wire"])),
+    ("scenario", May::Import(&["wire", "engine"])),
+    ("transcript", May::Import(&["wire", "engine"])),
+    ("world", May::Import(&["wire", "engine", "scenario"])),
+    ("sim", May::Import(&["wire", "engine", "scenario", "transcript", "world"])),
+    ("oracle", May::Import(&["wire", "engine", "transcript"])),
+    ("explore", May::Import(&["wire", "engine", "scenario", "transcript", "world", "sim", "oracle"])),
+    ("tools", May::Import(&["engine"])),
+    ("files", May::PureAnd(&[])),
+    ("runner", May::PureAnd(&["files"])),
+    ("live", May::PureAnd(&["files"])),
+    ("review", May::Import(&["transcript", "files", "runner"])),
+    ("cli", May::All),
+];
+
+/// Whether files of this room are held to the pure rooms' rules.
+pub(crate) fn is_pure(room: &str) -> bool {
+    PURE.contains(&room)
+}
+
+pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+    let rooms = checkout.rooms();
+    checkout.rust_files().filter_map(|file| Some((file, file.room()?))).flat_map(|(file, room)| check_file(file, room, &rooms)).collect()
+}
+
+fn check_file(file: &File, room: &str, rooms: &[&str]) -> Vec<Problem> {
+    let Some((_, may)) = TABLE.iter().find(|(name, _)| *name == room) else {
+        return vec![
+            file.problem(1, format!("room `{room}` is not in the table of xtask/src/tidy/rooms.rs: say there what it may import")),
+        ];
+    };
+    let mut problems = Vec::new();
+    for (target, line) in root_names(&lexer::tokens(&file.layers().code), &module_path(&file.path)) {
+        let known = rooms.contains(&target.as_str()) || TABLE.iter().any(|(name, _)| *name == target);
+        if known && target != room && !may.import(&target) {
+            problems.push(file.problem(line, format!("room `{room}` may not import `{target}`: move what is shared upstream")));
+        }
+    }
+    problems
+}
+
+impl May {
+    fn import(&self, target: &str) -> bool {
+        match self {
+            May::Import(rooms) => rooms.contains(&target),
+            May::PureAnd(rooms) => is_pure(target) || rooms.contains(&target),
+            May::All => true,
+        }
+    }
+}
+
+/// `src/engine/retry.rs` -> `[engine, retry]`.
+fn module_path(path: &str) -> Vec<String> {
+    path.trim_start_matches("src/").trim_end_matches(".rs").split('/').map(str::to_string).collect()
+}
+
+/// The first names behind the crate's root of every path in the file, with their lines.
+fn root_names(tokens: &[Token], file_module: &[String]) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    // Modules written inside the file, each with the brace depth at which it ends.
+    let mut inner_modules: Vec<usize> = Vec::new();
+    let mut depth = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        match token.text.as_str() {
+            "{" => {
+                depth += 1;
+                if at >= 2 && tokens[at - 2].text == "mod" {
+                    inner_modules.push(depth);
+                }
+            }
+            "}" => {
+                if inner_modules.last() == Some(&depth) {
+                    inner_modules.pop();
+                }
+                depth -= 1;
+            }
+            "crate" | "super" if !continues_a_path(tokens, at) => {
+                for path in paths_from(tokens, at).0 {
+                    found.extend(name_at_root(&path, file_module.len() + inner_modules.len()));
+                }
+            }
+            _ => (),
+        }
+    }
+    found
+}
+
+/// Whether the token at `at` stands behind `::`, and so was seen with the path's beginning. `self::super::x` begins at `super`.
+fn continues_a_path(tokens: &[Token], at: usize) -> bool {
+    at >= 2 && tokens[at - 1].text == "::" && tokens[at - 2].text != "self"
+}
+
+/// All paths that begin at `at`, groups unfolded: `crate::{a::b, c}` gives `crate::a::b` and `crate::c`. Also where they end.
+fn paths_from(tokens: &[Token], at: usize) -> (Vec<Vec<Token>>, usize) {
+    let Some(first) = tokens.get(at) else { return (vec![Vec::new()], at) };
+    if first.text == "{" {
+        let mut paths = Vec::new();
+        let mut next = at + 1;
+        while tokens.get(next).is_some_and(|token| token.text != "}") {
+            let (inner, end) = paths_from(tokens, next);
+            paths.extend(inner);
+            // Over the comma, and over `as name`.
+            next =
+                (end.max(next + 1)..tokens.len()).find(|&index| matches!(tokens[index].text.as_str(), "," | "}")).unwrap_or(tokens.len());
+            next += usize::from(tokens.get(next).is_some_and(|token| token.text == ","));
+        }
+        return (paths, next + 1);
+    }
+    if tokens.get(at + 1).is_none_or(|token| token.text != "::") {
+        return (vec![vec![first.clone()]], at + 1);
+    }
+    let (mut paths, end) = paths_from(tokens, at + 2);
+    paths.iter_mut().for_each(|path| path.insert(0, first.clone()));
+    (paths, end)
+}
+
+/// The name that a path reaches right below the crate's root, if it goes through the root; `depth` is how many modules deep it is written.
+fn name_at_root(path: &[Token], depth: usize) -> Option<(String, usize)> {
+    let rest = if path[0].text == "crate" {
+        &path[1..]
+    } else {
+        let ups = path.iter().take_while(|token| token.text == "super").count();
+        if ups < depth {
+            return None;
+        }
+        &path[ups..]
+    };
+    rest.first().map(|token| (token.text.clone(), token.line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(path: &str, text: &str) -> Vec<(usize, String)> {
+        let rooms = ["wire", "engine", "scenario", "transcript", "world", "sim", "files", "cli"];
+        let paths: Vec<String> = rooms.iter().map(|room| format!("src/{room}.rs")).collect();
+        let mut files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
+        files.push((path, text));
+        check(&Checkout::of(&files)).into_iter().map(|problem| (problem.line, problem.message)).collect()
+    }
+
+    fn is_refused(path: &str, text: &str, target: &str) -> bool {
+        problems(path, text).iter().any(|(_, message)| message.contains(&format!("may not import `{target}`")))
+    }
+
+    #[test]
+    fn upstream_rooms_may_not_know_what_is_downstream() {
+        assert!(is_refused("src/wire/block.rs", "use crate::engine::Input;", "engine"));
+        assert!(is_refused("src/engine/retry.rs", "use crate::prelude::*;\nuse crate::sim::Clock;", "sim"));
+        assert!(is_refused("src/world/model.rs", "fn f() { crate::transcript::write() }", "transcript"));
+        assert!(is_refused("src/files/tape.rs", "use crate::cli;", "cli"));
+        assert_eq!(problems("src/engine/retry.rs", "use crate::prelude::*;\nuse crate::sim::Clock;")[0].0, 2);
+    }
+
+    #[test]
+    fn what_the_table_allows_passes() {
+        assert_eq!(
+            problems("src/sim/run.rs", "use crate::{engine::{Input, Effect}, transcript, world::Model}; use crate::sim::Clock;"),
+            []
+        );
+        assert_eq!(problems("src/cli.rs", "use crate::{files, sim, wire};"), []);
+        assert_eq!(problems("src/files/tape.rs", "use crate::scenario::Plan; pub(crate) fn f() {} pub(in crate::files) fn g() {}"), []);
+    }
+
+    #[test]
+    fn groups_are_understood() {
+        assert!(is_refused("src/engine/a.rs", "use crate::{wire::{block, event::{A, B}}, scenario::plan};", "scenario"));
+        assert!(is_refused("src/engine/a.rs", "use crate::{\n    prelude::*,\n    wire as w,\n    sim as s,\n};", "sim"));
+        assert!(is_refused("src/wire.rs", "use {crate::sim::Clock, core::fmt};", "sim"));
+    }
+
+    #[test]
+    fn super_is_followed_up_to_the_root() {
+        assert!(is_refused("src/engine/retry.rs", "use super::super::sim::Clock;", "sim"));
+        assert!(is_refused("src/engine/retry.rs", "use super::{state, super::sim::Clock};", "sim"));
+        assert!(is_refused("src/engine.rs", "mod inner { use super::super::sim::Clock; }", "sim"));
+        assert!(is_refused("src/engine.rs", "use self::super::sim::Clock;", "sim"));
+        assert_eq!(problems("src/engine/retry.rs", "use super::sim::Clock;"), []);
+        assert_eq!(problems("src/engine/retry.rs", "mod tests { use super::super::sim::Clock; }"), []);
+    }
+
+    #[test]
+    fn comments_and_strings_do_not_count() {
+        assert_eq!(
+            problems("src/wire.rs", "//! See [`crate::sim`].\n/* use crate::sim; */ const A: &str = \"use crate::sim::Clock;\";"),
+            []
+        );
+    }
+
+    #[test]
+    fn a_room_that_is_not_in_the_table_is_found() {
+        assert!(problems("src/attic/old.rs", "")[0].1.contains("not in the table"));
+    }
+}

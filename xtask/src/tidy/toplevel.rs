@@ -1,0 +1,40 @@
+//! The top folder holds what a newcomer expects there, and nothing else: notes, plans and scratch files do not belong to the product.
+
+use super::{Checkout, Problem};
+
+const ALLOWED: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "clippy.toml",
+    "rustfmt.toml",
+    "scenarios",
+    "snapshots",
+    "src",
+    "tests",
+    "xtask",
+];
+
+pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+    let strays = checkout.top_entries.iter().filter(|name| !name.starts_with('.') && !ALLOWED.contains(&name.as_str()));
+    strays
+        .map(|name| Problem { path: name.clone(), line: 1, message: "does not belong in the top folder: move or remove it".to_string() })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stray_entry_is_found() {
+        let top_entries = ["src", ".gitignore", "notes.md"].map(str::to_string).to_vec();
+        let problems = check(&Checkout { files: Vec::new(), top_entries });
+        assert_eq!(problems.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(), ["notes.md"]);
+    }
+}
