@@ -24,11 +24,10 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
-use core::num::NonZeroUsize;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 pub use self::body::{Piece, SpanId};
 pub use self::decode::{Decoder, TapeError};
@@ -36,9 +35,9 @@ pub use self::encode::{Encoder, NewRequest, encode};
 use super::{End, Provenance, TapeHeader};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::members::{Members, offset_in};
 use crate::wire::http::Header;
 use crate::wire::json::Json;
+use crate::wire::raw::{self, Object};
 
 /// One line, with the members that this version does not know (F-5).
 #[derive(Clone, Debug, PartialEq)]
@@ -146,14 +145,15 @@ impl Line {
             problem: String::from("the line is not UTF-8"),
             unfinished: error.error_len().is_none(),
         })?;
-        let members = Members::of(text).map_err(|error| LineError {
+        let object = Object::parse(text).map_err(|error| LineError {
             column: column_of(&error),
             problem: format!("the line is not a JSON object: {}", without_place(&error)),
             unfinished: error.is_eof(),
         })?;
-        let Some(word) = kind_word(&members) else {
+        let Some(word) = kind_word(&object) else {
             return Ok(Self { kind: LineKind::Unknown(text.into()), unknown: Vec::new() });
         };
+        let members = object.members().map(|(name, value)| (Arc::from(name), value)).collect();
         let mut fields = Fields { line: text, members };
         let kind = match word {
             Word::Tape => LineKind::Header { version: fields.need(word.name())?, header: fields.header()? },
@@ -203,12 +203,12 @@ impl Word {
     }
 }
 
-fn kind_word(members: &Members<'_>) -> Option<Word> {
-    let first = members.0.first().map(|(name, _)| name.as_str());
+fn kind_word(line: &Object<'_>) -> Option<Word> {
+    let first = line.members().next().map(|(name, _)| name);
     let by_first = Word::ALL.into_iter().find(|(word, _)| first == Some(word.name()));
     let by_members = || {
         Word::ALL.into_iter().find(|(word, companion)| {
-            let has = |name: &str| members.get(name).is_some();
+            let has = |name: &str| line.get(name).is_some();
             has(word.name()) && (has(companion) || (*word == Word::Chunk && has("base64")))
         })
     };
@@ -218,15 +218,15 @@ fn kind_word(members: &Members<'_>) -> Option<Word> {
 /// Takes known members out of a line; what is left over is not known.
 struct Fields<'a> {
     line: &'a str,
-    members: Members<'a>,
+    members: Vec<(Arc<str>, &'a str)>,
 }
 
 impl<'a> Fields<'a> {
     fn take<T: Deserialize<'a>>(&mut self, name: &str) -> Result<Option<T>, LineError> {
-        let Some(position) = self.members.0.iter().position(|(known, _)| known == name) else { return Ok(None) };
-        let (_, raw) = self.members.0.remove(position);
-        let value = serde_json::from_str::<Option<T>>(raw.get());
-        value.map_err(|error| self.wrong(raw.get(), column_of(&error), format!("`{name}`: {}", without_place(&error))))
+        let Some(position) = self.members.iter().position(|(known, _)| **known == *name) else { return Ok(None) };
+        let (_, value) = self.members.remove(position);
+        let read = serde_json::from_str::<Option<T>>(value);
+        read.map_err(|error| self.wrong(value, column_of(&error), format!("`{name}`: {}", without_place(&error))))
     }
 
     fn need<T: Deserialize<'a>>(&mut self, name: &str) -> Result<T, LineError> {
@@ -235,7 +235,7 @@ impl<'a> Fields<'a> {
     }
 
     fn wrong(&self, part: &str, column: usize, problem: String) -> LineError {
-        LineError { column: offset_in(self.line, part) + column, problem, unfinished: false }
+        LineError { column: body::offset_in(self.line, part).0 + column, problem, unfinished: false }
     }
 
     fn header(&mut self) -> Result<TapeHeader, LineError> {
@@ -273,18 +273,18 @@ impl<'a> Fields<'a> {
         if let Some(text) = self.take::<String>("text")? {
             return Ok(text.into_bytes());
         }
-        let position = self.members.0.iter().position(|(name, _)| name == "base64").map(|at| self.members.0[at].1.get());
-        let encoded: String = self.need("base64")?;
-        STANDARD.decode(encoded).map_err(|error| self.wrong(position.unwrap_or_default(), 1, format!("`base64`: {error}")))
+        let encoded: &RawValue = self.need("base64")?;
+        let text = raw::string(encoded.get()).unwrap_or_default();
+        STANDARD.decode(&*text).map_err(|error| self.wrong(encoded.get(), 1, format!("`base64`: {error}")))
     }
 
     fn rest(self) -> Vec<(Arc<str>, Json)> {
-        self.members.0.into_iter().map(|(name, raw)| (name.into(), Json::trusted(raw.get()))).collect()
+        self.members.into_iter().map(|(name, value)| (name, Json::trusted(value))).collect()
     }
 }
 
 fn column_of(error: &serde_json::Error) -> usize {
-    NonZeroUsize::new(error.column()).map_or(1, NonZeroUsize::get)
+    error.column().max(1)
 }
 
 /// The parser's message without "at line 1 column n": the place is told apart from it.

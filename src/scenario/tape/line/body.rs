@@ -19,11 +19,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
 
 use crate::prelude::*;
-use crate::scenario::members::{Members, offset_in};
 use crate::wire::json::push_string;
+use crate::wire::raw::{Object, elements};
 
 /// What is shorter is not worth a hash.
 pub(super) const SPAN_MIN: usize = 64;
@@ -161,22 +160,22 @@ pub(super) fn cut(body: &str) -> Vec<Part<'_>> {
 
 /// Where spans stand, in order, never overlapping.
 fn spans(body: &str) -> Vec<Range<usize>> {
-    let Ok(members) = Members::of(body) else { return Vec::new() };
+    let Ok(object) = Object::parse(body) else { return Vec::new() };
     let mut values: Vec<&str> = Vec::new();
-    for (name, raw) in &members.0 {
-        match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
-            Ok(messages) if name == "messages" => values.extend(messages.into_iter().map(RawValue::get)),
-            _ => values.push(raw.get()),
+    for (name, value) in object.members() {
+        match elements(value) {
+            Ok(messages) if name == "messages" => values.extend(messages),
+            _ => values.push(value),
         }
     }
-    values
-        .into_iter()
-        .filter(|value| value.len() >= SPAN_MIN)
-        .map(|value| {
-            let start = offset_in(body, value);
-            start..start + value.len()
-        })
-        .collect()
+    let long = values.into_iter().filter(|value| value.len() >= SPAN_MIN);
+    long.map(|value| offset_in(body, value)).map(|(start, end)| start..end).collect()
+}
+
+/// Where `part`, which must be a slice of `whole`, begins and ends in it.
+pub(super) fn offset_in(whole: &str, part: &str) -> (usize, usize) {
+    let start = (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
+    (start, start + part.len())
 }
 
 #[cfg(test)]
