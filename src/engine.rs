@@ -11,6 +11,7 @@
 pub mod agent_loop;
 pub mod contract;
 pub mod emission;
+pub mod log;
 pub mod random;
 pub mod retry;
 pub mod settings;

@@ -9,4 +9,7 @@ pub mod engine;
 #[cfg(feature = "files")]
 pub mod files;
 pub mod scenario;
+pub mod sim;
+pub mod transcript;
 pub mod wire;
+pub mod world;

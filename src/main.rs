@@ -1,3 +1,7 @@
 //! The `reenact` program: everything it does is in the library's `cli` room.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    reenact::cli::main()
+}

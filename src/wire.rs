@@ -5,7 +5,9 @@
 pub mod assembler;
 pub mod block;
 pub mod compare;
+mod date;
 pub mod decode;
+pub mod error;
 pub mod event;
 pub mod http;
 pub mod json;

@@ -4,20 +4,11 @@ use super::contract::{Agent, Effects, Engine, Input};
 use super::session::Session;
 use super::settings::Environment;
 use super::time::Time;
-use crate::prelude::*;
-use crate::wire::block::Message;
 
 /// A complete agent: session, query loop, streaming tool executor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentLoop {
     session: Session,
-}
-
-impl AgentLoop {
-    /// An agent that goes on from an earlier conversation (S-11).
-    pub fn resumed(conversation: Vec<Arc<Message>>) -> Self {
-        Self { session: Session::resumed(conversation) }
-    }
 }
 
 impl Engine for AgentLoop {

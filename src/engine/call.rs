@@ -13,7 +13,7 @@ use super::emission::{AssistantMessage, AttemptReport, Note};
 use super::retry::Failure;
 use super::time::{Micros, Time};
 use crate::prelude::*;
-use crate::wire::assembler::{self, Assembler, Step};
+use crate::wire::assembler::{Assembler, Step};
 use crate::wire::block::Block;
 use crate::wire::error::ApiError;
 use crate::wire::event::Event;
@@ -21,6 +21,7 @@ use crate::wire::http::Header;
 use crate::wire::order::Violation;
 use crate::wire::request::Request;
 use crate::wire::usage::Usage;
+use crate::wire::whole::whole_message;
 
 /// One answer from the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,15 +148,13 @@ impl ApiCall {
                 State::Ended | State::AwaitingHead => Failure::of("no_answer", "the connection closed before an answer came"),
                 State::Streaming { assembler, .. } => match assembler.at_end_of_stream() {
                     Ok(()) => {
-                        let stop_reason = assembler.stop_reason().map(Arc::from);
+                        let stop_reason = assembler.stop_reason().cloned();
                         return self.ended(now, Vec::new(), stop_reason, effects);
                     }
                     Err(violation) => broken(&violation),
                 },
                 State::AwaitingBody { status: 200, body, .. } => return self.on_whole_answer(now, &body, effects),
-                State::AwaitingBody { status, headers, body } => {
-                    Failure::from(&ApiError::from_answer(status, &headers, body.as_bytes()))
-                }
+                State::AwaitingBody { status, headers, body } => Failure::from(&ApiError::read(status, &headers, body.as_bytes())),
             },
             AnswerEnd::Reset => Failure::of("connection_reset", "the connection was cut"),
             AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
@@ -169,7 +168,7 @@ impl ApiCall {
         if body.trim().is_empty() {
             return self.fail(now, Failure::of("empty_answer", "the answer has status 200 and no content"), effects);
         }
-        match assembler::whole_message(body) {
+        match whole_message(body) {
             Ok(whole) => {
                 self.usage = whole.usage;
                 let blocks = (0..).zip(whole.blocks);

@@ -85,6 +85,11 @@ impl Agent {
         Self(Some(tool_use_id.into()))
     }
 
+    /// Whether this is the agent that talks with the user.
+    pub fn is_root(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The tool use that made this agent; `None` for the root.
     pub fn tool_use_id(&self) -> Option<&str> {
         self.0.as_deref()

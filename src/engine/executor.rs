@@ -8,8 +8,8 @@
 //! One entry per tool use, in order of arrival. Who may start is [`admission`], what may come out is [`ordering`]; both are pure.
 //! One executor serves one answer; a stale outcome is ignored by the number of its run.
 
-pub mod admission;
-pub mod ordering;
+mod admission;
+mod ordering;
 
 use admission::{Class, Slot};
 use ordering::Stage;
@@ -262,7 +262,10 @@ fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput) -> Class {
 /// T-2.
 fn unknown_tool(env: &Environment, name: &str) -> ToolOutcome {
     let known: Vec<&str> = env.tools.iter().map(|tool| &*tool.name).collect();
-    error(&format!("No tool named {name} is available. Available tools: {}.", if known.is_empty() { String::from("none") } else { known.join(", ") }))
+    error(&format!(
+        "No tool named {name} is available. Available tools: {}.",
+        if known.is_empty() { String::from("none") } else { known.join(", ") }
+    ))
 }
 
 /// N-3: the model is told what it wrote wrong.

@@ -34,7 +34,7 @@ impl Failure {
 
 impl From<&ApiError> for Failure {
     fn from(error: &ApiError) -> Self {
-        Self { status: error.status, kind: error.kind.as_str().into(), message: error.message.as_str().into() }
+        Self { status: error.status, kind: error.kind.as_str().into(), message: error.message.clone() }
     }
 }
 

@@ -42,11 +42,6 @@ impl Default for State {
 }
 
 impl Session {
-    /// A session that goes on from an earlier conversation (S-11).
-    pub(crate) fn resumed(conversation: Vec<Arc<Message>>) -> Self {
-        Self { state: State::Idle { conversation }, waiting: VecDeque::new() }
-    }
-
     /// Takes whatever happens.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         match (&mut self.state, input) {
@@ -80,6 +75,9 @@ impl Session {
         phase(Phase::SystemPrompt, effects);
         let frame = Arc::new(Frame::of(env));
         phase(Phase::UserInput, effects);
+        if conversation.is_empty() {
+            conversation.clone_from(&env.history);
+        }
         push_merged(&mut conversation, Arc::new(Message { role: Role::User, content: content.to_vec() }));
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::random::Seed;
 use crate::prelude::*;
+use crate::wire::block::Message;
 use crate::wire::json::Json;
 
 /// Everything that a step may read and must not change.
@@ -15,6 +16,9 @@ pub struct Environment {
     pub settings: Settings,
     /// Tool definitions, in the order in which requests list them.
     pub tools: Vec<ToolDefinition>,
+    /// The conversation that the session goes on from (S-11: starting messages).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Arc<Message>>,
     /// The root of an engine's own draws (D3).
     pub seed: Seed,
 }
@@ -70,7 +74,8 @@ impl Settings {
     /// Used when no system prompt is set (S-2).
     pub const DEFAULT_SYSTEM_PROMPT: &str = "You are a helpful agent. Use the tools that you are given when they serve the task.";
     /// The memory-mechanics part (S-2).
-    pub const MEMORY_PROMPT: &str = "Notes from earlier sessions are kept as memory files; read them before you rely on them, and keep them short.";
+    pub const MEMORY_PROMPT: &str =
+        "Notes from earlier sessions are kept as memory files; read them before you rely on them, and keep them short.";
 }
 
 impl Default for Settings {

@@ -67,7 +67,11 @@ fn float(micros: u64) -> f64 {
     micros as f64
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded to whole microseconds (D2); the value is never negative")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded to whole microseconds (D2); the value is never negative"
+)]
 fn whole(micros: f64) -> Micros {
     Micros(libm::round(micros) as u64)
 }
@@ -78,8 +82,7 @@ mod tests {
     use crate::engine::random::Seed;
 
     fn sorted(latency: &Latency) -> Vec<Micros> {
-        let mut drawn: Vec<_> =
-            (0..2_001).filter_map(|n| latency.draw(&mut Seed(5).draws("test", &n.to_string()), None, n)).collect();
+        let mut drawn: Vec<_> = (0..2_001).filter_map(|n| latency.draw(&mut Seed(5).draws("test", &n.to_string()), None, n)).collect();
         drawn.sort_unstable();
         drawn
     }

@@ -162,6 +162,17 @@ pub enum Provenance {
     Written,
 }
 
+impl Provenance {
+    /// The word that tapes and transcripts use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Derived => "derived",
+            Self::Written => "written",
+        }
+    }
+}
+
 /// Something in a tape that replay cannot use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {

@@ -10,7 +10,7 @@ use crate::engine::random::Seed;
 use crate::engine::settings::{Settings, ToolDefinition};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::wire::block::Block;
+use crate::wire::block::{Block, Message};
 use crate::wire::compare::Volatile;
 use crate::wire::json::Json;
 
@@ -27,6 +27,8 @@ pub struct Scenario {
     pub settings: Settings,
     /// The tools: as the engine knows them, and how they behave here.
     pub tools: Vec<ScriptedTool>,
+    /// What was said before the first prompt.
+    pub history: Vec<Arc<Message>>,
     /// What the user says, in order.
     pub prompts: Vec<Prompt>,
     /// The tape that answers come from, with the thread of it that is replayed; without it, the prompts' turns are the answers.

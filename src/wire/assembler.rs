@@ -158,7 +158,7 @@ impl Assembler {
 
     fn on_event_before_start(&mut self, payload: &Payload<'_>, notes: &mut Vec<Violation>) -> Judged<Step> {
         match payload {
-            Payload::MessageStart(start) => return Ok(self.to_open(start)),
+            Payload::MessageStart(start) => return Ok(self.on_message_start(start)),
             Payload::Error { kind, message } => return Ok(failed(kind, message)),
             Payload::Ping => judge(Violation::PingOutsideMessage, notes)?,
             Payload::Unknown { .. } => judge(Violation::UnknownEvent, notes)?,
@@ -168,7 +168,7 @@ impl Assembler {
         Ok(Step::Nothing)
     }
 
-    fn to_open(&mut self, start: &MessageStart<'_>) -> Step {
+    fn on_message_start(&mut self, start: &MessageStart<'_>) -> Step {
         self.message_id = Arc::from(&*start.id);
         self.model = Arc::from(&*start.model);
         self.usage = start.usage;
@@ -190,7 +190,7 @@ impl Assembler {
                 content.message_deltas = content.message_deltas.saturating_add(1);
                 return Ok(self.on_message_delta(delta));
             }
-            Payload::MessageStop => return self.to_ended(notes),
+            Payload::MessageStop => return self.on_message_stop(notes),
             Payload::Error { kind, message } => return Ok(failed(kind, message)),
             Payload::Ping => (),
             Payload::MessageStart(_) => judge(Violation::SecondMessageStart, notes)?,
@@ -212,7 +212,7 @@ impl Assembler {
         Step::Delta
     }
 
-    fn to_ended(&mut self, notes: &mut Vec<Violation>) -> Judged<Step> {
+    fn on_message_stop(&mut self, notes: &mut Vec<Violation>) -> Judged<Step> {
         let State::Open(content) = &self.state else { return Ok(Step::Nothing) };
         if content.message_deltas == 0 {
             judge(Violation::NoMessageDelta, notes)?;

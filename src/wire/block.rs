@@ -184,9 +184,7 @@ fn known_kind(kind: &str, block: &Object<'_>) -> Option<BlockKind> {
             let input = ToolInput::read(block.present("input").unwrap_or("{}"));
             BlockKind::ToolUse(ToolUse { id: text("id")?, name: text("name")?, input })
         }
-        "tool_result" => {
-            BlockKind::ToolResult { tool_use_id: text("tool_use_id")?, is_error: block.get("is_error") == Some("true") }
-        }
+        "tool_result" => BlockKind::ToolResult { tool_use_id: text("tool_use_id")?, is_error: block.get("is_error") == Some("true") },
         _ => return None,
     })
 }

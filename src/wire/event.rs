@@ -142,11 +142,9 @@ impl Payload<'_> {
     /// The same, free of the text it was read from.
     pub fn into_owned(self) -> Payload<'static> {
         match self {
-            Payload::MessageStart(start) => Payload::MessageStart(MessageStart {
-                id: own(start.id),
-                model: own(start.model),
-                usage: start.usage,
-            }),
+            Payload::MessageStart(start) => {
+                Payload::MessageStart(MessageStart { id: own(start.id), model: own(start.model), usage: start.usage })
+            }
             Payload::BlockStart { index, kind, block } => Payload::BlockStart { index, kind: own(kind), block: own(block) },
             Payload::BlockDelta { index, delta } => Payload::BlockDelta { index, delta: delta.into_owned() },
             Payload::BlockStop { index } => Payload::BlockStop { index },

@@ -159,9 +159,9 @@ pub fn system_with_breakpoint(system: &Json) -> Json {
 
 /// A JSON array of objects with a cache breakpoint on the last one (N-7); unchanged when it is empty or has one there.
 pub fn list_with_breakpoint(list: &Json) -> Json {
-    let Ok(mut items) = serde_json::from_str::<Vec<&RawValue>>(list.as_str()).map(|items| {
-        items.into_iter().map(|raw| String::from(raw.get())).collect::<Vec<_>>()
-    }) else {
+    let Ok(mut items) = serde_json::from_str::<Vec<&RawValue>>(list.as_str())
+        .map(|items| items.into_iter().map(|raw| String::from(raw.get())).collect::<Vec<_>>())
+    else {
         return list.clone();
     };
     if let Some(last) = items.last_mut() {

@@ -50,7 +50,8 @@ fn prove(search_path: OsString) -> Result<(), String> {
 
 fn run(mut line: Command) -> Result<(), String> {
     let status = line.current_dir(crate::root()).status().map_err(|error| format!("cargo could not be started: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{status} from {line:?}")) }
+    let words: Vec<_> = line.get_args().map(|word| word.to_string_lossy()).collect();
+    if status.success() { Ok(()) } else { Err(format!("{status} from cargo {}", words.join(" "))) }
 }
 
 #[expect(clippy::disallowed_methods, reason = "cargo finds its subcommands on the search path; there is no other way to name one")]

@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(crate) enum Class {
     /// Beside other safe ones.
     Safe,
     /// Alone.
@@ -18,7 +18,7 @@ pub enum Class {
 
 /// How far an entry is, as far as admission cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
+pub(crate) enum Slot {
     /// Waits.
     Queued,
     /// Runs.
@@ -29,7 +29,7 @@ pub enum Slot {
 
 /// The positions that may start now, in the order in which they start. `entries` are in order of arrival; `safe_at_once` caps
 /// how many safe ones run together.
-pub fn admit(entries: &[(Class, Slot)], safe_at_once: Option<u32>) -> Vec<usize> {
+pub(crate) fn admit(entries: &[(Class, Slot)], safe_at_once: Option<u32>) -> Vec<usize> {
     let mut executing = Executing::of(entries);
     let mut starts = Vec::new();
     for (position, (class, slot)) in entries.iter().enumerate() {

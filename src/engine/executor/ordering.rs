@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 /// How far an entry is, as far as order cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// Waits.
     Queued,
     /// Runs.
@@ -19,7 +19,7 @@ pub enum Stage {
 
 /// The positions that this pass visits, in order, each with whether its result is emitted now; progress of every visited entry
 /// is emitted too (T-7).
-pub fn pass(entries: &[(Class, Stage)], order: EmissionOrder) -> Vec<(usize, bool)> {
+pub(crate) fn pass(entries: &[(Class, Stage)], order: EmissionOrder) -> Vec<(usize, bool)> {
     let mut visited = Vec::new();
     for (position, (class, stage)) in entries.iter().enumerate() {
         visited.push((position, *stage == Stage::Completed));
@@ -38,7 +38,7 @@ pub fn pass(entries: &[(Class, Stage)], order: EmissionOrder) -> Vec<(usize, boo
 }
 
 /// The order of the results in the next request. Every entry is yielded (T-8).
-pub fn for_next_request(entries: &[(Class, Stage)], order: ResultOrder) -> Vec<usize> {
+pub(crate) fn for_next_request(entries: &[(Class, Stage)], order: ResultOrder) -> Vec<usize> {
     let mut positions: Vec<usize> = (0..entries.len()).collect();
     if order == ResultOrder::Emission {
         positions.sort_by_key(|position| match entries[*position].1 {

@@ -63,8 +63,7 @@ pub(crate) fn decide(answer: Answer<'_>, settings: &Settings) -> Next {
 mod tests {
     use super::*;
 
-    const PLAIN: Answer<'_> =
-        Answer { stop_reason: None, has_tool_use: false, is_empty: false, pauses: 0, refusal_retried: false };
+    const PLAIN: Answer<'_> = Answer { stop_reason: None, has_tool_use: false, is_empty: false, pauses: 0, refusal_retried: false };
 
     #[test]
     fn q_23_the_table() {

@@ -50,14 +50,11 @@ impl Frame {
 
 /// The custom prompt stays as it is written when nothing is added to it; an empty one means none at all.
 fn system_prompt(settings: &Settings) -> Option<Json> {
-    let added: Vec<&str> = [
-        settings.memory.then_some(Settings::MEMORY_PROMPT),
-        settings.append_system_prompt.as_deref(),
-        settings.system_context.as_deref(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let added: Vec<&str> =
+        [settings.memory.then_some(Settings::MEMORY_PROMPT), settings.append_system_prompt.as_deref(), settings.system_context.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect();
     let base = settings.system_prompt.clone().unwrap_or_else(|| Json::of(Settings::DEFAULT_SYSTEM_PROMPT));
     let is_empty = matches!(base.as_str(), "\"\"" | "[]" | "null");
     if added.is_empty() {

@@ -3,7 +3,6 @@
 use crate::engine::emission::{ResultMessage, ResultSubtype};
 use crate::engine::query::Outcome;
 use crate::engine::time::Micros;
-use crate::prelude::*;
 use crate::wire::usage::Usage;
 
 /// Puts the message together. A prompt went well when it ended without an error of its own.
@@ -35,6 +34,7 @@ mod tests {
     use super::*;
     use crate::engine::contract::Terminal;
     use crate::engine::query::Totals;
+    use crate::prelude::*;
 
     fn outcome(errors: &[&str]) -> Outcome {
         let of = |tokens| Usage { output_tokens: Some(tokens), ..Usage::default() };

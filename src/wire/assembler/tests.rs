@@ -270,6 +270,14 @@ fn n_4_violations_get_their_names() {
 }
 
 #[test]
+fn n_4_a_block_that_arrives_whole_takes_no_delta() {
+    for kind in ["redacted_thinking", "web_search_tool_result", "mcp_tool_result"] {
+        let run = one_block(&format!(r#"{{"type":"{kind}"}}"#), &[r#"{"type":"text_delta","text":"lost"}"#]);
+        assert!(run.steps.contains(&Step::Refused(Violation::DeltaKindMismatch)), "{kind}");
+    }
+}
+
+#[test]
 fn n_4_an_end_without_message_stop_is_an_error() {
     for stream in [&[][..], &[PING], &[START], &[START, TEXT, HELLO], &[START, TEXT, HELLO, STOP_0, DELTA]] {
         assert_eq!(run(stream.iter().copied()).assembler.at_end_of_stream(), Err(Violation::EndWithoutMessageStop));
@@ -284,5 +292,39 @@ fn n_3_a_clone_goes_on_from_the_same_event() {
         let event = Event::decode("message", data);
         assert_eq!(first.on_event(&event, &mut vec![]), second.on_event(&event, &mut vec![]));
         assert_eq!(first, second);
+    }
+}
+
+/// Recorded answers, which are no part of the repository: bare streams, and one with a JSON text per line.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it says where the files lie that are no part of the repository; it decides nothing of a run"
+)]
+fn n_4_recorded_streams_break_no_rule_that_is_an_error() {
+    let folder = std::env::var_os("REENACT_RECORDINGS")
+        .map_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/recordings"), std::path::PathBuf::from);
+    let files: &[(&str, &[Violation])] = &[
+        ("anthropics__anthropic-sdk-python/tests/lib/streaming/fixtures/incomplete_partial_json_response.txt", &[Violation::ToolUseCutOff]),
+        ("_wire_shaped_synthetic/anthropics__anthropic-sdk-python/stream-a-toolrefusal.sse", &[]),
+        ("_wire_shaped_synthetic/anthropics__anthropic-sdk-python/stream-b-fallback.sse", &[]),
+        ("vercel__ai/packages/anthropic/src/__fixtures__/anthropic-text.chunks.txt", &[]),
+        ("vercel__ai/packages/anthropic/src/__fixtures__/anthropic-tool-no-args.chunks.txt", &[]),
+        ("vercel__ai/packages/anthropic/src/__fixtures__/anthropic-web-search-tool.1.chunks.txt", &[]),
+    ];
+    for (name, notes) in files {
+        let Ok(mut bytes) = std::fs::read(folder.join(name)) else {
+            std::eprintln!("SKIPPED: {name} is not in {}; REENACT_RECORDINGS names the folder", folder.display());
+            continue;
+        };
+        bytes.extend(b"\n\n"); // one of them was stored without its last blank line
+        let mut stream = Vec::new();
+        match name.ends_with(".chunks.txt") {
+            true => stream.extend(String::from_utf8(bytes).unwrap().trim_end().lines().map(String::from)),
+            false => crate::wire::sse::Framer::new().feed(&bytes, &mut |frame| stream.push(frame.data.to_owned())).unwrap(),
+        }
+        let run = run(stream.iter().map(|data| &**data));
+        assert_eq!(*run.last(), Step::Ended, "{name}");
+        assert_eq!(run.notes, *notes, "{name}");
     }
 }

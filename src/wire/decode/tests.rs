@@ -135,6 +135,13 @@ fn n_2_a_lone_surrogate_reads_as_a_replacement() {
 }
 
 #[test]
+fn n_2_deep_nesting_costs_no_stack() {
+    let deep = "[".repeat(200_000) + &"]".repeat(200_000);
+    let data = format!(r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"hologram","deep":{deep}}}}}"#);
+    assert!(matches!(decode(&data), Payload::BlockStart { .. }));
+}
+
+#[test]
 fn n_2_the_last_of_duplicate_keys_wins() {
     let data = r#"{"type":"ping","index":1,"type":"content_block_stop","index":2}"#;
     assert_eq!(decode(data), Payload::BlockStop { index: 2 });

@@ -1,0 +1,52 @@
+//! The command line: options in, text and exit codes out.
+//!
+//! | exit code | meaning |
+//! | --- | --- |
+//! | 0 | everything ran and is as expected |
+//! | 1 | a run failed: an expectation, a snapshot, a digest, a replay |
+//! | 2 | the input or the command line is wrong; the message says where |
+
+mod import;
+mod output;
+mod replay;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Re-enacts agent sessions: recorded streams, virtual time, transcripts kept as snapshots.
+#[derive(Debug, Parser)]
+#[command(name = "reenact", version, after_help = "Exit codes: 0 as expected, 1 a run failed, 2 wrong input or usage.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run scenarios on the virtual clock and show what happened
+    Run(run::Arguments),
+    /// Make a tape and scenarios from a recording in another format
+    Import(import::Arguments),
+    /// Feed a boundary log to the engine and compare its effects, byte for byte
+    Replay(replay::Arguments),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Exit {
+    Fine = 0,
+    Failed = 1,
+    WrongInput = 2,
+}
+
+/// The whole program.
+pub fn main() -> ExitCode {
+    let exit = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+    };
+    ExitCode::from(exit as u8)
+}

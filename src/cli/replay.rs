@@ -1,0 +1,45 @@
+//! `reenact replay LOG`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::Exit;
+use super::output::{complain, say};
+use crate::engine::agent_loop::AgentLoop;
+use crate::engine::log::{ReplayError, replay};
+use crate::prelude::*;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// A log written by `reenact run SCENARIO --log FILE`
+    log: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Exit {
+    let path = arguments.log.display();
+    let text = match fs::read(&arguments.log).map(String::from_utf8) {
+        Ok(Ok(text)) => text,
+        Ok(Err(_)) => {
+            complain(&format!("{path}: not UTF-8 text; a boundary log is JSON Lines"));
+            return Exit::WrongInput;
+        }
+        Err(error) => {
+            complain(&format!("{path}: {error}; `reenact run SCENARIO --log {path}` writes one"));
+            return Exit::WrongInput;
+        }
+    };
+    match replay(&text, AgentLoop::default()) {
+        Ok(done) => {
+            say(&format!("{path}: {} steps, {} effects, all equal, until {}", done.steps, done.effects, done.until));
+            Exit::Fine
+        }
+        Err(error @ ReplayError::Differs { .. }) => {
+            complain(&format!("{path}: {error}"));
+            Exit::Failed
+        }
+        Err(error) => {
+            complain(&format!("{path}: {error}"));
+            Exit::WrongInput
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! `reenact run PATH…`.
+
+mod check;
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::Exit;
+use super::output::{complain, say};
+use crate::engine::agent_loop::AgentLoop;
+use crate::files::scenario::{Loaded, find, load};
+use crate::prelude::*;
+use crate::runner::snapshot::{self, Standing};
+use crate::runner::{Outcome, run_all, threads_available};
+use crate::sim::Run;
+use crate::transcript::json;
+use crate::transcript::text::Detail;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Scenarios (`*.toml`), tapes (`*.tape.jsonl`), or folders of scenarios
+    #[arg(default_value = "scenarios")]
+    paths: Vec<PathBuf>,
+    /// Use this seed in place of the scenario's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Set a key of the scenario, e.g. `engine.model=claude-haiku-4-5` or `limits.time=2h`
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    set: Vec<(String, String)>,
+    /// How much the transcript shows; one scenario is shown at `normal`, several only when this is given
+    #[arg(long, value_enum)]
+    detail: Option<DetailArgument>,
+    /// In which form; `digest` is one BLAKE3 digest a scenario
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// Run everything again, on one thread, on many, and in a fresh process with other TZ and LANG, and compare digests
+    #[arg(long)]
+    check: bool,
+    /// Compare with the snapshots; a new or changed transcript is left beside its place as `*.snap.new`
+    #[arg(long)]
+    snapshots: bool,
+    /// Write the snapshots as they are now
+    #[arg(long, conflicts_with = "snapshots")]
+    accept: bool,
+    /// Write the log at the engine's boundary here (one scenario only); `reenact replay` reads it
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// How many threads run scenarios; one for each core when not given
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DetailArgument {
+    Brief,
+    Normal,
+    Debug,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Jsonl,
+    Digest,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Exit {
+    let (scenarios, mut exit) = load_all(arguments);
+    if scenarios.is_empty() {
+        return exit;
+    }
+    if let Err(problem) = check_usage(arguments, &scenarios) {
+        complain(&problem);
+        return Exit::WrongInput;
+    }
+    let threads = arguments.threads.unwrap_or_else(threads_available);
+    let outcomes = run_all(&scenarios, threads, AgentLoop::default);
+    let mut failed = 0;
+    for (scenario, outcome) in scenarios.iter().zip(&outcomes) {
+        let problems = problems_of(arguments, scenario, outcome);
+        show(arguments, scenarios.len(), scenario, outcome, &problems);
+        failed += usize::from(!problems.is_empty());
+    }
+    if failed > 0 {
+        exit = exit.max(Exit::Failed);
+    }
+    if let Some(path) = &arguments.log {
+        exit = exit.max(write_log(path, &scenarios[0]));
+    }
+    if arguments.format == Format::Text && scenarios.len() > 1 {
+        say(&format!("{} scenarios, {failed} failed", scenarios.len()));
+    }
+    if arguments.check {
+        exit = exit.max(check::run(arguments, &scenarios));
+    }
+    exit
+}
+
+/// Everything that can be read; what cannot is complained about, all of it.
+fn load_all(arguments: &Arguments) -> (Vec<Loaded>, Exit) {
+    let (paths, errors) = find(&arguments.paths);
+    let mut exit = if errors.is_empty() { Exit::Fine } else { Exit::WrongInput };
+    errors.iter().for_each(|error| complain(&error.to_string()));
+    let mut scenarios = Vec::new();
+    for path in paths {
+        match load(&path, &overrides(arguments)) {
+            Ok(loaded) => {
+                if !loaded.warnings.is_empty() {
+                    exit = Exit::WrongInput; // the rest is run all the same: nothing is lost (F-2)
+                }
+                loaded.warnings.iter().for_each(|warning| complain(warning));
+                scenarios.push(loaded);
+            }
+            Err(error) => {
+                complain(&error.to_string());
+                exit = Exit::WrongInput;
+            }
+        }
+    }
+    (scenarios, exit)
+}
+
+fn overrides(arguments: &Arguments) -> Vec<(String, String)> {
+    let mut overrides = arguments.set.clone();
+    if let Some(seed) = arguments.seed {
+        overrides.push((String::from("seed"), format!("\"{seed}\"")));
+    }
+    overrides
+}
+
+fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String> {
+    let changed = arguments.seed.is_some() || !arguments.set.is_empty();
+    if changed && (arguments.snapshots || arguments.accept) {
+        return Err(String::from("snapshots are of scenarios as they are written: leave out --seed and --set, or --snapshots and --accept"));
+    }
+    if arguments.log.is_some() && scenarios.len() > 1 {
+        return Err(format!("--log takes one scenario, and these are {}: name one of them", scenarios.len()));
+    }
+    Ok(())
+}
+
+/// What is wrong with one run, a paragraph each.
+fn problems_of(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<AgentLoop>) -> Vec<String> {
+    let report = match outcome {
+        Ok(report) => report,
+        Err(panic) => return vec![panic.to_string()],
+    };
+    let mut problems = report.failures.clone();
+    let standing = if arguments.accept {
+        snapshot::approve(scenario, report)
+    } else if arguments.snapshots {
+        snapshot::check(scenario, report)
+    } else {
+        return problems;
+    };
+    match standing {
+        Ok(Standing::Same) => (),
+        Ok(Standing::Accepted { path }) => say(&format!("wrote {}", path.display())),
+        Ok(Standing::New { pending }) => problems.push(format!(
+            "has no snapshot yet; its transcript is in {}: look at it, then run with --accept or `cargo insta review`",
+            pending.display()
+        )),
+        Ok(Standing::Changed { pending, diff }) => problems.push(format!(
+            "its transcript changed:\n{diff}the new one is in {}: if it is right, run with --accept or `cargo insta review`",
+            pending.display()
+        )),
+        Err(error) => problems.push(error.to_string()),
+    }
+    problems
+}
+
+fn show(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcome<AgentLoop>, problems: &[String]) {
+    if let Ok(report) = outcome {
+        let digest = || json::digest(&report.transcript);
+        match arguments.format {
+            Format::Jsonl => say(&json::to_json_lines(&report.transcript)),
+            Format::Digest => say(&format!("{}  {}", digest(), scenario.name)),
+            Format::Text if count == 1 || arguments.detail.is_some() => {
+                let detail = match arguments.detail {
+                    Some(DetailArgument::Brief) => Detail::Brief,
+                    Some(DetailArgument::Normal) | None => Detail::Normal,
+                    Some(DetailArgument::Debug) => Detail::Debug,
+                };
+                say(&format!("{}\n{}", scenario.name, report.text(detail)));
+            }
+            Format::Text => {
+                let end = report.transcript.events.last().map_or(0, |event| event.at.0);
+                let word = if problems.is_empty() { "ok" } else { "FAILED" };
+                let seconds = format!("{}.{:03}s", end / 1_000_000, end / 1_000 % 1_000);
+                say(&format!("{word:<7} {:<44} {:<16} {seconds:>11}  {}", scenario.name, report.terminal(), &digest()[..12]));
+            }
+        }
+    }
+    for problem in problems {
+        complain(&format!("{}: {problem}", scenario.path.display()));
+    }
+}
+
+fn write_log(path: &std::path::Path, scenario: &Loaded) -> Exit {
+    let report = Run::new(scenario.setup.clone(), AgentLoop::default()).with_log().to_end();
+    let text = report.log.as_ref().map_or("", |log| log.as_str());
+    match fs::write(path, text) {
+        Ok(()) => Exit::Fine,
+        Err(error) => {
+            complain(&format!("{}: cannot write the log: {error}", path.display()));
+            Exit::WrongInput
+        }
+    }
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, e.g. `engine.model=claude-haiku-4-5`")?;
+    Ok((key.trim().into(), value.trim().into()))
+}

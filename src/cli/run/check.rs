@@ -1,0 +1,67 @@
+//! `--check`: the same inputs give the same bytes whatever runs beside them (D5).
+
+use std::env;
+use std::num::NonZeroUsize;
+use std::process::Command;
+
+use super::super::Exit;
+use super::super::output::{complain, say};
+use super::{Arguments, overrides};
+use crate::engine::agent_loop::AgentLoop;
+use crate::files::scenario::Loaded;
+use crate::prelude::*;
+use crate::runner::run_all;
+use crate::transcript::json;
+
+/// Surroundings of the fresh process that differ from most people's.
+const OTHER_SURROUNDINGS: [(&str, &str); 3] = [("TZ", "Pacific/Kiritimati"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")];
+
+pub(super) fn run(arguments: &Arguments, scenarios: &[Loaded]) -> Exit {
+    let one = digests(scenarios, NonZeroUsize::MIN);
+    let many = digests(scenarios, NonZeroUsize::MIN.saturating_add(7));
+    let mut differences = compare("eight threads", scenarios, &one, &many);
+    match fresh_process(arguments, scenarios) {
+        Ok(fresh) => differences += compare("a fresh process with another TZ and LANG", scenarios, &one, &fresh),
+        Err(problem) => {
+            complain(&format!("check: {problem}"));
+            return Exit::Failed;
+        }
+    }
+    if differences > 0 {
+        return Exit::Failed;
+    }
+    say(&format!("check: {} digests the same on one thread, on eight, and in a fresh process with another TZ and LANG", one.len()));
+    Exit::Fine
+}
+
+fn digests(scenarios: &[Loaded], threads: NonZeroUsize) -> Vec<String> {
+    let outcomes = run_all(scenarios, threads, AgentLoop::default);
+    outcomes.iter().map(|outcome| outcome.as_ref().map_or_else(ToString::to_string, |report| json::digest(&report.transcript))).collect()
+}
+
+fn compare(what: &str, scenarios: &[Loaded], one: &[String], other: &[String]) -> usize {
+    let pairs = scenarios.iter().zip(one.iter().zip(other));
+    let different = pairs.filter(|(_, (one, other))| one != other);
+    different
+        .map(|(scenario, (one, other))| {
+            complain(&format!("check: {} has digest {one} on one thread and {other} in {what}", scenario.path.display()));
+        })
+        .count()
+}
+
+fn fresh_process(arguments: &Arguments, scenarios: &[Loaded]) -> Result<Vec<String>, String> {
+    let program = env::current_exe().map_err(|error| format!("this program cannot find itself: {error}"))?;
+    let mut command = Command::new(program);
+    command.args(["run", "--format", "digest"]).envs(OTHER_SURROUNDINGS);
+    for (key, value) in overrides(arguments) {
+        command.args(["--set", &format!("{key}={value}")]);
+    }
+    command.args(scenarios.iter().map(|scenario| &scenario.path));
+    let output = command.output().map_err(|error| format!("a fresh process cannot be started: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let digests: Vec<String> = text.lines().filter_map(|line| line.split_whitespace().next()).map(String::from).collect();
+    if digests.len() == scenarios.len() {
+        return Ok(digests);
+    }
+    Err(format!("a fresh process gave {} digests for {} scenarios: {}", digests.len(), scenarios.len(), String::from_utf8_lossy(&output.stderr)))
+}

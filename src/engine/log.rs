@@ -1,0 +1,169 @@
+//! The log at the boundary: every (time, input) as it entered an engine, and the effects that came out.
+//!
+//! Every driver writes the same log. Feeding one to the pure engine must give the same effects, byte for byte, so whatever went
+//! wrong anywhere replays in microseconds.
+//!
+//! ```text
+//!   {"reenact_log":1,"contract":1,"environment":{…}}
+//!   {"t":0,"input":{"prompt":{…}},"effects":[{…},…]}
+//! ```
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::contract::{Agent, CONTRACT_VERSION, Effect, Effects, Engine, Input};
+use super::settings::Environment;
+use super::time::Time;
+use crate::prelude::*;
+
+/// The version of the log's lines.
+pub const LOG_VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct HeaderLine {
+    reenact_log: u32,
+    contract: u32,
+    environment: Environment,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct StepLine {
+    t: Time,
+    #[serde(default, skip_serializing_if = "Agent::is_root")]
+    agent: Agent,
+    input: Input,
+    effects: Vec<Sent>,
+}
+
+/// One effect with its sender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Sent {
+    #[serde(default, skip_serializing_if = "Agent::is_root")]
+    agent: Agent,
+    #[serde(flatten)]
+    effect: Effect,
+}
+
+/// A log that is being written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Log {
+    text: String,
+}
+
+impl Log {
+    /// Begins with the header line.
+    pub fn new(environment: &Environment) -> Self {
+        let mut log = Self { text: String::new() };
+        log.line(&HeaderLine { reenact_log: LOG_VERSION, contract: CONTRACT_VERSION, environment: environment.clone() });
+        log
+    }
+
+    /// Adds one step.
+    pub fn step(&mut self, now: Time, agent: &Agent, input: &Input, effects: &Effects) {
+        self.line(&StepLine { t: now, agent: agent.clone(), input: input.clone(), effects: sent(effects) });
+    }
+
+    /// The lines so far.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    fn line<T: Serialize>(&mut self, line: &T) {
+        // No type of ours has map keys that are not text, which is all that can fail.
+        self.text.push_str(&serde_json::to_string(line).unwrap_or_default());
+        self.text.push('\n');
+    }
+}
+
+/// Why a log cannot be replayed, or where its replay went another way.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReplayError {
+    /// There is no header line.
+    #[error("line 1: this is no boundary log: it has no `reenact_log`; `reenact run SCENARIO --log FILE` writes one")]
+    NoHeader,
+    /// A newer program wrote it.
+    #[error("line 1: the log has version {log} of contract {contract}, this program reads up to {LOG_VERSION} of {CONTRACT_VERSION}; use a newer reenact")]
+    Newer {
+        /// The log's version.
+        log: u64,
+        /// The contract's.
+        contract: u64,
+    },
+    /// A line is not a step.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// What the parser says.
+        problem: String,
+    },
+    /// The engine did something else.
+    #[error("line {line}: effect {position} differs\n  logged:   {logged}\n  replayed: {replayed}")]
+    Differs {
+        /// Which line of the log, from 1.
+        line: usize,
+        /// Which effect of the step, from 1.
+        position: usize,
+        /// What the log has; `nothing` after its last effect.
+        logged: String,
+        /// What the engine did.
+        replayed: String,
+    },
+}
+
+/// What a replay found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// How many steps.
+    pub steps: usize,
+    /// How many effects, all equal.
+    pub effects: usize,
+    /// When the last one was.
+    pub until: Time,
+}
+
+/// Feeds a log to an engine in its first state and compares each step's effects, byte for byte.
+///
+/// # Errors
+/// When the text is not a log that this version reads, or at the first effect that differs.
+pub fn replay<E: Engine>(text: &str, mut engine: E) -> Result<Replayed, ReplayError> {
+    let mut lines = (1..).zip(text.lines());
+    let environment = header(lines.next().map_or("", |(_, line)| line))?;
+    let mut done = Replayed { steps: 0, effects: 0, until: Time::ZERO };
+    for (line, text) in lines {
+        let step: StepLine = serde_json::from_str(text).map_err(|error| ReplayError::Line { line, problem: error.to_string() })?;
+        let mut effects = Effects::of(step.agent.clone());
+        engine.step(&environment, step.t, &step.input, &mut effects);
+        compare(line, &step.effects, &sent(&effects))?;
+        done = Replayed { steps: done.steps + 1, effects: done.effects + step.effects.len(), until: step.t };
+    }
+    Ok(done)
+}
+
+fn header(line: &str) -> Result<Environment, ReplayError> {
+    let value: serde_json::Value = serde_json::from_str(line).map_err(|_| ReplayError::NoHeader)?;
+    let log = value["reenact_log"].as_u64().ok_or(ReplayError::NoHeader)?;
+    let contract = value["contract"].as_u64().unwrap_or(0);
+    if log > u64::from(LOG_VERSION) || contract > u64::from(CONTRACT_VERSION) {
+        return Err(ReplayError::Newer { log, contract });
+    }
+    let header: HeaderLine = serde_json::from_str(line).map_err(|error| ReplayError::Line { line: 1, problem: error.to_string() })?;
+    Ok(header.environment)
+}
+
+fn compare(line: usize, logged: &[Sent], replayed: &[Sent]) -> Result<(), ReplayError> {
+    let text = |sent: Option<&Sent>| sent.map_or_else(|| String::from("nothing"), |sent| serde_json::to_string(sent).unwrap_or_default());
+    for position in 0..logged.len().max(replayed.len()) {
+        let (logged, replayed) = (text(logged.get(position)), text(replayed.get(position)));
+        if logged != replayed {
+            return Err(ReplayError::Differs { line, position: position + 1, logged, replayed });
+        }
+    }
+    Ok(())
+}
+
+fn sent(effects: &Effects) -> Vec<Sent> {
+    effects.iter().map(|(agent, effect)| Sent { agent: agent.clone(), effect: effect.clone() }).collect()
+}

@@ -1,0 +1,78 @@
+//! A run's transcript as a snapshot: where it is kept, what it says of itself, how it compares.
+
+use std::path::PathBuf;
+
+use crate::files::scenario::{Loaded, snapshot_path};
+use crate::files::snapshot::{Metadata, Outcome, Snapshot, SnapshotError, compare_and_leave_pending, pending_path, reject, write_pending};
+use crate::files::snapshot::accept;
+use crate::prelude::*;
+use crate::sim::report::Report;
+use crate::transcript::text::Detail;
+
+/// How a transcript stands to the one that was approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Equal.
+    Same,
+    /// Nothing was approved yet; the new one waits beside its place.
+    New {
+        /// The pending file.
+        pending: PathBuf,
+    },
+    /// Not equal; the new one waits beside the old.
+    Changed {
+        /// The pending file.
+        pending: PathBuf,
+        /// What changed, line by line.
+        diff: String,
+    },
+    /// Written as approved.
+    Accepted {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Compares with the approved transcript and leaves a pending file where it differs, for `cargo insta review` or `--accept`.
+///
+/// # Errors
+/// When the snapshot cannot be read or written.
+pub fn check<E>(scenario: &Loaded, report: &Report<E>) -> Result<Standing, SnapshotError> {
+    let path = snapshot_path(&scenario.path);
+    let new = snapshot_of(scenario, report);
+    Ok(match compare_and_leave_pending(&path, &new)? {
+        Outcome::Same => Standing::Same,
+        Outcome::Missing => Standing::New { pending: pending_path(&path) },
+        Outcome::Different { old } => Standing::Changed { pending: pending_path(&path), diff: diff(&old, new.contents()) },
+    })
+}
+
+/// Approves the transcript as it is now.
+///
+/// # Errors
+/// When the snapshot cannot be read or written.
+pub fn approve<E>(scenario: &Loaded, report: &Report<E>) -> Result<Standing, SnapshotError> {
+    let path = snapshot_path(&scenario.path);
+    let new = snapshot_of(scenario, report);
+    if crate::files::snapshot::compare(&path, &new)? == Outcome::Same {
+        reject(&path)?;
+        return Ok(Standing::Same);
+    }
+    write_pending(&path, &new)?;
+    accept(&path)?;
+    Ok(Standing::Accepted { path })
+}
+
+fn snapshot_of<E>(scenario: &Loaded, report: &Report<E>) -> Snapshot {
+    let title = scenario.setup.scenario.title.as_deref().unwrap_or(&scenario.name);
+    let metadata = Metadata::default()
+        .with("source", &format!("scenarios/{}.toml", scenario.name))
+        .with("description", title)
+        .with("expression", "transcript, detail normal");
+    Snapshot::new(metadata, &report.text(Detail::Normal))
+}
+
+/// A unified diff with three lines around each change. No limit of time: what it shows must not depend on the machine's load.
+pub fn diff(old: &str, new: &str) -> String {
+    similar::TextDiff::from_lines(old, new).unified_diff().context_radius(3).header("approved", "now").to_string()
+}

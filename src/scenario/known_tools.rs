@@ -1,0 +1,133 @@
+//! The tools that scenarios may name without describing them: what requests say of them, and how they usually behave.
+//!
+//! The world draws a tool's latency from its range here when a scenario gives no figure.
+
+use super::latency::Latency;
+use crate::engine::settings::ToolDefinition;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::wire::json::{Json, push_string};
+
+/// A tool that is known by its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownTool {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it may run beside others; `None` when that depends on its input (T-3).
+    pub safe: Option<bool>,
+    /// How long it usually takes.
+    pub latency: Latency,
+    /// What it does, in a line.
+    pub description: &'static str,
+    /// The JSON Schema of its input, as one line of JSON.
+    pub schema: &'static str,
+}
+
+/// All of them.
+pub static KNOWN_TOOLS: [KnownTool; 9] = [
+    KnownTool {
+        name: "Read",
+        safe: Some(true),
+        latency: uniform(10, 50),
+        description: "Reads a file.",
+        schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer"}},"required":["file_path"]}"#,
+    },
+    KnownTool {
+        name: "Edit",
+        safe: Some(false),
+        latency: uniform(20, 100),
+        description: "Replaces a text in a file.",
+        schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["file_path","old_string","new_string"]}"#,
+    },
+    KnownTool {
+        name: "MultiEdit",
+        safe: Some(false),
+        latency: uniform(50, 500),
+        description: "Replaces several texts in a file, all or none.",
+        schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["old_string","new_string"]}}},"required":["file_path","edits"]}"#,
+    },
+    KnownTool {
+        name: "Write",
+        safe: Some(false),
+        latency: uniform(10, 50),
+        description: "Writes a file, replacing what it held.",
+        schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"content":{"type":"string"}},"required":["file_path","content"]}"#,
+    },
+    KnownTool {
+        name: "Bash",
+        safe: None,
+        latency: Latency::LogUniform(Micros::from_millis(50), Micros::from_secs(30)),
+        description: "Runs a shell command.",
+        schema: r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer"},"description":{"type":"string"}},"required":["command"]}"#,
+    },
+    KnownTool {
+        name: "Grep",
+        safe: Some(true),
+        latency: uniform(100, 500),
+        description: "Searches files for a regular expression.",
+        schema: r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"},"glob":{"type":"string"}},"required":["pattern"]}"#,
+    },
+    KnownTool {
+        name: "Glob",
+        safe: Some(true),
+        latency: uniform(50, 200),
+        description: "Lists the files whose paths fit a pattern.",
+        schema: r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}"#,
+    },
+    KnownTool {
+        name: "Agent",
+        safe: Some(true),
+        latency: uniform(2_000, 20_000),
+        description: "Gives a task to a sub-agent and returns its answer.",
+        schema: r#"{"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string"}},"required":["prompt"]}"#,
+    },
+    KnownTool {
+        name: "WebFetch",
+        safe: Some(true),
+        latency: uniform(500, 3_000),
+        description: "Fetches a page and answers a question about it.",
+        schema: r#"{"type":"object","properties":{"url":{"type":"string"},"prompt":{"type":"string"}},"required":["url","prompt"]}"#,
+    },
+];
+
+const fn uniform(low_ms: u64, high_ms: u64) -> Latency {
+    Latency::Uniform(Micros::from_millis(low_ms), Micros::from_millis(high_ms))
+}
+
+/// The tool of this name.
+pub fn known_tool(name: &str) -> Option<&'static KnownTool> {
+    KNOWN_TOOLS.iter().find(|tool| tool.name == name)
+}
+
+impl KnownTool {
+    /// The definition as the engine and its requests have it.
+    pub fn definition(&self) -> ToolDefinition {
+        let mut json = String::from("{\"name\":");
+        push_string(&mut json, self.name);
+        json.push_str(",\"description\":");
+        push_string(&mut json, self.description);
+        json.push_str(",\"input_schema\":");
+        json.push_str(self.schema);
+        json.push('}');
+        ToolDefinition { name: self.name.into(), safe: self.safe, json: Json::trusted(json) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t_3_every_known_tool_has_a_valid_definition() {
+        for tool in &KNOWN_TOOLS {
+            let value = Json::parse(tool.definition().json.as_str()).unwrap().to_value();
+            assert_eq!(value["name"], tool.name);
+            let properties = &value["input_schema"]["properties"];
+            for required in value["input_schema"]["required"].as_array().unwrap() {
+                assert!(properties.get(required.as_str().unwrap()).is_some(), "{} {required}", tool.name);
+            }
+        }
+        assert_eq!(known_tool("Bash").and_then(|tool| tool.safe), None);
+        assert_eq!(known_tool("read"), None, "names are exact");
+    }
+}

@@ -1,0 +1,125 @@
+//! From a scenario file's text to a [`Scenario`], with every fault of the file at once (F-6, F-7).
+//!
+//! ```text
+//! text ── mend ──> text without syntax errors ── tree ──> values with places <── overrides (--set)
+//!           │                                                  │
+//!           └────────────── faults <── sections (reader) ──────┴──> Scenario
+//! ```
+//!
+//! Sections are functions that ask a [`reader::Reader`] for their keys; adding a key is adding a line to one of them.
+
+mod engine;
+mod expect;
+mod fault;
+mod mend;
+mod nearest;
+mod outcome;
+mod overrides;
+mod prompts;
+mod reader;
+mod report;
+mod run;
+mod span;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod tree;
+mod values;
+
+use self::reader::{Reader, read_table};
+use self::report::Report;
+use self::tree::{Kind, Member, Place};
+use super::types::{Scenario, TapeSource};
+use crate::engine::random::Seed;
+use crate::prelude::*;
+
+pub use self::fault::{Fault, Faults};
+
+/// A scenario, and what else its text says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// What is simulated and what must hold.
+    pub scenario: Scenario,
+    tape: Option<Fault>,
+}
+
+impl Parsed {
+    /// The fault at the scenario's `tape` that a reader of files may find (no such file); `None` when there is no tape.
+    pub fn tape_fault(&self, message: &str) -> Option<Fault> {
+        self.tape.as_ref().map(|fault| fault.saying(message.into()))
+    }
+}
+
+/// Reads a scenario. `source_name` is what faults call the file; `overrides` are dotted keys with values (`limits.time`, `2h`), where
+/// entries of arrays are counted from 0 (`prompt.0.text`). A value is taken as TOML, and as text when it is none. (F-6)
+///
+/// # Errors
+/// Everything that is wrong, syntax and meaning, in the order of the places, the file's before the overrides' (F-7).
+pub fn scenario(source_name: &str, text: &str, overrides: &[(String, String)]) -> Result<Parsed, Faults> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mended = mend::mend(text);
+    let mut report = Report::new(source_name, text, &mended);
+    let mut root = tree::from_file(&mended, text);
+    overrides::apply(&mut root, overrides, &mut report);
+    let start = Place { source: 0, start: 0, end: 0 };
+    let parsed = read_table(&mut report, &root, start, "", whole_file);
+    report.verdict().map(|()| parsed)
+}
+
+const SHORTEST: &str = "the shortest useful scenario is a [[prompt]] with `text` and a [[prompt.turn]] with `text`, or `tape = \"x.tape.jsonl\"` \
+     and a [[prompt]]";
+
+fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
+    let mut scenario = Scenario { title: reader.get("title"), rules: rules(reader), ..Scenario::default() };
+    if let Some(values::SeedNumber(seed)) = reader.get("seed") {
+        scenario.seed = Seed(seed);
+    }
+    let tape = reader.member("tape");
+    scenario.tape = tape_source(reader, tape);
+    scenario.prompts = reader.entries("prompt", "[[prompt]]", |reader| Some(prompts::prompt(reader, tape)));
+    if tape.is_none() && reader.member("prompt").is_none() {
+        let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
+        reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));
+    }
+    scenario.settings = reader.section("engine", "[engine]", engine::settings).unwrap_or_default();
+    scenario.tools = tools::tools(reader);
+    scenario.history = reader.entries("history", "[[history]]", prompts::message);
+    scenario.results = outcome::results(reader);
+    run::read(reader, &mut scenario);
+    scenario.expect = reader.section("expect", "[expect]", expect::expect).unwrap_or_default();
+    Parsed { scenario, tape: tape.map(|member| reader.report.fault_at(member.value.place)) }
+}
+
+/// The tape and its thread; a thread without a tape means nothing, unless the reader was to find one.
+fn tape_source(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Option<TapeSource> {
+    let path: Option<String> = reader.get("tape");
+    let thread: Option<Arc<str>> = reader.get("thread");
+    if let (None, Some(member)) = (tape, reader.member("thread")) {
+        reader.report.value(member.place, "`thread` names a thread of a `tape`, and there is none".into(), None);
+    }
+    Some(TapeSource { path: path?, thread: thread.unwrap_or_else(|| "main".into()) })
+}
+
+/// Rule ids: a letter, a dash, a number, and maybe a part of it, as in `T-5`, `S-2a`, `S-10.2`.
+fn rules(reader: &mut Reader<'_, '_>) -> Vec<String> {
+    let Some(member) = reader.member("rules") else { return Vec::new() };
+    if let Kind::List(items) = &member.value.kind {
+        for item in items {
+            if let Kind::Text(text) = &item.kind
+                && !is_rule(text)
+            {
+                let message = format!("`{text}` is no rule; a rule looks like T-5");
+                reader.report.value(item.place, message, None);
+            }
+        }
+    }
+    reader.get("rules").unwrap_or_default()
+}
+
+fn is_rule(text: &str) -> bool {
+    let Some((letter, number)) = text.split_once('-') else { return false };
+    letter.len() == 1
+        && letter.starts_with(|c: char| c.is_ascii_uppercase())
+        && number.starts_with(|c: char| c.is_ascii_digit())
+        && number.chars().all(|c| c.is_ascii_digit() || c.is_ascii_lowercase() || c == '.')
+}

@@ -1,0 +1,88 @@
+//! `[expect]`: what must hold at the end (F-10).
+//!
+//! Words are checked here against all that an engine of any kind may say, because a misspelt expectation would otherwise only fail when
+//! the run has ended, and look like a fault of the engine.
+
+use super::reader::{Reader, known_word};
+use super::tree::Kind;
+use super::values::Texts;
+use crate::prelude::*;
+use crate::scenario::types::Expect;
+
+/// Terminals and the run's own ends (M-3, M-9).
+const TERMINALS: [&str; 14] = [
+    "completed",
+    "aborted_streaming",
+    "aborted_tools",
+    "prompt_too_long",
+    "image_error",
+    "model_error",
+    "blocking_limit",
+    "stop_hook_prevented",
+    "hook_stopped",
+    "max_turns",
+    "max_budget",
+    "structured_output_retries",
+    "tape_exhausted",
+    "limit_reached",
+];
+
+/// Transitions.
+const TRANSITIONS: [&str; 9] = [
+    "next_turn",
+    "collapse_drain_retry",
+    "reactive_compact_retry",
+    "max_output_tokens_escalate",
+    "max_output_tokens_recovery",
+    "stop_hook_blocking",
+    "token_budget_continuation",
+    "pause_turn_resume",
+    "refusal_retry",
+];
+
+/// Subtypes of the result message (S-8 to S-10).
+const RESULTS: [&str; 5] =
+    ["success", "error_during_execution", "error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries"];
+
+/// Reads what is expected.
+pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
+    let expect = Expect {
+        terminal: word(reader, "terminal", &TERMINALS),
+        transitions: transitions(reader),
+        requests: reader.get("requests"),
+        models: reader.get("models"),
+        result: word(reader, "result", &RESULTS),
+        text_present: texts(reader, "text_present"),
+        text_absent: texts(reader, "text_absent"),
+        order: reader.get("order").unwrap_or_default(),
+        ends_after: reader.get("ends_after"),
+        ends_before: reader.get("ends_before"),
+    };
+    if let (Some(after), Some(before), Some(member)) = (expect.ends_after, expect.ends_before, reader.member("ends_before"))
+        && after > before
+    {
+        reader.report.value(member.value.place, "no run can end before `ends_before` and after `ends_after`".into(), None);
+    }
+    expect
+}
+
+fn word(reader: &mut Reader<'_, '_>, key: &'static str, words: &[&str]) -> Option<String> {
+    let member = reader.member(key)?;
+    known_word(&member.value, reader.report, key, words).map(Into::into)
+}
+
+fn transitions(reader: &mut Reader<'_, '_>) -> Option<Vec<String>> {
+    let member = reader.member("transitions")?;
+    match &member.value.kind {
+        Kind::List(items) => {
+            let known = items.iter().filter_map(|item| known_word(item, reader.report, "transition", &TRANSITIONS));
+            Some(known.map(Into::into).collect())
+        }
+        // Read as what it should be, which says what is wrong with it.
+        _ => reader.get("transitions"),
+    }
+}
+
+fn texts(reader: &mut Reader<'_, '_>, key: &'static str) -> Vec<String> {
+    reader.get(key).map(|Texts(texts)| texts).unwrap_or_default()
+}

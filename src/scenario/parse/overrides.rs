@@ -1,0 +1,82 @@
+//! Values from the command line (`--set engine.model=x`), put into the file's tree before it is read.
+//!
+//! So an override is held to the same rules as the file, and what is wrong with it is reported the same way, with `--set` for the file's name.
+
+use super::report::Report;
+use super::tree::{self, Kind, Member, Place, Table, Value};
+use crate::prelude::*;
+
+/// Puts every override into the tree, in order: a later one wins.
+pub(super) fn apply(root: &mut Table, overrides: &[(String, String)], report: &mut Report) {
+    for (key, value) in overrides {
+        let source = report.add_source("--set", format!("{key}={value}"));
+        let value = tree::from_override(value, source, key.len() + 1);
+        let mut start = 0;
+        let steps: Vec<Step<'_>> = key
+            .split('.')
+            .map(|name| {
+                let place = Place { source, start, end: start + name.len() };
+                start = place.end + 1;
+                Step { name, place }
+            })
+            .collect();
+        if let Some(empty) = steps.iter().find(|step| step.name.is_empty()) {
+            report.value(empty.place, "an empty key; write e.g. --set engine.model=x".into(), None);
+        } else {
+            put_into_table(root, &steps, value, report);
+        }
+    }
+}
+
+/// One part of a dotted key.
+struct Step<'k> {
+    name: &'k str,
+    place: Place,
+}
+
+impl Step<'_> {
+    fn index(&self) -> Option<usize> {
+        self.name.parse().ok()
+    }
+}
+
+fn put_into_table(table: &mut Table, steps: &[Step<'_>], value: Value, report: &mut Report) {
+    let Some((step, rest)) = steps.split_first() else { return };
+    if table.get(step.name).is_none() {
+        let first_of_list = rest.first().is_some_and(|next| next.index() == Some(0));
+        let kind = if first_of_list { Kind::List(Vec::new()) } else { Kind::Table(Table::default()) };
+        let value = Value { place: step.place, kind };
+        table.members.push(Member { key: step.name.into(), place: step.place, value });
+    }
+    let Some(member) = table.get_mut(step.name) else { return };
+    if rest.is_empty() {
+        member.place = step.place;
+    }
+    put(&mut member.value, step, rest, value, report);
+}
+
+fn put(target: &mut Value, reached: &Step<'_>, rest: &[Step<'_>], value: Value, report: &mut Report) {
+    let Some((step, further)) = rest.split_first() else {
+        *target = value;
+        return;
+    };
+    match &mut target.kind {
+        Kind::Table(table) => put_into_table(table, rest, value, report),
+        Kind::List(items) => {
+            let count = items.len();
+            // Only a list that this override begins may grow: counting from 1 would otherwise add an entry without a word.
+            if count == 0 && step.index() == Some(0) {
+                items.push(Value { place: step.place, kind: Kind::Table(Table::default()) });
+            }
+            match step.index().and_then(|at| items.get_mut(at)) {
+                Some(item) => put(item, step, further, value, report),
+                None => {
+                    let message = format!("`{}` has no entry `{}`; it has {count}, counted from 0", reached.name, step.name);
+                    report.value(step.place, message, None);
+                }
+            }
+        }
+        Kind::StandIn => (),
+        _ => report.value(reached.place, format!("`{}` is {} and has no `{}`", reached.name, target.found(), step.name), None),
+    }
+}

@@ -1,0 +1,143 @@
+//! `[[prompt]]` with its scripted turns, and `[[history]]`.
+
+use super::outcome;
+use super::reader::Reader;
+use super::tree::{Kind, Member};
+use super::values::{Blocks, FromValue};
+use crate::prelude::*;
+use crate::scenario::tape::Provenance;
+use crate::scenario::types::{Prompt, Turn, TurnBlock};
+use crate::wire::block::{Block, Message, Role};
+
+/// `[[prompt]]`; with a tape, turns would never be used.
+pub(super) fn prompt(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Prompt {
+    let content = content(reader);
+    let at = reader.get("at");
+    if let (Some(_), Some(turns)) = (tape, reader.member("turn")) {
+        let message = "turns are not used when answers come from a `tape`; remove one of the two".into();
+        reader.report.value(turns.place, message, None);
+    }
+    let turns = reader.entries("turn", "[[prompt.turn]]", |reader| Some(turn(reader)));
+    Prompt { content, at, turns }
+}
+
+/// `[[history]]`: a message that was said before the first prompt.
+pub(super) fn message(reader: &mut Reader<'_, '_>) -> Option<Arc<Message>> {
+    if reader.member("role").is_none() {
+        reader.lacks(&["role"], "[[history]] needs `role`: \"user\" or \"assistant\"".into(), None);
+    }
+    let role = reader.choice("role", &[("user", Role::User), ("assistant", Role::Assistant)]);
+    let content = content(reader);
+    Some(Arc::new(Message { role: role?, content }))
+}
+
+/// `text`, or `content_json` with blocks.
+fn content(reader: &mut Reader<'_, '_>) -> Vec<Block> {
+    if reader.one_of(&["text", "content_json"]).is_none() {
+        let message = format!("{} needs `text` or `content_json`", reader.title());
+        reader.lacks(&["text", "content_json"], message, None);
+    }
+    let text: Option<Arc<str>> = reader.get("text");
+    let blocks = reader.get("content_json").map(|Blocks(blocks)| blocks);
+    text.map(|text| vec![Block::text(&text)]).or(blocks).unwrap_or_default()
+}
+
+/// `[[prompt.turn]]`: one scripted answer.
+fn turn(reader: &mut Reader<'_, '_>) -> Turn {
+    let mut turn = Turn { content: turn_content(reader), ..Turn::default() };
+    reader.set_some("stop_reason", &mut turn.stop_reason);
+    if let Some(status) = reader.get::<u32>("status") {
+        turn.status = http_status(reader, status).unwrap_or(turn.status);
+    }
+    reader.set_some("body", &mut turn.body);
+    turn.headers = headers(reader);
+    reader.set_some("input_tokens", &mut turn.input_tokens);
+    reader.set_some("output_tokens", &mut turn.output_tokens);
+    let origins = [("recorded", Provenance::Recorded), ("derived", Provenance::Derived), ("written", Provenance::Written)];
+    turn.provenance = reader.choice("provenance", &origins).unwrap_or(Provenance::Written);
+    turn
+}
+
+/// A literal body or a failure has no content beside it: only one of the two can be sent.
+fn http_status(reader: &mut Reader<'_, '_>, status: u32) -> Option<u16> {
+    let place = reader.member("status")?.value.place;
+    let known = u16::try_from(status).ok().filter(|status| (100..=599).contains(status));
+    if known.is_none() {
+        reader.report.value(place, format!("expected an HTTP status from 100 to 599, found {status}"), None);
+    } else if status != 200 && has_content(reader).is_some() {
+        let message = format!("an answer with status {status} has no content; give its `body` or nothing");
+        reader.report.value(place, message, None);
+    }
+    known
+}
+
+const CONTENT_KEYS: [&str; 4] = ["content", "thinking", "text", "tool"];
+
+fn has_content(reader: &mut Reader<'_, '_>) -> Option<()> {
+    CONTENT_KEYS.iter().find_map(|key| reader.member(key)).map(|_| ())
+}
+
+/// What a turn is made of: `content` in any order, or the short form, thinking before text before tools.
+fn turn_content(reader: &mut Reader<'_, '_>) -> Vec<TurnBlock> {
+    if has_content(reader).is_some()
+        && let Some(body) = reader.member("body")
+    {
+        let message = "`body` is the literal answer and cannot stand beside content; keep one of them".into();
+        reader.report.value(body.place, message, None);
+    }
+    for key in ["thinking", "text", "tool"] {
+        reader.one_of(&["content", key]);
+    }
+    let mut blocks = reader.entries("content", "an entry of `content`", turn_block);
+    blocks.extend(reader.get("thinking").map(TurnBlock::Thinking));
+    blocks.extend(reader.get("text").map(TurnBlock::Text));
+    blocks.extend(reader.entries("tool", "a tool use", |reader| tool_use(reader)));
+    blocks
+}
+
+/// An entry of `content`: exactly one of `text`, `thinking` and `tool`.
+fn turn_block(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
+    if reader.one_of(&["text", "thinking", "tool"]).is_none() {
+        reader.lacks(&["text", "thinking", "tool"], "an entry of `content` needs `text`, `thinking` or `tool`".into(), None);
+    }
+    let thinking = reader.get("thinking").map(TurnBlock::Thinking);
+    let text = reader.get("text").map(TurnBlock::Text);
+    thinking.or(text).or_else(|| reader.section("tool", "a tool use", tool_use).flatten())
+}
+
+/// A scripted tool use with what comes of it.
+fn tool_use(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
+    let name = reader.required("name");
+    let input: Option<Arc<str>> = match reader.member("input") {
+        None => Some("{}".into()),
+        Some(member) => match &member.value.kind {
+            // As written: what the model sends need not be JSON.
+            Kind::Text(text) => Some(text.as_str().into()),
+            Kind::Table(_) => member.value.to_json(reader.report).map(|json| json.as_str().into()),
+            Kind::StandIn => None,
+            _ => {
+                reader.report.mismatch(&member.value, "a table, or text with what the model writes");
+                None
+            }
+        },
+    };
+    let id = reader.get("id");
+    let outcome = outcome::outcome_with_latency(reader);
+    Some(TurnBlock::Tool { name: name?, input: input?, id, outcome })
+}
+
+/// `headers`: names with their text, in the order in which they were written.
+fn headers(reader: &mut Reader<'_, '_>) -> Vec<(String, String)> {
+    let Some(member) = reader.member("headers") else { return Vec::new() };
+    match &member.value.kind {
+        Kind::Table(table) => {
+            let of = |member: &Member| Some((member.key.clone(), String::from_value(&member.value, reader.report)?));
+            table.members.iter().filter_map(of).collect()
+        }
+        Kind::StandIn => Vec::new(),
+        _ => {
+            reader.report.mismatch(&member.value, "a table of names with text");
+            Vec::new()
+        }
+    }
+}

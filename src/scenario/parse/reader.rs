@@ -1,0 +1,176 @@
+//! Hands out the members of one table as typed values, and at its end reports the keys that nobody asked for (F-7).
+//!
+//! A section is a function that asks a [`Reader`] for what it knows. The keys that exist are therefore nowhere listed: what was asked
+//! for is what exists, and what a misspelt key is compared with.
+
+use super::nearest::nearest;
+use super::report::Report;
+use super::tree::{Kind, Member, Place, Table, Value};
+use super::values::FromValue;
+use crate::prelude::*;
+
+/// One table being read.
+pub(super) struct Reader<'a, 'r> {
+    /// Where faults go.
+    pub(super) report: &'r mut Report,
+    /// Where the table is.
+    pub(super) place: Place,
+    table: &'a Table,
+    title: &'static str,
+    asked: Vec<&'static str>,
+}
+
+/// Reads a table: `body` asks for its members; what it did not ask for is then reported. `title` is empty for the file itself.
+pub(super) fn read_table<'a, R>(
+    report: &mut Report,
+    table: &'a Table,
+    place: Place,
+    title: &'static str,
+    body: impl FnOnce(&mut Reader<'a, '_>) -> R,
+) -> R {
+    let mut reader = Reader { report, place, table, title, asked: Vec::new() };
+    let result = body(&mut reader);
+    reader.report_unknown_keys();
+    result
+}
+
+impl<'a> Reader<'a, '_> {
+    /// What messages call the table.
+    pub(super) fn title(&self) -> &'static str {
+        self.title
+    }
+
+    /// The member of this name, of whatever kind.
+    pub(super) fn member(&mut self, key: &'static str) -> Option<&'a Member> {
+        if !self.asked.contains(&key) {
+            self.asked.push(key);
+        }
+        self.table.get(key)
+    }
+
+    /// The first of these members that is there; a second one is a fault, for only one of them can count.
+    pub(super) fn one_of(&mut self, keys: &[&'static str]) -> Option<&'a Member> {
+        let mut given: Vec<&Member> = keys.iter().filter_map(|key| self.member(key)).collect();
+        given.sort_by_key(|member| member.place);
+        let (first, others) = given.split_first()?;
+        for other in others {
+            let message = format!("`{}` and `{}` cannot both be given; keep one of them", first.key, other.key);
+            self.report.value(other.place, message, None);
+        }
+        Some(first)
+    }
+
+    /// A value, if it is there and right.
+    pub(super) fn get<T: FromValue>(&mut self, key: &'static str) -> Option<T> {
+        let member = self.member(key)?;
+        T::from_value(&member.value, self.report)
+    }
+
+    /// Puts a value into its place, if it is there and right; otherwise the default stays.
+    pub(super) fn set<T: FromValue>(&mut self, key: &'static str, target: &mut T) {
+        if let Some(value) = self.get(key) {
+            *target = value;
+        }
+    }
+
+    /// Like [`Reader::set`] where the default is that nothing is said.
+    pub(super) fn set_some<T: FromValue>(&mut self, key: &'static str, target: &mut Option<T>) {
+        if let Some(value) = self.get(key) {
+            *target = Some(value);
+        }
+    }
+
+    /// A value that must be there.
+    pub(super) fn required<T: FromValue>(&mut self, key: &'static str) -> Option<T> {
+        if self.member(key).is_none() {
+            self.lacks(&[key], format!("{} needs `{key}`", self.title), None);
+        }
+        self.get(key)
+    }
+
+    /// Reports that none of `keys` is there; a misspelt one is reported as such instead.
+    pub(super) fn lacks(&mut self, keys: &[&str], message: String, help: Option<String>) {
+        let misspelt = |member: &Member| !self.asked.contains(&&*member.key) && nearest(&member.key, keys.iter().copied()).is_some();
+        if !self.table.members.iter().any(misspelt) {
+            self.report.missing(self.place, message, help);
+        }
+    }
+
+    /// One of several words, each with what it means.
+    pub(super) fn choice<T: Clone>(&mut self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
+        let member = self.member(key)?;
+        let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+        let word = known_word(&member.value, self.report, "word", &words)?;
+        choices.iter().find(|(choice, _)| *choice == word).map(|(_, meaning)| meaning.clone())
+    }
+
+    /// A table in this one; `None` when it is not there or is no table.
+    pub(super) fn section<R>(&mut self, key: &'static str, title: &'static str, body: impl FnOnce(&mut Reader<'a, '_>) -> R) -> Option<R> {
+        let member = self.member(key)?;
+        entry(&member.value, self.report, title, body)
+    }
+
+    /// The tables of an array; those that are no tables, or of which `body` makes nothing, are left out.
+    pub(super) fn entries<R>(
+        &mut self,
+        key: &'static str,
+        title: &'static str,
+        mut body: impl FnMut(&mut Reader<'a, '_>) -> Option<R>,
+    ) -> Vec<R> {
+        let Some(member) = self.member(key) else { return Vec::new() };
+        match &member.value.kind {
+            Kind::List(items) => items.iter().filter_map(|item| entry(item, self.report, title, &mut body).flatten()).collect(),
+            Kind::StandIn => Vec::new(),
+            _ => {
+                let section = if title.starts_with('[') { format!("write {title} as the section's head, or ") } else { String::new() };
+                let help = format!("{section}write {key} = [{{ … }}]");
+                let message = format!("expected an array of tables, found {}", member.value.found());
+                self.report.value(member.value.place, message, Some(help));
+                // A single table is meant as the only entry, and may have faults of its own.
+                let only = matches!(member.value.kind, Kind::Table(_)).then(|| entry(&member.value, self.report, title, &mut body));
+                only.flatten().flatten().into_iter().collect()
+            }
+        }
+    }
+
+    fn report_unknown_keys(&mut self) {
+        let within = if self.title.is_empty() { String::new() } else { format!(" in {}", self.title) };
+        for member in self.table.members.iter().filter(|member| !self.asked.contains(&&*member.key)) {
+            self.report.unknown(member.place, "key", &member.key, &within, &self.asked);
+        }
+    }
+}
+
+/// Reads a value that must be a table.
+pub(super) fn entry<'a, R>(
+    value: &'a Value,
+    report: &mut Report,
+    title: &'static str,
+    body: impl FnOnce(&mut Reader<'a, '_>) -> R,
+) -> Option<R> {
+    match &value.kind {
+        Kind::Table(table) => Some(read_table(report, table, value.place, title, body)),
+        Kind::StandIn => None,
+        _ => {
+            report.mismatch(value, "a table");
+            None
+        }
+    }
+}
+
+/// Text that must be one of the words that are known here.
+pub(super) fn known_word<'a>(value: &'a Value, report: &mut Report, what: &str, words: &[&str]) -> Option<&'a str> {
+    match &value.kind {
+        Kind::Text(word) if words.contains(&&**word) => Some(word),
+        Kind::Text(word) => {
+            report.unknown(value.place, what, word, "", words);
+            None
+        }
+        Kind::StandIn => None,
+        _ => {
+            let list = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+            report.value(value.place, format!("expected one of {list}, found {}", value.found()), None);
+            None
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Collects what is wrong while a scenario is read: nothing stops at the first fault (F-7).
+
+use super::fault::{Fault, Faults};
+use super::mend::Mended;
+use super::nearest::nearest;
+use super::tree::{Place, Value};
+use crate::prelude::*;
+
+/// The sources, and the faults found so far.
+pub(super) struct Report {
+    sources: Vec<Source>,
+    /// Lines of the file, from 0, that could not be read at all.
+    lost: Vec<usize>,
+    faults: Vec<(Place, String, Option<String>)>,
+}
+
+/// A text that places are in.
+struct Source {
+    name: String,
+    text: String,
+}
+
+impl Report {
+    /// A report on a file, with its syntax errors already in it.
+    pub(super) fn new(name: &str, text: &str, mended: &Mended) -> Self {
+        let source = Source { name: name.into(), text: text.into() };
+        let mut report = Self { sources: vec![source], lost: mended.lost.clone(), faults: Vec::new() };
+        for (span, message) in &mended.errors {
+            let (message, help) = match message.split_once(", expected ") {
+                Some((message, "literal string")) => (message, Some("put it in quotes".into())),
+                Some((message, expected)) => (message, Some(format!("expected {expected}"))),
+                None => (message.as_str(), None),
+            };
+            report.value(Place { source: 0, start: span.start, end: span.end }, message.into(), help);
+        }
+        report
+    }
+
+    /// Adds a source and gives its number.
+    pub(super) fn add_source(&mut self, name: &str, text: String) -> usize {
+        self.sources.push(Source { name: name.into(), text });
+        self.sources.len() - 1
+    }
+
+    /// Something is wrong at a place.
+    pub(super) fn value(&mut self, place: Place, message: String, help: Option<String>) {
+        self.faults.push((place, message, help));
+    }
+
+    /// A value is not of the kind that it should be.
+    pub(super) fn mismatch(&mut self, value: &Value, wanted: &str) {
+        self.value(value.place, format!("expected {wanted}, found {}", value.found()), None);
+    }
+
+    /// A table lacks something. Not said when part of the table could not be read, for then it may well be there.
+    pub(super) fn missing(&mut self, table: Place, message: String, help: Option<String>) {
+        if !self.has_lost_part(table) {
+            self.value(table, message, help);
+        }
+    }
+
+    /// A word that is none of those known here.
+    pub(super) fn unknown(&mut self, place: Place, what: &str, word: &str, within: &str, known: &[&str]) {
+        let near = nearest(word, known.iter().copied());
+        let question = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let list = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let help = near.is_none().then(|| format!("known here: {list}"));
+        self.value(place, format!("unknown {what} `{word}`{within}{question}"), help);
+    }
+
+    /// Whether the lines from a table's place to the next section hold some that could not be read; the whole file is a table, too.
+    fn has_lost_part(&self, table: Place) -> bool {
+        if table.source != 0 || self.lost.is_empty() {
+            return false;
+        }
+        let text = &self.sources[0].text;
+        let first = text.as_bytes()[..table.start.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
+        let rest = text.split('\n').enumerate().skip(first + 1);
+        let next = rest.filter(|(_, line)| line.trim_start().starts_with('[')).map(|(at, _)| at).next();
+        let end = if table.end == 0 { usize::MAX } else { next.unwrap_or(usize::MAX) };
+        self.lost.iter().any(|line| (first..end).contains(line))
+    }
+
+    /// Where in its source a value's text begins, if it stands there without escapes.
+    pub(super) fn find(&self, place: Place, text: &str) -> Option<usize> {
+        let written = self.sources.get(place.source)?.text.get(place.start..place.end)?;
+        written.find(text).map(|at| place.start + at)
+    }
+
+    /// A fault with nothing said yet, for what is only found out later (a file that is not there).
+    pub(super) fn fault_at(&self, place: Place) -> Fault {
+        self.fault((place, String::new(), None))
+    }
+
+    fn fault(&self, (place, message, help): (Place, String, Option<String>)) -> Fault {
+        let source = &self.sources[place.source.min(self.sources.len() - 1)];
+        Fault::at(&source.name, &source.text, place.start, place.end, message, help)
+    }
+
+    /// All faults in the order of their places, or `Ok` when there are none.
+    pub(super) fn verdict(&self) -> Result<(), Faults> {
+        let mut found = self.faults.clone();
+        found.sort_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
+        found.dedup();
+        let faults: Vec<Fault> = found.into_iter().map(|found| self.fault(found)).collect();
+        if faults.is_empty() { Ok(()) } else { Err(Faults(faults)) }
+    }
+}

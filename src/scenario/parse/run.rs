@@ -1,0 +1,61 @@
+//! `[timing]`, `chunking`, `[limits]` and `[matching]`: how a run goes.
+
+use super::reader::{Reader, known_word};
+use super::tree::Kind;
+use crate::scenario::types::{Chunking, Limits, Matching, Scenario, Timing};
+use crate::wire::compare::{Rule, Volatile};
+
+/// Reads these parts into the scenario.
+pub(super) fn read(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
+    scenario.timing = reader.section("timing", "[timing]", timing).unwrap_or_default();
+    scenario.chunking = chunking(reader).unwrap_or_default();
+    scenario.limits = reader.section("limits", "[limits]", limits).unwrap_or_default();
+    scenario.matching = reader.section("matching", "[matching]", matching).unwrap_or_default();
+}
+
+fn timing(reader: &mut Reader<'_, '_>) -> Timing {
+    let mut timing = Timing::default();
+    reader.set("head", &mut timing.head);
+    reader.set("first_event", &mut timing.first_event);
+    reader.set("between_events", &mut timing.between_events);
+    timing
+}
+
+/// A word, or the number of bytes in each chunk.
+fn chunking(reader: &mut Reader<'_, '_>) -> Option<Chunking> {
+    let member = reader.member("chunking")?;
+    if !matches!(member.value.kind, Kind::Integer(..)) {
+        let words = [("as_recorded", Chunking::AsRecorded), ("bytes", Chunking::Bytes), ("random", Chunking::Random)];
+        return reader.choice("chunking", &words);
+    }
+    let size: u32 = reader.get("chunking")?;
+    if size == 0 {
+        reader.report.value(member.value.place, "a chunk has at least 1 byte".into(), None);
+    }
+    usize::try_from(size).ok().map(Chunking::Every)
+}
+
+fn limits(reader: &mut Reader<'_, '_>) -> Limits {
+    let mut limits = Limits::default();
+    reader.set("time", &mut limits.time);
+    reader.set("events", &mut limits.events);
+    reader.set("requests", &mut limits.requests);
+    limits
+}
+
+fn matching(reader: &mut Reader<'_, '_>) -> Matching {
+    let mut matching = Matching::default();
+    reader.set("strict", &mut matching.strict);
+    let Some(member) = reader.member("volatile") else { return matching };
+    match &member.value.kind {
+        Kind::List(items) => {
+            let names = Rule::ALL.map(|(_, name)| name);
+            let named = |word: &str| Rule::ALL.iter().find(|(_, name)| *name == word).map(|(rule, _)| *rule);
+            let rules = items.iter().filter_map(|item| known_word(item, reader.report, "volatile field", &names).and_then(named));
+            matching.volatile = Volatile::of(rules);
+        }
+        Kind::StandIn => (),
+        _ => reader.report.mismatch(&member.value, "an array of names"),
+    }
+    matching
+}

@@ -1,0 +1,90 @@
+//! `tools` and `[[tool]]`: which tools there are, as the engine knows them, and how they behave here (M-7).
+
+use super::outcome;
+use super::reader::{Reader, known_word};
+use super::tree::{Kind, Place};
+use super::values::Object;
+use crate::engine::settings::ToolDefinition;
+use crate::prelude::*;
+use crate::scenario::known_tools::{KNOWN_TOOLS, KnownTool, known_tool};
+use crate::scenario::latency::Latency;
+use crate::scenario::types::ScriptedTool;
+use crate::wire::json::{Json, push_string};
+
+/// All tools: first those of the short form, then the others, each in the order written.
+pub(super) fn tools(reader: &mut Reader<'_, '_>) -> Vec<ScriptedTool> {
+    let mut declared = short_form(reader);
+    declared.extend(reader.entries("tool", "[[tool]]", tool));
+    let mut tools: Vec<ScriptedTool> = Vec::new();
+    for (place, tool) in declared {
+        let name = &tool.definition.name;
+        if tools.iter().any(|other| other.definition.name == *name) {
+            reader.report.value(place, format!("tool `{name}` is declared already; keep one of the two"), None);
+        }
+        tools.push(tool);
+    }
+    tools
+}
+
+/// `tools = ["Read", "Bash"]`: well-known tools by their names.
+fn short_form(reader: &mut Reader<'_, '_>) -> Vec<(Place, ScriptedTool)> {
+    let Some(member) = reader.member("tools") else { return Vec::new() };
+    let names: Vec<&str> = KNOWN_TOOLS.iter().map(|tool| tool.name).collect();
+    match &member.value.kind {
+        Kind::List(items) => {
+            let of = |item| known_word(item, reader.report, "tool", &names).and_then(known_tool).map(|tool| (item.place, tool));
+            let plain = |definition| ScriptedTool { definition, latency: None, outcome: None };
+            items.iter().filter_map(of).map(|(place, tool)| (place, plain(tool.definition()))).collect()
+        }
+        Kind::StandIn => Vec::new(),
+        _ => {
+            reader.report.mismatch(&member.value, "an array of names");
+            Vec::new()
+        }
+    }
+}
+
+/// `[[tool]]`: what is not said of a well-known tool is as usual.
+fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
+    let whole: Option<Json> = reader.get("definition").map(|Object(json)| json);
+    let name: Option<Arc<str>> = reader.required("name");
+    let place = reader.member("name").map_or(reader.place, |member| member.value.place);
+    let known = name.as_deref().and_then(known_tool);
+    let description: Option<Arc<str>> = reader.get("description");
+    let schema: Option<Json> = reader.get("input_schema").map(|Object(json)| json);
+    let safe: Option<bool> = reader.get("safe");
+    let latency: Option<Latency> = reader.get("latency");
+    let outcome = outcome::outcome(reader);
+    let name = name?;
+    if let Some(whole) = &whole {
+        check_name(reader, whole, &name);
+    }
+    let json = whole.unwrap_or_else(|| definition(&name, description.as_deref(), schema.as_ref(), known));
+    let definition = ToolDefinition { name, safe: safe.or(known.and_then(|known| known.safe)), json };
+    Some((place, ScriptedTool { definition, latency, outcome }))
+}
+
+/// A request would list one name while the model's tool uses have another.
+fn check_name(reader: &mut Reader<'_, '_>, whole: &Json, name: &str) {
+    let value = whole.to_value();
+    if value.get("name").and_then(serde_json::Value::as_str) != Some(name)
+        && let Some(member) = reader.member("definition")
+    {
+        let message = format!("the definition's own `name` is not \"{name}\"; make them the same");
+        reader.report.value(member.value.place, message, None);
+    }
+}
+
+/// Name, description and schema, in this order.
+fn definition(name: &str, description: Option<&str>, schema: Option<&Json>, known: Option<&KnownTool>) -> Json {
+    let mut json = String::from("{\"name\":");
+    push_string(&mut json, name);
+    if let Some(description) = description.or(known.map(|known| known.description)) {
+        json.push_str(",\"description\":");
+        push_string(&mut json, description);
+    }
+    json.push_str(",\"input_schema\":");
+    json.push_str(schema.map(Json::as_str).or(known.map(|known| known.schema)).unwrap_or("{\"type\":\"object\"}"));
+    json.push('}');
+    Json::trusted(json)
+}

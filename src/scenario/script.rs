@@ -1,0 +1,217 @@
+//! A scripted turn as the bytes that the API would have sent.
+//!
+//! Where a scenario says nothing, the stream looks like a real one: `ping` as the third event, an empty first `input_json_delta`,
+//! 0 to 15 spaces before the last brace of a payload (M-3). Padding and cuts are drawn under the turn's own key, so that another
+//! turn changes nothing here.
+
+use super::types::{Turn, TurnBlock};
+use crate::engine::random::{Draws, Seed};
+use crate::prelude::*;
+use crate::wire::json::{Json, push_string};
+
+/// The ids of a scripted turn: derived from where it stands, so that one more turn elsewhere renames nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which prompt, from 1.
+    pub prompt: u32,
+    /// Which turn of it, from 1.
+    pub turn: u32,
+}
+
+impl Place {
+    /// The API's message id.
+    pub fn message_id(self) -> String {
+        format!("msg_p{}t{}", self.prompt, self.turn)
+    }
+
+    /// The API's id of the n-th tool use, from 0, where the script gives none.
+    pub fn tool_use_id(self, nth: usize) -> String {
+        format!("toolu_p{}t{}n{}", self.prompt, self.turn, nth + 1)
+    }
+}
+
+/// The tool uses of a turn with their ids, in order.
+pub fn tool_uses<'a>(turn: &'a Turn, place: Place) -> Vec<(Arc<str>, &'a TurnBlock)> {
+    let tools = turn.content.iter().filter(|block| matches!(block, TurnBlock::Tool { .. }));
+    let named = |(nth, block): (usize, &'a TurnBlock)| match block {
+        TurnBlock::Tool { id: Some(id), .. } => (id.clone(), block),
+        _ => (place.tool_use_id(nth).into(), block),
+    };
+    tools.enumerate().map(named).collect()
+}
+
+/// The body of a scripted answer: SSE when `stream`, one JSON message otherwise.
+pub fn body(turn: &Turn, place: Place, model: &str, seed: Seed, stream: bool) -> Vec<u8> {
+    if let Some(body) = &turn.body {
+        return body.as_bytes().to_vec();
+    }
+    if stream { sse(turn, place, model, seed).into_bytes() } else { whole(turn, place, model).into_bytes() }
+}
+
+/// The stop reason: as written, else what the content implies.
+fn stop_reason(turn: &Turn) -> &str {
+    let implied = if turn.content.iter().any(|block| matches!(block, TurnBlock::Tool { .. })) { "tool_use" } else { "end_turn" };
+    turn.stop_reason.as_deref().unwrap_or(implied)
+}
+
+/// Four characters a token, as the estimate of the engine has it.
+fn output_tokens(turn: &Turn) -> u64 {
+    let length = |block: &TurnBlock| match block {
+        TurnBlock::Text(text) | TurnBlock::Thinking(text) => text.len(),
+        TurnBlock::Tool { name, input, .. } => name.len() + input.len(),
+    };
+    let characters: usize = turn.content.iter().map(length).sum();
+    turn.output_tokens.unwrap_or(characters.div_ceil(4).max(1) as u64)
+}
+
+fn message_head(turn: &Turn, place: Place, model: &str) -> String {
+    let mut head = format!(r#""id":"{}","type":"message","role":"assistant","model":"#, place.message_id());
+    push_string(&mut head, model);
+    head.push_str(&format!(r#","usage":{{"input_tokens":{},"output_tokens":"#, turn.input_tokens.unwrap_or(0)));
+    head
+}
+
+struct Writer {
+    out: String,
+    draws: Draws,
+    events: u32,
+}
+
+impl Writer {
+    fn event(&mut self, name: &str, members: &str) {
+        let padding = " ".repeat(usize::try_from(self.draws.below(16)).unwrap_or(0));
+        self.out.push_str(&format!("event: {name}\ndata: {{\"type\":\"{name}\"{members}{padding}}}\n\n"));
+        self.events += 1;
+        if self.events == 2 {
+            self.out.push_str("event: ping\ndata: {\"type\": \"ping\"}\n\n");
+        }
+    }
+
+    fn delta(&mut self, index: usize, kind: &str, member: &str, text: &str) {
+        let mut json = format!(r#","index":{index},"delta":{{"type":"{kind}","{member}":"#);
+        push_string(&mut json, text);
+        json.push('}');
+        self.event("content_block_delta", &json);
+    }
+
+    /// Text in pieces of 4 to 35 characters, as answers come.
+    fn pieces(&mut self, index: usize, kind: &str, member: &str, text: &str) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let wanted = 4 + usize::try_from(self.draws.below(32)).unwrap_or(0);
+            let cut = rest.char_indices().map(|(at, _)| at).find(|at| *at >= wanted).unwrap_or(rest.len());
+            self.delta(index, kind, member, &rest[..cut]);
+            rest = &rest[cut..];
+        }
+    }
+
+    fn block(&mut self, index: usize, block: &TurnBlock, id: &str) {
+        let start = |content: &str| format!(r#","index":{index},"content_block":{content}"#);
+        match block {
+            TurnBlock::Text(text) => {
+                self.event("content_block_start", &start(r#"{"type":"text","text":""}"#));
+                self.pieces(index, "text_delta", "text", text);
+            }
+            TurnBlock::Thinking(text) => {
+                self.event("content_block_start", &start(r#"{"type":"thinking","thinking":"","signature":""}"#));
+                self.pieces(index, "thinking_delta", "thinking", text);
+                self.delta(index, "signature_delta", "signature", &signature(text));
+            }
+            TurnBlock::Tool { input, .. } => {
+                self.event("content_block_start", &start(&tool_block(block, id, "{}")));
+                self.delta(index, "input_json_delta", "partial_json", "");
+                self.pieces(index, "input_json_delta", "partial_json", if &**input == "{}" { "" } else { input });
+            }
+        }
+        self.event("content_block_stop", &format!(r#","index":{index}"#));
+    }
+}
+
+fn sse(turn: &Turn, place: Place, model: &str, seed: Seed) -> String {
+    let draws = seed.draws("scripted-stream", &place.message_id());
+    let mut writer = Writer { out: String::new(), draws, events: 0 };
+    let head = message_head(turn, place, model);
+    writer.event("message_start", &format!(r#","message":{{{head}1}},"content":[],"stop_reason":null,"stop_sequence":null}}"#));
+    let mut ids = tool_uses(turn, place).into_iter().map(|(id, _)| id);
+    for (index, block) in turn.content.iter().enumerate() {
+        let id = if matches!(block, TurnBlock::Tool { .. }) { ids.next().unwrap_or_default() } else { Arc::default() };
+        writer.block(index, block, &id);
+    }
+    let delta = format!(
+        r#","delta":{{"stop_reason":{},"stop_sequence":null}},"usage":{{"output_tokens":{}}}"#,
+        Json::of(stop_reason(turn)),
+        output_tokens(turn)
+    );
+    writer.event("message_delta", &delta);
+    writer.event("message_stop", "");
+    writer.out
+}
+
+fn whole(turn: &Turn, place: Place, model: &str) -> String {
+    let mut ids = tool_uses(turn, place).into_iter().map(|(id, _)| id);
+    let mut blocks = Vec::new();
+    for block in &turn.content {
+        blocks.push(match block {
+            TurnBlock::Text(text) => format!(r#"{{"type":"text","text":{}}}"#, Json::of(&**text)),
+            TurnBlock::Thinking(text) => {
+                format!(r#"{{"type":"thinking","thinking":{},"signature":{}}}"#, Json::of(&**text), Json::of(&signature(text)))
+            }
+            TurnBlock::Tool { input, .. } => tool_block(block, &ids.next().unwrap_or_default(), input),
+        });
+    }
+    let (head, reason) = (message_head(turn, place, model), Json::of(stop_reason(turn)));
+    format!(r#"{{{head}{}}},"content":[{}],"stop_reason":{reason},"stop_sequence":null}}"#, output_tokens(turn), blocks.join(","))
+}
+
+fn tool_block(block: &TurnBlock, id: &str, input: &str) -> String {
+    let TurnBlock::Tool { name, .. } = block else { return String::from("{}") };
+    format!(r#"{{"type":"tool_use","id":{},"name":{},"input":{input}}}"#, Json::of(id), Json::of(&**name))
+}
+
+/// A made-up signature that depends on what it signs.
+fn signature(thinking: &str) -> String {
+    let hash = blake3::hash(thinking.as_bytes()).to_hex();
+    format!("Scripted{}==", &hash.as_str()[..32])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::assembler::{Assembler, Step};
+    use crate::wire::event::Event;
+    use crate::wire::sse::Framer;
+
+    fn turn() -> Turn {
+        let tool = TurnBlock::Tool { name: "Read".into(), input: r#"{"file_path":"/w/ä\"b"}"#.into(), id: None, outcome: None };
+        let content = vec![TurnBlock::Thinking("hm".into()), TurnBlock::Text("I'll read the file.\nThen 😀.".into()), tool];
+        Turn { content, ..Turn::default() }
+    }
+
+    #[test]
+    fn m_3_a_scripted_stream_is_one_that_the_assembler_takes_without_a_note() {
+        let place = Place { prompt: 1, turn: 2 };
+        let bytes = body(&turn(), place, "m", Seed(3), true);
+        let (mut events, mut notes, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
+        Framer::new().feed(&bytes, &mut |frame| events.push(Event::decode(frame.event, frame.data))).unwrap();
+        let mut assembler = Assembler::new();
+        for event in &events {
+            if let Step::Block { block, .. } = assembler.on_event(event, &mut notes) {
+                blocks.push(block.json().to_string());
+            }
+        }
+        assert_eq!(notes, []);
+        assert_eq!(assembler.at_end_of_stream(), Ok(()));
+        assert_eq!(events[2].name(), "ping", "real streams have it third");
+        assert_eq!(assembler.stop_reason().map(|reason| &**reason), Some("tool_use"));
+        assert_eq!(blocks[1], r#"{"type":"text","text":"I'll read the file.\nThen 😀."}"#);
+        assert_eq!(blocks[2], r#"{"type":"tool_use","id":"toolu_p1t2n1","name":"Read","input":{"file_path":"/w/ä\"b"}}"#);
+    }
+
+    #[test]
+    fn r_13_whole_and_streamed_answers_hold_the_same_blocks() {
+        let place = Place { prompt: 1, turn: 1 };
+        let whole: serde_json::Value = serde_json::from_slice(&body(&turn(), place, "m", Seed(3), false)).unwrap();
+        assert_eq!(whole["content"][2]["id"], "toolu_p1t1n1");
+        assert_eq!(whole["stop_reason"], "tool_use");
+    }
+}

@@ -1,0 +1,68 @@
+//! What will happen, earliest first.
+//!
+//! Two things at the same instant are ordered by a written rule: time, then class, then the order in which they were scheduled (D4).
+
+use alloc::collections::BinaryHeap;
+use core::cmp::{Ordering, Reverse};
+
+use crate::engine::time::Time;
+use crate::world::Arrival;
+
+/// Everything that is scheduled.
+#[derive(Clone, Debug, Default)]
+pub struct Agenda {
+    heap: BinaryHeap<Reverse<Entry>>,
+    sequence: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    at: Time,
+    class: u8,
+    sequence: u64,
+    arrival: Arrival,
+}
+
+impl Agenda {
+    /// Schedules an arrival.
+    pub fn push(&mut self, at: Time, arrival: Arrival) {
+        self.sequence += 1;
+        self.heap.push(Reverse(Entry { at, class: arrival.class(), sequence: self.sequence, arrival }));
+    }
+
+    /// Takes the next arrival and its time.
+    pub fn pop(&mut self) -> Option<(Time, Arrival)> {
+        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.arrival))
+    }
+
+    /// The time of the next arrival.
+    pub fn next_at(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+}
+
+impl Entry {
+    fn key(&self) -> (Time, u8, u64) {
+        (self.at, self.class, self.sequence)
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Entry {}

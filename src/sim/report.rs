@@ -1,0 +1,195 @@
+//! What is left when a run is over: its transcript, how it ended, and whether that is what the scenario expects (F-10).
+
+use crate::engine::contract::{Effect, Terminal};
+use crate::engine::emission::{Emission, Note};
+use crate::engine::log::Log;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::types::Expect;
+use crate::transcript::event::{RunEnd, Transcript, What};
+use crate::transcript::text::{self, Detail};
+use crate::world::World;
+use crate::world::setup::Setup;
+
+/// One finished run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report<E> {
+    /// What happened.
+    pub transcript: Transcript,
+    /// Why it was over.
+    pub end: RunEnd,
+    /// The terminal of each prompt that ended, in order.
+    pub terminals: Vec<Terminal>,
+    /// What the scenario expects and did not get, one sentence each; empty when all is well.
+    pub failures: Vec<String>,
+    /// The log at the boundary, if one was wanted.
+    pub log: Option<Log>,
+    /// The engine in its last state.
+    pub engine: E,
+}
+
+impl<E> Report<E> {
+    pub(super) fn new(setup: &Setup, engine: E, transcript: Transcript, end: RunEnd, world: &World) -> Self {
+        let mut report = Self { transcript, end, terminals: world.terminals().to_vec(), failures: Vec::new(), log: None, engine };
+        report.failures = report.check(setup, world);
+        report
+    }
+
+    pub(super) fn with_log(self, log: Option<Log>) -> Self {
+        Self { log, ..self }
+    }
+
+    /// The word for how it ended: the last prompt's terminal, or the run's own end.
+    pub fn terminal(&self) -> &str {
+        match (&self.end, self.terminals.last()) {
+            (RunEnd::Idle, Some(terminal)) => terminal.as_str(),
+            (end, _) => end.as_str(),
+        }
+    }
+
+    /// The transcript as text.
+    pub fn text(&self, detail: Detail) -> String {
+        text::render(&self.transcript, detail)
+    }
+
+    fn check(&self, setup: &Setup, world: &World) -> Vec<String> {
+        let mut failures = Vec::new();
+        let expect = &setup.scenario.expect;
+        if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
+            failures.push(format!("the run ended with {}: {}", self.end.as_str(), text::end_text(&self.end)));
+        }
+        if setup.scenario.matching.strict {
+            failures.extend(self.strict_failures(setup, world));
+        }
+        self.check_expectations(expect, &mut failures);
+        failures
+    }
+
+    /// M-3: under `strict` a difference and an unused answer are failures.
+    fn strict_failures(&self, setup: &Setup, world: &World) -> Vec<String> {
+        let difference = |what: &What| match what {
+            What::Difference { id, difference } => Some(format!("request {id} differs from the recorded one at {}", difference.path)),
+            _ => None,
+        };
+        let mut failures: Vec<String> = self.whats().filter_map(difference).collect();
+        failures.extend(world.unused_answers(setup).iter().map(|answer| format!("{answer} was never asked for")));
+        failures
+    }
+
+    fn check_expectations(&self, expect: &Expect, failures: &mut Vec<String>) {
+        let mut equal = |what: &str, wanted: Option<String>, got: String| {
+            if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
+                failures.push(format!("expected {what} {wanted}, got {got}"));
+            }
+        };
+        equal("terminal", expect.terminal.clone(), self.terminal().to_string());
+        equal("transitions", expect.transitions.as_ref().map(|names| list(names)), list(&self.transitions()));
+        equal("requests", expect.requests.map(|count| count.to_string()), self.models_asked().len().to_string());
+        let mut models = self.models_asked();
+        let mut seen: Vec<String> = Vec::new();
+        models.retain(|model| {
+            !seen.contains(model) && {
+                seen.push(model.clone());
+                true
+            }
+        });
+        equal("models", expect.models.as_ref().map(|names| list(names)), list(&models));
+        equal("result", expect.result.clone(), self.result_subtype().unwrap_or_else(|| String::from("none")));
+        let emitted = self.emitted_text();
+        for text in expect.text_present.iter().filter(|text| !emitted.iter().any(|emitted| emitted.contains(*text))) {
+            failures.push(format!("expected some message to hold {text:?}, none does"));
+        }
+        for text in expect.text_absent.iter().filter(|text| emitted.iter().any(|emitted| emitted.contains(*text))) {
+            failures.push(format!("expected no message to hold {text:?}, one does"));
+        }
+        self.check_order(expect, failures);
+        self.check_times(expect, failures);
+    }
+
+    fn check_order(&self, expect: &Expect, failures: &mut Vec<String>) {
+        let rendered = self.text(Detail::Debug);
+        let mut lines = rendered.lines();
+        for wanted in &expect.order {
+            if !lines.any(|line| squeezed(line).contains(&squeezed(wanted))) {
+                failures
+                    .push(format!("expected, in this order, a transcript line with {wanted:?}; there is none after the ones before it"));
+                return;
+            }
+        }
+    }
+
+    fn check_times(&self, expect: &Expect, failures: &mut Vec<String>) {
+        let end = self.transcript.events.last().map(|event| event.at.0).unwrap_or_default();
+        if let Some(bound) = expect.ends_after.filter(|bound| end < bound.0) {
+            failures.push(format!("expected the run to end at or after {bound}, it ended at {}", Micros(end)));
+        }
+        if let Some(bound) = expect.ends_before.filter(|bound| end > bound.0) {
+            failures.push(format!("expected the run to end at or before {bound}, it ended at {}", Micros(end)));
+        }
+    }
+
+    fn whats(&self) -> impl Iterator<Item = &What> {
+        self.transcript.events.iter().map(|event| &event.what)
+    }
+
+    fn transitions(&self) -> Vec<String> {
+        let name = |what: &What| match what {
+            What::Effect(Effect::Note(Note::Transition(transition))) => Some(transition.as_str().to_string()),
+            _ => None,
+        };
+        self.whats().filter_map(name).collect()
+    }
+
+    /// The model of each request, attempts counted.
+    fn models_asked(&self) -> Vec<String> {
+        let model = |what: &What| match what {
+            What::Request { request, .. } => Some(request.model.to_string()),
+            _ => None,
+        };
+        self.whats().filter_map(model).collect()
+    }
+
+    fn result_subtype(&self) -> Option<String> {
+        let subtype = |what: &What| match what {
+            What::Effect(Effect::Emit(Emission::Result(result))) => Some(result.subtype.as_str().to_string()),
+            _ => None,
+        };
+        self.whats().filter_map(subtype).last()
+    }
+
+    fn emitted_text(&self) -> Vec<String> {
+        let text = |what: &What| match what {
+            What::Effect(Effect::Emit(Emission::Assistant(message))) => Some(plain(message.block.json().as_str())),
+            What::Effect(Effect::Emit(Emission::User(message))) => Some(plain(message.block.json().as_str())),
+            _ => None,
+        };
+        self.whats().filter_map(text).collect()
+    }
+}
+
+/// The strings of a block, unescaped, one after another: what a person would search in.
+fn plain(json: &str) -> String {
+    fn collect(value: &serde_json::Value, out: &mut String) {
+        match value {
+            serde_json::Value::String(text) => {
+                out.push_str(text);
+                out.push('\n');
+            }
+            serde_json::Value::Array(items) => items.iter().for_each(|item| collect(item, out)),
+            serde_json::Value::Object(members) => members.values().for_each(|member| collect(member, out)),
+            _ => (),
+        }
+    }
+    let mut out = String::new();
+    collect(&serde_json::from_str(json).unwrap_or_default(), &mut out);
+    out
+}
+
+/// Runs of spaces as one, so that an expectation need not know the columns.
+fn squeezed(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn list(names: &[String]) -> String {
+    format!("[{}]", names.join(", "))
+}

@@ -1,0 +1,166 @@
+//! Whole runs of the reference engine over scripted scenarios made in code.
+
+use super::*;
+use crate::engine::agent_loop::AgentLoop;
+use crate::engine::log::{ReplayError, replay};
+use crate::engine::settings::ToolDefinition;
+use crate::engine::time::Micros;
+use crate::scenario::known_tools::known_tool;
+use crate::scenario::latency::Latency;
+use crate::scenario::types::{Chunking, Prompt, Scenario, ScriptedTool, Turn, TurnBlock};
+use crate::transcript::json;
+use crate::transcript::text::Detail;
+use crate::wire::block::Block;
+
+pub(crate) fn tool(name: &str, input: &str) -> TurnBlock {
+    TurnBlock::Tool { name: name.into(), input: input.into(), id: None, outcome: None }
+}
+
+fn text(text: &str) -> TurnBlock {
+    TurnBlock::Text(text.into())
+}
+
+fn turn(content: Vec<TurnBlock>) -> Turn {
+    Turn { content, ..Turn::default() }
+}
+
+/// Two reads and an answer.
+fn scenario() -> Scenario {
+    let read = known_tool("Read").unwrap();
+    let definition = ToolDefinition { name: "Read".into(), safe: read.safe, json: crate::wire::json::Json::trusted("{}") };
+    Scenario {
+        title: Some(String::from("two reads")),
+        tools: vec![ScriptedTool { definition, latency: None, outcome: None }],
+        prompts: vec![Prompt {
+            content: vec![Block::text("What do the files say?")],
+            turns: vec![
+                turn(vec![text("I'll read both."), tool("Read", r#"{"file_path":"/a"}"#), tool("Read", r#"{"file_path":"/b"}"#)]),
+                turn(vec![text("They say a and b.")]),
+            ],
+            ..Prompt::default()
+        }],
+        ..Scenario::default()
+    }
+}
+
+fn run(scenario: Scenario) -> Report<AgentLoop> {
+    Run::new(Arc::new(Setup::new(scenario, None).unwrap()), AgentLoop::default()).to_end()
+}
+
+#[test]
+fn q_1_a_turn_with_tools_ends_completed() {
+    let report = run(scenario());
+    println!("{}", report.text(Detail::Debug));
+    println!("{}", report.text(Detail::Normal));
+    assert_eq!(report.terminal(), "completed");
+    assert_eq!(report.failures, [] as [&str; 0]);
+}
+
+#[test]
+fn d_1_the_same_inputs_give_the_same_bytes() {
+    assert_eq!(json::digest(&run(scenario()).transcript), json::digest(&run(scenario()).transcript));
+}
+
+#[test]
+fn m_6_the_transcript_does_not_depend_on_the_chunks() {
+    let digest = |chunking| json::digest(&run(Scenario { chunking, ..scenario() }).transcript);
+    let whole = digest(Chunking::AsRecorded);
+    for chunking in [Chunking::Bytes, Chunking::Every(7), Chunking::Random] {
+        assert_eq!(digest(chunking.clone()), whole, "{chunking:?}");
+    }
+}
+
+#[test]
+fn d_3_another_tool_moves_no_other_draw() {
+    let ends = |report: &Report<AgentLoop>| -> Vec<String> {
+        report.text(Detail::Debug).lines().filter(|line| line.contains("tool 1A") && line.contains("ends")).map(String::from).collect()
+    };
+    let mut more = scenario();
+    more.prompts[0].turns[0].content.push(tool("Read", r#"{"file_path":"/c"}"#));
+    let took = |report: &Report<AgentLoop>| ends(report)[0].split("after").nth(1).map(String::from);
+    assert_eq!(took(&run(scenario())), took(&run(more)));
+}
+
+#[test]
+fn m_1_hours_of_waiting_are_one_jump() {
+    let mut slow = scenario();
+    slow.tools[0].latency = Some(Latency::Fixed(Micros::from_secs(6 * 3_600)));
+    let report = run(slow);
+    assert_eq!(report.terminal(), "completed");
+    assert!(report.transcript.events.last().unwrap().at >= Time::ZERO + Micros::from_secs(6 * 3_600));
+}
+
+#[test]
+fn m_3_a_request_without_an_answer_ends_the_run_and_an_answer_without_a_request_is_named() {
+    let mut short = scenario();
+    short.prompts[0].turns.pop();
+    let report = run(short);
+    assert_eq!(report.terminal(), "tape_exhausted");
+    assert_eq!(report.failures.len(), 1, "it is a failure without being asked: {:?}", report.failures);
+    let mut long = scenario();
+    long.prompts[0].turns.push(turn(vec![text("Nobody asks.")]));
+    assert!(run(long.clone()).text(Detail::Normal).contains("turn 1.3"));
+    long.matching.strict = true;
+    assert_eq!(run(long).failures, ["turn 1.3 was never asked for"]);
+}
+
+#[test]
+fn m_9_each_limit_is_a_named_end() {
+    for (limit, change) in [
+        ("virtual time", (|scenario: &mut Scenario| scenario.limits.time = Micros(10)) as fn(&mut Scenario)),
+        ("events", |scenario| scenario.limits.events = 5),
+        ("requests", |scenario| scenario.limits.requests = 1),
+    ] {
+        let mut scenario = scenario();
+        change(&mut scenario);
+        let report = run(scenario);
+        assert_eq!(report.end, RunEnd::LimitReached { limit: limit.into() });
+        assert_eq!(report.terminal(), "limit_reached");
+        assert_eq!(report.failures.len(), 1);
+    }
+}
+
+#[test]
+fn q_3_nothing_comes_after_the_terminal() {
+    let report = run(scenario());
+    let events = &report.transcript.events;
+    let end = events.iter().position(|event| matches!(&event.what, What::Effect(Effect::Finished { .. }))).unwrap();
+    assert!(events[end + 1..].iter().all(|event| matches!(&event.what, What::Ended { .. })));
+}
+
+#[test]
+fn x_4_the_json_form_reads_back_and_gives_the_same_text() {
+    let transcript = run(scenario()).transcript;
+    let lines = json::to_json_lines(&transcript);
+    let read = json::from_json_lines(&lines).unwrap();
+    assert_eq!(read, transcript);
+    assert_eq!(json::to_json_lines(&read), lines);
+    for detail in [Detail::Brief, Detail::Normal, Detail::Debug] {
+        assert_eq!(crate::transcript::text::render(&read, detail), crate::transcript::text::render(&transcript, detail));
+    }
+}
+
+#[test]
+fn a_copied_run_goes_on_from_where_it_was_copied() {
+    let mut run = Run::new(Arc::new(Setup::new(scenario(), None).unwrap()), AgentLoop::default());
+    for _ in 0..12 {
+        assert_eq!(run.advance(), None);
+    }
+    let copy = run.clone();
+    assert_eq!(json::digest(&copy.to_end().transcript), json::digest(&run.to_end().transcript));
+}
+
+#[test]
+fn d_1_a_boundary_log_replays_byte_for_byte_and_a_changed_one_does_not() {
+    let setup = Arc::new(Setup::new(scenario(), None).unwrap());
+    let log = Run::new(setup, AgentLoop::default()).with_log().to_end().log.unwrap();
+    let done = replay(log.as_str(), AgentLoop::default()).unwrap();
+    assert_eq!(done.steps + 1, log.as_str().lines().count());
+    let changed = log.as_str().replace("They say a and b.", "They say nothing.");
+    assert!(matches!(replay(&changed, AgentLoop::default()), Ok(_)), "input and effect changed alike");
+    let dropped: String = log.as_str().lines().enumerate().filter(|(line, _)| *line != 9).map(|(_, line)| format!("{line}\n")).collect();
+    assert!(matches!(replay(&dropped, AgentLoop::default()), Err(ReplayError::Differs { .. })));
+    let newer = log.as_str().replacen("\"reenact_log\":1", "\"reenact_log\":2", 1);
+    assert!(matches!(replay(&newer, AgentLoop::default()), Err(ReplayError::Newer { log: 2, .. })));
+    assert_eq!(replay("{}", AgentLoop::default()), Err(ReplayError::NoHeader));
+}

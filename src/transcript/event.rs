@@ -1,0 +1,180 @@
+//! The events that a transcript is made of, as data.
+//!
+//! Most are the inputs and effects themselves; a request is kept as what it adds to the one before, because each repeats the whole
+//! conversation. Nothing is derived from a running index, so that one more event renames no other.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::contract::{Agent, Effect, Input, RequestId};
+use crate::engine::random::Seed;
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::wire::block::Message;
+use crate::wire::compare;
+use crate::wire::json::Json;
+
+/// What one run did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transcript {
+    /// What was run.
+    pub header: Header,
+    /// What happened, in order.
+    pub events: Arc<[Event]>,
+}
+
+/// What was run: shown first, so that a transcript says how to get it again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The scenario's title.
+    pub title: Option<String>,
+    /// The root of all draws.
+    pub seed: Seed,
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When, in microseconds of virtual time.
+    #[serde(rename = "t")]
+    pub at: Time,
+    /// Whose it is; left out for the root agent.
+    #[serde(default, skip_serializing_if = "Agent::is_root")]
+    pub agent: Agent,
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum What {
+    /// Something happened to the engine.
+    Input(Input),
+    /// The engine sent a request.
+    Request {
+        /// Its name.
+        id: RequestId,
+        /// What it says.
+        request: RequestRecord,
+    },
+    /// The engine wanted anything else.
+    Effect(Effect),
+    /// The world chose an answer.
+    Served {
+        /// For which request.
+        id: RequestId,
+        /// The answer's name.
+        answer: Arc<str>,
+        /// Where it comes from (F-12).
+        provenance: Arc<str>,
+    },
+    /// The request differs from the recorded one (M-3).
+    Difference {
+        /// Which request.
+        id: RequestId,
+        /// Where and how.
+        difference: Difference,
+    },
+    /// An answer that nobody asked for (M-3).
+    Unused {
+        /// Its name.
+        answer: Arc<str>,
+    },
+    /// The run is over.
+    Ended {
+        /// Why.
+        end: RunEnd,
+    },
+}
+
+/// A request as what it adds to the one before it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestRecord {
+    /// The model.
+    pub model: Arc<str>,
+    /// The cap on output tokens.
+    pub max_tokens: u64,
+    /// Whether the answer is to be streamed.
+    pub stream: bool,
+    /// System prompt, tools and further members, where they changed since the request before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<FrameRecord>,
+    /// How many messages it has in common with the start of the request before.
+    pub kept: usize,
+    /// The messages after those.
+    pub added: Vec<Arc<Message>>,
+}
+
+/// What of a request stays the same over a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrameRecord {
+    /// The system prompt.
+    pub system: Option<Json>,
+    /// The tools.
+    pub tools: Option<Json>,
+    /// Further members.
+    pub extra: Json,
+}
+
+/// One place where a request differs from the recorded one; values are cut JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Where.
+    pub path: String,
+    /// What the recording has; `None` for nothing.
+    pub recorded: Option<String>,
+    /// What was sent; `None` for nothing.
+    pub sent: Option<String>,
+}
+
+impl From<&compare::Difference> for Difference {
+    fn from(difference: &compare::Difference) -> Self {
+        let text = |value: &Option<serde_json::Value>| value.as_ref().map(|value| cut(&value.to_string(), 120));
+        Self { path: difference.path.clone(), recorded: text(&difference.recorded), sent: text(&difference.sent) }
+    }
+}
+
+/// Why a run was over: the simulation's own ends, which are never an engine's terminal (Q-2, D6).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunEnd {
+    /// Every prompt was answered and nothing is left to happen.
+    Idle,
+    /// Nothing is left to happen, and a prompt was not answered.
+    Stalled,
+    /// A request came for which there is no answer (M-3).
+    TapeExhausted {
+        /// Which.
+        id: RequestId,
+    },
+    /// A limit of the scenario was reached (M-9).
+    LimitReached {
+        /// Which.
+        limit: Arc<str>,
+    },
+}
+
+impl RunEnd {
+    /// The word that transcripts and scenarios use.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Stalled => "stalled",
+            Self::TapeExhausted { .. } => "tape_exhausted",
+            Self::LimitReached { .. } => "limit_reached",
+        }
+    }
+}
+
+/// The first `limit` characters, with a mark and the number of all bytes where something is left out.
+pub(crate) fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_string(),
+        Some((at, _)) => {
+            let digest = blake3::hash(text.as_bytes()).to_hex();
+            format!("{}… ({} bytes, {})", &text[..at], text.len(), &digest.as_str()[..8])
+        }
+    }
+}

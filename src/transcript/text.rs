@@ -1,0 +1,123 @@
+//! The text form, one event a line, made for eyes and for diffs (X-2, X-3).
+//!
+//! ```text
+//!     0.000s  user      prompt 1       What does package.json say?
+//!     0.000s  engine    request 1      claude-sonnet-4-5, 1 message, 1 tool, max 8000
+//!    +0.392s  model     tool 1A        Read {"file_path":"/w/package.json"}
+//! ```
+//!
+//! Prompts and requests show the time since the run began, everything else the time since its request: a change early on does
+//! not move every line below. Names come from lineage, never from a counter over all events.
+
+mod line;
+
+use alloc::collections::BTreeMap;
+use core::fmt::Write as _;
+
+use line::{Clock, Line};
+
+use super::event::{Event, RunEnd, Transcript, What};
+use crate::engine::contract::{Effect, RequestId, ToolRun};
+use crate::engine::emission::Emission;
+use crate::engine::time::Time;
+use crate::prelude::*;
+
+/// How much a text shows (X-3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// Messages, transitions, the end.
+    Brief,
+    /// Also requests, failed attempts, tool states, differences from the recording.
+    #[default]
+    Normal,
+    /// Also every stream event, timer, phase and successful attempt.
+    Debug,
+}
+
+/// Renders a transcript. A pure function of its events.
+pub fn render(transcript: &Transcript, detail: Detail) -> String {
+    let mut out = String::new();
+    let title = transcript.header.title.as_deref().unwrap_or("(untitled)");
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{title}\nseed {}\n", transcript.header.seed.0);
+    let mut view = View::default();
+    for event in transcript.events.iter() {
+        view.note(event);
+        if let Some(line) = line::of(event, &view).filter(|line| line.detail <= detail) {
+            view.write(&mut out, event, &line);
+        }
+    }
+    out
+}
+
+/// What a line needs to know of the events before it.
+#[derive(Default)]
+pub(super) struct View {
+    requested: BTreeMap<RequestId, Time>,
+    latest: Option<RequestId>,
+    started: BTreeMap<ToolRun, Time>,
+    /// How many tool uses each answer had so far.
+    tool_uses: BTreeMap<RequestId, u32>,
+}
+
+impl View {
+    fn note(&mut self, event: &Event) {
+        if let What::Request { id, .. } = &event.what {
+            self.requested.insert(*id, event.at);
+            self.latest = Some(*id);
+        }
+        match &event.what {
+            What::Effect(Effect::StartTool { run, .. }) => {
+                self.started.insert(*run, event.at);
+            }
+            What::Effect(Effect::Emit(Emission::Assistant(message))) if message.block.as_tool_use().is_some() => {
+                *self.tool_uses.entry(message.id).or_default() += 1;
+            }
+            _ => (),
+        }
+    }
+
+    /// When a tool run began.
+    pub(super) fn tool_started(&self, run: ToolRun) -> Option<Time> {
+        self.started.get(&run).copied()
+    }
+
+    /// The run that the latest tool use of an answer is for.
+    pub(super) fn latest_tool_use(&self, request: RequestId) -> ToolRun {
+        ToolRun { request, index: self.tool_uses.get(&request).map_or(0, |count| count.saturating_sub(1)) }
+    }
+
+    fn write(&self, out: &mut String, event: &Event, line: &Line) {
+        let since = match line.clock {
+            Clock::Run => None,
+            Clock::Request(id) => self.requested.get(&id).copied(),
+            Clock::Latest => self.latest.and_then(|id| self.requested.get(&id).copied()),
+        };
+        let time = match since {
+            None => milliseconds("", event.at),
+            Some(from) => milliseconds("+", Time(event.at.since(from).0)),
+        };
+        let agent = event.agent.tool_use_id().map(|id| format!("[{id}] ")).unwrap_or_default();
+        let text = format!("{time:>9}  {:<9} {:<15}{agent}{}", line.actor, line.what, line.text);
+        out.push_str(text.trim_end());
+        out.push('\n');
+    }
+}
+
+/// `+0.412s`. Rounded down to milliseconds: the JSON form has the microseconds.
+fn milliseconds(sign: &str, time: Time) -> String {
+    format!("{sign}{}.{:03}s", time.0 / 1_000_000, time.0 / 1_000 % 1_000)
+}
+
+/// What a run's end means, in a few words.
+pub fn end_text(end: &RunEnd) -> String {
+    match end {
+        RunEnd::Idle => String::from("every prompt was answered"),
+        RunEnd::Stalled => String::from("nothing is left to happen, but a prompt was not answered"),
+        RunEnd::TapeExhausted { id } => format!("request {id} came, and no answer is left for it"),
+        RunEnd::LimitReached { limit } => format!("the limit on {limit} was reached"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

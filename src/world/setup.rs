@@ -1,0 +1,238 @@
+//! A scenario made ready to run: what never changes while it runs, in the form in which the world needs it.
+//!
+//! Made once, shared by every run and every copy of a run.
+
+use alloc::collections::BTreeMap;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::pacing::Known;
+use crate::engine::settings::Environment;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::script::{self, Place};
+use crate::scenario::tape::{Chunk, End, Exchange, Provenance, Tape};
+use crate::scenario::types::{Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
+use crate::wire::http::{self, Header};
+
+/// A scenario with everything that follows from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// What was written.
+    pub scenario: Scenario,
+    /// What the engine gets to see.
+    pub environment: Environment,
+    /// The answers, in the order in which they are given.
+    pub answers: Vec<Prepared>,
+    /// What single tool uses give, by id.
+    pub outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
+}
+
+/// An answer, ready to be given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// How a transcript names it: `exchange 2` or `turn 1.2`.
+    pub name: Arc<str>,
+    /// Only for requests of this prompt; `None` for any.
+    pub prompt: Option<u32>,
+    /// The recorded request without what may differ; `None` when none was recorded.
+    pub request: Option<Value>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// HTTP status.
+    pub status: u16,
+    /// Response headers.
+    pub headers: Arc<[Header]>,
+    /// Whether the body is an event stream.
+    pub is_stream: bool,
+    /// The body in pieces that arrive at different times.
+    pub pieces: Arc<[Arc<[u8]>]>,
+    /// What is recorded of its times.
+    pub known: Known,
+    /// How it ends.
+    pub end: End,
+}
+
+/// Why a scenario cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SetupError {
+    /// The scenario names a tape and none was given.
+    #[error("the scenario replays a tape, but none was read")]
+    NoTape,
+    /// The tape has no such thread.
+    #[error("the tape has no thread `{thread}`; it has {known}")]
+    NoThread {
+        /// The thread that was asked for.
+        thread: String,
+        /// The threads that are there.
+        known: String,
+    },
+}
+
+impl Setup {
+    /// Makes a scenario ready.
+    ///
+    /// # Errors
+    /// When the tape that it names is missing or has no such thread.
+    pub fn new(scenario: Scenario, tape: Option<&Tape>) -> Result<Self, SetupError> {
+        let mut outcomes = scenario.results.clone();
+        let answers = match (&scenario.tape, tape) {
+            (Some(source), Some(tape)) => recorded(&scenario, tape, &source.thread)?,
+            (Some(_), None) => return Err(SetupError::NoTape),
+            (None, _) => scripted(&scenario, &mut outcomes),
+        };
+        let environment = Environment {
+            settings: scenario.settings.clone(),
+            tools: scenario.tools.iter().map(|tool| tool.definition.clone()).collect(),
+            history: scenario.history.clone(),
+            seed: scenario.seed,
+        };
+        Ok(Self { scenario, environment, answers, outcomes })
+    }
+}
+
+fn recorded(scenario: &Scenario, tape: &Tape, thread: &str) -> Result<Vec<Prepared>, SetupError> {
+    let of_thread: Vec<&Exchange> = tape.exchanges.iter().filter(|exchange| &*exchange.thread == thread).collect();
+    if of_thread.is_empty() {
+        let mut known: Vec<&str> = tape.exchanges.iter().map(|exchange| &*exchange.thread).collect();
+        known.dedup();
+        let known = if known.is_empty() { String::from("no complete exchange") } else { known.join(", ") };
+        return Err(SetupError::NoThread { thread: thread.into(), known });
+    }
+    Ok(of_thread.into_iter().map(|exchange| of_exchange(scenario, exchange)).collect())
+}
+
+fn of_exchange(scenario: &Scenario, exchange: &Exchange) -> Prepared {
+    let answer = &exchange.answer;
+    let request = serde_json::from_slice::<Value>(&exchange.body).ok();
+    let asked_for_stream = request.as_ref().is_none_or(|request| request.get("stream") == Some(&Value::Bool(true)));
+    let is_stream = match http::find(&answer.headers, "content-type") {
+        Some(kind) => kind.starts_with("text/event-stream"),
+        // Some recorders keep no headers (go-vcr as one agent configures it).
+        None => answer.status == 200 && asked_for_stream,
+    };
+    let (pieces, times) = pieces_of(&answer.chunks, is_stream);
+    Prepared {
+        name: format!("exchange {}", exchange.id).into(),
+        prompt: None,
+        request: request.map(|request| scenario.matching.volatile.normalised(request)),
+        provenance: exchange.provenance,
+        status: answer.status,
+        headers: answer.headers.clone(),
+        is_stream,
+        pieces: pieces.into(),
+        known: Known { head: answer.head_at, pieces: times, end: answer.end_at },
+        end: answer.end,
+    }
+}
+
+fn scripted(scenario: &Scenario, outcomes: &mut BTreeMap<Arc<str>, ScriptedOutcome>) -> Vec<Prepared> {
+    let mut answers = Vec::new();
+    for (prompt, said) in (1..).zip(&scenario.prompts) {
+        for (number, turn) in (1..).zip(&said.turns) {
+            let place = Place { prompt, turn: number };
+            for (id, block) in script::tool_uses(turn, place) {
+                if let TurnBlock::Tool { outcome: Some(outcome), .. } = block {
+                    outcomes.insert(id, outcome.clone());
+                }
+            }
+            answers.push(of_turn(scenario, turn, place));
+        }
+    }
+    answers
+}
+
+fn of_turn(scenario: &Scenario, turn: &Turn, place: Place) -> Prepared {
+    let is_stream = scenario.settings.stream && turn.status == 200;
+    let bytes = script::body(turn, place, &scenario.settings.model, scenario.seed, is_stream);
+    let content_type = if is_stream { "text/event-stream; charset=utf-8" } else { "application/json" };
+    let mut headers = vec![Header::new("content-type", content_type)];
+    headers.extend(turn.headers.iter().map(|(name, value)| Header::new(name, value)));
+    let (pieces, times) = pieces_of(&[Chunk { at: None, bytes: bytes.into() }], is_stream);
+    Prepared {
+        name: format!("turn {}.{}", place.prompt, place.turn).into(),
+        prompt: Some(place.prompt),
+        request: None,
+        provenance: turn.provenance,
+        status: turn.status,
+        headers: headers.into(),
+        is_stream,
+        pieces: pieces.into(),
+        known: Known { pieces: times, ..Known::default() },
+        end: End::Complete,
+    }
+}
+
+/// The pieces that arrive at different times: packets where the recording has their times, else one event each.
+fn pieces_of(chunks: &[Chunk], is_stream: bool) -> (Vec<Arc<[u8]>>, Vec<Option<Micros>>) {
+    if !is_stream || chunks.iter().all(|chunk| chunk.at.is_some()) {
+        return chunks.iter().map(|chunk| (chunk.bytes.clone(), chunk.at)).unzip();
+    }
+    let body: Vec<u8> = chunks.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect();
+    let events = split_at_blank_lines(&body);
+    let times = vec![None; events.len()];
+    (events.into_iter().map(Arc::from).collect(), times)
+}
+
+/// Cuts after each blank line, whatever its line ends are; what follows the last one is a piece of its own.
+fn split_at_blank_lines(body: &[u8]) -> Vec<&[u8]> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for end in [&b"\n\n"[..], b"\r\r", b"\r\n\r\n"]
+        .into_iter()
+        .flat_map(|blank| memchr::memmem::find_iter(body, blank).map(move |at| at + blank.len()))
+        .collect::<alloc::collections::BTreeSet<_>>()
+    {
+        pieces.push(&body[start..end]);
+        start = end;
+    }
+    if start < body.len() {
+        pieces.push(&body[start..]);
+    }
+    pieces
+}
+
+/// Cuts pieces of a body into network chunks; the times stay, so that nothing else depends on the cuts (M-6).
+pub(crate) fn cut<'a>(piece: &'a [u8], chunking: &Chunking, draws: &mut crate::engine::random::Draws) -> Vec<&'a [u8]> {
+    let size = |draws: &mut crate::engine::random::Draws| match chunking {
+        Chunking::AsRecorded => usize::MAX,
+        Chunking::Bytes => 1,
+        Chunking::Every(size) => (*size).max(1),
+        Chunking::Random => 1 + usize::try_from(draws.below(96)).unwrap_or(0),
+    };
+    let mut rest = piece;
+    let mut chunks = Vec::new();
+    while !rest.is_empty() {
+        let (chunk, later) = rest.split_at(size(draws).min(rest.len()));
+        chunks.push(chunk);
+        rest = later;
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::random::Seed;
+
+    #[test]
+    fn a_body_without_times_arrives_event_by_event() {
+        let texts = |body: &str| -> Vec<String> {
+            let pieces = split_at_blank_lines(body.as_bytes());
+            pieces.into_iter().map(|piece| String::from_utf8_lossy(piece).into_owned()).collect()
+        };
+        assert_eq!(texts("data: a\n\ndata: b\n\n"), ["data: a\n\n", "data: b\n\n"]);
+        assert_eq!(texts("data: a\r\n\r\ndata: b"), ["data: a\r\n\r\n", "data: b"]);
+        assert_eq!(texts(""), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn m_6_every_cut_keeps_all_bytes() {
+        let piece = b"event: ping\ndata: {}\n\n";
+        for chunking in [Chunking::AsRecorded, Chunking::Bytes, Chunking::Every(7), Chunking::Random] {
+            let chunks = cut(piece, &chunking, &mut Seed(1).draws("cut", ""));
+            assert_eq!(chunks.concat(), piece, "{chunking:?}");
+        }
+    }
+}
