@@ -118,7 +118,8 @@ fn rules(reader: &mut Reader<'_, '_>) -> Vec<String> {
 
 fn is_rule(text: &str) -> bool {
     // The determinism rules have no dash: D1 to D6.
-    let Some(number) = text.strip_prefix('D').or_else(|| text.split_once('-').filter(|(letter, _)| letter.len() == 1).map(|(_, number)| number))
+    let Some(number) =
+        text.strip_prefix('D').or_else(|| text.split_once('-').filter(|(letter, _)| letter.len() == 1).map(|(_, number)| number))
     else {
         return false;
     };
