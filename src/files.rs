@@ -3,4 +3,7 @@
 //! What a file means is decided in the pure rooms; here it is only fetched and put back, whole or not at all.
 
 pub mod atomic;
+pub mod import;
+pub mod scenario;
 pub mod snapshot;
+pub mod tape;

@@ -13,7 +13,7 @@ pub mod http;
 pub mod json;
 pub mod order;
 mod partial;
-mod raw;
+pub(crate) mod raw;
 pub mod request;
 pub mod sse;
 pub mod usage;

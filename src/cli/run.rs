@@ -134,7 +134,9 @@ fn overrides(arguments: &Arguments) -> Vec<(String, String)> {
 fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String> {
     let changed = arguments.seed.is_some() || !arguments.set.is_empty();
     if changed && (arguments.snapshots || arguments.accept) {
-        return Err(String::from("snapshots are of scenarios as they are written: leave out --seed and --set, or --snapshots and --accept"));
+        return Err(String::from(
+            "snapshots are of scenarios as they are written: leave out --seed and --set, or --snapshots and --accept",
+        ));
     }
     if arguments.log.is_some() && scenarios.len() > 1 {
         return Err(format!("--log takes one scenario, and these are {}: name one of them", scenarios.len()));

@@ -206,7 +206,8 @@ impl Query {
                 self.finish_with_error(call.id(), Terminal::Completed, &failure, effects)
             }
             Next::Refused => {
-                let failure = Failure::of("refusal", "the model refused to answer");
+                let category = ended.refusal_category.as_deref().unwrap_or("none given");
+                let failure = Failure::of("refusal", &format!("the model refused to answer (category: {category})"));
                 self.finish_with_error(call.id(), Terminal::Completed, &failure, effects)
             }
         }
@@ -259,7 +260,7 @@ impl Query {
 
     /// The error takes the place of an answer, as one assistant message.
     fn finish_with_error(&mut self, id: RequestId, terminal: Terminal, failure: &Failure, effects: &mut Effects) -> Verdict {
-        let text: Arc<str> = format!("API error: {}", failure.summary()).into();
+        let text: Arc<str> = failure.summary().into();
         effects.push(Effect::Emit(Emission::Assistant(Arc::new(AssistantMessage {
             uuid: format!("p{}.r{}.a{}.error", id.prompt, id.turn, id.attempt).into(),
             id,

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::wire::http::Header;
+use crate::wire::http::{Header, find};
+use crate::wire::json::Json;
+
+pub mod line;
 
 /// The version of the line format that this program writes, and the newest it reads (F-5).
 pub const TAPE_VERSION: u32 = 1;
@@ -20,6 +23,41 @@ pub struct Tape {
     pub exchanges: Vec<Exchange>,
     /// What was left out, and where.
     pub left_out: Vec<LeftOut>,
+    /// What this version does not know and writes back (F-5).
+    pub unknown: Vec<Unknown>,
+}
+
+/// Something of a tape that this version does not know (F-5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// The line that it belongs to, or that it follows.
+    pub place: Place,
+    /// What it is.
+    pub what: UnknownPart,
+}
+
+/// A line of a tape, by what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The header.
+    Header,
+    /// The request of an exchange.
+    Request(u32),
+    /// The head of an exchange's answer.
+    Head(u32),
+    /// A piece of an exchange's answer, counted from 0.
+    Chunk(u32, u64),
+    /// The end of an exchange.
+    End(u32),
+}
+
+/// What is kept of what is not known (F-5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnknownPart {
+    /// Members of a known line, values byte for byte.
+    Members(Vec<(Arc<str>, Json)>),
+    /// A whole line after the one at its place, byte for byte.
+    Line(Arc<str>),
 }
 
 /// Where a tape comes from.
@@ -73,7 +111,7 @@ pub struct Exchange {
 /// A response as it arrived.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// HTTP status.
+    /// HTTP status; 0 when the exchange ended before a head came.
     pub status: u16,
     /// Response headers that were kept.
     pub headers: Arc<[Header]>,
@@ -147,6 +185,17 @@ pub struct LeftOut {
 }
 
 impl Answer {
+    /// Whether the body is a stream of events: by its content type or, where the source kept no headers, by how it begins.
+    pub fn is_event_stream(&self) -> bool {
+        match find(&self.headers, "content-type") {
+            Some(kind) => kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"),
+            None => {
+                let first = self.chunks.iter().find(|chunk| !chunk.bytes.is_empty());
+                first.is_some_and(|chunk| [&b"event:"[..], b"data:", b":"].iter().any(|start| chunk.bytes.starts_with(start)))
+            }
+        }
+    }
+
     /// The whole body.
     pub fn body(&self) -> Vec<u8> {
         self.chunks.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect()

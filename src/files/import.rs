@@ -1,0 +1,206 @@
+//! Recordings that people already have become tapes (K-5).
+//!
+//! The format is found from the content. What a source does not hold is said in the tape's header (`lost`) and never made up: an answer without
+//! recorded packets is one chunk without a time. Secrets that stand in headers are dropped (`redactions`); bodies are kept as they are,
+//! decompressed.
+
+mod chunks;
+mod collect;
+mod detect;
+mod go_vcr;
+mod har;
+mod node;
+mod sse;
+mod vcrpy;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use self::collect::Collector;
+pub use self::detect::Format;
+use self::detect::{Detected, detect};
+use self::node::{Node, SyntaxError};
+use crate::scenario::tape::{Provenance, Tape};
+
+/// How to import.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// Where the recording comes from: a file does not say whether it was made by hand (F-12).
+    pub provenance: Provenance,
+}
+
+/// A recording that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// What it was.
+    pub format: Format,
+    /// The exchanges.
+    pub tape: Tape,
+}
+
+/// Why a recording could not be imported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read ({source}): check the path and its permissions", path.display())]
+    Read {
+        /// The path.
+        path: PathBuf,
+        /// What the file system says.
+        source: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("{}: it is empty: name the file that the recorder wrote", path.display())]
+    Empty {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is a tape.
+    #[error("{}: this is a tape already: name it in a scenario, `tape = \"{}\"`", path.display(), path.display())]
+    Tape {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is a recording that cannot be read yet.
+    #[error("{}: recognised as {format}, which this version does not import yet: record the session again with `reenact record`", path.display())]
+    NotYet {
+        /// The path.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+    },
+    /// It is no recording that is known.
+    #[error("{}: not a recording that is known: import a vcrpy or go-vcr cassette, a HAR file, an event stream, or one JSON event a line", path.display())]
+    Unknown {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It breaks its format's syntax.
+    #[error("{}:{line}:{column}: not valid {syntax}: {problem}: repair the file or record again", path.display())]
+    Syntax {
+        /// The path.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// `YAML`, `JSON` …
+        syntax: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It lacks something that its format has.
+    #[error("{}: as {format}: at {place}: {problem}: repair that entry or remove it", path.display())]
+    Shape {
+        /// The path.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+        /// Where, e.g. `interactions[3]`.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// Reads a recording.
+///
+/// # Errors
+/// When the file cannot be read, or is not a recording that this version imports; with the place where it goes wrong.
+pub fn import_file(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
+    let bytes = std::fs::read(path).map_err(|source| ImportError::Read { path: path.to_path_buf(), source })?;
+    import_bytes(path, &bytes, options)
+}
+
+/// The same for contents at hand; `path` stands in the messages.
+///
+/// # Errors
+/// As [`import_file`].
+pub fn import_bytes(path: &Path, bytes: &[u8], options: &ImportOptions) -> Result<Imported, ImportError> {
+    let path_buf = || path.to_path_buf();
+    if bytes.trim_ascii().is_empty() {
+        return Err(ImportError::Empty { path: path_buf() });
+    }
+    // Only a raw stream may hold bytes that are not text, and it is read as bytes.
+    let text = String::from_utf8_lossy(bytes);
+    let syntax = |syntax: &'static str, error: SyntaxError| {
+        let SyntaxError { line, column, problem } = error;
+        ImportError::Syntax { path: path_buf(), line, column, syntax, problem }
+    };
+    let shape = |format: Format, error: ShapeError| {
+        let ShapeError { place, problem } = error;
+        ImportError::Shape { path: path_buf(), format: format.name(), place, problem }
+    };
+    let (format, tree) = match detect(&text) {
+        Detected::Tree(format, tree) => (format, tree),
+        Detected::Text(format) => (format, Node::Null),
+        Detected::Tape => return Err(ImportError::Tape { path: path_buf() }),
+        Detected::Known(format) => return Err(ImportError::NotYet { path: path_buf(), format }),
+        Detected::Broken(kind, error) => return Err(syntax(kind, error)),
+        Detected::Unknown => return Err(ImportError::Unknown { path: path_buf() }),
+    };
+    if let (true, Err(error)) = (format != Format::Sse, std::str::from_utf8(bytes)) {
+        let before = &bytes[..error.valid_up_to()];
+        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let (line, column) = (before.iter().filter(|byte| **byte == b'\n').count() + 1, before.len() - line_start + 1);
+        return Err(syntax("UTF-8", SyntaxError { line, column, problem: String::from("a byte that is not text") }));
+    }
+    let mut collector = Collector::new(format.name(), options);
+    match format {
+        Format::Vcrpy => vcrpy::read(&tree, &mut collector).map_err(|error| shape(format, error))?,
+        Format::GoVcr => go_vcr::read(&tree, &mut collector).map_err(|error| shape(format, error))?,
+        Format::Har => har::read(&tree, &mut collector).map_err(|error| shape(format, error))?,
+        Format::Chunks => chunks::read(&text, &mut collector).map_err(|error| syntax("JSON", error))?,
+        Format::Sse => sse::read(bytes, &mut collector).map_err(|problem| shape(format, ShapeError::at("the body", &problem)))?,
+    }
+    Ok(Imported { format, tape: collector.finish() })
+}
+
+/// What people call the format of this recording, whether it can be imported or not; `None` when it is none that is known.
+pub fn format_name(bytes: &[u8]) -> Option<&'static str> {
+    match detect(&String::from_utf8_lossy(bytes)) {
+        Detected::Tree(format, _) | Detected::Text(format) => Some(format.name()),
+        Detected::Known(name) => Some(name),
+        Detected::Tape | Detected::Broken(..) | Detected::Unknown => None,
+    }
+}
+
+/// Something that a format has and this file lacks.
+#[derive(Debug)]
+struct ShapeError {
+    place: String,
+    problem: String,
+}
+
+impl ShapeError {
+    fn at(place: &str, problem: &str) -> Self {
+        Self { place: place.to_owned(), problem: problem.to_owned() }
+    }
+}
+
+/// The interactions of a cassette, each with its place.
+fn interactions(tree: &Node) -> Result<Vec<(String, &Node)>, ShapeError> {
+    let list = tree.get("interactions").and_then(Node::list).ok_or_else(|| ShapeError::at("interactions", "it is not a list"))?;
+    Ok(list.iter().enumerate().map(|(index, interaction)| (format!("interactions[{index}]"), interaction)).collect())
+}
+
+/// Headers in any of the forms that recorders use: names with a value or a list of values, or a list of pairs of `name` and `value`.
+fn headers(node: Option<&Node>) -> Vec<(String, String)> {
+    let mut headers = Vec::new();
+    match node {
+        Some(Node::Map(members)) => {
+            for (name, value) in members {
+                let one = std::slice::from_ref(value);
+                let values = value.list().unwrap_or(one);
+                headers.extend(values.iter().filter_map(Node::text).map(|value| (name.clone(), value.to_owned())));
+            }
+        }
+        Some(Node::List(items)) => {
+            let text = |item: &Node, name: &str| item.get(name).and_then(Node::text).map(str::to_owned);
+            headers.extend(items.iter().filter_map(|item| Some((text(item, "name")?, text(item, "value")?))));
+        }
+        _ => (),
+    }
+    headers
+}

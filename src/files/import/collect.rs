@@ -1,0 +1,297 @@
+//! From what a format holds to a tape: the part that all importers share.
+//!
+//! Here bodies are decompressed, secrets dropped, hosts and threads found, and it is noted what the tape does not have any more.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use super::ImportOptions;
+use crate::engine::time::Micros;
+use crate::scenario::tape::{Answer, Chunk, End, Exchange, Tape, TapeHeader};
+use crate::scenario::thread;
+use crate::wire::http::Header;
+
+/// Headers that hold secrets, or ids of an account or a person. Dropped, and said so in the tape's `redactions`.
+const SECRET_HEADERS: &[&str] = &[
+    "anthropic-organization-id",
+    "anthropic-user-profile-id",
+    "anthropic-workspace-id",
+    "api-key",
+    "authorization",
+    "baggage",
+    "cf-ray",
+    "cookie",
+    "proxy-authorization",
+    "set-cookie",
+    "traceparent",
+    "tracestate",
+    "x-amz-content-sha256",
+    "x-amz-date",
+    "x-amz-security-token",
+    "x-amzn-requestid",
+    "x-api-key",
+    "x-goog-api-key",
+    "x-goog-user-project",
+];
+
+/// Parts of the names of query parameters that hold secrets.
+const SECRET_PARAMETERS: &[&str] = &["key", "token", "secret", "signature", "credential", "password"];
+
+/// A body that grows beyond this is not a recorded answer.
+const BODY_MAX: u64 = 256 << 20;
+
+/// One exchange as a format has it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub(super) method: String,
+    /// Absolute, or only a path.
+    pub(super) url: String,
+    pub(super) request_headers: Vec<(String, String)>,
+    pub(super) request_body: Vec<u8>,
+    /// 0 when no answer came.
+    pub(super) status: u16,
+    pub(super) response_headers: Vec<(String, String)>,
+    pub(super) response_body: Vec<u8>,
+    pub(super) at: Option<Micros>,
+    pub(super) head_at: Option<Micros>,
+    pub(super) end_at: Option<Micros>,
+}
+
+/// Collects exchanges into a tape.
+#[derive(Debug)]
+pub(super) struct Collector {
+    tape: Tape,
+    lost: BTreeSet<String>,
+    redactions: BTreeSet<String>,
+    options: ImportOptions,
+    has_headers: bool,
+}
+
+impl Collector {
+    pub(super) fn new(format: &str, options: &ImportOptions) -> Self {
+        let header = TapeHeader {
+            recorder: concat!("reenact ", env!("CARGO_PKG_VERSION"), " import").into(),
+            imported_from: Some(format.to_owned()),
+            ..TapeHeader::default()
+        };
+        let tape = Tape { header, ..Tape::default() };
+        Self { tape, lost: BTreeSet::new(), redactions: BTreeSet::new(), options: options.clone(), has_headers: false }
+    }
+
+    /// Notes something that the source did not hold.
+    pub(super) fn lose(&mut self, what: &str) {
+        self.lost.insert(what.to_owned());
+    }
+
+    pub(super) fn recorded_at(&mut self, when: &str) {
+        self.tape.header.recorded_at.get_or_insert_with(|| when.to_owned());
+    }
+
+    /// Takes the next exchange, in the order of the requests.
+    pub(super) fn push(&mut self, found: Found) -> Result<(), String> {
+        self.has_headers |= !found.request_headers.is_empty() || !found.response_headers.is_empty();
+        let (response_body, encodings) = self.decompress(&found)?;
+        let response_headers: Vec<_> = match encodings {
+            false => found.response_headers,
+            // They speak of the compressed body.
+            true => found.response_headers.into_iter().filter(|(name, _)| !is_any(name, &["content-encoding", "content-length"])).collect(),
+        };
+        if let Some((_, date)) = response_headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("date")) {
+            self.recorded_at(date);
+        }
+        let (host, path) = split_url(&found.url);
+        if let Some(host) = host {
+            self.tape.header.upstream.get_or_insert(host);
+        }
+        let path = self.without_secrets(&path);
+        let chunks = if response_body.is_empty() { Vec::new() } else { vec![Chunk { at: None, bytes: response_body.into() }] };
+        let id = u32::try_from(self.tape.exchanges.len() + 1).map_err(|_| String::from("more exchanges than a tape can count"))?;
+        let exchange = Exchange {
+            id,
+            thread: thread::MAIN.into(),
+            parent: None,
+            provenance: self.options.provenance,
+            at: found.at,
+            method: found.method.to_ascii_uppercase().into(),
+            path: path.into(),
+            headers: self.kept(found.request_headers),
+            body: found.request_body.into(),
+            answer: Answer {
+                status: found.status,
+                headers: self.kept(response_headers),
+                head_at: found.head_at,
+                chunks: chunks.into(),
+                end: if found.status == 0 { End::Reset } else { End::Complete },
+                end_at: found.end_at,
+            },
+        };
+        self.tape.exchanges.push(exchange);
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Tape {
+        if !self.has_headers {
+            self.lose("headers");
+        }
+        thread::assign(&mut self.tape.exchanges);
+        self.tape.header.lost = self.lost.into_iter().collect();
+        self.tape.header.redactions = self.redactions.into_iter().collect();
+        self.tape
+    }
+
+    fn kept(&mut self, headers: Vec<(String, String)>) -> std::sync::Arc<[Header]> {
+        let mut kept = Vec::new();
+        for (name, value) in headers {
+            match SECRET_HEADERS.iter().find(|secret| name.eq_ignore_ascii_case(secret)) {
+                Some(secret) => _ = self.redactions.insert(format!("header {secret}")),
+                // What HTTP/2 tools write for the request line.
+                None if name.starts_with(':') => (),
+                None => kept.push(Header::new(&name, &value)),
+            }
+        }
+        kept.into()
+    }
+
+    fn without_secrets(&mut self, path: &str) -> String {
+        let Some((path, query)) = path.split_once('?') else { return path.to_owned() };
+        let mut kept = Vec::new();
+        for parameter in query.split('&') {
+            let name = parameter.split('=').next().unwrap_or_default();
+            let lower = name.to_ascii_lowercase();
+            if parameter.contains('=') && SECRET_PARAMETERS.iter().any(|secret| lower.contains(secret)) {
+                self.redactions.insert(format!("query {lower}"));
+                kept.push(format!("{name}=redacted"));
+            } else {
+                kept.push(parameter.to_owned());
+            }
+        }
+        format!("{path}?{}", kept.join("&"))
+    }
+
+    /// The body as it was before compression, and whether the headers say that it was compressed.
+    ///
+    /// Recorders differ in whether they decompress and in whether they then drop the header, so the body's own first bytes decide where they can.
+    fn decompress(&mut self, found: &Found) -> Result<(Vec<u8>, bool), String> {
+        let header = found.response_headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
+        let Some((_, value)) = header else { return Ok((found.response_body.clone(), false)) };
+        let mut body = found.response_body.clone();
+        for encoding in value.split(',').map(|encoding| encoding.trim().to_ascii_lowercase()).rev() {
+            let decoded = match encoding.as_str() {
+                "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => read_all(flate2::read::MultiGzDecoder::new(&*body)),
+                "deflate" if is_zlib(&body) => read_all(flate2::read::ZlibDecoder::new(&*body)),
+                "deflate" if !is_text(&body) => read_all(flate2::read::DeflateDecoder::new(&*body)),
+                "br" if !is_text(&body) => read_all(brotli_decompressor::Decompressor::new(&*body, 4096)),
+                "zstd" if body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => zstd(&body),
+                _ => continue,
+            };
+            body = decoded.map_err(|problem| format!("the body is not the {encoding} that its header says: {problem}"))?;
+            self.lose(&format!("compressed bytes ({encoding})"));
+        }
+        Ok((body, true))
+    }
+}
+
+fn is_any(name: &str, names: &[&str]) -> bool {
+    names.iter().any(|other| name.eq_ignore_ascii_case(other))
+}
+
+/// The two bytes that a zlib stream begins with.
+fn is_zlib(body: &[u8]) -> bool {
+    matches!(body, [first, second, ..] if first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)).is_multiple_of(31))
+}
+
+/// Whether a recorder has decompressed the body before: answers are JSON or events.
+fn is_text(body: &[u8]) -> bool {
+    let start = body.trim_ascii_start();
+    body.is_empty()
+        || (std::str::from_utf8(body).is_ok()
+            && ["{", "[", "event:", "data:", ":", "<"].iter().any(|first| start.starts_with(first.as_bytes())))
+}
+
+fn zstd(body: &[u8]) -> Result<Vec<u8>, String> {
+    let decoder = ruzstd::decoding::StreamingDecoder::new(body).map_err(|error| error.to_string())?;
+    read_all(decoder)
+}
+
+fn read_all(reader: impl std::io::Read) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    reader.take(BODY_MAX + 1).read_to_end(&mut body).map_err(|error| error.to_string())?;
+    match body.len() as u64 > BODY_MAX {
+        true => Err(format!("it grows beyond {} MiB", BODY_MAX >> 20)),
+        false => Ok(body),
+    }
+}
+
+/// Host, and path with query.
+fn split_url(url: &str) -> (Option<String>, String) {
+    let Some((_, rest)) = url.split_once("://") else { return (None, url.to_owned()) };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    // A name and a password before the host would be a secret.
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    let path = path.split('#').next().unwrap_or(path);
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    (Some(host.to_owned()), path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::scenario::tape::Provenance;
+
+    fn pushed(found: Found) -> Tape {
+        let mut collector = Collector::new("test", &ImportOptions { provenance: Provenance::Recorded });
+        collector.push(found).unwrap();
+        collector.finish()
+    }
+
+    fn encoded(encoding: &str, body: Vec<u8>) -> Found {
+        let response_headers = vec![("Content-Encoding".into(), encoding.into()), ("content-length".into(), body.len().to_string())];
+        Found { response_headers, response_body: body, status: 200, url: "/v1/messages".into(), ..Found::default() }
+    }
+
+    #[test]
+    fn k_5_bodies_are_decompressed_and_it_is_said() {
+        let text = b"event: ping\ndata: {\"type\": \"ping\"}\n\n";
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text).unwrap();
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        zlib.write_all(text).unwrap();
+        let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        raw.write_all(text).unwrap();
+        let zstd = ruzstd::encoding::compress_to_vec(&text[..], ruzstd::encoding::CompressionLevel::Fastest);
+        // An uncompressed meta-block: window size 16, one block of the text's length, and an empty last one.
+        for (encoding, body) in
+            [("gzip", gzip.finish().unwrap()), ("deflate", zlib.finish().unwrap()), ("deflate", raw.finish().unwrap()), ("zstd", zstd)]
+        {
+            let tape = pushed(encoded(encoding, body));
+            assert_eq!(tape.exchanges[0].answer.body(), text, "{encoding}");
+            assert!(tape.exchanges[0].answer.headers.is_empty());
+            assert_eq!(tape.header.lost, [format!("compressed bytes ({encoding})")]);
+        }
+        let tape = pushed(encoded("br", text.to_vec()));
+        assert_eq!(tape.exchanges[0].answer.body(), text, "decompressed by the recorder, which left the header");
+        let mut collector = Collector::new("test", &ImportOptions::default());
+        assert!(collector.push(encoded("gzip", vec![0x1f, 0x8b, 1, 2])).unwrap_err().contains("not the gzip"));
+    }
+
+    #[test]
+    fn k_2_secrets_are_dropped_and_named() {
+        let tape = pushed(Found {
+            method: "post".into(),
+            url: "https://user:pass@api.example:8443/v1/messages?beta=true&api_key=abc#x".into(),
+            request_headers: vec![("X-Api-Key".into(), "abc".into()), (":path".into(), "/".into()), ("accept".into(), "*/*".into())],
+            response_headers: vec![("Set-Cookie".into(), "abc".into())],
+            status: 200,
+            ..Found::default()
+        });
+        let exchange = &tape.exchanges[0];
+        assert_eq!(tape.header.upstream.as_deref(), Some("api.example:8443"));
+        assert_eq!((&*exchange.method, &*exchange.path), ("POST", "/v1/messages?beta=true&api_key=redacted"));
+        assert_eq!(*exchange.headers, [Header::new("accept", "*/*")]);
+        assert!(exchange.answer.headers.is_empty());
+        assert_eq!(tape.header.redactions, ["header set-cookie", "header x-api-key", "query api_key"]);
+    }
+}

@@ -1,0 +1,199 @@
+//! Tape files: read a line at a time, written whole.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::{atomic, import};
+use crate::scenario::tape::line::{Decoder, Line, LineError, TapeError, encode};
+use crate::scenario::tape::{LeftOut, Tape};
+
+/// Why a tape file could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadTapeError {
+    /// There is no such file.
+    #[error("{}: there is no such file: check the path, which is relative to the scenario's folder in a scenario", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is a directory.
+    #[error("{}: this is a directory: name one `.tape.jsonl` file in it", path.display())]
+    IsDirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file system refuses.
+    #[error("{}: cannot be read ({source}): check its permissions", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What it says.
+        source: io::Error,
+    },
+    /// It is a recording in another format.
+    #[error("{}: not a tape, it looks like {format}: run `reenact import {}`", path.display(), path.display())]
+    OtherFormat {
+        /// The path.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+    },
+    /// It holds no tape that this version can read.
+    #[error("{}: {source}", path.display())]
+    NoTape {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: TapeError,
+    },
+}
+
+/// Why a tape file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: cannot be written ({source}): check the folder's permissions and the free space", path.display())]
+pub struct WriteTapeError {
+    /// The path.
+    pub path: PathBuf,
+    /// What the file system says.
+    pub source: io::Error,
+}
+
+/// Reads a whole tape for replay. What cannot be used is in [`Tape::left_out`], see [`warnings`] (F-2).
+///
+/// # Errors
+/// When there is no file, or nothing in it that is a tape of a version that can be read.
+pub fn read(path: &Path) -> Result<Tape, ReadTapeError> {
+    let mut decoder = Decoder::new();
+    let mut lines = Lines::open(path)?;
+    while let Some(line) = lines.next_raw()? {
+        decoder.feed(line).map_err(|source| no_tape(path, source))?;
+    }
+    decoder.finish().map_err(|source| no_tape(path, source))
+}
+
+/// Writes a tape whole or not at all.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write(path: &Path, tape: &Tape) -> Result<(), WriteTapeError> {
+    atomic::write(path, encode(tape).as_bytes()).map_err(|source| WriteTapeError { path: path.to_path_buf(), source })
+}
+
+/// One line for each thing that was left out of a tape, `path:line:column: what`.
+pub fn warnings(path: &Path, tape: &Tape) -> Vec<String> {
+    let warning = |LeftOut { line, column, problem }: &LeftOut| format!("{}:{line}:{column}: {problem}", path.display());
+    tape.left_out.iter().map(warning).collect()
+}
+
+/// A tape file line by line. Memory does not grow with the file, only with its longest line (F-2).
+#[derive(Debug)]
+pub struct Lines {
+    path: PathBuf,
+    reader: BufReader<File>,
+    buffer: Vec<u8>,
+    number: usize,
+}
+
+impl Lines {
+    /// Opens the file; whether it is a tape shows with its first line.
+    ///
+    /// # Errors
+    /// When there is no such file, or it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, ReadTapeError> {
+        if path.is_dir() {
+            return Err(ReadTapeError::IsDirectory { path: path.to_path_buf() });
+        }
+        let file = File::open(path).map_err(|source| io_error(path, source))?;
+        Ok(Self { path: path.to_path_buf(), reader: BufReader::with_capacity(1 << 16, file), buffer: Vec::new(), number: 0 })
+    }
+
+    /// The next line with its number, from 1; or why it cannot be read as one, which ends nothing. Empty lines are passed over.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn next_line(&mut self) -> Result<Option<(usize, Result<Line, LineError>)>, ReadTapeError> {
+        loop {
+            let Some(line) = self.next_raw()? else { return Ok(None) };
+            let line = line.trim_ascii();
+            if !line.is_empty() {
+                let read = Line::read(line);
+                return Ok(Some((self.number, read)));
+            }
+        }
+    }
+
+    fn next_raw(&mut self) -> Result<Option<&[u8]>, ReadTapeError> {
+        self.buffer.clear();
+        let length = self.reader.read_until(b'\n', &mut self.buffer).map_err(|source| io_error(&self.path, source))?;
+        self.number += 1;
+        Ok((length > 0).then_some(&*self.buffer))
+    }
+}
+
+fn io_error(path: &Path, source: io::Error) -> ReadTapeError {
+    let path = path.to_path_buf();
+    match source.kind() {
+        ErrorKind::NotFound => ReadTapeError::Missing { path },
+        ErrorKind::IsADirectory => ReadTapeError::IsDirectory { path },
+        _ => ReadTapeError::Io { path, source },
+    }
+}
+
+/// Says which recording it is instead, if it is one: people try what they have.
+fn no_tape(path: &Path, source: TapeError) -> ReadTapeError {
+    let other = matches!(source, TapeError::NotATape { .. } | TapeError::HeaderCut { .. });
+    match other.then(|| std::fs::read(path).ok().and_then(|bytes| import::format_name(&bytes))).flatten() {
+        Some(format) => ReadTapeError::OtherFormat { path: path.to_path_buf(), format },
+        None => ReadTapeError::NoTape { path: path.to_path_buf(), source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::tape::TapeHeader;
+    use crate::scenario::tape::line::LineKind;
+
+    fn message_of(contents: &[u8]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tape.jsonl");
+        std::fs::write(&path, contents).unwrap();
+        read(&path).unwrap_err().to_string().replace(&path.display().to_string(), "X")
+    }
+
+    #[test]
+    fn f_2_errors_say_what_to_do_next() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(read(&folder.path().join("none")).unwrap_err(), ReadTapeError::Missing { .. }));
+        assert!(matches!(read(folder.path()).unwrap_err(), ReadTapeError::IsDirectory { .. }));
+        assert_eq!(message_of(b""), "X: it is empty, and a tape begins with a header line: record or import again");
+        let har = b"{\"log\": {\"version\": \"1.2\", \"entries\": []}}";
+        assert_eq!(message_of(har), "X: not a tape, it looks like a HAR file: run `reenact import X`");
+        assert_eq!(message_of(b"{\n  \"log\": {\"version\": \"1.2\",\n \"entries\": []}}"), message_of(har));
+        let cut = "X: line 1, column 10: the header line is cut off, so nothing was recorded after it: record or import again";
+        assert_eq!(message_of(b"{\"reenact"), cut);
+        assert!(message_of(b"hello\n").starts_with("X: line 1, column 1: not a tape"));
+        assert!(message_of(b"{\"reenact_tape\":7}\n").contains("version 7"));
+    }
+
+    #[test]
+    fn f_2_a_file_can_be_read_line_by_line_and_what_is_cut_is_warned_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tape.jsonl");
+        let tape = Tape { header: TapeHeader { recorder: String::from("test"), ..TapeHeader::default() }, ..Tape::default() };
+        write(&path, &tape).unwrap();
+        assert_eq!(read(&path).unwrap(), tape);
+
+        std::fs::write(&path, "{\"reenact_tape\":1}\n\n{\"end\":").unwrap();
+        let mut lines = Lines::open(&path).unwrap();
+        let (number, first) = lines.next_line().unwrap().unwrap();
+        assert!(number == 1 && matches!(first.unwrap().kind, LineKind::Header { version: 1, .. }));
+        let (number, last) = lines.next_line().unwrap().unwrap();
+        assert!(number == 3 && last.unwrap_err().unfinished);
+        assert!(lines.next_line().unwrap().is_none());
+        let warnings = warnings(&path, &read(&path).unwrap());
+        assert_eq!(warnings, [format!("{}:3:8: the line is cut off here; it was left out", path.display())]);
+    }
+}

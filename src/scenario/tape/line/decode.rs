@@ -1,0 +1,293 @@
+//! From lines to exchanges. Any prefix of a tape is a tape: what is cut is said and left out, and nothing else is lost (F-2).
+
+use alloc::collections::{BTreeMap, VecDeque};
+
+use super::super::{Answer, Chunk, End, Exchange, LeftOut, Place, TAPE_VERSION, Tape, TapeHeader, Unknown, UnknownPart};
+use super::body::WINDOW;
+use super::{Line, LineError, LineKind, Piece, RequestLine, SpanId};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::wire::http::Header;
+
+/// Why there is no tape at all. Everything else that may be wrong with one is in [`Tape::left_out`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TapeError {
+    /// There is no line.
+    #[error("it is empty, and a tape begins with a header line: record or import again")]
+    Empty,
+    /// The first line is cut.
+    #[error("line 1, column {column}: the header line is cut off, so nothing was recorded after it: record or import again")]
+    HeaderCut {
+        /// Where it ends.
+        column: usize,
+    },
+    /// The first line is something else.
+    #[error("line 1, column {column}: not a tape ({problem}): a recording in another format becomes one with `reenact import FILE`")]
+    NotATape {
+        /// Where it goes wrong.
+        column: usize,
+        /// How.
+        problem: String,
+    },
+    /// The tape is of a later format (F-5).
+    #[error(
+        "the tape has format version {version}, written by {recorder}, and this program reads up to version {TAPE_VERSION}: \
+         use that program's version or a later one"
+    )]
+    Newer {
+        /// The format's version.
+        version: u32,
+        /// What wrote it.
+        recorder: String,
+    },
+}
+
+/// Puts exchanges together from lines, in whatever way those of parallel requests interleave.
+///
+/// It holds every distinct span of the requests once, and the bodies of the exchanges: a request's body whole, since replay compares it.
+#[derive(Clone, Debug, Default)]
+pub struct Decoder {
+    line: usize,
+    tape: Tape,
+    has_header: bool,
+    place: Option<Place>,
+    spans: BTreeMap<SpanId, Arc<[u8]>>,
+    recent: VecDeque<(u32, Vec<Arc<[u8]>>)>,
+    exchanges: BTreeMap<u32, Progress>,
+    order: Vec<u32>,
+}
+
+/// How far an exchange has come.
+#[derive(Clone, Debug)]
+enum Progress {
+    Open(Box<Open>),
+    Whole(Box<Exchange>),
+    /// Cannot be used, and it was said why.
+    Lost,
+}
+
+/// An exchange without its end. Its answer has status 0 until the head comes.
+#[derive(Clone, Debug)]
+struct Open {
+    line: usize,
+    exchange: Exchange,
+    chunks: Vec<Chunk>,
+}
+
+impl Decoder {
+    /// Before the first line.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next line, with or without its line end.
+    ///
+    /// # Errors
+    /// When the first line is not the header of a tape that this version can read.
+    pub fn feed(&mut self, line: &[u8]) -> Result<(), TapeError> {
+        self.line += 1;
+        let ended = line.last() == Some(&b'\n');
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        if !self.has_header {
+            return self.header(Line::read(text), text.len());
+        }
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
+        }
+        match Line::read(text) {
+            Ok(Line { kind, unknown }) => {
+                if let Some(place) = self.take(kind) {
+                    self.place = Some(place);
+                    if !unknown.is_empty() {
+                        self.tape.unknown.push(Unknown { place, what: UnknownPart::Members(unknown) });
+                    }
+                }
+            }
+            Err(error) if error.unfinished && !ended => {
+                self.leave_out(text.len() + 1, String::from("the line is cut off here; it was left out"));
+            }
+            Err(error) => self.leave_out(error.column, format!("{error}; the line was left out")),
+        }
+        Ok(())
+    }
+
+    /// All that was whole, in the order of the requests.
+    ///
+    /// # Errors
+    /// When there was no line at all.
+    pub fn finish(mut self) -> Result<Tape, TapeError> {
+        if !self.has_header {
+            return Err(TapeError::Empty);
+        }
+        for id in core::mem::take(&mut self.order) {
+            match self.exchanges.remove(&id) {
+                Some(Progress::Whole(exchange)) => self.tape.exchanges.push(*exchange),
+                Some(Progress::Open(open)) => {
+                    let problem = format!("exchange {id} begins here and has no end; it was left out");
+                    self.tape.left_out.push(LeftOut { line: open.line, column: 1, problem });
+                }
+                Some(Progress::Lost) | None => (),
+            }
+        }
+        self.tape.left_out.sort_by_key(|left_out| (left_out.line, left_out.column));
+        Ok(self.tape)
+    }
+
+    fn header(&mut self, line: Result<Line, LineError>, length: usize) -> Result<(), TapeError> {
+        match line {
+            Ok(Line { kind: LineKind::Header { version, header }, unknown }) => {
+                if version > TAPE_VERSION {
+                    let recorder = if header.recorder.is_empty() { String::from("an unnamed program") } else { header.recorder };
+                    return Err(TapeError::Newer { version, recorder });
+                }
+                self.start(header);
+                if !unknown.is_empty() {
+                    self.tape.unknown.push(Unknown { place: Place::Header, what: UnknownPart::Members(unknown) });
+                }
+                Ok(())
+            }
+            Ok(_) => Err(TapeError::NotATape { column: 1, problem: String::from("the first line has no `reenact_tape`") }),
+            Err(_) if length == 0 => Err(TapeError::Empty),
+            Err(error) if error.unfinished => Err(TapeError::HeaderCut { column: length + 1 }),
+            Err(error) => Err(TapeError::NotATape { column: error.column, problem: error.problem }),
+        }
+    }
+
+    fn start(&mut self, header: TapeHeader) {
+        self.has_header = true;
+        self.place = Some(Place::Header);
+        self.tape.header = header;
+    }
+
+    /// The place of a line that was of use.
+    fn take(&mut self, kind: LineKind) -> Option<Place> {
+        match kind {
+            LineKind::Header { .. } => {
+                self.leave_out(1, String::from("a second header; it was left out, and ids that come again with it"));
+                None
+            }
+            LineKind::Unknown(line) => {
+                let place = self.place.unwrap_or(Place::Header);
+                self.tape.unknown.push(Unknown { place, what: UnknownPart::Line(line) });
+                None
+            }
+            LineKind::Request(request) => self.request(request),
+            LineKind::Head { id, at, status, headers } => {
+                let open = self.open(id, "head")?;
+                open.exchange.answer.head_at = at;
+                open.exchange.answer.status = status;
+                open.exchange.answer.headers = headers.into();
+                Some(Place::Head(id))
+            }
+            LineKind::Chunk { id, at, bytes } => {
+                let open = self.open(id, "chunk")?;
+                open.chunks.push(Chunk { at, bytes: bytes.into() });
+                Some(Place::Chunk(id, open.chunks.len() as u64 - 1))
+            }
+            LineKind::End { id, at, how, chunks, bytes } => self.end(id, at, how, chunks, bytes),
+        }
+    }
+
+    fn request(&mut self, line: RequestLine) -> Option<Place> {
+        let id = line.id;
+        if self.exchanges.contains_key(&id) {
+            self.leave_out(1, format!("exchange {id} was there before; this request was left out"));
+            return None;
+        }
+        self.order.push(id);
+        let body = match self.body(&line) {
+            Ok(body) => body,
+            Err(problem) => {
+                self.exchanges.insert(id, Progress::Lost);
+                self.leave_out(1, format!("the body of request {id} {problem}; the exchange was left out"));
+                return None;
+            }
+        };
+        let answer = Answer { status: 0, headers: Arc::new([]), head_at: None, chunks: Arc::new([]), end: End::Complete, end_at: None };
+        let RequestLine { thread, parent, at, provenance, method, path, headers, .. } = line;
+        let headers: Arc<[Header]> = headers.into();
+        let exchange = Exchange { id, thread, parent, provenance, at, method, path, headers, body, answer };
+        self.exchanges.insert(id, Progress::Open(Box::new(Open { line: self.line, exchange, chunks: Vec::new() })));
+        Some(Place::Request(id))
+    }
+
+    /// The whole body, checked against its hash. Its pieces serve later requests, whatever becomes of this one's answer (F-4).
+    fn body(&mut self, line: &RequestLine) -> Result<Arc<[u8]>, String> {
+        let mut pieces: Vec<Arc<[u8]>> = Vec::with_capacity(line.body.len());
+        for piece in &line.body {
+            match piece {
+                Piece::Literal(text) => pieces.push(text.as_bytes().into()),
+                Piece::Bytes(bytes) => pieces.push(Arc::clone(bytes)),
+                Piece::Span(id, text) => {
+                    let shared = self.spans.entry(*id).or_insert_with(|| text.as_bytes().into());
+                    pieces.push(Arc::clone(shared));
+                }
+                Piece::Ref(id) => {
+                    let known = self.spans.get(id).ok_or_else(|| format!("refers to span {id}, which no earlier line holds"))?;
+                    pieces.push(Arc::clone(known));
+                }
+                Piece::Run { of, first, count } => {
+                    let known = self.recent.iter().rev().find(|(id, _)| id == of);
+                    let run = known.and_then(|(_, list)| list.get(*first..first.checked_add(*count)?));
+                    pieces.extend_from_slice(run.ok_or_else(|| format!("refers to pieces of request {of} that are not there"))?);
+                }
+            }
+        }
+        let body = pieces.concat();
+        if self.recent.len() == WINDOW {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((line.id, pieces));
+        match *blake3::hash(&body).to_hex() == *line.body_hash {
+            true => Ok(body.into()),
+            false => Err(String::from("does not have the hash that was recorded")),
+        }
+    }
+
+    fn end(&mut self, id: u32, at: Option<Micros>, how: End, chunks: Option<u64>, bytes: Option<u64>) -> Option<Place> {
+        let open = self.open(id, "end")?;
+        let (have_chunks, have_bytes) = (open.chunks.len() as u64, open.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum());
+        if chunks.is_some_and(|chunks| chunks != have_chunks) || bytes.is_some_and(|bytes| bytes != have_bytes) {
+            let expected = (chunks.unwrap_or(have_chunks), bytes.unwrap_or(have_bytes));
+            let problem = format!(
+                "exchange {id} has {have_bytes} bytes in {have_chunks} chunks, and its end says {} in {}; it was left out",
+                expected.1, expected.0
+            );
+            self.exchanges.insert(id, Progress::Lost);
+            self.leave_out(1, problem);
+            return None;
+        }
+        if let Some(Progress::Open(open)) = self.exchanges.remove(&id) {
+            let Open { mut exchange, chunks, .. } = *open;
+            exchange.answer.chunks = chunks.into();
+            exchange.answer.end = how;
+            exchange.answer.end_at = at;
+            self.exchanges.insert(id, Progress::Whole(Box::new(exchange)));
+        }
+        Some(Place::End(id))
+    }
+
+    /// The exchange that a line belongs to; a line that belongs to none is left out, and said unless the reason was said before.
+    fn open(&mut self, id: u32, what: &str) -> Option<&mut Open> {
+        let problem = match self.exchanges.get(&id) {
+            Some(Progress::Open(_)) => None,
+            Some(Progress::Lost) => return None,
+            Some(Progress::Whole(_)) => Some("has ended before"),
+            None => Some("has no request line"),
+        };
+        if let Some(problem) = problem {
+            self.leave_out(1, format!("a {what} of exchange {id}, which {problem}; it was left out"));
+            return None;
+        }
+        match self.exchanges.get_mut(&id) {
+            Some(Progress::Open(open)) => Some(open),
+            _ => None,
+        }
+    }
+
+    fn leave_out(&mut self, column: usize, problem: String) {
+        self.tape.left_out.push(LeftOut { line: self.line, column, problem });
+    }
+}

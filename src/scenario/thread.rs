@@ -1,0 +1,291 @@
+//! Threads of conversation: which exchanges of a recording belong together (M-3).
+//!
+//! A request belongs to the thread whose earlier conversation it extends. That is all that a plain recording shows: a sub-agent, a side
+//! call (a title, a summary) and a second conversation of the same client look alike, so the first thread is `main` and the others are
+//! `thread-2`, `thread-3`, … in the order in which they begin. Two conversations that begin with the very same request look like one
+//! that was tried again.
+//!
+//! Conversations are compared block by block, not message by message, because a client may add to a message that it has sent (text typed after a
+//! result), and without what may differ between equal requests ([`Volatile`]): a cache breakpoint that moves changes no conversation.
+
+use serde_json::Value;
+
+use super::tape::Exchange;
+use crate::prelude::*;
+use crate::wire::compare::Volatile;
+use crate::wire::json::push_string;
+use crate::wire::raw::{Object, elements};
+
+/// The first thread.
+pub const MAIN: &str = "main";
+
+/// The thread of requests that hold no conversation: `count_tokens`, `models` and whatever else a client asks.
+pub const OTHER: &str = "other";
+
+/// Whether this path is the one that answers with a message.
+pub fn is_messages(path: &str) -> bool {
+    path.split(['?', '#']).next().is_some_and(|path| path.trim_end_matches('/').ends_with("/v1/messages"))
+}
+
+/// Gives each exchange its thread and its parent, in the order given.
+///
+/// Messages exchanges without a request body (sources that keep answers only) follow each other in `main`: nothing says otherwise.
+pub fn assign(exchanges: &mut [Exchange]) {
+    let mut lineage = Lineage::new();
+    for exchange in exchanges {
+        let conversation = core::str::from_utf8(&exchange.body).ok().and_then(Conversation::of);
+        let placement = match conversation {
+            _ if !is_messages(&exchange.path) => Placement::elsewhere(OTHER),
+            Some(conversation) => lineage.place(exchange.id, &conversation),
+            None if exchange.body.is_empty() => Placement::elsewhere(MAIN),
+            None => Placement::elsewhere(OTHER),
+        };
+        exchange.thread = placement.thread;
+        exchange.parent = placement.parent;
+    }
+}
+
+/// A conversation as it is compared: a digest for each content block with its role, and one for what surrounds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    blocks: Vec<Digest>,
+    setting: Digest,
+}
+
+type Digest = [u8; 16];
+
+impl Conversation {
+    /// Of a request body; `None` when it has no `messages`.
+    pub fn of(body: &str) -> Option<Self> {
+        let request = Object::parse(body).ok()?;
+        let messages = elements(request.get("messages")?).ok()?;
+        let volatile = Volatile::default();
+        let blocks = messages.into_iter().flat_map(|message| message_digests(&volatile, message)).collect();
+        let setting = ["system", "tools"].map(|name| normalised(&volatile, name, request.get(name).unwrap_or("null")));
+        Some(Self { blocks, setting: digest(&setting.join("\n")) })
+    }
+
+    /// How many content blocks it has.
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Whether nothing was said.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Whether it begins with all of `earlier`, or is it.
+    pub fn begins_with(&self, earlier: &Self) -> bool {
+        self.blocks.starts_with(&earlier.blocks)
+    }
+}
+
+/// One digest for each block of a message.
+fn message_digests(volatile: &Volatile, message: &str) -> Vec<Digest> {
+    let wrapped = serde_json::from_str::<Value>(message).map(|message| {
+        let mut request = serde_json::Map::new();
+        request.insert(String::from("messages"), Value::Array(vec![message]));
+        volatile.normalised(Value::Object(request))
+    });
+    // Text that is JSON and not Unicode (half of a pair in an escape) is compared as it stands.
+    let Ok(request) = wrapped else { return vec![digest(message)] };
+    let message = &request["messages"][0];
+    let role = message["role"].as_str().unwrap_or_default();
+    let one = core::slice::from_ref(&message["content"]);
+    let content = message["content"].as_array().map_or(one, Vec::as_slice);
+    content.iter().map(|block| digest(&format!("{role}\n{}", canonical(block)))).collect()
+}
+
+fn normalised(volatile: &Volatile, name: &str, value: &str) -> String {
+    let Ok(value) = serde_json::from_str::<Value>(value) else { return String::from(value) };
+    let mut request = serde_json::Map::new();
+    request.insert(String::from(name), value);
+    canonical(&volatile.normalised(Value::Object(request)))
+}
+
+fn digest(text: &str) -> Digest {
+    let mut first = [0; 16];
+    first.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
+    first
+}
+
+/// JSON text with sorted members and one way to write each number, so that equal values have equal text.
+fn canonical(value: &Value) -> String {
+    let mut out = String::new();
+    push_canonical(&mut out, value);
+    out
+}
+
+fn push_canonical(out: &mut String, value: &Value) {
+    match value {
+        Value::Object(members) => {
+            let mut names: Vec<&String> = members.keys().collect();
+            names.sort_unstable();
+            for (position, name) in names.into_iter().enumerate() {
+                out.push(if position == 0 { '{' } else { ',' });
+                push_string(out, name);
+                out.push(':');
+                push_canonical(out, &members[name]);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                push_canonical(out, item);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        // `1` and `1.0` are the same number, as in `compare`.
+        Value::Number(number) => out.push_str(&number.as_f64().map_or_else(|| number.to_string(), |float| float.to_string())),
+        Value::String(text) => push_string(out, text),
+        Value::Bool(_) | Value::Null => out.push_str(&value.to_string()),
+    }
+}
+
+/// Where a request belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The thread's name.
+    pub thread: Arc<str>,
+    /// The request whose conversation it extends or repeats.
+    pub parent: Option<u32>,
+    /// What it is to its parent.
+    pub step: LineageStep,
+}
+
+/// What a request is to the thread that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineageStep {
+    /// The first of its thread.
+    First,
+    /// The same conversation again: a further attempt.
+    Again,
+    /// A longer conversation.
+    Further,
+}
+
+impl Placement {
+    fn elsewhere(thread: &str) -> Self {
+        Self { thread: thread.into(), parent: None, step: LineageStep::First }
+    }
+}
+
+/// Tells threads apart while requests come in.
+#[derive(Clone, Debug, Default)]
+pub struct Lineage {
+    threads: Vec<Arc<str>>,
+    requests: Vec<Known>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    id: u32,
+    thread: usize,
+    conversation: Conversation,
+}
+
+impl Lineage {
+    /// Before the first request.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where the request belongs; it is remembered under `id`.
+    ///
+    /// Among the requests that it extends the longest counts; of equal ones that with the same system prompt and tools, then the latest.
+    /// The same messages with another system prompt or other tools are not a further attempt but another question about them: a new thread.
+    pub fn place(&mut self, id: u32, conversation: &Conversation) -> Placement {
+        let extends = |known: &&Known| {
+            conversation.begins_with(&known.conversation)
+                && (conversation.len() > known.conversation.len() || conversation.setting == known.conversation.setting)
+        };
+        let rank = |known: &&Known| (known.conversation.len(), known.conversation.setting == conversation.setting, known.id);
+        let parent = self.requests.iter().filter(extends).max_by_key(rank);
+        let (thread, step) = match parent {
+            Some(known) if known.conversation.len() == conversation.len() => (known.thread, LineageStep::Again),
+            Some(known) => (known.thread, LineageStep::Further),
+            None => (self.threads.len(), LineageStep::First),
+        };
+        let parent = parent.map(|known| known.id);
+        if step == LineageStep::First {
+            self.threads.push(if thread == 0 { MAIN.into() } else { format!("thread-{}", thread + 1).into() });
+        }
+        self.requests.push(Known { id, thread, conversation: conversation.clone() });
+        Placement { thread: Arc::clone(&self.threads[thread]), parent, step }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Places requests given as lists of messages: `u:` and `a:` with text; what stands before `|` is the system prompt.
+    fn threads(requests: &[&str]) -> Vec<String> {
+        let mut lineage = Lineage::new();
+        requests
+            .iter()
+            .zip(1..)
+            .map(|(request, id)| {
+                let (system, messages) = request.split_once('|').unwrap_or(("", request));
+                let messages: Vec<String> = messages
+                    .split_whitespace()
+                    .map(|word| {
+                        let (role, text) = word.split_once(':').unwrap();
+                        let role = if role == "u" { "user" } else { "assistant" };
+                        format!(r#"{{"role":"{role}","content":"{text}"}}"#)
+                    })
+                    .collect();
+                let body = format!(r#"{{"system":"{system}","messages":[{}]}}"#, messages.join(","));
+                let placement = lineage.place(id, &Conversation::of(&body).unwrap());
+                format!("{} {:?} {:?}", placement.thread, placement.parent.unwrap_or(0), placement.step)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn m_3_a_request_belongs_to_the_conversation_it_extends() {
+        assert_eq!(
+            threads(&["u:hi", "u:sub", "u:hi a:yes u:more", "u:sub a:ok u:result", "u:hi a:yes u:more", "u:hi a:yes u:more a:x u:y"]),
+            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 Further", "main 3 Again", "main 5 Further"]
+        );
+    }
+
+    #[test]
+    fn m_3_an_edited_history_is_a_new_thread_and_a_branch_is_not() {
+        assert_eq!(
+            threads(&["u:hi", "u:hi a:yes u:more", "u:hi a:no u:more", "u:summary a:yes"]),
+            ["main 0 First", "main 1 Further", "main 1 Further", "thread-2 0 First"]
+        );
+    }
+
+    #[test]
+    fn m_3_the_same_messages_put_differently_are_a_side_call() {
+        assert_eq!(
+            threads(&["agent|u:hi", "title|u:hi", "agent|u:hi a:yes u:more", "title|u:hi"]),
+            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 Again"]
+        );
+    }
+
+    #[test]
+    fn m_3_what_may_differ_makes_no_new_thread() {
+        let mut lineage = Lineage::new();
+        let first = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}]}"#;
+        let second = r#"{"messages":[{"content":"a","role":"user"},{"role":"assistant","content":[{"n":1.0}]}],"stream":true}"#;
+        let third =
+            r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"n":1}]},{"role":"user","content":"\ud83d"}]}"#;
+        for (body, id) in [first, second, third, third].into_iter().zip(1..) {
+            let placement = lineage.place(id, &Conversation::of(body).unwrap());
+            assert_eq!((&*placement.thread, placement.parent), ("main", id.checked_sub(1).filter(|parent| *parent > 0)));
+        }
+        assert!(Conversation::of("{}").is_none() && Conversation::of("[]").is_none());
+    }
+
+    #[test]
+    fn m_3_only_one_path_holds_conversations() {
+        assert!(is_messages("/v1/messages?beta=true") && is_messages("/proxy/v1/messages/"));
+        assert!(!is_messages("/v1/messages/count_tokens") && !is_messages("/v1/models"));
+    }
+}
