@@ -1,5 +1,6 @@
 //! What a scenario and a tape mean: types, parsing from text, checking. Reading files is another room's work.
 
+pub mod derive;
 pub mod known_tools;
 pub mod latency;
 pub mod parse;
@@ -7,3 +8,4 @@ pub mod script;
 pub mod tape;
 pub mod thread;
 pub mod types;
+pub mod write;
