@@ -4,5 +4,6 @@
 
 pub mod atomic;
 pub mod import;
+pub mod scenario;
 pub mod snapshot;
 pub mod tape;

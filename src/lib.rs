@@ -5,9 +5,13 @@ extern crate alloc;
 
 mod prelude;
 
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod engine;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "files")]
+pub mod runner;
 pub mod scenario;
 pub mod sim;
 pub mod transcript;

@@ -32,6 +32,8 @@ pub(crate) struct ApiCall {
     started: Time,
     first_byte: Option<Time>,
     usage: Usage,
+    /// What a refusal is about, where the API says it.
+    refusal_category: Option<Arc<str>>,
     state: State,
 }
 
@@ -66,6 +68,8 @@ pub(crate) struct Ended {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// Its tokens.
     pub(crate) usage: Usage,
+    /// What a refusal is about, where the API says it.
+    pub(crate) refusal_category: Option<Arc<str>>,
     /// How long the call took.
     pub(crate) took: Micros,
 }
@@ -75,7 +79,8 @@ impl ApiCall {
     pub(crate) fn open(id: RequestId, now: Time, request: Request, effects: &mut Effects) -> Self {
         let model = request.model.clone();
         effects.push(Effect::Request { id, request: Arc::new(request) });
-        Self { id, model, started: now, first_byte: None, usage: Usage::default(), state: State::AwaitingHead }
+        let (usage, refusal_category) = (Usage::default(), None);
+        Self { id, model, started: now, first_byte: None, usage, refusal_category, state: State::AwaitingHead }
     }
 
     /// Which attempt this is: inputs for another are stale.
@@ -124,6 +129,9 @@ impl ApiCall {
             Step::Nothing => Verdict::Pending,
             Step::Started | Step::Delta | Step::Ended => {
                 self.usage = *assembler.usage();
+                if step == Step::Delta && assembler.stop_reason().is_some_and(|reason| &**reason == "refusal") {
+                    self.refusal_category = category(event.data(), "/delta/stop_details/category");
+                }
                 Verdict::Pending
             }
             Step::Block { index, block } => {
@@ -171,6 +179,7 @@ impl ApiCall {
         match whole_message(body) {
             Ok(whole) => {
                 self.usage = whole.usage;
+                self.refusal_category = category(body, "/stop_details/category");
                 let blocks = (0..).zip(whole.blocks);
                 let messages = blocks.map(|(index, block)| Arc::new(message(self.id, &whole.id, &whole.model, index, block)));
                 self.ended(now, messages.collect(), whole.stop_reason.map(Arc::from), effects)
@@ -182,7 +191,8 @@ impl ApiCall {
     fn ended(&mut self, now: Time, blocks: Vec<Arc<AssistantMessage>>, stop_reason: Option<Arc<str>>, effects: &mut Effects) -> Verdict {
         self.report(now, "ok", effects);
         effects.push(Effect::Note(Note::Stopped { id: self.id, stop_reason: stop_reason.clone(), usage: self.usage }));
-        Verdict::Ended(Ended { blocks, stop_reason, usage: self.usage, took: now.since(self.started) })
+        let (usage, refusal_category) = (self.usage, self.refusal_category.clone());
+        Verdict::Ended(Ended { blocks, stop_reason, usage, refusal_category, took: now.since(self.started) })
     }
 
     fn fail(&mut self, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
@@ -214,6 +224,12 @@ impl ApiCall {
 fn message(id: RequestId, api_id: &str, model: &str, index: u32, block: Block) -> AssistantMessage {
     let uuid = format!("p{}.r{}.a{}.b{index}", id.prompt, id.turn, id.attempt);
     AssistantMessage { uuid: uuid.into(), id, api_id: api_id.into(), model: model.into(), block, error: None }
+}
+
+/// The text at `pointer`; refusals are rare, so nothing is kept parsed for them.
+fn category(json: &str, pointer: &str) -> Option<Arc<str>> {
+    let value: serde_json::Value = serde_json::from_str(json).ok()?;
+    value.pointer(pointer)?.as_str().map(Arc::from)
 }
 
 fn defect(id: RequestId, violation: &Violation) -> Note {

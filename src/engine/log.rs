@@ -84,7 +84,9 @@ pub enum ReplayError {
     #[error("line 1: this is no boundary log: it has no `reenact_log`; `reenact run SCENARIO --log FILE` writes one")]
     NoHeader,
     /// A newer program wrote it.
-    #[error("line 1: the log has version {log} of contract {contract}, this program reads up to {LOG_VERSION} of {CONTRACT_VERSION}; use a newer reenact")]
+    #[error(
+        "line 1: the log has version {log} of contract {contract}, this program reads up to {LOG_VERSION} of {CONTRACT_VERSION}; use a newer reenact"
+    )]
     Newer {
         /// The log's version.
         log: u64,

@@ -10,6 +10,7 @@
 //! in [`after_answer`]. After the terminal nothing more comes out: a late input finds `Finished` and is dropped.
 
 mod after_answer;
+mod observable;
 
 use after_answer::{Answer, Next};
 
@@ -151,7 +152,7 @@ impl Query {
     /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
     fn on_block(&mut self, env: &Environment, message: &Arc<AssistantMessage>, effects: &mut Effects) {
         let State::Calling { turn, .. } = &mut self.state else { return };
-        effects.push(Effect::Emit(Emission::Assistant(message.clone())));
+        effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
         turn.blocks.push(message.clone());
         if let Some(tool_use) = message.block.as_tool_use() {
             turn.executor.submit(env, message, tool_use, effects);
@@ -206,7 +207,8 @@ impl Query {
                 self.finish_with_error(call.id(), Terminal::Completed, &failure, effects)
             }
             Next::Refused => {
-                let failure = Failure::of("refusal", "the model refused to answer");
+                let category = ended.refusal_category.as_deref().unwrap_or("none given");
+                let failure = Failure::of("refusal", &format!("the model refused to answer (category: {category})"));
                 self.finish_with_error(call.id(), Terminal::Completed, &failure, effects)
             }
         }
@@ -259,7 +261,7 @@ impl Query {
 
     /// The error takes the place of an answer, as one assistant message.
     fn finish_with_error(&mut self, id: RequestId, terminal: Terminal, failure: &Failure, effects: &mut Effects) -> Verdict {
-        let text: Arc<str> = format!("API error: {}", failure.summary()).into();
+        let text: Arc<str> = failure.summary().into();
         effects.push(Effect::Emit(Emission::Assistant(Arc::new(AssistantMessage {
             uuid: format!("p{}.r{}.a{}.error", id.prompt, id.turn, id.attempt).into(),
             id,

@@ -79,7 +79,8 @@ pub fn find(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<LoadError>) {
 
 fn search(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), LoadError> {
     let read = |error: std::io::Error| LoadError::Read { path: folder.into(), problem: error.to_string() };
-    let mut entries: Vec<PathBuf> = fs::read_dir(folder).map_err(read)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(read)?;
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).map_err(read)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(read)?;
     entries.sort();
     for entry in entries {
         if entry.is_dir() {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::files::scenario::{Loaded, snapshot_path};
-use crate::files::snapshot::{Metadata, Outcome, Snapshot, SnapshotError, compare_and_leave_pending, pending_path, reject, write_pending};
 use crate::files::snapshot::accept;
+use crate::files::snapshot::{Metadata, Outcome, Snapshot, SnapshotError, compare_and_leave_pending, pending_path, reject, write_pending};
 use crate::prelude::*;
 use crate::sim::report::Report;
 use crate::transcript::text::Detail;

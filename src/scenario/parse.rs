@@ -117,9 +117,13 @@ fn rules(reader: &mut Reader<'_, '_>) -> Vec<String> {
 }
 
 fn is_rule(text: &str) -> bool {
-    let Some((letter, number)) = text.split_once('-') else { return false };
-    letter.len() == 1
-        && letter.starts_with(|c: char| c.is_ascii_uppercase())
+    // The determinism rules have no dash: D1 to D6.
+    let Some(number) =
+        text.strip_prefix('D').or_else(|| text.split_once('-').filter(|(letter, _)| letter.len() == 1).map(|(_, number)| number))
+    else {
+        return false;
+    };
+    text.starts_with(|c: char| c.is_ascii_uppercase())
         && number.starts_with(|c: char| c.is_ascii_digit())
         && number.chars().all(|c| c.is_ascii_digit() || c.is_ascii_lowercase() || c == '.')
 }

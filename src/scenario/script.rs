@@ -67,7 +67,11 @@ fn output_tokens(turn: &Turn) -> u64 {
 fn message_head(turn: &Turn, place: Place, model: &str) -> String {
     let mut head = format!(r#""id":"{}","type":"message","role":"assistant","model":"#, place.message_id());
     push_string(&mut head, model);
-    head.push_str(&format!(r#","usage":{{"input_tokens":{},"output_tokens":"#, turn.input_tokens.unwrap_or(0)));
+    head.push_str(r#","usage":{"#);
+    if let Some(tokens) = turn.input_tokens {
+        head.push_str(&format!(r#""input_tokens":{tokens},"#));
+    }
+    head.push_str(r#""output_tokens":"#);
     head
 }
 

@@ -106,7 +106,7 @@ pub struct Turn {
     pub body: Option<Arc<str>>,
     /// Further response headers.
     pub headers: Vec<(String, String)>,
-    /// `usage.input_tokens`; `None` for an estimate.
+    /// `usage.input_tokens`; `None` to leave it out of the answer.
     pub input_tokens: Option<u64>,
     /// `usage.output_tokens`; `None` for an estimate.
     pub output_tokens: Option<u64>,

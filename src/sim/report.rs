@@ -1,5 +1,7 @@
 //! What is left when a run is over: its transcript, how it ended, and whether that is what the scenario expects (F-10).
 
+use alloc::collections::BTreeMap;
+
 use crate::engine::contract::{Effect, Terminal};
 use crate::engine::emission::{Emission, Note};
 use crate::engine::log::Log;
@@ -50,6 +52,17 @@ impl<E> Report<E> {
     /// The transcript as text.
     pub fn text(&self, detail: Detail) -> String {
         text::render(&self.transcript, detail)
+    }
+
+    /// How many answers of each provenance were given (F-12).
+    pub fn provenance(&self) -> BTreeMap<Arc<str>, usize> {
+        let mut counts = BTreeMap::new();
+        for what in self.whats() {
+            if let What::Served { provenance, .. } = what {
+                *counts.entry(provenance.clone()).or_default() += 1;
+            }
+        }
+        counts
     }
 
     fn check(&self, setup: &Setup, world: &World) -> Vec<String> {

@@ -1,7 +1,8 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask insta`.
+//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `insta`, `bench`.
 //!
-//! The standard library alone, so that it builds in a moment on a new machine.
+//! The standard library alone, so that it builds in a moment on a new machine; `bench` builds itself again with what it measures.
 
+mod bench;
 mod ci;
 mod insta;
 mod tidy;
@@ -17,6 +18,10 @@ cargo xtask <command>
            --list              print the steps and the command of each, run nothing
   tidy   the text checks over the checkout alone, in a second
            --list              print the checks and what each holds
+  bench  how fast we are beside others: ratios that must hold, measured in turns; some minutes
+           --only <name>       the benches whose name contains this
+           --report            exit code 0 even if a bar is missed
+           --list              print the benches and the bar of each, measure nothing
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
   help   this text
 
@@ -28,6 +33,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["ci", options @ ..] => ci::main(options),
         ["tidy", options @ ..] => tidy::main(options),
+        ["bench", options @ ..] => bench::main(options),
         ["insta", options @ ..] => insta::main(options),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");

@@ -63,5 +63,10 @@ fn fresh_process(arguments: &Arguments, scenarios: &[Loaded]) -> Result<Vec<Stri
     if digests.len() == scenarios.len() {
         return Ok(digests);
     }
-    Err(format!("a fresh process gave {} digests for {} scenarios: {}", digests.len(), scenarios.len(), String::from_utf8_lossy(&output.stderr)))
+    Err(format!(
+        "a fresh process gave {} digests for {} scenarios: {}",
+        digests.len(),
+        scenarios.len(),
+        String::from_utf8_lossy(&output.stderr)
+    ))
 }

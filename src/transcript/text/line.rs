@@ -118,7 +118,8 @@ fn of_emission(emission: &Emission, view: &View) -> Line {
 fn of_assistant(message: &AssistantMessage, view: &View) -> Line {
     let clock = Clock::Request(message.id);
     if let Some(kind) = &message.error {
-        let text = format!("{kind}: {}", block_text(&message.block));
+        let text = block_text(&message.block);
+        let text = if text.contains(&**kind) { text } else { format!("{kind}: {text}") };
         return line(Detail::Brief, clock, "engine", "error", text);
     }
     match message.block.kind() {

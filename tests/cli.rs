@@ -1,0 +1,139 @@
+//! The program as its users meet it: what it prints and how it exits.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const HELLO: &str = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"Hello.\"\n";
+
+fn reenact(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_reenact")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs and expects bad input: exit code 2, nothing about a panic, and each of `words` in what is complained about.
+fn refused(folder: &Path, arguments: &[&str], words: &[&str]) {
+    let output = reenact(folder, arguments);
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+    assert!(!complaint.contains("panicked"), "{complaint}");
+    for word in words {
+        assert!(complaint.contains(word), "{arguments:?}: {word:?} is not in:\n{complaint}");
+    }
+}
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, contents) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, contents).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn f_7_bad_input_is_named_with_file_line_and_column() {
+    let two_typos = "titel = \"x\"\n[engine]\nmodle = \"m\"\n[[prompt]]\ntext = \"hi\"\n[[prompt.turn]]\ntext = \"ho\"\n";
+    let folder = folder(&[
+        ("empty.toml", ""),
+        ("broken.toml", "title = \"x\n[[prompt]\ntext = 5\n"),
+        ("typos.toml", two_typos),
+        ("folder/readme.txt", "no scenario"),
+        ("gone.toml", "tape = \"gone.tape.jsonl\"\n[[prompt]]\ntext = \"hi\"\n"),
+        ("bytes.toml", "ok"),
+    ]);
+    fs::write(folder.path().join("bytes.toml"), [0xff, 0xfe]).unwrap();
+    let at = folder.path();
+    refused(at, &["run", "nowhere.toml"], &["nowhere.toml", "no such file"]);
+    refused(at, &["run", "folder"], &["folder", "holds no scenario"]);
+    refused(at, &["run", "empty.toml"], &["empty.toml:1:1", "[[prompt]]"]);
+    refused(at, &["run", "broken.toml"], &["broken.toml:1:11", "broken.toml:2:10", "broken.toml:3:8"]);
+    refused(at, &["run", "typos.toml"], &["typos.toml:1:1", "`titel`", "`title`", "typos.toml:3:1", "`modle`", "`model`"]);
+    refused(at, &["run", "gone.toml"], &["gone.toml:1:8", "gone.tape.jsonl"]);
+    refused(at, &["run", "bytes.toml"], &["bytes.toml", "not UTF-8"]);
+    refused(at, &["run", "typos.toml", "empty.toml"], &["typos.toml:3:1", "empty.toml:1:1"]);
+    refused(at, &["run", "--detial", "brief"], &["--detail"]);
+    refused(at, &["replay", "nowhere.log"], &["nowhere.log"]);
+    refused(at, &["replay", "typos.toml"], &["line 1", "no boundary log"]);
+}
+
+#[test]
+fn set_and_seed_change_the_run_and_their_faults_name_them() {
+    let folder = folder(&[("hello.toml", HELLO)]);
+    let output = reenact(folder.path(), &["run", "hello.toml", "--set", "engine.model=some-model", "--seed", "9"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("some-model") && text(&output.stdout).contains("seed 9"));
+    refused(folder.path(), &["run", "hello.toml", "--set", "engine.modle=x"], &["--set", "`modle`", "`model`"]);
+    refused(folder.path(), &["run", "hello.toml", "--set", "novalue"], &["KEY=VALUE"]);
+    refused(folder.path(), &["run", "hello.toml", "--seed", "9", "--accept"], &["leave out --seed"]);
+}
+
+#[test]
+fn forms_and_details_of_a_transcript() {
+    let folder = folder(&[("hello.toml", HELLO)]);
+    let say = |arguments: &[&str]| {
+        let output = reenact(folder.path(), &[&["run", "hello.toml"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let (brief, normal, debug) = (say(&["--detail", "brief"]), say(&[]), say(&["--detail", "debug"]));
+    assert!(!brief.contains("request 1") && normal.contains("request 1") && debug.contains("message_start"));
+    let lines = say(&["--format", "jsonl"]);
+    let transcript = reenact::transcript::json::from_json_lines(&lines).unwrap();
+    let digest = say(&["--format", "digest"]);
+    assert!(digest.starts_with(&reenact::transcript::json::digest(&transcript)), "{digest}");
+}
+
+#[test]
+fn d_5_check_compares_digests() {
+    let folder = folder(&[("hello.toml", HELLO)]);
+    let output = reenact(folder.path(), &["run", "hello.toml", "--check"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("1 digests the same"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn snapshots_are_left_pending_until_they_are_accepted() {
+    let folder = folder(&[("scenarios/a/hello.toml", HELLO)]);
+    let at = folder.path();
+    let run = |arguments: &[&str]| reenact(at, &[&["run"], arguments].concat());
+    let (snapshot, pending) = (at.join("snapshots/a/hello.snap"), at.join("snapshots/a/hello.snap.new"));
+    assert_eq!(run(&["--snapshots"]).status.code(), Some(1));
+    assert!(pending.exists() && !snapshot.exists());
+    assert_eq!(run(&["--accept"]).status.code(), Some(0));
+    assert!(!pending.exists() && snapshot.exists());
+    assert_eq!(run(&["--snapshots"]).status.code(), Some(0));
+    fs::write(at.join("scenarios/a/hello.toml"), HELLO.replace("Hello.", "Good day.")).unwrap();
+    let changed = run(&["--snapshots"]);
+    assert_eq!(changed.status.code(), Some(1));
+    assert!(text(&changed.stderr).contains("Good day."), "{}", text(&changed.stderr));
+}
+
+#[test]
+fn a_failed_expectation_exits_with_1_and_says_what_it_got() {
+    let folder = folder(&[("hello.toml", &format!("{HELLO}\n[expect]\nrequests = 2\n"))]);
+    let output = reenact(folder.path(), &["run", "hello.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("expected requests 2, got 1"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_boundary_log_replays_and_a_changed_one_is_named() {
+    let folder = folder(&[("hello.toml", HELLO)]);
+    assert_eq!(reenact(folder.path(), &["run", "hello.toml", "--log", "hello.log"]).status.code(), Some(0));
+    let output = reenact(folder.path(), &["replay", "hello.log"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("all equal"));
+    let log = fs::read_to_string(folder.path().join("hello.log")).unwrap();
+    let without_head: String = log.lines().filter(|line| !line.contains("\"head\"")).map(|line| format!("{line}\n")).collect();
+    fs::write(folder.path().join("cut.log"), without_head).unwrap();
+    let output = reenact(folder.path(), &["replay", "cut.log"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("logged:"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,100 @@
+//! Every scenario of the repository: it runs, what it expects holds, and its transcript is the one that was approved.
+//!
+//! A new or changed transcript is left beside its place as `*.snap.new`: look at it, then `cargo run -- run scenarios --accept`
+//! or `cargo insta review`. Pending is failure.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use reenact::engine::agent_loop::AgentLoop;
+use reenact::engine::log::replay;
+use reenact::files::scenario::{Loaded, find, load, snapshot_path};
+use reenact::runner::run_all;
+use reenact::runner::snapshot::{Standing, check};
+use reenact::sim::Run;
+use reenact::transcript::json;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn shipped() -> Vec<Loaded> {
+    let (paths, errors) = find(&[root().join("scenarios")]);
+    assert!(errors.is_empty(), "{errors:?}");
+    paths.iter().map(|path| load(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+#[test]
+fn every_scenario_is_as_expected_and_as_approved() {
+    let scenarios = shipped();
+    assert!(scenarios.len() >= 8);
+    let mut problems = Vec::new();
+    for (scenario, outcome) in scenarios.iter().zip(run_all(&scenarios, NonZeroUsize::MIN, AgentLoop::default)) {
+        let report = outcome.unwrap_or_else(|panic| panic!("{}: {panic}", scenario.name));
+        problems.extend(report.failures.iter().map(|failure| format!("{}: {failure}", scenario.name)));
+        match check(scenario, &report).unwrap_or_else(|error| panic!("{error}")) {
+            Standing::Same => (),
+            Standing::Changed { diff, .. } => problems.push(format!("{}: its transcript changed:\n{diff}", scenario.name)),
+            other => problems.push(format!("{}: {other:?}", scenario.name)),
+        }
+    }
+    assert!(problems.is_empty(), "{}\nif this is right: cargo run -- run scenarios --accept", problems.join("\n"));
+}
+
+#[test]
+fn d_1_threads_change_no_digest() {
+    let scenarios = shipped();
+    let digests = |threads| -> Vec<String> {
+        let outcomes = run_all(&scenarios, NonZeroUsize::new(threads).unwrap(), AgentLoop::default);
+        outcomes.into_iter().map(|outcome| json::digest(&outcome.unwrap().transcript)).collect()
+    };
+    assert_eq!(digests(1), digests(8));
+}
+
+#[test]
+fn d_1_every_boundary_log_replays_byte_for_byte() {
+    for scenario in shipped() {
+        let log = Run::new(scenario.setup.clone(), AgentLoop::default()).with_log().to_end().log.unwrap();
+        replay(log.as_str(), AgentLoop::default()).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+    }
+}
+
+#[test]
+fn m_6_chunking_changes_no_transcript_of_any_scenario() {
+    let (paths, _) = find(&[root().join("scenarios")]);
+    for path in paths {
+        let digest = |chunking: &str| {
+            let overrides = [(String::from("chunking"), String::from(chunking))];
+            let loaded = load(&path, &overrides).unwrap_or_else(|error| panic!("{error}"));
+            json::digest(&Run::new(loaded.setup, AgentLoop::default()).to_end().transcript)
+        };
+        let whole = digest("\"as_recorded\"");
+        for chunking in ["\"bytes\"", "7", "\"random\""] {
+            assert_eq!(digest(chunking), whole, "{} with chunking {chunking}", path.display());
+        }
+    }
+}
+
+#[test]
+fn x_4_every_transcript_reads_back() {
+    for scenario in shipped() {
+        let transcript = Run::new(scenario.setup.clone(), AgentLoop::default()).to_end().transcript;
+        let lines = json::to_json_lines(&transcript);
+        assert_eq!(json::from_json_lines(&lines).unwrap_or_else(|error| panic!("{}: {error}", scenario.name)), transcript);
+    }
+}
+
+#[test]
+fn every_snapshot_has_its_scenario() {
+    let expected: Vec<PathBuf> = shipped().iter().map(|scenario| snapshot_path(&scenario.path)).collect();
+    let mut folders = vec![root().join("snapshots")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if entry.extension().is_some_and(|extension| extension == "snap") {
+                assert!(expected.contains(&entry), "{} belongs to no scenario: remove it", entry.display());
+            }
+        }
+    }
+}

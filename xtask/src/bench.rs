@@ -1,0 +1,48 @@
+//! `cargo xtask bench`: how fast we are beside others, as ratios that must hold.
+//!
+//! An absolute time says more about the machine than about the program, so each bar is a ratio of two ways that are measured in turns
+//! within one run. What it is measured against (and our own library) are dependencies that nothing else of xtask needs, so they are
+//! behind the feature `bench`, and the command starts itself again with it.
+
+#[cfg(feature = "bench")]
+mod bars;
+#[cfg(feature = "bench")]
+mod body;
+#[cfg(feature = "bench")]
+mod decode;
+#[cfg(feature = "bench")]
+mod framing;
+#[cfg(feature = "bench")]
+mod network;
+#[cfg(feature = "bench")]
+mod outcome;
+#[cfg(feature = "bench")]
+mod peers;
+#[cfg(feature = "bench")]
+mod rounds;
+#[cfg(feature = "bench")]
+mod run;
+#[cfg(feature = "bench")]
+mod session;
+#[cfg(feature = "bench")]
+mod start;
+#[cfg(feature = "bench")]
+mod typed;
+
+#[cfg(feature = "bench")]
+pub(crate) use bars::main;
+
+/// Starts the same command again, optimised and with what it measures against.
+#[cfg(not(feature = "bench"))]
+pub(crate) fn main(options: &[&str]) -> std::process::ExitCode {
+    let mut cargo = std::process::Command::new("cargo");
+    cargo.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "bench", "--", "bench"]);
+    cargo.args(options).current_dir(crate::root());
+    match cargo.status() {
+        Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
+        Err(error) => {
+            eprintln!("xtask bench: cargo could not be started: {error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The table of benches and the command line around it.
+
+use std::process::ExitCode;
+
+use super::outcome::{Line, print_header};
+use super::{decode, framing, run, start};
+
+/// Something that is measured.
+struct Bench {
+    name: &'static str,
+    holds: &'static str,
+    measure: fn() -> Vec<Line>,
+}
+
+/// Quick ones first.
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "run",
+        holds: "a replay of two requests and one tool costs at most 3 times a paused tokio runtime with a channel and 30 timers",
+        measure: run::against_tokio,
+    },
+    Bench { name: "waiting", holds: "six hours of virtual waiting cost less than 1 ms", measure: run::waiting },
+    Bench {
+        name: "framing",
+        holds: "framing is at least as fast as the better of sse-core and sse-stream",
+        measure: framing::against_others,
+    },
+    Bench {
+        name: "framing-long-line",
+        holds: "framing one line that comes in small pieces is linear in its length",
+        measure: framing::long_line,
+    },
+    Bench {
+        name: "decode",
+        holds: "from bytes to typed events at least 3 times as fast as eventsource-stream with a tagged serde enum",
+        measure: decode::against_others,
+    },
+    Bench {
+        name: "run-network",
+        holds: "a replay is at least 200 times as fast as the same exchange over turmoil",
+        measure: run::against_turmoil,
+    },
+    Bench { name: "start", holds: "the program starts within 2 ms of an empty one", measure: start::against_empty },
+];
+
+/// What a missed bar means for the exit code.
+#[derive(Clone, Copy, PartialEq)]
+enum Missed {
+    Fails,
+    IsReported,
+}
+
+pub(crate) fn main(options: &[&str]) -> ExitCode {
+    let mut missed = Missed::Fails;
+    let mut only = "";
+    let mut rest = options;
+    loop {
+        rest = match rest {
+            [] => break,
+            ["--report", rest @ ..] => {
+                missed = Missed::IsReported;
+                rest
+            }
+            ["--only", name, rest @ ..] => {
+                only = name;
+                rest
+            }
+            ["--list"] => {
+                BENCHES.iter().for_each(|bench| println!("{:<18} {}", bench.name, bench.holds));
+                return ExitCode::SUCCESS;
+            }
+            [other, ..] => return crate::usage(&format!("`bench` does not know `{other}`, or it lacks its value")),
+        };
+    }
+    let chosen: Vec<&Bench> = BENCHES.iter().filter(|bench| bench.name.contains(only)).collect();
+    if chosen.is_empty() {
+        return crate::usage(&format!("`bench --only {only}` names no bench; see `cargo xtask bench --list`"));
+    }
+    measure(&chosen, missed)
+}
+
+fn measure(benches: &[&Bench], missed: Missed) -> ExitCode {
+    print_header();
+    let mut below = Vec::new();
+    for bench in benches {
+        for line in (bench.measure)() {
+            println!("{line}");
+            if !line.holds() {
+                below.push(bench);
+            }
+        }
+    }
+    for bench in &below {
+        println!("xtask bench: missed: {}; measure it again alone: cargo xtask bench --only {}", bench.holds, bench.name);
+    }
+    match missed {
+        Missed::Fails if !below.is_empty() => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,124 @@
+//! `run`, `run-network` and `waiting`: a whole replay beside what else a test could do with the same exchange.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reenact::engine::agent_loop::AgentLoop;
+use reenact::engine::time::Micros;
+use reenact::sim::Run;
+use reenact::world::setup::Setup;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+
+use super::network;
+use super::outcome::{Limit, Line, MILLISECONDS, TIMES, count, time};
+use super::rounds;
+use super::session::{self, Session};
+
+/// Chunks and timers of the bare runtime.
+const CHUNKS: u32 = 30;
+
+pub(crate) fn against_tokio() -> Vec<Line> {
+    let session = session::recorded();
+    let middle = at_the_middle(&session);
+    let warm = runtime();
+    let rounds = rounds::in_turns([
+        &mut || rounds::used(session.replay()),
+        &mut || chunks_through_a_channel(&runtime()),
+        &mut || chunks_through_a_channel(&warm),
+        &mut || rounds::used(black_box(&middle).clone()),
+    ]);
+    let theirs = |name: &str, way| format!("{name} {}", time(rounds.median(way)));
+    let ours = rounds.median(0);
+    let inputs = session.inputs();
+    vec![
+        Line::Bar {
+            name: "run",
+            ours: time(ours),
+            theirs: theirs("paused tokio", 1),
+            figure: rounds.ratio(0, 1),
+            unit: TIMES,
+            limit: Limit::AtMost(3.0),
+        },
+        Line::Orientation { name: "the same runtime, warm", figure: format!("{} ({:.2}x)", time(rounds.median(2)), rounds.ratio(0, 2)) },
+        Line::Orientation { name: "stream events, inputs", figure: format!("{}, {inputs}", session.events) },
+        Line::Orientation { name: "inputs a second", figure: format!("{:.2} M", count(inputs) / ours * 1e3) },
+        Line::Orientation { name: "copy of a run half-way", figure: time(rounds.median(3)) },
+    ]
+}
+
+pub(crate) fn against_turmoil() -> Vec<Line> {
+    let session = session::recorded();
+    let millisecond = Duration::from_millis(1);
+    network::exchange(&session, millisecond);
+    let rounds = rounds::in_turns([&mut || rounds::used(session.replay()), &mut || network::exchange(&session, millisecond), &mut || {
+        network::exchange(&session, 10 * millisecond)
+    }]);
+    vec![
+        Line::Bar {
+            name: "run-network",
+            ours: time(rounds.median(0)),
+            theirs: format!("turmoil {}", time(rounds.median(1))),
+            figure: rounds.ratio(1, 0),
+            unit: TIMES,
+            limit: Limit::AtLeast(200.0),
+        },
+        Line::Orientation {
+            name: "turmoil with ticks of 10 ms",
+            figure: format!("{} ({:.0}x)", time(rounds.median(2)), rounds.ratio(2, 0)),
+        },
+    ]
+}
+
+pub(crate) fn waiting() -> Vec<Line> {
+    let hours = Micros::from_secs(6 * 3_600);
+    let setup = |tool| Arc::new(Setup::new(session::scripted(tool), None).expect("a scripted scenario needs no tape"));
+    let (long, short) = (setup(hours), setup(session::TOOL));
+    let run = |setup: &Arc<Setup>| Run::new(setup.clone(), AgentLoop::default()).to_end();
+    assert!(run(&long).transcript.events.last().is_some_and(|event| event.at.0 >= hours.0), "the run waits for the tool");
+    let rounds = rounds::in_turns([&mut || rounds::used(run(&long)), &mut || rounds::used(run(&short))]);
+    vec![Line::Bar {
+        name: "waiting",
+        ours: format!("6 h {}", time(rounds.median(0))),
+        theirs: format!("50 ms {}", time(rounds.median(1))),
+        figure: rounds.median(0) / 1e6,
+        unit: MILLISECONDS,
+        limit: Limit::AtMost(1.0),
+    }]
+}
+
+/// The replay, stopped when half of its inputs are through.
+fn at_the_middle(session: &Session) -> Run<AgentLoop> {
+    let mut run = Run::new(session.setup.clone(), AgentLoop::default());
+    for _ in 0..session.inputs() / 2 {
+        assert_eq!(run.advance(), None, "the run is not over at its middle");
+    }
+    run
+}
+
+/// What `#[tokio::test(start_paused = true)]` builds.
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime can be built")
+}
+
+/// One task sleeps and sends, the other takes: five virtual seconds, and the least that a test of a streamed answer needs.
+fn chunks_through_a_channel(runtime: &Runtime) {
+    runtime.block_on(async {
+        let (sender, mut receiver) = mpsc::channel::<Arc<[u8]>>(16);
+        let chunk: Arc<[u8]> = (*b"event: ping\ndata: {\"type\": \"ping\"}\n\n").into();
+        let task = tokio::spawn(async move {
+            for _ in 0..CHUNKS {
+                tokio::time::sleep(Duration::from_secs(5) / CHUNKS).await;
+                sender.send(chunk.clone()).await.expect("the receiver takes until the sender is gone");
+            }
+        });
+        let mut taken = 0;
+        while let Some(chunk) = receiver.recv().await {
+            black_box(chunk);
+            taken += 1;
+        }
+        assert_eq!(taken, CHUNKS);
+        task.await.expect("the sending task does not panic");
+    });
+}

@@ -1,0 +1,46 @@
+//! `start`: the release program beside an empty one.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::outcome::{Limit, Line, MILLISECONDS, time};
+use super::rounds;
+
+pub(crate) fn against_empty() -> Vec<Line> {
+    let ours = build_ours();
+    let empty = build_empty(ours.parent().expect("a program is in a folder"));
+    let rounds = rounds::in_turns([&mut || start(&ours), &mut || start(&empty)]);
+    vec![Line::Bar {
+        name: "start",
+        ours: time(rounds.median(0)),
+        theirs: format!("empty program {}", time(rounds.median(1))),
+        figure: rounds.difference(0, 1) / 1e6,
+        unit: MILLISECONDS,
+        limit: Limit::AtMost(2.0),
+    }]
+}
+
+fn start(program: &Path) {
+    let status = Command::new(program).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).status();
+    assert!(status.as_ref().is_ok_and(std::process::ExitStatus::success), "{}: {status:?}", program.display());
+}
+
+/// Builds the program; it stands beside this one.
+fn build_ours() -> PathBuf {
+    run(Command::new("cargo").args(["build", "--quiet", "--release", "--package", "reenact", "--bin", "reenact"]));
+    let this = std::env::current_exe().expect("this program has a path");
+    this.with_file_name(format!("reenact{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn build_empty(folder: &Path) -> PathBuf {
+    let source = folder.join("bench-empty.rs");
+    std::fs::write(&source, "fn main() {}\n").expect("the target folder can be written to");
+    let program = folder.join(format!("bench-empty{}", std::env::consts::EXE_SUFFIX));
+    run(Command::new("rustc").arg("-O").arg(&source).arg("-o").arg(&program));
+    program
+}
+
+fn run(command: &mut Command) {
+    let status = command.current_dir(crate::root()).status();
+    assert!(status.as_ref().is_ok_and(std::process::ExitStatus::success), "{command:?}: {status:?}");
+}

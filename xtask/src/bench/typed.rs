@@ -1,0 +1,69 @@
+//! What a client without us would write: the stream's events as an owned enum that serde tells apart by the member `type`.
+
+use serde::Deserialize;
+
+/// One event of a stream.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(dead_code, reason = "the members are read from JSON to be measured, not to be used")]
+pub(crate) enum StreamEvent {
+    MessageStart { message: Message },
+    ContentBlockStart { index: u32, content_block: ContentBlock },
+    ContentBlockDelta { index: u32, delta: Delta },
+    ContentBlockStop { index: u32 },
+    MessageDelta { delta: Stop, usage: Usage },
+    MessageStop,
+    Ping,
+    Error { error: Problem },
+}
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "the members are read from JSON to be measured, not to be used")]
+pub(crate) struct Message {
+    id: String,
+    model: String,
+    usage: Usage,
+}
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "the members are read from JSON to be measured, not to be used")]
+pub(crate) struct Usage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(dead_code, reason = "the members are read from JSON to be measured, not to be used")]
+pub(crate) enum ContentBlock {
+    Text { text: String },
+    Thinking { thinking: String, signature: String },
+    ToolUse { id: String, name: String, input: serde_json::Value },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(dead_code, reason = "the members are read from JSON to be measured, not to be used")]
+pub(crate) enum Delta {
+    TextDelta { text: String },
+    InputJsonDelta { partial_json: String },
+    ThinkingDelta { thinking: String },
+    SignatureDelta { signature: String },
+}
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "the members are read from JSON to be measured, not to be used")]
+pub(crate) struct Stop {
+    stop_reason: Option<String>,
+    stop_sequence: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "the members are read from JSON to be measured, not to be used")]
+pub(crate) struct Problem {
+    #[serde(rename = "type")]
+    kind: String,
+    message: String,
+}
