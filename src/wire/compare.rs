@@ -51,6 +51,11 @@ impl Volatile {
         Self { rules: rules.into_iter().collect() }
     }
 
+    /// The rules, in the order given.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
     fn has(&self, rule: Rule) -> bool {
         self.rules.contains(&rule)
     }
