@@ -58,6 +58,6 @@ fn tool_used(block: Option<Object<'_>>, tools: &mut Vec<ScriptedTool>) {
     let mut json = String::from(r#"{"name":"#);
     push_string(&mut json, &name);
     json.push_str(r#","input_schema":{"type":"object"}}"#);
-    let definition = ToolDefinition { safe: safe(&name), name, json: Json::trusted(json) };
+    let definition = ToolDefinition::new(&name, safe(&name), Json::trusted(json));
     tools.push(ScriptedTool { definition, latency: None, outcome: None });
 }

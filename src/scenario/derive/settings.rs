@@ -69,7 +69,7 @@ fn tools(request: &Request, cached: bool) -> Vec<ScriptedTool> {
     let tool = |text: &str| {
         let name: Arc<str> = Object::parse(text).ok()?.string("name")?.into();
         let json = if cached { without_member(text, "cache_control") } else { Json::trusted(text) };
-        Some(ScriptedTool { definition: ToolDefinition { safe: safe(&name), name, json }, latency: None, outcome: None })
+        Some(ScriptedTool { definition: ToolDefinition::new(&name, safe(&name), json), latency: None, outcome: None })
     };
     list.into_iter().filter_map(tool).collect()
 }
