@@ -15,6 +15,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::engine::agent_loop::AgentLoop;
+use crate::engine::contract::Engine;
+
 /// Re-enacts agent sessions: recorded streams, virtual time, transcripts kept as snapshots.
 #[derive(Debug, Parser)]
 #[command(name = "reenact", version, after_help = "Exit codes: 0 as expected, 1 a run failed, 2 wrong input or usage.")]
@@ -41,12 +44,28 @@ enum Exit {
     WrongInput = 2,
 }
 
-/// The whole program.
+/// The whole program, with our own agent loop as the engine under test.
 pub fn main() -> ExitCode {
+    main_with(AgentLoop::default)
+}
+
+/// The whole program with another engine under test: the `main` of a program of your own.
+///
+/// ```no_run
+/// # use reenact::engine::agent_loop::AgentLoop as MyEngine;
+/// fn main() -> std::process::ExitCode {
+///     reenact::cli::main_with(MyEngine::default)
+/// }
+/// ```
+pub fn main_with<E, F>(new_engine: F) -> ExitCode
+where
+    E: Engine + Send,
+    F: Fn() -> E + Sync,
+{
     let exit = match Arguments::parse().command {
-        Command::Run(arguments) => run::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments, &new_engine),
         Command::Import(arguments) => import::run(&arguments),
-        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments, new_engine()),
     };
     ExitCode::from(exit as u8)
 }

@@ -1,9 +1,17 @@
 //! Deterministic simulation and replay of LLM agent loops.
+//!
+//! Start with [`engine::contract`], which an engine under test implements, and [`runner::run_file`], which runs a scenario against it.
+//! ARCHITECTURE.md says what is where.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
 
 mod prelude;
+
+/// The README's examples are tests.
+#[cfg(all(doctest, feature = "files"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(feature = "cli")]
 pub mod cli;

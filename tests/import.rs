@@ -11,8 +11,8 @@ use reenact::scenario::parse;
 use reenact::scenario::tape::Provenance;
 use reenact::sim::Run;
 use reenact::transcript::text::Detail;
-use reenact::world::setup::Setup;
 use reenact::wire::sse::Framer;
+use reenact::world::setup::Setup;
 
 fn sample(name: &str) -> Imported {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
@@ -70,7 +70,8 @@ fn replayed(imported: &Imported) -> Vec<String> {
     let mut ends = Vec::new();
     for path in &written.scenarios {
         let text = std::fs::read_to_string(path).unwrap();
-        let parsed = parse::scenario("x.toml", &text, &[("matching.strict".into(), "true".into())]).unwrap_or_else(|faults| panic!("{faults}\n{text}"));
+        let parsed = parse::scenario("x.toml", &text, &[("matching.strict".into(), "true".into())])
+            .unwrap_or_else(|faults| panic!("{faults}\n{text}"));
         let report = Run::new(Setup::new(parsed.scenario, Some(&tape)).unwrap().into(), AgentLoop::default()).to_end();
         ends.push(format!("{}: {}", report.terminal(), report.failures.join("; ")));
         if std::env::args().any(|argument| argument == "--nocapture") {

@@ -13,6 +13,7 @@ use reenact::runner::run_all;
 use reenact::runner::snapshot::{Standing, check};
 use reenact::sim::Run;
 use reenact::transcript::json;
+use reenact::transcript::text::Detail;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -97,4 +98,12 @@ fn every_snapshot_has_its_scenario() {
             }
         }
     }
+}
+
+#[test]
+fn the_readme_shows_a_transcript_that_is_true() {
+    let scenario = load(&root().join("scenarios/query/read-one-file.toml"), &[]).unwrap_or_else(|error| panic!("{error}"));
+    let text = Run::new(scenario.setup, AgentLoop::default()).to_end().text(Detail::Normal);
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.contains(text.trim_end()), "the README should show:\n{text}");
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::Exit;
 use super::output::{complain, say};
-use crate::engine::agent_loop::AgentLoop;
+use crate::engine::contract::Engine;
 use crate::engine::log::{ReplayError, replay};
 use crate::prelude::*;
 
@@ -15,7 +15,7 @@ pub(super) struct Arguments {
     log: PathBuf,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Exit {
+pub(super) fn run<E: Engine>(arguments: &Arguments, engine: E) -> Exit {
     let path = arguments.log.display();
     let text = match fs::read(&arguments.log).map(String::from_utf8) {
         Ok(Ok(text)) => text,
@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
             return Exit::WrongInput;
         }
     };
-    match replay(&text, AgentLoop::default()) {
+    match replay(&text, engine) {
         Ok(done) => {
             say(&format!("{path}: {} steps, {} effects, all equal, until {}", done.steps, done.effects, done.until));
             Exit::Fine

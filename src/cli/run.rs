@@ -4,13 +4,13 @@ mod check;
 
 use std::fs;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use super::Exit;
 use super::output::{complain, say};
-use crate::engine::agent_loop::AgentLoop;
+use crate::engine::contract::Engine;
 use crate::files::scenario::{Loaded, find, load};
 use crate::prelude::*;
 use crate::runner::snapshot::{self, Standing};
@@ -68,7 +68,7 @@ enum Format {
     Digest,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Exit {
+pub(super) fn run<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
     let (scenarios, mut exit) = load_all(arguments);
     if scenarios.is_empty() {
         return exit;
@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         return Exit::WrongInput;
     }
     let threads = arguments.threads.unwrap_or_else(threads_available);
-    let outcomes = run_all(&scenarios, threads, AgentLoop::default);
+    let outcomes = run_all(&scenarios, threads, new_engine);
     let mut failed = 0;
     for (scenario, outcome) in scenarios.iter().zip(&outcomes) {
         let problems = problems_of(arguments, scenario, outcome);
@@ -89,13 +89,13 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         exit = exit.max(Exit::Failed);
     }
     if let Some(path) = &arguments.log {
-        exit = exit.max(write_log(path, &scenarios[0]));
+        exit = exit.max(write_log(path, &scenarios[0], new_engine()));
     }
     if arguments.format == Format::Text && scenarios.len() > 1 {
         say(&format!("{} scenarios, {failed} failed; {}", scenarios.len(), provenance(&outcomes)));
     }
     if arguments.check {
-        exit = exit.max(check::run(arguments, &scenarios));
+        exit = exit.max(check::run(arguments, &scenarios, new_engine));
     }
     exit
 }
@@ -146,7 +146,7 @@ fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String
 }
 
 /// What is wrong with one run, a paragraph each.
-fn problems_of(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<AgentLoop>) -> Vec<String> {
+fn problems_of<E>(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<E>) -> Vec<String> {
     let report = match outcome {
         Ok(report) => report,
         Err(panic) => return vec![panic.to_string()],
@@ -175,7 +175,7 @@ fn problems_of(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<Agent
     problems
 }
 
-fn show(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcome<AgentLoop>, problems: &[String]) {
+fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcome<E>, problems: &[String]) {
     if let Ok(report) = outcome {
         let digest = || json::digest(&report.transcript);
         match arguments.format {
@@ -203,7 +203,7 @@ fn show(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcom
 }
 
 /// How many answers were recorded, derived, written by hand (F-12).
-fn provenance(outcomes: &[Outcome<AgentLoop>]) -> String {
+fn provenance<E>(outcomes: &[Outcome<E>]) -> String {
     let mut counts = std::collections::BTreeMap::new();
     for (kind, count) in outcomes.iter().flatten().flat_map(Report::provenance) {
         *counts.entry(kind).or_insert(0) += count;
@@ -212,8 +212,8 @@ fn provenance(outcomes: &[Outcome<AgentLoop>]) -> String {
     format!("answers: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
 }
 
-fn write_log(path: &std::path::Path, scenario: &Loaded) -> Exit {
-    let report = Run::new(scenario.setup.clone(), AgentLoop::default()).with_log().to_end();
+fn write_log<E: Engine>(path: &Path, scenario: &Loaded, engine: E) -> Exit {
+    let report = Run::new(scenario.setup.clone(), engine).with_log().to_end();
     let text = report.log.as_ref().map_or("", |log| log.as_str());
     match fs::write(path, text) {
         Ok(()) => Exit::Fine,

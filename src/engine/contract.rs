@@ -9,15 +9,10 @@
 //!   driver <── (agent, effect) ────── engine          requests, tool starts, timers, messages, the end
 //! ```
 //!
-//! A whole engine in twenty lines: it asks once, prints nothing, and ends with the answer.
+//! A whole engine in twenty lines: it asks once, and ends with the answer. Tools, timers and failures are beyond it.
 //!
 //! ```
-//! use reenact::engine::contract::{Effect, Effects, Engine, Input, RequestId, Terminal};
-//! use reenact::engine::settings::Environment;
-//! use reenact::engine::time::Time;
-//! use reenact::wire::block::{Message, Role};
-//! use reenact::wire::event::Payload;
-//! use reenact::wire::request::Request;
+//! use reenact::engine::contract::*;
 //!
 //! #[derive(Clone, Debug, Default, PartialEq)]
 //! struct AskOnce;
@@ -26,20 +21,20 @@
 //!     fn step(&mut self, env: &Environment, _now: Time, input: &Input, effects: &mut Effects) {
 //!         match input {
 //!             Input::Prompt { prompt, content } => {
-//!                 let message = Message { role: Role::User, content: content.to_vec() };
-//!                 let request = Request::new(&env.settings.model, env.settings.max_tokens).with_messages([message]);
+//!                 let question = Message::user(content.to_vec());
+//!                 let request = Request::new(&env.settings.model, env.settings.max_tokens).with_messages([question]);
 //!                 effects.push(Effect::Request { id: RequestId::first(*prompt), request: request.into() });
 //!             }
 //!             Input::Stream { id, event } if *event.payload() == Payload::MessageStop => {
 //!                 effects.push(Effect::Finished { prompt: id.prompt, terminal: Terminal::Completed });
 //!             }
-//!             _ => (), // tools, timers and failures are beyond this one
+//!             _ => (),
 //!         }
 //!     }
 //! }
 //!
 //! let mut effects = Effects::default();
-//! let hello = Input::Prompt { prompt: 1, content: [reenact::wire::block::Block::text("hello")].into() };
+//! let hello = Input::Prompt { prompt: 1, content: [Block::text("hello")].into() };
 //! AskOnce.step(&Environment::default(), Time::ZERO, &hello, &mut effects);
 //! assert_eq!(effects.len(), 1);
 //! ```
@@ -48,15 +43,16 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::emission::{Emission, Note};
-use super::settings::Environment;
-use super::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, ToolUse};
-use crate::wire::event::Event;
-use crate::wire::http::Header;
-use crate::wire::json::Json;
-use crate::wire::request::Request;
+
+pub use super::emission::{Emission, Note};
+pub use super::settings::{Environment, Settings, ToolDefinition};
+pub use super::time::{Micros, Time};
+pub use crate::wire::block::{Block, BlockKind, Message, Role, ToolInput, ToolUse};
+pub use crate::wire::event::{Delta, Event, Payload};
+pub use crate::wire::http::Header;
+pub use crate::wire::json::Json;
+pub use crate::wire::request::Request;
 
 /// The version of this contract; boundary logs carry it. New variants of [`Input`] and [`Effect`] do not change it, other changes do.
 pub const CONTRACT_VERSION: u32 = 1;

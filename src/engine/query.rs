@@ -225,7 +225,7 @@ impl Query {
         self.totals.turns += 1;
         self.pauses = 0;
         self.keep_answer(&turn);
-        self.conversation.push(Arc::new(Message { role: Role::User, content: turn.executor.results(&env.settings) }));
+        self.conversation.push(Arc::new(Message::user(turn.executor.results(&env.settings))));
         let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
         self.ask_again(now, asked, Transition::NextTurn, effects)
     }
@@ -255,7 +255,7 @@ impl Query {
     fn keep_answer(&mut self, turn: &Turn) {
         let content: Vec<Block> = turn.blocks.iter().map(|message| message.block.clone()).collect();
         if !content.is_empty() {
-            self.conversation.push(Arc::new(Message { role: Role::Assistant, content }));
+            self.conversation.push(Arc::new(Message::assistant(content)));
         }
     }
 

@@ -16,7 +16,7 @@ use super::query::{Outcome, Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, Message, Role};
+use crate::wire::block::{Block, Message};
 use crate::wire::request::push_merged;
 
 /// The root agent's conversation with its user.
@@ -78,7 +78,7 @@ impl Session {
         if conversation.is_empty() {
             conversation.clone_from(&env.history);
         }
-        push_merged(&mut conversation, Arc::new(Message { role: Role::User, content: content.to_vec() }));
+        push_merged(&mut conversation, Arc::new(Message::user(content.to_vec())));
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
         effects.push(Effect::Emit(Emission::Init { prompt, model: env.settings.model.clone(), tools }));

@@ -140,18 +140,30 @@ fn settings(out: &mut Out, settings: &Settings) {
         out.text("request_extra", settings.request_extra.as_str());
     }
     out.flag("partial_messages", settings.partial_messages, default.partial_messages);
-    out.word("emission_order", settings.emission_order, match settings.emission_order {
-        EmissionOrder::Eager => "eager",
-        EmissionOrder::Arrival => "arrival",
-    });
-    out.word("result_order", settings.result_order, match settings.result_order {
-        ResultOrder::ToolUse => "tool_use",
-        ResultOrder::Emission => "emission",
-    });
-    out.word("result_delivery", settings.result_delivery, match settings.result_delivery {
-        ResultDelivery::NextItem => "next_item",
-        ResultDelivery::AtOnce => "at_once",
-    });
+    out.word(
+        "emission_order",
+        settings.emission_order,
+        match settings.emission_order {
+            EmissionOrder::Eager => "eager",
+            EmissionOrder::Arrival => "arrival",
+        },
+    );
+    out.word(
+        "result_order",
+        settings.result_order,
+        match settings.result_order {
+            ResultOrder::ToolUse => "tool_use",
+            ResultOrder::Emission => "emission",
+        },
+    );
+    out.word(
+        "result_delivery",
+        settings.result_delivery,
+        match settings.result_delivery {
+            ResultDelivery::NextItem => "next_item",
+            ResultDelivery::AtOnce => "at_once",
+        },
+    );
     if let Some(most) = settings.max_concurrent_tools {
         out.raw("max_concurrent_tools", most);
     }

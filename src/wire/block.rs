@@ -227,6 +227,18 @@ pub struct Message {
     pub content: Vec<Block>,
 }
 
+impl Message {
+    /// What the user says.
+    pub fn user(content: Vec<Block>) -> Self {
+        Self { role: Role::User, content }
+    }
+
+    /// What the model said.
+    pub fn assistant(content: Vec<Block>) -> Self {
+        Self { role: Role::Assistant, content }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::super::Exit;
 use super::super::output::{complain, say};
 use super::{Arguments, overrides};
-use crate::engine::agent_loop::AgentLoop;
+use crate::engine::contract::Engine;
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
 use crate::runner::run_all;
@@ -16,9 +16,9 @@ use crate::transcript::json;
 /// Surroundings of the fresh process that differ from most people's.
 const OTHER_SURROUNDINGS: [(&str, &str); 3] = [("TZ", "Pacific/Kiritimati"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")];
 
-pub(super) fn run(arguments: &Arguments, scenarios: &[Loaded]) -> Exit {
-    let one = digests(scenarios, NonZeroUsize::MIN);
-    let many = digests(scenarios, NonZeroUsize::MIN.saturating_add(7));
+pub(super) fn run<E: Engine + Send>(arguments: &Arguments, scenarios: &[Loaded], new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+    let one = digests(scenarios, NonZeroUsize::MIN, new_engine);
+    let many = digests(scenarios, NonZeroUsize::MIN.saturating_add(7), new_engine);
     let mut differences = compare("eight threads", scenarios, &one, &many);
     match fresh_process(arguments, scenarios) {
         Ok(fresh) => differences += compare("a fresh process with another TZ and LANG", scenarios, &one, &fresh),
@@ -34,8 +34,8 @@ pub(super) fn run(arguments: &Arguments, scenarios: &[Loaded]) -> Exit {
     Exit::Fine
 }
 
-fn digests(scenarios: &[Loaded], threads: NonZeroUsize) -> Vec<String> {
-    let outcomes = run_all(scenarios, threads, AgentLoop::default);
+fn digests<E: Engine + Send>(scenarios: &[Loaded], threads: NonZeroUsize, new_engine: &(impl Fn() -> E + Sync)) -> Vec<String> {
+    let outcomes = run_all(scenarios, threads, new_engine);
     outcomes.iter().map(|outcome| outcome.as_ref().map_or_else(ToString::to_string, |report| json::digest(&report.transcript))).collect()
 }
 

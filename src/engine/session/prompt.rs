@@ -4,7 +4,7 @@
 
 use crate::engine::settings::{Environment, Settings};
 use crate::prelude::*;
-use crate::wire::block::{Block, Message, Role};
+use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
 use crate::wire::request::{Request, list_with_breakpoint, push_merged, system_with_breakpoint};
 
@@ -39,7 +39,7 @@ impl Frame {
         let mut request = self.request.clone();
         request.messages.reserve(conversation.len() + 1);
         if let Some(context) = &self.user_context {
-            push_merged(&mut request.messages, Arc::new(Message { role: Role::User, content: vec![context.clone()] }));
+            push_merged(&mut request.messages, Arc::new(Message::user(vec![context.clone()])));
         }
         for message in conversation {
             push_merged(&mut request.messages, message.clone());
@@ -120,7 +120,7 @@ mod tests {
     fn s_2a_the_user_context_is_sent_and_not_stored() {
         let settings = Settings { user_context: Some("today".into()), ..Settings::default() };
         let frame = Frame::of(&Environment { settings, ..Environment::default() });
-        let conversation = [Arc::new(Message { role: Role::User, content: vec![Block::text("hi")] })];
+        let conversation = [Arc::new(Message::user(vec![Block::text("hi")]))];
         let request = frame.request(&conversation);
         assert_eq!(request.messages.len(), 1, "two user messages are one");
         assert_eq!(request.messages[0].content, [Block::text("today"), Block::text("hi")]);

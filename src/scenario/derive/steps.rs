@@ -22,7 +22,9 @@ pub(super) fn follow(asked: &[Asked<'_>], scenario: &mut Scenario, notes: &mut V
         let parent = now.exchange.parent.and_then(|id| by_id.get(&id).copied()).unwrap_or(before);
         if parent.exchange.id != before.exchange.id {
             let (id, parent, before) = (now.exchange.id, parent.exchange.id, before.exchange.id);
-            steps.notes.push(format!("Exchange {id} goes on from exchange {parent} and not from {before}; the scenario goes on from the last."));
+            steps
+                .notes
+                .push(format!("Exchange {id} goes on from exchange {parent} and not from {before}; the scenario goes on from the last."));
         }
         steps.next(parent, now);
     }

@@ -59,12 +59,7 @@ fn texts(derived: &Derived) -> Vec<&str> {
 
 #[test]
 fn k_4_prompts_settings_tools_and_results_come_from_the_requests() {
-    let derived = only(&[
-        body(&[HI]),
-        body(&[HI, USE, RESULTS]),
-        body(&[HI, USE, RESULTS]),
-        body(&[HI, USE, RESULTS, DONE, MORE]),
-    ]);
+    let derived = only(&[body(&[HI]), body(&[HI, USE, RESULTS]), body(&[HI, USE, RESULTS]), body(&[HI, USE, RESULTS, DONE, MORE])]);
     let Scenario { settings, tools, results, .. } = &derived.scenario;
     assert_eq!(texts(&derived), [r#"{"type":"text","text":"hi"}"#, r#"{"type":"text","text":"more"}"#]);
     assert_eq!((&*settings.model, settings.max_tokens, settings.stream, settings.cache_breakpoints), ("m", 9, true, true));
@@ -89,7 +84,8 @@ fn k_4_what_was_said_before_is_history() {
 
 #[test]
 fn k_4_what_a_scenario_cannot_say_is_noted() {
-    let beside = RESULTS.replace("]}", r#",{"type":"text","text":"hurry"}]}"#).replace(r#""1e3"},{"type":"text","text":"hurry"}]"#, r#""1e3"}]"#);
+    let beside =
+        RESULTS.replace("]}", r#",{"type":"text","text":"hurry"}]}"#).replace(r#""1e3"},{"type":"text","text":"hurry"}]"#, r#""1e3"}]"#);
     let other_model = body(&[HI, USE, &beside]).replace("\"m\"", "\"n\"");
     let derived = only(&[body(&[HI]), other_model, body(&[HI, DONE, MORE])]);
     assert_eq!(

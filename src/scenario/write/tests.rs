@@ -61,7 +61,7 @@ fn f_6_every_part_reads_back() {
         progress: vec![(Micros::from_millis(1), "half".into())],
         context_change: Some("cwd".into()),
     };
-    let own = ToolDefinition { name: "own".into(), safe: Some(true), json: Json::trusted(r#"{"name":"own","n":1e3}"#) };
+    let own = ToolDefinition::new("own", Some(true), Json::trusted(r#"{"name":"own","n":1e3}"#));
     let turn = Turn {
         content: vec![
             TurnBlock::Thinking("hm".into()),
