@@ -59,12 +59,7 @@ fn texts(derived: &Derived) -> Vec<&str> {
 
 #[test]
 fn k_4_prompts_settings_tools_and_results_come_from_the_requests() {
-    let derived = only(&[
-        body(&[HI]),
-        body(&[HI, USE, RESULTS]),
-        body(&[HI, USE, RESULTS]),
-        body(&[HI, USE, RESULTS, DONE, MORE]),
-    ]);
+    let derived = only(&[body(&[HI]), body(&[HI, USE, RESULTS]), body(&[HI, USE, RESULTS]), body(&[HI, USE, RESULTS, DONE, MORE])]);
     let Scenario { settings, tools, results, .. } = &derived.scenario;
     assert_eq!(texts(&derived), [r#"{"type":"text","text":"hi"}"#, r#"{"type":"text","text":"more"}"#]);
     assert_eq!((&*settings.model, settings.max_tokens, settings.stream, settings.cache_breakpoints), ("m", 9, true, true));
@@ -89,7 +84,8 @@ fn k_4_what_was_said_before_is_history() {
 
 #[test]
 fn k_4_what_a_scenario_cannot_say_is_noted() {
-    let beside = RESULTS.replace("]}", r#",{"type":"text","text":"hurry"}]}"#).replace(r#""1e3"},{"type":"text","text":"hurry"}]"#, r#""1e3"}]"#);
+    let beside =
+        RESULTS.replace("]}", r#",{"type":"text","text":"hurry"}]}"#).replace(r#""1e3"},{"type":"text","text":"hurry"}]"#, r#""1e3"}]"#);
     let other_model = body(&[HI, USE, &beside]).replace("\"m\"", "\"n\"");
     let derived = only(&[body(&[HI]), other_model, body(&[HI, DONE, MORE])]);
     assert_eq!(
@@ -118,7 +114,8 @@ fn k_4_a_recording_of_answers_says_what_is_made_up() {
     let mut tape = tape(&[String::new()]);
     let stream = concat!(
         "data: {\"type\":\"message_start\",\"message\":{\"model\":\"m-2\"}}\n\n",
-        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Own\",\"input\":{}}}\n\n"
+        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Own\",\"input\":{}}}\n\n",
+        "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
     );
     tape.exchanges[0].answer.chunks = [Chunk { at: None, bytes: stream.as_bytes().into() }].into();
     tape.header = TapeHeader { imported_from: Some("a raw event stream".into()), lost: vec!["requests".into()], ..TapeHeader::default() };
@@ -131,7 +128,9 @@ fn k_4_a_recording_of_answers_says_what_is_made_up() {
         [
             "Derived from x.tape.jsonl, 1 exchange, imported from a raw event stream.",
             "Not in the recording: requests.",
-            "The prompt, the settings and the results of tools are made up."
+            "The prompt, the settings and the results of tools are made up.",
+            "The recording ends with an answer that asks for more, so a replay ends when the tape does."
         ]
     );
+    assert_eq!(derived.scenario.expect.terminal.as_deref(), Some("tape_exhausted"));
 }
