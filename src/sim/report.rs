@@ -108,7 +108,8 @@ impl<E> Report<E> {
         });
         equal("models", expect.models.as_ref().map(|names| list(names)), list(&models));
         equal("result", expect.result.clone(), self.result_subtype().unwrap_or_else(|| String::from("none")));
-        let emitted = self.emitted_text();
+        let wants_text = !expect.text_present.is_empty() || !expect.text_absent.is_empty();
+        let emitted = if wants_text { self.emitted_text() } else { Vec::new() };
         for text in expect.text_present.iter().filter(|text| !emitted.iter().any(|emitted| emitted.contains(*text))) {
             failures.push(format!("expected some message to hold {text:?}, none does"));
         }
@@ -120,6 +121,9 @@ impl<E> Report<E> {
     }
 
     fn check_order(&self, expect: &Expect, failures: &mut Vec<String>) {
+        if expect.order.is_empty() {
+            return; // rendering costs more than the run
+        }
         let rendered = self.text(Detail::Debug);
         let mut lines = rendered.lines();
         for wanted in &expect.order {

@@ -10,7 +10,7 @@ use reenact::engine::settings::Environment;
 use reenact::engine::time::{Micros, Time};
 use reenact::scenario::known_tools::known_tool;
 use reenact::scenario::latency::Latency;
-use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape, TapeHeader};
+use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape};
 use reenact::scenario::types::{Prompt, Scenario, ScriptedOutcome, ScriptedTool, TapeSource, Turn, TurnBlock};
 use reenact::sim::Run;
 use reenact::transcript::event::What;
@@ -80,7 +80,7 @@ pub(crate) fn recorded() -> Session {
     let exchanges: Vec<Exchange> =
         (1..).zip(answers.answers.iter().zip(&requests)).map(|(id, (answer, request))| exchange(id, &answer.pieces, request)).collect();
     let events = answers.answers.iter().map(|answer| answer.pieces.len()).sum();
-    let tape = Tape { header: TapeHeader::default(), exchanges, left_out: Vec::new() };
+    let tape = Tape { exchanges, ..Tape::default() };
     let mut replay = Scenario { tape: Some(TapeSource { path: String::from("tape.jsonl"), thread: "main".into() }), ..scripted };
     replay.matching.strict = true;
     let setup = Arc::new(Setup::new(replay, Some(&tape)).expect("the tape has the thread `main`"));
