@@ -220,8 +220,7 @@ fn k_5_every_recording_is_imported_or_named() {
                 survives_a_file(&imported);
                 for end in replayed(&imported) {
                     println!("    replays to {end}");
-                    // That client adds a blank text before its tool uses, which no answer holds.
-                    assert!(name == "test_tools.yaml" || end.ends_with(": "), "{name}: {end}");
+                    assert!(end.ends_with(": "), "{name}: {end}");
                 }
                 for exchange in imported.tape.exchanges.iter().filter(|exchange| exchange.answer.is_event_stream()) {
                     let events = events(&exchange.answer.body());
