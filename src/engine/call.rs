@@ -139,7 +139,7 @@ impl ApiCall {
                 Verdict::Block(Arc::new(message))
             }
             Step::Failed { kind, message } => {
-                let failure = Failure { status: None, kind: kind.into(), message: message.into() };
+                let failure = Failure { status: None, kind, message };
                 self.fail(now, failure, effects)
             }
             Step::Refused(violation) => self.fail(now, broken(&violation), effects),
@@ -182,7 +182,7 @@ impl ApiCall {
                 self.refusal_category = category(body, "/stop_details/category");
                 let blocks = (0..).zip(whole.blocks);
                 let messages = blocks.map(|(index, block)| Arc::new(message(self.id, &whole.id, &whole.model, index, block)));
-                self.ended(now, messages.collect(), whole.stop_reason.map(Arc::from), effects)
+                self.ended(now, messages.collect(), whole.stop_reason, effects)
             }
             Err(problem) => self.fail(now, Failure::of("unreadable_answer", &problem.to_string()), effects),
         }

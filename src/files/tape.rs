@@ -96,6 +96,15 @@ pub struct Lines {
     number: usize,
 }
 
+/// A line of a tape file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NumberedLine {
+    /// Its number, from 1.
+    pub number: usize,
+    /// What it says; or why it cannot be read, which ends nothing.
+    pub line: Result<Line, LineError>,
+}
+
 impl Lines {
     /// Opens the file; whether it is a tape shows with its first line.
     ///
@@ -109,17 +118,17 @@ impl Lines {
         Ok(Self { path: path.to_path_buf(), reader: BufReader::with_capacity(1 << 16, file), buffer: Vec::new(), number: 0 })
     }
 
-    /// The next line with its number, from 1; or why it cannot be read as one, which ends nothing. Empty lines are passed over.
+    /// The next line; empty ones are passed over.
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn next_line(&mut self) -> Result<Option<(usize, Result<Line, LineError>)>, ReadTapeError> {
+    pub fn next_line(&mut self) -> Result<Option<NumberedLine>, ReadTapeError> {
         loop {
             let Some(line) = self.next_raw()? else { return Ok(None) };
             let line = line.trim_ascii();
             if !line.is_empty() {
-                let read = Line::read(line);
-                return Ok(Some((self.number, read)));
+                let line = Line::read(line);
+                return Ok(Some(NumberedLine { number: self.number, line }));
             }
         }
     }
@@ -188,9 +197,9 @@ mod tests {
 
         std::fs::write(&path, "{\"reenact_tape\":1}\n\n{\"end\":").unwrap();
         let mut lines = Lines::open(&path).unwrap();
-        let (number, first) = lines.next_line().unwrap().unwrap();
+        let NumberedLine { number, line: first } = lines.next_line().unwrap().unwrap();
         assert!(number == 1 && matches!(first.unwrap().kind, LineKind::Header { version: 1, .. }));
-        let (number, last) = lines.next_line().unwrap().unwrap();
+        let NumberedLine { number, line: last } = lines.next_line().unwrap().unwrap();
         assert!(number == 3 && last.unwrap_err().unfinished);
         assert!(lines.next_line().unwrap().is_none());
         let warnings = warnings(&path, &read(&path).unwrap());

@@ -2,13 +2,17 @@
 //!
 //! Settings that have their default are left out. Text of several lines stands as it is; JSON stands in strings, since TOML has neither null nor
 //! big numbers and its tables have no order (F-6).
+//!
+//! What is written is taken apart field by field, so that a new field does not compile until it is written.
 
 mod text;
 
 use self::text::{duration, latency, string};
 use super::tape::Provenance;
-use super::types::{Chunking, Expect, Limits, Matching, Prompt, Scenario, ScriptedOutcome, ScriptedTool, Timing, Turn, TurnBlock};
-use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, Settings};
+use super::types::{
+    Chunking, Expect, Limits, Matching, Prompt, Scenario, ScriptedOutcome, ScriptedTool, TapeSource, Timing, Turn, TurnBlock,
+};
+use crate::engine::settings::{EmissionOrder, Observable, ResultDelivery, ResultOrder, Settings, ToolDefinition};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
@@ -27,25 +31,50 @@ pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
     if !comments.is_empty() {
         out.0.push('\n');
     }
-    top(&mut out, scenario);
-    settings(&mut out, &scenario.settings);
-    timing(&mut out, &scenario.timing);
-    limits(&mut out, scenario.limits);
-    matching(&mut out, &scenario.matching);
-    scenario.tools.iter().for_each(|tool| tool_entry(&mut out, tool));
-    for message in &scenario.history {
+    sections(&mut out, scenario);
+    out.0
+}
+
+fn sections(out: &mut Out, scenario: &Scenario) {
+    let Scenario { title, rules, seed, settings, tools, history, prompts, tape, results, timing, chunking, limits, matching, expect } =
+        scenario;
+    if let Some(title) = title {
+        out.text("title", title);
+    }
+    out.texts("rules", rules);
+    if seed.0 != Scenario::default().seed.0 {
+        // TOML's integers end at 63 bits.
+        out.raw("seed", if i64::try_from(seed.0).is_ok() { seed.0.to_string() } else { format!("\"{}\"", seed.0) });
+    }
+    if let Some(TapeSource { path, thread }) = tape {
+        out.text("tape", path);
+        if **thread != *super::thread::MAIN {
+            out.text("thread", thread);
+        }
+    }
+    match chunking {
+        Chunking::AsRecorded => (),
+        Chunking::Bytes => out.text("chunking", "bytes"),
+        Chunking::Random => out.text("chunking", "random"),
+        Chunking::Every(size) => out.raw("chunking", size),
+    }
+    engine(out, settings);
+    timing_section(out, timing);
+    limits_section(out, *limits);
+    matching_section(out, matching);
+    tools.iter().for_each(|tool| tool_entry(out, tool));
+    for message in history {
         out.table("[[history]]");
         out.text("role", message.role.as_str());
-        content(&mut out, &message.content);
+        content(out, &message.content);
     }
-    scenario.prompts.iter().for_each(|prompt| prompt_entry(&mut out, prompt));
-    for (id, outcome) in &scenario.results {
+    prompts.iter().for_each(|prompt| prompt_entry(out, prompt));
+    for (id, outcome) in results {
         out.table("[[result]]");
         out.text("tool_use", id);
-        outcome_keys(&mut out, outcome);
+        outcome_keys(out, outcome);
     }
-    expect(&mut out, &scenario.expect);
-    out.0
+    expect_section(out, expect);
 }
 
 /// Lines of TOML.
@@ -92,85 +121,83 @@ fn list<T: AsRef<str>>(values: &[T]) -> String {
     format!("[{}]", values.iter().map(|value| string(value.as_ref())).collect::<Vec<_>>().join(", "))
 }
 
-fn top(out: &mut Out, scenario: &Scenario) {
-    if let Some(title) = &scenario.title {
-        out.text("title", title);
-    }
-    out.texts("rules", &scenario.rules);
-    if scenario.seed != Scenario::default().seed {
-        let seed = scenario.seed.0;
-        // TOML's integers end at 63 bits.
-        out.raw("seed", if i64::try_from(seed).is_ok() { seed.to_string() } else { format!("\"{seed}\"") });
-    }
-    if let Some(tape) = &scenario.tape {
-        out.text("tape", &tape.path);
-        if &*tape.thread != super::thread::MAIN {
-            out.text("thread", &tape.thread);
-        }
-    }
-    match scenario.chunking {
-        Chunking::AsRecorded => (),
-        Chunking::Bytes => out.text("chunking", "bytes"),
-        Chunking::Random => out.text("chunking", "random"),
-        Chunking::Every(size) => out.raw("chunking", size),
-    }
-}
-
-fn settings(out: &mut Out, settings: &Settings) {
+fn engine(out: &mut Out, settings: &Settings) {
+    let Settings { model, max_tokens, stream, system_prompt, memory, append_system_prompt, user_context, system_context, .. } = settings;
     let default = Settings::default();
     out.table("[engine]");
-    out.text("model", &settings.model);
-    out.raw("max_tokens", settings.max_tokens);
-    out.flag("stream", settings.stream, default.stream);
-    if let Some(system) = &settings.system_prompt {
+    out.text("model", model);
+    out.raw("max_tokens", max_tokens);
+    out.flag("stream", *stream, default.stream);
+    if let Some(system) = system_prompt {
         text_or_json(out, "system_prompt", system);
     }
-    out.flag("memory", settings.memory, default.memory);
-    for (key, value) in [
-        ("append_system_prompt", &settings.append_system_prompt),
-        ("user_context", &settings.user_context),
-        ("system_context", &settings.system_context),
-    ] {
+    out.flag("memory", *memory, default.memory);
+    for (key, value) in [("append_system_prompt", append_system_prompt), ("user_context", user_context), ("system_context", system_context)]
+    {
         if let Some(value) = value {
             out.text(key, value);
         }
     }
-    out.flag("cache_breakpoints", settings.cache_breakpoints, default.cache_breakpoints);
-    if settings.request_extra != default.request_extra {
-        out.text("request_extra", settings.request_extra.as_str());
+    engine_behaviour(out, settings, &default);
+}
+
+/// The rest of the settings; together with [`engine`] it names each field, and leaves out nothing by `..` that the other does not name.
+fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
+    let Settings {
+        model: _,
+        max_tokens: _,
+        stream: _,
+        system_prompt: _,
+        memory: _,
+        append_system_prompt: _,
+        user_context: _,
+        system_context: _,
+        cache_breakpoints,
+        request_extra,
+        partial_messages,
+        emission_order,
+        result_order,
+        result_delivery,
+        max_concurrent_tools,
+        max_pause_resumes,
+        retry_refusal,
+    } = settings;
+    out.flag("cache_breakpoints", *cache_breakpoints, default.cache_breakpoints);
+    if *request_extra != default.request_extra {
+        out.text("request_extra", request_extra.as_str());
     }
-    out.flag("partial_messages", settings.partial_messages, default.partial_messages);
+    out.flag("partial_messages", *partial_messages, default.partial_messages);
     out.word(
         "emission_order",
-        settings.emission_order,
-        match settings.emission_order {
+        *emission_order,
+        match emission_order {
             EmissionOrder::Eager => "eager",
             EmissionOrder::Arrival => "arrival",
         },
     );
     out.word(
         "result_order",
-        settings.result_order,
-        match settings.result_order {
+        *result_order,
+        match result_order {
             ResultOrder::ToolUse => "tool_use",
             ResultOrder::Emission => "emission",
         },
     );
     out.word(
         "result_delivery",
-        settings.result_delivery,
-        match settings.result_delivery {
+        *result_delivery,
+        match result_delivery {
             ResultDelivery::NextItem => "next_item",
             ResultDelivery::AtOnce => "at_once",
         },
     );
-    if let Some(most) = settings.max_concurrent_tools {
+    if let Some(most) = max_concurrent_tools {
         out.raw("max_concurrent_tools", most);
     }
-    if settings.max_pause_resumes != default.max_pause_resumes {
-        out.raw("max_pause_resumes", settings.max_pause_resumes);
+    if *max_pause_resumes != default.max_pause_resumes {
+        out.raw("max_pause_resumes", max_pause_resumes);
     }
-    out.flag("retry_refusal", settings.retry_refusal, default.retry_refusal);
+    out.flag("retry_refusal", *retry_refusal, default.retry_refusal);
 }
 
 /// Content under `key` when it is plain text, else its JSON under `key_json`.
@@ -181,16 +208,17 @@ fn text_or_json(out: &mut Out, key: &str, json: &Json) {
     }
 }
 
-fn timing(out: &mut Out, timing: &Timing) {
+fn timing_section(out: &mut Out, timing: &Timing) {
+    let Timing { head, first_event, between_events } = timing;
     let default = Timing::default();
     if *timing == default {
         return;
     }
     out.table("[timing]");
     for (key, value, usual) in [
-        ("head", &timing.head, &default.head),
-        ("first_event", &timing.first_event, &default.first_event),
-        ("between_events", &timing.between_events, &default.between_events),
+        ("head", head, &default.head),
+        ("first_event", first_event, &default.first_event),
+        ("between_events", between_events, &default.between_events),
     ] {
         if value != usual {
             out.raw(key, latency(value));
@@ -198,69 +226,78 @@ fn timing(out: &mut Out, timing: &Timing) {
     }
 }
 
-fn limits(out: &mut Out, limits: Limits) {
+fn limits_section(out: &mut Out, limits: Limits) {
+    let Limits { time, events, requests } = limits;
     let default = Limits::default();
     if limits == default {
         return;
     }
     out.table("[limits]");
-    if limits.time != default.time {
-        out.raw("time", duration(limits.time));
+    if time != default.time {
+        out.raw("time", duration(time));
     }
-    for (key, value, usual) in [("events", limits.events, default.events), ("requests", limits.requests, default.requests)] {
+    for (key, value, usual) in [("events", events, default.events), ("requests", requests, default.requests)] {
         if value != usual {
             out.raw(key, value);
         }
     }
 }
 
-fn matching(out: &mut Out, matching: &Matching) {
+fn matching_section(out: &mut Out, matching: &Matching) {
+    let Matching { strict, volatile } = matching;
     let default = Matching::default();
     if *matching == default {
         return;
     }
     out.table("[matching]");
-    out.flag("strict", matching.strict, default.strict);
-    if matching.volatile != default.volatile {
+    out.flag("strict", *strict, default.strict);
+    if *volatile != default.volatile {
         let name = |rule: &Rule| Rule::ALL.iter().find(|(known, _)| known == rule).map(|(_, name)| *name);
-        let names: Vec<&str> = matching.volatile.rules().iter().filter_map(name).collect();
+        let names: Vec<&str> = volatile.rules().iter().filter_map(name).collect();
         out.raw("volatile", list(&names));
     }
 }
 
 fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
-    let definition = &tool.definition;
+    let ScriptedTool { definition: ToolDefinition { name, safe, json, observable }, latency: span, outcome } = tool;
     out.table("[[tool]]");
-    out.text("name", &definition.name);
-    let known = known_tool(&definition.name);
-    if known.is_none_or(|known| known.definition().json != definition.json) {
-        out.text("definition", definition.json.as_str());
+    out.text("name", name);
+    let known = known_tool(name);
+    if known.is_none_or(|known| known.definition().json != *json) {
+        out.text("definition", json.as_str());
     }
-    if let Some(safe) = definition.safe
-        && known.is_none_or(|known| known.safe != Some(safe))
+    if let Some(safe) = safe
+        && known.is_none_or(|known| known.safe != Some(*safe))
     {
         out.raw("safe", safe);
     }
-    if let Some(span) = &tool.latency {
+    if !observable.is_empty() {
+        let entry = |Observable { name, from, base }: &Observable| {
+            format!("{{ name = {}, from = {}, base = {} }}", string(name), string(from), string(base))
+        };
+        out.raw("observable", format!("[{}]", observable.iter().map(entry).collect::<Vec<_>>().join(", ")));
+    }
+    if let Some(span) = span {
         out.raw("latency", latency(span));
     }
-    if let Some(outcome) = &tool.outcome {
+    if let Some(outcome) = outcome {
         outcome_keys(out, outcome);
     }
 }
 
 fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
-    if let Some(content) = &outcome.content {
+    let ScriptedOutcome { content, is_error, latency: span, progress: steps, context_change } = outcome;
+    if let Some(content) = content {
         text_or_json(out, "result", content);
     }
-    out.flag("is_error", outcome.is_error, false);
-    if let Some(span) = &outcome.latency {
+    out.flag("is_error", *is_error, false);
+    if let Some(span) = span {
         out.raw("latency", latency(span));
     }
-    if !outcome.progress.is_empty() {
-        out.raw("progress", progress(&outcome.progress));
+    if !steps.is_empty() {
+        out.raw("progress", progress(steps));
     }
-    if let Some(change) = &outcome.context_change {
+    if let Some(change) = context_change {
         out.text("context_change", change);
     }
 }
@@ -283,41 +320,42 @@ fn content(out: &mut Out, blocks: &[Block]) {
 }
 
 fn prompt_entry(out: &mut Out, prompt: &Prompt) {
+    let Prompt { content: said, at, turns } = prompt;
     out.table("[[prompt]]");
-    content(out, &prompt.content);
-    if let Some(at) = prompt.at {
-        out.raw("at", duration(at));
+    content(out, said);
+    if let Some(at) = at {
+        out.raw("at", duration(*at));
     }
-    prompt.turns.iter().for_each(|turn| turn_entry(out, turn));
+    turns.iter().for_each(|turn| turn_entry(out, turn));
 }
 
 fn turn_entry(out: &mut Out, turn: &Turn) {
-    let default = Turn::default();
+    let Turn { content, stop_reason, status, body, headers, input_tokens, output_tokens, provenance } = turn;
     out.table("[[prompt.turn]]");
-    if let Some(reason) = &turn.stop_reason {
+    if let Some(reason) = stop_reason {
         out.text("stop_reason", reason);
     }
-    if turn.status != default.status {
-        out.raw("status", turn.status);
+    if *status != Turn::default().status {
+        out.raw("status", status);
     }
-    if let Some(body) = &turn.body {
+    if let Some(body) = body {
         out.text("body", body);
     }
-    if !turn.headers.is_empty() {
-        let headers: Vec<String> = turn.headers.iter().map(|(name, value)| format!("{} = {}", string(name), string(value))).collect();
+    if !headers.is_empty() {
+        let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{} = {}", string(name), string(value))).collect();
         out.raw("headers", format!("{{ {} }}", headers.join(", ")));
     }
-    for (key, tokens) in [("input_tokens", turn.input_tokens), ("output_tokens", turn.output_tokens)] {
+    for (key, tokens) in [("input_tokens", input_tokens), ("output_tokens", output_tokens)] {
         if let Some(tokens) = tokens {
             out.raw(key, tokens);
         }
     }
-    match turn.provenance {
+    match provenance {
         Provenance::Written => (),
         Provenance::Derived => out.text("provenance", "derived"),
         Provenance::Recorded => out.text("provenance", "recorded"),
     }
-    for block in &turn.content {
+    for block in content {
         out.table("[[prompt.turn.content]]");
         match block {
             TurnBlock::Text(text) => out.text("text", text),
@@ -337,30 +375,31 @@ fn turn_entry(out: &mut Out, turn: &Turn) {
     }
 }
 
-fn expect(out: &mut Out, expect: &Expect) {
+fn expect_section(out: &mut Out, expect: &Expect) {
     if *expect == Expect::default() {
         return;
     }
+    let Expect { terminal, transitions, requests, models, result, text_present, text_absent, order, ends_after, ends_before } = expect;
     out.table("[expect]");
-    for (key, value) in [("terminal", &expect.terminal), ("result", &expect.result)] {
+    for (key, value) in [("terminal", terminal), ("result", result)] {
         if let Some(value) = value {
             out.text(key, value);
         }
     }
-    for (key, values) in [("transitions", &expect.transitions), ("models", &expect.models)] {
+    for (key, values) in [("transitions", transitions), ("models", models)] {
         if let Some(values) = values {
             out.raw(key, list(values));
         }
     }
-    if let Some(requests) = expect.requests {
+    if let Some(requests) = requests {
         out.raw("requests", requests);
     }
-    out.texts("text_present", &expect.text_present);
-    out.texts("text_absent", &expect.text_absent);
-    out.texts("order", &expect.order);
-    for (key, at) in [("ends_after", expect.ends_after), ("ends_before", expect.ends_before)] {
+    out.texts("text_present", text_present);
+    out.texts("text_absent", text_absent);
+    out.texts("order", order);
+    for (key, at) in [("ends_after", ends_after), ("ends_before", ends_before)] {
         if let Some(at) = at {
-            out.raw(key, duration(at));
+            out.raw(key, duration(*at));
         }
     }
 }

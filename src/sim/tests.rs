@@ -157,7 +157,7 @@ fn d_1_a_boundary_log_replays_byte_for_byte_and_a_changed_one_does_not() {
     let done = replay(log.as_str(), AgentLoop::default()).unwrap();
     assert_eq!(done.steps + 1, log.as_str().lines().count());
     let changed = log.as_str().replace("They say a and b.", "They say nothing.");
-    assert!(matches!(replay(&changed, AgentLoop::default()), Ok(_)), "input and effect changed alike");
+    assert!(replay(&changed, AgentLoop::default()).is_ok(), "input and effect changed alike");
     let dropped: String = log.as_str().lines().enumerate().filter(|(line, _)| *line != 9).map(|(_, line)| format!("{line}\n")).collect();
     assert!(matches!(replay(&dropped, AgentLoop::default()), Err(ReplayError::Differs { .. })));
     let newer = log.as_str().replacen("\"reenact_log\":1", "\"reenact_log\":2", 1);

@@ -23,7 +23,7 @@ pub(super) fn read(tree: &Node, collector: &mut Collector) -> Result<(), ShapeEr
         |entry: &Node| entry.get("request").and_then(|request| request.get("url")?.text()).is_some_and(|url| url.contains("/v1/"));
     let others = timed.iter().filter(|(.., entry)| !of_the_api(entry)).count();
     if others > 0 {
-        collector.lose(&format!("{others} requests to other services"));
+        collector.lose(&format!("requests to other services ({others})"));
     }
     timed.retain(|(.., entry)| of_the_api(entry));
     let zero = timed.first().and_then(|(started, ..)| *started);

@@ -1,14 +1,14 @@
-//! A recording that holds answers only: what they let one guess of the session (K-4).
+//! What answers say of their session: all that is known when a recording holds nothing else, and whether it goes on after them (K-4).
 
 use super::NOT_RECORDED;
 use super::settings::safe;
 use crate::engine::settings::{Settings, ToolDefinition};
 use crate::prelude::*;
-use crate::scenario::tape::Exchange;
+use crate::scenario::tape::{Answer, Exchange};
 use crate::scenario::types::{Prompt, Scenario, ScriptedTool};
 use crate::wire::block::Block;
 use crate::wire::json::{Json, push_string};
-use crate::wire::raw::Object;
+use crate::wire::raw::{Object, elements};
 use crate::wire::sse::Framer;
 
 /// A prompt that says that there is none, the model that answered, and the tools that it used.
@@ -18,19 +18,36 @@ pub(super) fn only(exchanges: &[&Exchange], scenario: &mut Scenario, notes: &mut
     scenario.settings = Settings { system_prompt: Some(Json::of("")), cache_breakpoints: false, ..Settings::default() };
     let mut models = Vec::new();
     for exchange in exchanges {
-        let body = exchange.answer.body();
-        let streamed = exchange.answer.is_event_stream();
-        scenario.settings.stream = streamed;
-        if streamed {
-            let mut framer = Framer::new();
-            // A stream with an event that is too large is no answer; what came before it counts.
-            let _ = framer.feed(&body, &mut |frame| of_object(frame.data, &mut models, &mut scenario.tools));
-        } else if let Ok(text) = core::str::from_utf8(&body) {
-            of_object(text, &mut models, &mut scenario.tools);
-        }
+        scenario.settings.stream = exchange.answer.is_event_stream();
+        each_object(&exchange.answer, &mut |text| of_object(text, &mut models, &mut scenario.tools));
     }
     if let Some(model) = models.into_iter().next() {
         scenario.settings.model = model;
+    }
+}
+
+/// Whether the session went on after this answer: it asks for tools, or was paused.
+pub(super) fn asks_for_more(answer: &Answer) -> bool {
+    let mut reason = None;
+    each_object(answer, &mut |text| {
+        let Ok(object) = Object::parse(text) else { return };
+        reason = match object.string("type").as_deref() {
+            Some("message_delta") => object.object("delta").and_then(|delta| Some(delta.string("stop_reason")?.into_owned())),
+            Some("message") => object.string("stop_reason").map(Cow::into_owned),
+            _ => return,
+        };
+    });
+    matches!(reason.as_deref(), Some("tool_use" | "pause_turn"))
+}
+
+/// The data of each event, or the whole answer.
+fn each_object(answer: &Answer, sink: &mut impl FnMut(&str)) {
+    let body = answer.body();
+    if answer.is_event_stream() {
+        // A stream with an event that is too large is no answer; what came before it counts.
+        let _ = Framer::new().feed(&body, &mut |frame| sink(frame.data));
+    } else if let Ok(text) = core::str::from_utf8(&body) {
+        sink(text);
     }
 }
 
@@ -42,7 +59,7 @@ fn of_object(text: &str, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedToo
         Some("content_block_start") => tool_used(object.object("content_block"), tools),
         Some("message") => {
             models.extend(object.string("model").map(Arc::from));
-            let content = object.get("content").and_then(|content| crate::wire::raw::elements(content).ok());
+            let content = object.get("content").and_then(|content| elements(content).ok());
             content.into_iter().flatten().for_each(|block| tool_used(Object::parse(block).ok(), tools));
         }
         _ => (),

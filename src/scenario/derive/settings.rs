@@ -67,7 +67,8 @@ fn extra(extra: &Json) -> Json {
 fn tools(request: &Request, cached: bool) -> Vec<ScriptedTool> {
     let list = request.tools.as_ref().and_then(|tools| elements(tools.as_str()).ok()).unwrap_or_default();
     let tool = |text: &str| {
-        let name: Arc<str> = Object::parse(text).ok()?.string("name")?.into();
+        let object = Object::parse(text).ok()?;
+        let name = object.string("name")?;
         let json = if cached { without_member(text, "cache_control") } else { Json::trusted(text) };
         Some(ScriptedTool { definition: ToolDefinition::new(&name, safe(&name), json), latency: None, outcome: None })
     };

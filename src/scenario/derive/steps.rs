@@ -97,9 +97,14 @@ impl Steps<'_> {
         self.scenario.prompts.push(Prompt { content, ..Prompt::default() });
     }
 
-    /// A block without the breakpoint that the engine sets itself.
+    /// A block without the breakpoint that the engine sets itself. Plain text is written the usual way, whatever the order of its members was,
+    /// so that it reads as text in the scenario's file; requests compare as values, so this is no difference.
     fn plain(&self, block: &Block) -> Block {
-        if self.cached { Block::from(without_member(block.json().as_str(), "cache_control")) } else { block.clone() }
+        let json = if self.cached { without_member(block.json().as_str(), "cache_control") } else { block.json().clone() };
+        match (block.kind(), Object::parse(json.as_str())) {
+            (BlockKind::Text(text), Ok(object)) if object.members().count() == 2 && !text.contains('\u{fffd}') => Block::text(text),
+            _ => Block::from(json),
+        }
     }
 }
 

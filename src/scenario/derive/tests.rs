@@ -114,7 +114,8 @@ fn k_4_a_recording_of_answers_says_what_is_made_up() {
     let mut tape = tape(&[String::new()]);
     let stream = concat!(
         "data: {\"type\":\"message_start\",\"message\":{\"model\":\"m-2\"}}\n\n",
-        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Own\",\"input\":{}}}\n\n"
+        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Own\",\"input\":{}}}\n\n",
+        "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
     );
     tape.exchanges[0].answer.chunks = [Chunk { at: None, bytes: stream.as_bytes().into() }].into();
     tape.header = TapeHeader { imported_from: Some("a raw event stream".into()), lost: vec!["requests".into()], ..TapeHeader::default() };
@@ -127,7 +128,9 @@ fn k_4_a_recording_of_answers_says_what_is_made_up() {
         [
             "Derived from x.tape.jsonl, 1 exchange, imported from a raw event stream.",
             "Not in the recording: requests.",
-            "The prompt, the settings and the results of tools are made up."
+            "The prompt, the settings and the results of tools are made up.",
+            "The recording ends with an answer that asks for more, so a replay ends when the tape does."
         ]
     );
+    assert_eq!(derived.scenario.expect.terminal.as_deref(), Some("tape_exhausted"));
 }

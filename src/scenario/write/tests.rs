@@ -4,10 +4,8 @@ use alloc::collections::BTreeMap;
 
 use super::*;
 use crate::engine::random::Seed;
-use crate::engine::settings::ToolDefinition;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse;
-use crate::scenario::types::TapeSource;
 use crate::wire::block::{Message, Role};
 use crate::wire::compare::Volatile;
 
@@ -52,20 +50,21 @@ fn f_6_texts_read_back_whatever_they_hold() {
     assert_eq!(string(r#"{"a":1}"#), r#"'{"a":1}'"#);
 }
 
-#[test]
-fn f_6_every_part_reads_back() {
-    let outcome = ScriptedOutcome {
+fn outcome() -> ScriptedOutcome {
+    ScriptedOutcome {
         content: Some(Json::trusted(r#"[{"type":"text","text":"a"}]"#)),
         is_error: true,
         latency: Some(Latency::Fixed(Micros(1_234_567))),
         progress: vec![(Micros::from_millis(1), "half".into())],
         context_change: Some("cwd".into()),
-    };
-    let own = ToolDefinition::new("own", Some(true), Json::trusted(r#"{"name":"own","n":1e3}"#));
+    }
+}
+
+fn turns() -> Vec<Turn> {
     let turn = Turn {
         content: vec![
             TurnBlock::Thinking("hm".into()),
-            TurnBlock::Tool { name: "own".into(), input: "{\"a\":".into(), id: Some("toolu_1".into()), outcome: Some(outcome.clone()) },
+            TurnBlock::Tool { name: "own".into(), input: "{\"a\":".into(), id: Some("toolu_1".into()), outcome: Some(outcome()) },
             TurnBlock::Text("after".into()),
             TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None },
         ],
@@ -75,43 +74,65 @@ fn f_6_every_part_reads_back() {
         provenance: Provenance::Derived,
         ..Turn::default()
     };
-    let failure = Turn { status: 529, body: Some("{\n}".into()), ..Turn::default() };
+    vec![turn, Turn { status: 529, body: Some("{\n}".into()), ..Turn::default() }]
+}
+
+fn tools() -> Vec<ScriptedTool> {
+    let mut own = ToolDefinition::new("own", Some(true), Json::trusted(r#"{"name":"own","n":1e3}"#));
+    own.observable = vec![Observable { name: "absolute".into(), from: "path".into(), base: "/x".into() }];
+    let read = known_tool("Read").unwrap().definition();
+    vec![
+        ScriptedTool { definition: own, latency: Some(Latency::Recorded { percent: 5 }), outcome: None },
+        ScriptedTool { definition: read, latency: None, outcome: Some(ScriptedOutcome { latency: None, ..outcome() }) },
+    ]
+}
+
+#[test]
+fn f_6_a_session_reads_back() {
     let scenario = Scenario {
         title: Some("All of it".into()),
         rules: vec!["T-5".into(), "K-4".into()],
         seed: Seed(u64::MAX),
-        settings: Settings {
-            stream: false,
-            system_prompt: Some(Json::trusted(r#"[{"type":"text","text":"x"}]"#)),
-            memory: true,
-            append_system_prompt: Some("more".into()),
-            user_context: Some("today\n".into()),
-            system_context: Some("here".into()),
-            cache_breakpoints: false,
-            request_extra: Json::trusted(r#"{"temperature":1.0}"#),
-            partial_messages: true,
-            emission_order: EmissionOrder::Arrival,
-            result_order: ResultOrder::Emission,
-            result_delivery: ResultDelivery::AtOnce,
-            max_concurrent_tools: Some(2),
-            max_pause_resumes: 3,
-            retry_refusal: true,
-            ..Settings::default()
-        },
-        tools: vec![
-            ScriptedTool { definition: own, latency: Some(Latency::Recorded { percent: 5 }), outcome: None },
-            ScriptedTool {
-                definition: known_tool("Read").unwrap().definition(),
-                latency: None,
-                outcome: Some(ScriptedOutcome { latency: None, ..outcome.clone() }),
-            },
-        ],
+        tools: tools(),
         history: vec![
             Arc::new(Message { role: Role::User, content: vec![Block::text("before")] }),
             Arc::new(Message { role: Role::Assistant, content: vec![Block::text("a"), Block::text("b")] }),
         ],
-        prompts: vec![Prompt { content: vec![Block::text("now")], at: Some(Micros(5)), turns: vec![turn, failure] }, prompt("then")],
-        results: BTreeMap::from([("toolu_9".into(), outcome)]),
+        prompts: vec![Prompt { content: vec![Block::text("now")], at: Some(Micros(5)), turns: turns() }, prompt("then")],
+        results: BTreeMap::from([("toolu_9".into(), outcome())]),
+        ..Scenario::default()
+    };
+    let text = reads_back(&scenario);
+    assert!(text.starts_with("# a comment\n# of two lines\n\ntitle = \"All of it\"\n"), "{text}");
+}
+
+#[test]
+fn f_6_settings_read_back() {
+    let settings = Settings {
+        stream: false,
+        system_prompt: Some(Json::trusted(r#"[{"type":"text","text":"x"}]"#)),
+        memory: true,
+        append_system_prompt: Some("more".into()),
+        user_context: Some("today\n".into()),
+        system_context: Some("here".into()),
+        cache_breakpoints: false,
+        request_extra: Json::trusted(r#"{"temperature":1.0}"#),
+        partial_messages: true,
+        emission_order: EmissionOrder::Arrival,
+        result_order: ResultOrder::Emission,
+        result_delivery: ResultDelivery::AtOnce,
+        max_concurrent_tools: Some(2),
+        max_pause_resumes: 3,
+        retry_refusal: true,
+        ..Settings::default()
+    };
+    reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
+}
+
+#[test]
+fn f_6_conditions_and_expectations_read_back() {
+    let scenario = Scenario {
+        prompts: vec![prompt("hi")],
         timing: Timing {
             head: Latency::LogUniform(Micros(1), Micros(2)),
             first_event: Latency::LogNormal { p50: Micros(1_000), p99: Micros(2_000_000) },
@@ -134,8 +155,7 @@ fn f_6_every_part_reads_back() {
         },
         ..Scenario::default()
     };
-    let text = reads_back(&scenario);
-    assert!(text.starts_with("# a comment\n# of two lines\n\ntitle = \"All of it\"\n"), "{text}");
+    reads_back(&scenario);
 }
 
 #[test]
