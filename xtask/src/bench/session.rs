@@ -10,7 +10,7 @@ use reenact::engine::settings::Environment;
 use reenact::engine::time::{Micros, Time};
 use reenact::scenario::known_tools::known_tool;
 use reenact::scenario::latency::Latency;
-use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape, TapeHeader};
+use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape};
 use reenact::scenario::types::{Prompt, Scenario, ScriptedOutcome, ScriptedTool, TapeSource, Turn, TurnBlock};
 use reenact::sim::Run;
 use reenact::transcript::event::What;
@@ -80,7 +80,7 @@ pub(crate) fn recorded() -> Session {
     let exchanges: Vec<Exchange> =
         (1..).zip(answers.answers.iter().zip(&requests)).map(|(id, (answer, request))| exchange(id, &answer.pieces, request)).collect();
     let events = answers.answers.iter().map(|answer| answer.pieces.len()).sum();
-    let tape = Tape { header: TapeHeader::default(), exchanges, left_out: Vec::new() };
+    let tape = Tape { exchanges, ..Tape::default() };
     let mut replay = Scenario { tape: Some(TapeSource { path: String::from("tape.jsonl"), thread: "main".into() }), ..scripted };
     replay.matching.strict = true;
     let setup = Arc::new(Setup::new(replay, Some(&tape)).expect("the tape has the thread `main`"));
@@ -93,6 +93,13 @@ impl Session {
     /// One replay, from bytes to the end of the run.
     pub(crate) fn replay(&self) -> reenact::sim::report::Report<AgentLoop> {
         Run::new(self.setup.clone(), AgentLoop::default()).to_end()
+    }
+
+    /// The same session as a recorder would give it that keeps no requests.
+    pub(crate) fn without_requests(&self) -> Self {
+        let mut setup = (*self.setup).clone();
+        setup.answers.iter_mut().for_each(|answer| answer.request = None);
+        Self { setup: Arc::new(setup), requests: Vec::new(), events: self.events }
     }
 
     /// What is measured must be a replay without a difference, and its comparison must be able to find one.
