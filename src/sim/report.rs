@@ -95,6 +95,15 @@ impl<E> Report<E> {
         });
         equal("models", expect.models.as_ref().map(|names| list(names)), list(&models));
         equal("result", expect.result.clone(), self.result_subtype().unwrap_or_else(|| String::from("none")));
+        self.check_texts(expect, failures);
+        self.check_order(expect, failures);
+        self.check_times(expect, failures);
+    }
+
+    fn check_texts(&self, expect: &Expect, failures: &mut Vec<String>) {
+        if expect.text_present.is_empty() && expect.text_absent.is_empty() {
+            return; // reading every block again is a good part of a short run
+        }
         let emitted = self.emitted_text();
         for text in expect.text_present.iter().filter(|text| !emitted.iter().any(|emitted| emitted.contains(*text))) {
             failures.push(format!("expected some message to hold {text:?}, none does"));
@@ -102,11 +111,12 @@ impl<E> Report<E> {
         for text in expect.text_absent.iter().filter(|text| emitted.iter().any(|emitted| emitted.contains(*text))) {
             failures.push(format!("expected no message to hold {text:?}, one does"));
         }
-        self.check_order(expect, failures);
-        self.check_times(expect, failures);
     }
 
     fn check_order(&self, expect: &Expect, failures: &mut Vec<String>) {
+        if expect.order.is_empty() {
+            return; // rendering the transcript costs more than a short run
+        }
         let rendered = self.text(Detail::Debug);
         let mut lines = rendered.lines();
         for wanted in &expect.order {
