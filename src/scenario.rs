@@ -8,3 +8,4 @@ pub mod script;
 pub mod tape;
 pub mod thread;
 pub mod types;
+pub mod write;

@@ -4,9 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
-use reenact::files::import::{Format, ImportError, ImportOptions, Imported, import_bytes, import_file};
+use reenact::engine::agent_loop::AgentLoop;
+use reenact::files::import::{Format, ImportError, ImportOptions, Imported, WriteImportError, import_bytes, import_file, write};
 use reenact::files::tape;
+use reenact::scenario::parse;
 use reenact::scenario::tape::Provenance;
+use reenact::sim::Run;
+use reenact::transcript::text::Detail;
+use reenact::world::setup::Setup;
 use reenact::wire::sse::Framer;
 
 fn sample(name: &str) -> Imported {
@@ -53,6 +58,34 @@ fn survives_a_file(imported: &Imported) {
     for secret in ["sample-key-that-must-not-stay", "sample-organisation", "session=sample"] {
         assert!(!text.contains(secret), "{secret}");
     }
+}
+
+/// Writes the files of an import, runs each scenario from its file as a stranger would, and says how it went: the run's end, and what a strict
+/// comparison of its requests with the recorded ones finds.
+fn replayed(imported: &Imported) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let written = write(imported, &folder.path().join("deep/er/x")).unwrap();
+    assert!(matches!(write(imported, &folder.path().join("deep/er/x")), Err(WriteImportError::Exists(_))));
+    let tape = tape::read(&written.tape).unwrap();
+    let mut ends = Vec::new();
+    for path in &written.scenarios {
+        let text = std::fs::read_to_string(path).unwrap();
+        let parsed = parse::scenario("x.toml", &text, &[("matching.strict".into(), "true".into())]).unwrap_or_else(|faults| panic!("{faults}\n{text}"));
+        let report = Run::new(Setup::new(parsed.scenario, Some(&tape)).unwrap().into(), AgentLoop::default()).to_end();
+        ends.push(format!("{}: {}", report.terminal(), report.failures.join("; ")));
+        if std::env::args().any(|argument| argument == "--nocapture") {
+            println!("{}\n{}", text, report.text(Detail::Normal));
+        }
+    }
+    ends
+}
+
+#[test]
+fn k_4_an_imported_session_replays_without_a_difference() {
+    for name in ["sample.vcrpy.yaml", "sample.vcrpy-gzip.yaml", "sample.vcrpy-parsed.yaml", "sample.go-vcr.yaml", "sample.har"] {
+        assert_eq!(replayed(&sample(name)), ["completed: "], "{name}");
+    }
+    assert_eq!(replayed(&sample("sample.chunks.txt")), ["completed: "]);
 }
 
 #[test]
@@ -182,6 +215,7 @@ fn k_5_every_recording_is_imported_or_named() {
                 summary(&imported).iter().for_each(|line| println!("    {line}"));
                 assert!(!imported.tape.exchanges.is_empty());
                 survives_a_file(&imported);
+                replayed(&imported).iter().for_each(|end| println!("    replays to {end}"));
                 for exchange in imported.tape.exchanges.iter().filter(|exchange| exchange.answer.is_event_stream()) {
                     let events = events(&exchange.answer.body());
                     assert_eq!((&*events[0], events.last().map(String::as_str)), ("message_start", Some("message_stop")), "{name}");

@@ -1,7 +1,75 @@
-//! stub
+//! `reenact import RECORDING`.
+
+use std::path::{Path, PathBuf};
+
 use super::Exit;
+use super::output::{complain, say};
+use crate::files::import::{ImportOptions, Imported, Written, import_file, write};
+use crate::prelude::*;
+use crate::scenario::tape::Provenance;
+
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {}
-pub(super) fn run(_: &Arguments) -> Exit {
-    Exit::Fine
+pub(super) struct Arguments {
+    /// A vcrpy or go-vcr cassette, a HAR file, a raw event stream, or a file with one JSON event a line
+    recording: PathBuf,
+    /// Where to write: NAME.tape.jsonl and NAME.toml; beside the recording under its own name when not given
+    #[arg(long, value_name = "NAME")]
+    out: Option<PathBuf>,
+    /// The recording was made by hand and is no real traffic
+    #[arg(long)]
+    written_by_hand: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Exit {
+    let provenance = if arguments.written_by_hand { Provenance::Written } else { Provenance::Recorded };
+    let imported = match import_file(&arguments.recording, &ImportOptions { provenance }) {
+        Ok(imported) => imported,
+        Err(error) => {
+            complain(&error.to_string());
+            return Exit::WrongInput;
+        }
+    };
+    let stem = arguments.out.clone().unwrap_or_else(|| stem_of(&arguments.recording));
+    match write(&imported, &stem) {
+        Ok(written) => {
+            say(&summary(&imported, &written));
+            Exit::Fine
+        }
+        Err(error) => {
+            complain(&error.to_string());
+            Exit::WrongInput
+        }
+    }
+}
+
+/// `a/weather.vcrpy.yaml` is written as `a/weather.vcrpy.tape.jsonl`.
+fn stem_of(recording: &Path) -> PathBuf {
+    recording.with_extension("")
+}
+
+fn summary(imported: &Imported, written: &Written) -> String {
+    let tape = &imported.tape;
+    let mut threads: Vec<&str> = Vec::new();
+    for exchange in &tape.exchanges {
+        if !threads.contains(&&*exchange.thread) {
+            threads.push(&exchange.thread);
+        }
+    }
+    let plural = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let format = imported.format.name();
+    let mut text = format!("read {format}: {}, {}\n", plural(tape.exchanges.len(), "exchange"), plural(threads.len(), "thread"));
+    if !tape.header.lost.is_empty() {
+        text.push_str(&format!("not in it: {}\n", tape.header.lost.join(", ")));
+    }
+    if !tape.header.redactions.is_empty() {
+        text.push_str(&format!("removed: {}\n", tape.header.redactions.join(", ")));
+    }
+    text.push_str(&format!("wrote {}\n", written.tape.display()));
+    for scenario in &written.scenarios {
+        text.push_str(&format!("wrote {}\n", scenario.display()));
+    }
+    if let Some(first) = written.scenarios.first() {
+        text.push_str(&format!("replay it with: reenact run {}\n", first.display()));
+    }
+    text
 }

@@ -16,6 +16,7 @@ use crate::prelude::*;
 use crate::runner::snapshot::{self, Standing};
 use crate::runner::{Outcome, run_all, threads_available};
 use crate::sim::Run;
+use crate::sim::report::Report;
 use crate::transcript::json;
 use crate::transcript::text::Detail;
 
@@ -91,7 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         exit = exit.max(write_log(path, &scenarios[0]));
     }
     if arguments.format == Format::Text && scenarios.len() > 1 {
-        say(&format!("{} scenarios, {failed} failed", scenarios.len()));
+        say(&format!("{} scenarios, {failed} failed; {}", scenarios.len(), provenance(&outcomes)));
     }
     if arguments.check {
         exit = exit.max(check::run(arguments, &scenarios));
@@ -199,6 +200,16 @@ fn show(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcom
     for problem in problems {
         complain(&format!("{}: {problem}", scenario.path.display()));
     }
+}
+
+/// How many answers were recorded, derived, written by hand (F-12).
+fn provenance(outcomes: &[Outcome<AgentLoop>]) -> String {
+    let mut counts = std::collections::BTreeMap::new();
+    for (kind, count) in outcomes.iter().flatten().flat_map(Report::provenance) {
+        *counts.entry(kind).or_insert(0) += count;
+    }
+    let list: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    format!("answers: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
 }
 
 fn write_log(path: &std::path::Path, scenario: &Loaded) -> Exit {

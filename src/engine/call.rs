@@ -233,7 +233,7 @@ fn category(json: &str, pointer: &str) -> Option<Arc<str>> {
 }
 
 fn defect(id: RequestId, violation: &Violation) -> Note {
-    Note::Defect { id, name: violation.name().into(), text: violation.to_string().into() }
+    Note::Defect { id, name: violation.name().into(), text: "".into() }
 }
 
 fn broken(violation: &Violation) -> Failure {

@@ -178,7 +178,7 @@ pub enum Note {
         id: RequestId,
         /// A stable short name.
         name: Arc<str>,
-        /// What it is.
+        /// What there is to say beside the name; may be empty.
         text: Arc<str>,
     },
 }

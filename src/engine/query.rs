@@ -10,6 +10,7 @@
 //! in [`after_answer`]. After the terminal nothing more comes out: a late input finds `Finished` and is dropped.
 
 mod after_answer;
+mod observable;
 
 use after_answer::{Answer, Next};
 
@@ -151,7 +152,7 @@ impl Query {
     /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
     fn on_block(&mut self, env: &Environment, message: &Arc<AssistantMessage>, effects: &mut Effects) {
         let State::Calling { turn, .. } = &mut self.state else { return };
-        effects.push(Effect::Emit(Emission::Assistant(message.clone())));
+        effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
         turn.blocks.push(message.clone());
         if let Some(tool_use) = message.block.as_tool_use() {
             turn.executor.submit(env, message, tool_use, effects);

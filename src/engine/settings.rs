@@ -144,4 +144,25 @@ pub struct ToolDefinition {
     pub safe: Option<bool>,
     /// The definition as requests carry it: one JSON object with name, description, schema.
     pub json: Json,
+    /// Fields that consumers see in its input and the API does not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observable: Vec<Observable>,
+}
+
+impl ToolDefinition {
+    /// A tool that derives no observable fields.
+    pub fn new(name: &str, safe: Option<bool>, json: Json) -> Self {
+        Self { name: name.into(), safe, json, observable: Vec::new() }
+    }
+}
+
+/// A field that a tool derives from a path in its input: the path made absolute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observable {
+    /// The field that is added.
+    pub name: Arc<str>,
+    /// The field that it is derived from.
+    pub from: Arc<str>,
+    /// What a relative path is relative to.
+    pub base: Arc<str>,
 }

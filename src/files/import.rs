@@ -20,7 +20,11 @@ use self::collect::Collector;
 pub use self::detect::Format;
 use self::detect::{Detected, detect};
 use self::node::{Node, SyntaxError};
+use super::atomic;
+use crate::scenario::derive;
+use crate::scenario::tape::line::encode;
 use crate::scenario::tape::{Provenance, Tape};
+use crate::scenario::write::toml;
 
 /// How to import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,6 +40,32 @@ pub struct Imported {
     pub format: Format,
     /// The exchanges.
     pub tape: Tape,
+}
+
+/// The files that an import wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The tape.
+    pub tape: PathBuf,
+    /// A scenario for each thread of conversation, `main` first.
+    pub scenarios: Vec<PathBuf>,
+}
+
+/// Why an import could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteImportError {
+    /// Something is there that a person may have edited.
+    #[error("{}: is there already: remove it, or choose another name with `--out`", .0.display())]
+    Exists(PathBuf),
+    /// The file system refuses.
+    #[error("{}: cannot be written ({source}): check the folder's permissions and the free space", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What it says.
+        source: io::Error,
+    },
 }
 
 /// Why a recording could not be imported.
@@ -155,6 +185,29 @@ pub fn import_bytes(path: &Path, bytes: &[u8], options: &ImportOptions) -> Resul
         Format::Sse => sse::read(bytes, &mut collector).map_err(|problem| shape(format, ShapeError::at("the body", &problem)))?,
     }
     Ok(Imported { format, tape: collector.finish() })
+}
+
+/// Writes `STEM.tape.jsonl` and a scenario for each thread of conversation: `STEM.toml`, `STEM.thread-2.toml`, …
+///
+/// # Errors
+/// When one of these files is there already, before anything is written; or those of the file system.
+pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportError> {
+    let name = stem.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let beside = |ending: &str| stem.with_file_name(format!("{name}{ending}"));
+    let tape_file = format!("{name}.tape.jsonl");
+    let mut files = vec![(beside(".tape.jsonl"), encode(&imported.tape))];
+    for derived in derive::scenarios(&imported.tape, &tape_file) {
+        files.push((beside(&format!("{}.toml", derived.suffix())), toml(&derived.scenario, &derived.notes)));
+    }
+    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
+        return Err(WriteImportError::Exists(path.clone()));
+    }
+    for (path, contents) in &files {
+        atomic::write(path, contents.as_bytes()).map_err(|source| WriteImportError::Io { path: path.clone(), source })?;
+    }
+    let mut paths = files.into_iter().map(|(path, _)| path);
+    let tape = paths.next().unwrap_or_default();
+    Ok(Written { tape, scenarios: paths.collect() })
 }
 
 /// What people call the format of this recording, whether it can be imported or not; `None` when it is none that is known.

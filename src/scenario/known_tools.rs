@@ -109,7 +109,7 @@ impl KnownTool {
         json.push_str(",\"input_schema\":");
         json.push_str(self.schema);
         json.push('}');
-        ToolDefinition { name: self.name.into(), safe: self.safe, json: Json::trusted(json) }
+        ToolDefinition::new(self.name, self.safe, Json::trusted(json))
     }
 }
 

@@ -27,7 +27,7 @@ fn turn(content: Vec<TurnBlock>) -> Turn {
 /// Two reads and an answer.
 fn scenario() -> Scenario {
     let read = known_tool("Read").unwrap();
-    let definition = ToolDefinition { name: "Read".into(), safe: read.safe, json: crate::wire::json::Json::trusted("{}") };
+    let definition = ToolDefinition::new("Read", read.safe, crate::wire::json::Json::trusted("{}"));
     Scenario {
         title: Some(String::from("two reads")),
         tools: vec![ScriptedTool { definition, latency: None, outcome: None }],
@@ -163,4 +163,20 @@ fn d_1_a_boundary_log_replays_byte_for_byte_and_a_changed_one_does_not() {
     let newer = log.as_str().replacen("\"reenact_log\":1", "\"reenact_log\":2", 1);
     assert!(matches!(replay(&newer, AgentLoop::default()), Err(ReplayError::Newer { log: 2, .. })));
     assert_eq!(replay("{}", AgentLoop::default()), Err(ReplayError::NoHeader));
+}
+
+#[test]
+fn d_4_at_the_same_instant_the_answer_comes_before_a_tool() {
+    let fixed = |ms| Latency::Fixed(Micros::from_millis(ms));
+    let mut tie = scenario();
+    tie.timing.head = fixed(10);
+    tie.timing.first_event = fixed(10);
+    tie.timing.between_events = fixed(10);
+    tie.tools[0].latency = Some(fixed(10)); // ends with the next event of the stream
+    let text = run(tie).text(Detail::Debug);
+    let lines: Vec<&str> = text.lines().collect();
+    let returns = lines.iter().position(|line| line.contains("tool 1A   returns")).unwrap();
+    let same_instant = lines[returns].split_whitespace().next().unwrap();
+    let event = lines.iter().position(|line| line.contains("event") && line.split_whitespace().next() == Some(same_instant)).unwrap();
+    assert!(event < returns, "{text}");
 }

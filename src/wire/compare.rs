@@ -25,16 +25,19 @@ pub enum Rule {
     Defaults,
     /// Members that an answer's blocks carry and that clients need not send back (`caller`, empty `citations`).
     Echo,
+    /// Text of white space alone beside other blocks of an assistant message: some clients put it before a tool use.
+    BlankText,
 }
 
 impl Rule {
     /// Every rule with the name that scenario files use.
-    pub const ALL: [(Self, &str); 5] = [
+    pub const ALL: [(Self, &str); 6] = [
         (Self::CacheControl, "cache_control"),
         (Self::Metadata, "metadata"),
         (Self::TextShorthand, "text_shorthand"),
         (Self::Defaults, "defaults"),
         (Self::Echo, "echo"),
+        (Self::BlankText, "blank_text"),
     ];
 }
 
@@ -51,6 +54,11 @@ impl Volatile {
         Self { rules: rules.into_iter().collect() }
     }
 
+    /// The rules, in the order given.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
     fn has(&self, rule: Rule) -> bool {
         self.rules.contains(&rule)
     }
@@ -62,20 +70,28 @@ impl Volatile {
         if self.has(Rule::Metadata) {
             members.remove("metadata");
         }
-        if self.has(Rule::TextShorthand) {
-            if let Some(system) = members.get_mut("system") {
-                expand_text(system);
-            }
-            for message in members.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
-                if let Some(content) = message.get_mut("content") {
-                    expand_text(content);
-                    expand_results(content);
-                }
-            }
+        if let Some(system) = members.get_mut("system").filter(|_| self.has(Rule::TextShorthand)) {
+            expand_text(system);
+        }
+        for message in members.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
+            self.normalise_message(message);
         }
         let mut request = Value::Object(members);
         self.prune(&mut request, Place::Request);
         request
+    }
+
+    fn normalise_message(&self, message: &mut Value) {
+        let is_answer = message.get("role").and_then(Value::as_str) == Some("assistant");
+        let Some(content) = message.get_mut("content") else { return };
+        if self.has(Rule::TextShorthand) {
+            expand_text(content);
+            expand_results(content);
+        }
+        if let Some(blocks) = content.as_array_mut().filter(|blocks| is_answer && blocks.len() > 1 && self.has(Rule::BlankText)) {
+            let text = |block: &Value| block.get("text").and_then(Value::as_str).map(str::trim).map(str::is_empty);
+            blocks.retain(|block| text(block) != Some(true));
+        }
     }
 
     /// Removes members that may differ, except inside tool inputs and schemas, where every member means something.
@@ -219,6 +235,17 @@ mod tests {
         let sent = r#"{"messages":[{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"x"}]}]}]}"#;
         assert!(compare(&Volatile::default(), recorded, sent).is_empty());
         assert_eq!(compare(&Volatile::of([]), recorded, sent).len(), 4);
+    }
+
+    #[test]
+    fn m_3_blank_text_beside_a_tool_use_may_differ_and_other_text_may_not() {
+        let of = |text: &str| {
+            format!(r#"{{"messages":[{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"tool_use"}}]}}]}}"#)
+        };
+        let without = r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use"}]}]}"#;
+        assert!(compare(&Volatile::default(), &of(" "), without).is_empty());
+        assert!(!compare(&Volatile::default(), &of("x"), without).is_empty());
+        assert!(!compare(&Volatile::of([]), &of(" "), without).is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::engine::contract::{AnswerEnd, Input, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::tape::End;
+use crate::scenario::types::Chunking;
 use crate::wire::event::Event;
 use crate::wire::sse::Framer;
 
@@ -95,6 +96,10 @@ impl Delivery {
         let mut sink = |frame: crate::wire::sse::Frame<'_>| {
             inputs.push(Input::Stream { id, event: Arc::new(Event::decode(frame.event, frame.data)) });
         };
+        // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.
+        if setup.scenario.chunking == Chunking::AsRecorded {
+            return self.framer.feed(piece, &mut sink).map_err(|error| error.to_string().into());
+        }
         let mut draws = setup.scenario.seed.draws("chunk-cuts", &format!("{id}/{}", self.next_piece));
         for chunk in cut(piece, &setup.scenario.chunking, &mut draws) {
             self.framer.feed(chunk, &mut sink).map_err(|error| Arc::from(error.to_string()))?;

@@ -6,7 +6,7 @@ use crate::engine::settings::EmissionOrder;
 
 /// Tools whose name begins with R are safe, with W exclusive; `Unsure` cannot say.
 fn environment(settings: Settings) -> Environment {
-    let tool = |name: &str, safe| ToolDefinition { name: name.into(), safe, json: Json::trusted("{}") };
+    let tool = |name: &str, safe| ToolDefinition::new(name, safe, Json::trusted("{}"));
     Environment { settings, tools: vec![tool("R", Some(true)), tool("W", Some(false)), tool("Unsure", None)], ..Environment::default() }
 }
 

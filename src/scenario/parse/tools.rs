@@ -4,7 +4,7 @@ use super::outcome;
 use super::reader::{Reader, known_word};
 use super::tree::{Kind, Place};
 use super::values::Object;
-use crate::engine::settings::ToolDefinition;
+use crate::engine::settings::{Observable, ToolDefinition};
 use crate::prelude::*;
 use crate::scenario::known_tools::{KNOWN_TOOLS, KnownTool, known_tool};
 use crate::scenario::latency::Latency;
@@ -55,13 +55,23 @@ fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
     let safe: Option<bool> = reader.get("safe");
     let latency: Option<Latency> = reader.get("latency");
     let outcome = outcome::outcome(reader);
+    let observable = reader.entries("observable", "observable", observable);
     let name = name?;
     if let Some(whole) = &whole {
         check_name(reader, whole, &name);
     }
     let json = whole.unwrap_or_else(|| definition(&name, description.as_deref(), schema.as_ref(), known));
-    let definition = ToolDefinition { name, safe: safe.or(known.and_then(|known| known.safe)), json };
+    let mut definition = ToolDefinition::new(&name, safe.or(known.and_then(|known| known.safe)), json);
+    definition.observable = observable;
     Some((place, ScriptedTool { definition, latency, outcome }))
+}
+
+/// `observable = [{ name = "absolute_path", from = "path", base = "/w" }]`.
+fn observable(reader: &mut Reader<'_, '_>) -> Option<Observable> {
+    let name: Option<Arc<str>> = reader.required("name");
+    let from: Option<Arc<str>> = reader.required("from");
+    let base: Option<Arc<str>> = reader.get("base");
+    Some(Observable { name: name?, from: from?, base: base.unwrap_or_else(|| "/w".into()) })
 }
 
 /// A request would list one name while the model's tool uses have another.

@@ -167,7 +167,10 @@ fn of_note(event: &Event, note: &Note, view: &View) -> Line {
         Note::ContextChanged { run, change } => {
             line(Normal, Clock::Request(run.request), &format!("tool {run}"), "changes", format!("context: {}", short(change)))
         }
-        Note::Defect { id, name, text } => line(Normal, Clock::Request(*id), "engine", "defect", format!("{name}: {text}")),
+        Note::Defect { id, name, text } => {
+            let colon = if text.is_empty() { "" } else { ": " };
+            line(Normal, Clock::Request(*id), "engine", "defect", format!("{name}{colon}{text}"))
+        }
     }
 }
 

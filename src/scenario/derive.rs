@@ -1,0 +1,125 @@
+//! From a recording to scenarios that replay it (K-4): one for each thread of conversation.
+//!
+//! What the user said and what tools gave stands in the follow-up requests, so it is read from there: what a request adds to the one before it is
+//! the echo of an answer, results of tools, or a new prompt. Answers stay on the tape, failed attempts too. What a scenario cannot say is in
+//! [`Derived::notes`].
+
+mod answers;
+mod settings;
+mod steps;
+
+use super::tape::{Exchange, Tape};
+use super::thread::{MAIN, OTHER, is_messages};
+use super::types::{Prompt, Scenario, TapeSource};
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind};
+use crate::wire::request::Request;
+
+/// The prompt of a recording that holds answers only.
+pub const NOT_RECORDED: &str = "(not recorded)";
+
+/// How long a title may be, in characters.
+const TITLE_MAX: usize = 72;
+
+/// A scenario that follows from a tape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derived {
+    /// The thread of the tape that it replays.
+    pub thread: Arc<str>,
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Where it comes from and what it leaves out, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The scenarios of a tape, in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name it.
+///
+/// Exchanges with other endpoints (`count_tokens`, `models`) have no scenario.
+pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<Derived> {
+    let mut threads: Vec<Arc<str>> = Vec::new();
+    for exchange in tape.exchanges.iter().filter(|exchange| is_conversation(exchange)) {
+        if !threads.contains(&exchange.thread) {
+            threads.push(exchange.thread.clone());
+        }
+    }
+    threads.into_iter().map(|thread| of_thread(tape, thread, tape_file)).collect()
+}
+
+fn is_conversation(exchange: &Exchange) -> bool {
+    is_messages(&exchange.path) && &*exchange.thread != OTHER
+}
+
+/// An exchange with its request as it was understood.
+struct Asked<'a> {
+    exchange: &'a Exchange,
+    request: Request,
+}
+
+fn of_thread(tape: &Tape, thread: Arc<str>, tape_file: &str) -> Derived {
+    let exchanges: Vec<&Exchange> =
+        tape.exchanges.iter().filter(|exchange| is_conversation(exchange) && exchange.thread == thread).collect();
+    let mut notes = origin(tape, exchanges.len(), tape_file);
+    let mut asked = Vec::new();
+    for exchange in &exchanges {
+        match core::str::from_utf8(&exchange.body).map_err(|error| error.to_string()).map(Request::from_json) {
+            Ok(Ok(request)) => asked.push(Asked { exchange, request }),
+            _ if exchange.body.is_empty() => (),
+            Ok(Err(error)) => notes.push(format!("The request of exchange {} was not understood ({error}).", exchange.id)),
+            Err(error) => notes.push(format!("The request of exchange {} was not understood ({error}).", exchange.id)),
+        }
+    }
+    let mut scenario = Scenario { tape: Some(TapeSource { path: tape_file.into(), thread: thread.clone() }), ..Scenario::default() };
+    if asked.is_empty() {
+        answers::only(&exchanges, &mut scenario, &mut notes);
+    } else {
+        settings::read(&asked, &mut scenario, &mut notes);
+        steps::follow(&asked, &mut scenario, &mut notes);
+    }
+    scenario.title = title(&scenario.prompts);
+    Derived { thread, scenario, notes }
+}
+
+fn origin(tape: &Tape, exchanges: usize, tape_file: &str) -> Vec<String> {
+    let header = &tape.header;
+    let mut from = format!("Derived from {tape_file}, {exchanges} exchange{}", if exchanges == 1 { "" } else { "s" });
+    if let Some(format) = &header.imported_from {
+        from.push_str(&format!(", imported from {format}"));
+    }
+    if let Some(when) = &header.recorded_at {
+        from.push_str(&format!(", recorded {when}"));
+    }
+    from.push('.');
+    let mut notes = vec![from];
+    if !header.lost.is_empty() {
+        notes.push(format!("Not in the recording: {}.", header.lost.join(", ")));
+    }
+    if !header.redactions.is_empty() {
+        notes.push(format!("Removed from it: {}.", header.redactions.join(", ")));
+    }
+    notes
+}
+
+/// The first line of the first prompt.
+fn title(prompts: &[Prompt]) -> Option<String> {
+    let text = prompts.iter().flat_map(|prompt| &prompt.content).find_map(|block: &Block| match block.kind() {
+        BlockKind::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()),
+        _ => None,
+    })?;
+    if text == NOT_RECORDED {
+        return Some(String::from("Recorded answers"));
+    }
+    match text.char_indices().nth(TITLE_MAX) {
+        Some((end, _)) => Some(format!("{}…", text[..end].trim_end())),
+        None => Some(text.into()),
+    }
+}
+
+impl Derived {
+    /// What follows the name of the first scenario's file in this one's: nothing for `main`, `.thread-2` for another thread.
+    pub fn suffix(&self) -> String {
+        if &*self.thread == MAIN { String::new() } else { format!(".{}", self.thread) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Settings and tools as the requests show them (K-4).
+
+use super::Asked;
+use crate::engine::settings::{Settings, ToolDefinition};
+use crate::prelude::*;
+use crate::scenario::known_tools::known_tool;
+use crate::scenario::types::{Scenario, ScriptedTool};
+use crate::wire::json::{Json, push_string};
+use crate::wire::raw::{Object, elements};
+use crate::wire::request::Request;
+
+/// Reads settings and tools from the first request; where later ones differ it is noted.
+pub(super) fn read(asked: &[Asked<'_>], scenario: &mut Scenario, notes: &mut Vec<String>) {
+    let request = &asked[0].request;
+    let cached = asked.iter().any(|asked| has_breakpoint(&asked.request));
+    scenario.settings = Settings {
+        model: request.model.clone(),
+        max_tokens: request.max_tokens,
+        stream: request.stream,
+        // An empty prompt is none at all, and no prompt at all would be the default one.
+        system_prompt: Some(request.system.as_ref().map_or_else(|| Json::of(""), |system| list_without_breakpoints(system, cached))),
+        cache_breakpoints: cached,
+        request_extra: extra(&request.extra),
+        ..Settings::default()
+    };
+    scenario.tools = tools(request, cached);
+    for later in &asked[1..] {
+        let changed = changes(request, &later.request);
+        if !changed.is_empty() {
+            notes.push(format!("Exchange {} asks with other {}; the scenario keeps the first.", later.exchange.id, changed.join(", ")));
+        }
+    }
+}
+
+fn changes(first: &Request, later: &Request) -> Vec<&'static str> {
+    let texts = |request: &Request| {
+        let plain = |json: &Option<Json>| json.as_ref().map(|json| list_without_breakpoints(json, true));
+        (plain(&request.system), plain(&request.tools), extra(&request.extra))
+    };
+    let ((first_system, first_tools, first_extra), (system, tools, extra)) = (texts(first), texts(later));
+    let table = [
+        ("model", first.model != later.model),
+        ("max_tokens", first.max_tokens != later.max_tokens),
+        ("stream", first.stream != later.stream),
+        ("system prompt", first_system != system),
+        ("tools", first_tools != tools),
+        ("settings", first_extra != extra),
+    ];
+    table.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+/// Whether system prompt, tools or messages hold a breakpoint; one for the whole request is a setting of its own.
+///
+/// Inside a string the quote after the name would be escaped.
+fn has_breakpoint(request: &Request) -> bool {
+    let marked = |json: &Json| json.as_str().contains(r#""cache_control""#);
+    request.system.as_ref().is_some_and(marked)
+        || request.tools.as_ref().is_some_and(marked)
+        || request.messages.iter().flat_map(|message| &message.content).any(|block| marked(block.json()))
+}
+
+/// Further members, without the ids of user and session.
+fn extra(extra: &Json) -> Json {
+    without_member(extra.as_str(), "metadata")
+}
+
+fn tools(request: &Request, cached: bool) -> Vec<ScriptedTool> {
+    let list = request.tools.as_ref().and_then(|tools| elements(tools.as_str()).ok()).unwrap_or_default();
+    let tool = |text: &str| {
+        let name: Arc<str> = Object::parse(text).ok()?.string("name")?.into();
+        let json = if cached { without_member(text, "cache_control") } else { Json::trusted(text) };
+        Some(ScriptedTool { definition: ToolDefinition::new(&name, safe(&name), json), latency: None, outcome: None })
+    };
+    list.into_iter().filter_map(tool).collect()
+}
+
+/// A recording does not say which tools may run beside others; well-known ones are known.
+pub(super) fn safe(name: &str) -> Option<bool> {
+    match known_tool(name) {
+        Some(known) => known.safe,
+        None => (name == "LS").then_some(true),
+    }
+}
+
+/// A list of blocks or tools without the breakpoints that the engine sets itself; text stays as it is.
+pub(super) fn list_without_breakpoints(list: &Json, cached: bool) -> Json {
+    match elements(list.as_str()) {
+        Ok(items) if cached && list.as_str().contains(r#""cache_control""#) => {
+            let items: Vec<Json> = items.into_iter().map(|item| without_member(item, "cache_control")).collect();
+            Json::trusted(format!("[{}]", items.iter().map(Json::as_str).collect::<Vec<_>>().join(",")))
+        }
+        _ => list.clone(),
+    }
+}
+
+/// An object without one of its members, the others byte for byte; anything else as it is.
+pub(super) fn without_member(text: &str, name: &str) -> Json {
+    let Ok(object) = Object::parse(text) else { return Json::trusted(text) };
+    if object.get(name).is_none() {
+        return Json::trusted(text);
+    }
+    let mut out = String::from("{");
+    for (other, value) in object.members().filter(|(other, _)| *other != name) {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        push_string(&mut out, other);
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push('}');
+    Json::trusted(out)
+}

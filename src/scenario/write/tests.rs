@@ -1,0 +1,148 @@
+//! What is written reads back as the same scenario.
+
+use alloc::collections::BTreeMap;
+
+use super::*;
+use crate::engine::random::Seed;
+use crate::engine::settings::ToolDefinition;
+use crate::scenario::latency::Latency;
+use crate::scenario::parse;
+use crate::scenario::types::TapeSource;
+use crate::wire::block::{Message, Role};
+use crate::wire::compare::Volatile;
+
+fn reads_back(scenario: &Scenario) -> String {
+    let text = toml(scenario, &["a comment\nof two lines".into()]);
+    match parse::scenario("written.toml", &text, &[]) {
+        Ok(parsed) => assert_eq!(parsed.scenario, *scenario, "{text}"),
+        Err(faults) => panic!("{faults}\n{text}"),
+    }
+    text
+}
+
+fn prompt(text: &str) -> Prompt {
+    Prompt { content: vec![Block::text(text)], ..Prompt::default() }
+}
+
+#[test]
+fn f_6_texts_read_back_whatever_they_hold() {
+    let texts = [
+        "plain",
+        "two\nlines",
+        "ends with a line end\n",
+        "\n\nbegins with two",
+        "a \"quote\" and a \\ slash",
+        "an 'apostrophe' and a \"quote\"",
+        "three ''' quotes \"\"\" of each \\",
+        "lines and ''' three\nquotes",
+        "lines that end in '\n'",
+        "tab\there",
+        "carriage\r\nreturn",
+        "bell \u{7} delete \u{7f} next line \u{85}",
+        "é 😀 \u{2028}",
+        "ends with a quote\"",
+        "'",
+        "\"",
+        "",
+    ];
+    for text in texts {
+        reads_back(&Scenario { prompts: vec![prompt(text)], ..Scenario::default() });
+    }
+    assert_eq!(string("a\nb"), "'''\na\nb'''");
+    assert_eq!(string(r#"{"a":1}"#), r#"'{"a":1}'"#);
+}
+
+#[test]
+fn f_6_every_part_reads_back() {
+    let outcome = ScriptedOutcome {
+        content: Some(Json::trusted(r#"[{"type":"text","text":"a"}]"#)),
+        is_error: true,
+        latency: Some(Latency::Fixed(Micros(1_234_567))),
+        progress: vec![(Micros::from_millis(1), "half".into())],
+        context_change: Some("cwd".into()),
+    };
+    let own = ToolDefinition { name: "own".into(), safe: Some(true), json: Json::trusted(r#"{"name":"own","n":1e3}"#) };
+    let turn = Turn {
+        content: vec![
+            TurnBlock::Thinking("hm".into()),
+            TurnBlock::Tool { name: "own".into(), input: "{\"a\":".into(), id: Some("toolu_1".into()), outcome: Some(outcome.clone()) },
+            TurnBlock::Text("after".into()),
+            TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None },
+        ],
+        stop_reason: Some("tool_use".into()),
+        headers: vec![("x-b".into(), "1".into()), ("x-a".into(), "\"2\"".into())],
+        input_tokens: Some(3),
+        provenance: Provenance::Derived,
+        ..Turn::default()
+    };
+    let failure = Turn { status: 529, body: Some("{\n}".into()), ..Turn::default() };
+    let scenario = Scenario {
+        title: Some("All of it".into()),
+        rules: vec!["T-5".into(), "K-4".into()],
+        seed: Seed(u64::MAX),
+        settings: Settings {
+            stream: false,
+            system_prompt: Some(Json::trusted(r#"[{"type":"text","text":"x"}]"#)),
+            memory: true,
+            append_system_prompt: Some("more".into()),
+            user_context: Some("today\n".into()),
+            system_context: Some("here".into()),
+            cache_breakpoints: false,
+            request_extra: Json::trusted(r#"{"temperature":1.0}"#),
+            partial_messages: true,
+            emission_order: EmissionOrder::Arrival,
+            result_order: ResultOrder::Emission,
+            result_delivery: ResultDelivery::AtOnce,
+            max_concurrent_tools: Some(2),
+            max_pause_resumes: 3,
+            retry_refusal: true,
+            ..Settings::default()
+        },
+        tools: vec![
+            ScriptedTool { definition: own, latency: Some(Latency::Recorded { percent: 5 }), outcome: None },
+            ScriptedTool {
+                definition: known_tool("Read").unwrap().definition(),
+                latency: None,
+                outcome: Some(ScriptedOutcome { latency: None, ..outcome.clone() }),
+            },
+        ],
+        history: vec![
+            Arc::new(Message { role: Role::User, content: vec![Block::text("before")] }),
+            Arc::new(Message { role: Role::Assistant, content: vec![Block::text("a"), Block::text("b")] }),
+        ],
+        prompts: vec![Prompt { content: vec![Block::text("now")], at: Some(Micros(5)), turns: vec![turn, failure] }, prompt("then")],
+        results: BTreeMap::from([("toolu_9".into(), outcome)]),
+        timing: Timing {
+            head: Latency::LogUniform(Micros(1), Micros(2)),
+            first_event: Latency::LogNormal { p50: Micros(1_000), p99: Micros(2_000_000) },
+            between_events: Latency::Table([Micros(1), Micros(2)].into()),
+        },
+        chunking: Chunking::Every(7),
+        limits: Limits { time: Micros::from_secs(60), events: 5, requests: 6 },
+        matching: Matching { strict: true, volatile: Volatile::of([Rule::Metadata]) },
+        expect: Expect {
+            terminal: Some("completed".into()),
+            transitions: Some(vec!["next_turn".into()]),
+            requests: Some(2),
+            models: Some(Vec::new()),
+            result: Some("success".into()),
+            text_present: vec!["a".into()],
+            text_absent: vec!["b".into(), "c".into()],
+            order: vec!["d".into()],
+            ends_after: Some(Micros(1)),
+            ends_before: Some(Micros::from_secs(9)),
+        },
+        ..Scenario::default()
+    };
+    let text = reads_back(&scenario);
+    assert!(text.starts_with("# a comment\n# of two lines\n\ntitle = \"All of it\"\n"), "{text}");
+}
+
+#[test]
+fn f_6_a_tape_and_its_thread_read_back() {
+    for thread in ["main", "thread-2"] {
+        let tape = Some(TapeSource { path: "x.tape.jsonl".into(), thread: thread.into() });
+        let text = reads_back(&Scenario { tape, prompts: vec![prompt("hi")], ..Scenario::default() });
+        assert_eq!(text.contains("thread ="), thread != "main", "{text}");
+    }
+}
