@@ -18,8 +18,8 @@ cargo xtask <command>
            --list              print the steps and the command of each, run nothing
   tidy   the text checks over the checkout alone, in a second
            --list              print the checks and what each holds
-  bench  how fast we are beside others: ratios that must hold, measured in turns; some minutes
-           --only <name>       the benches whose name contains this
+  bench  how fast we are beside others: ratios that must hold, measured in turns; a minute
+           --only <name>       this bench alone
            --report            exit code 0 even if a bar is missed
            --list              print the benches and the bar of each, measure nothing
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once

@@ -52,7 +52,7 @@ enum Missed {
 
 pub(crate) fn main(options: &[&str]) -> ExitCode {
     let mut missed = Missed::Fails;
-    let mut only = "";
+    let mut only = None;
     let mut rest = options;
     loop {
         rest = match rest {
@@ -62,7 +62,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
                 rest
             }
             ["--only", name, rest @ ..] => {
-                only = name;
+                only = Some(*name);
                 rest
             }
             ["--list"] => {
@@ -72,9 +72,9 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
             [other, ..] => return crate::usage(&format!("`bench` does not know `{other}`, or it lacks its value")),
         };
     }
-    let chosen: Vec<&Bench> = BENCHES.iter().filter(|bench| bench.name.contains(only)).collect();
+    let chosen: Vec<&Bench> = BENCHES.iter().filter(|bench| only.is_none_or(|only| bench.name == only)).collect();
     if chosen.is_empty() {
-        return crate::usage(&format!("`bench --only {only}` names no bench; see `cargo xtask bench --list`"));
+        return crate::usage("`bench --only` names no bench that there is; see `cargo xtask bench --list`");
     }
     measure(&chosen, missed)
 }

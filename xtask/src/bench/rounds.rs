@@ -15,10 +15,15 @@ pub(crate) struct Rounds<const N: usize> {
 }
 
 /// Measures all ways, after a warm-up of each.
-pub(crate) fn in_turns<const N: usize>(mut ways: [&mut dyn FnMut(); N]) -> Rounds<N> {
-    let repeats: Vec<u32> = ways.iter_mut().map(|way| repeats(way)).collect();
-    let mut samples = Vec::with_capacity(ROUNDS);
-    for _ in 0..ROUNDS {
+pub(crate) fn in_turns<const N: usize>(ways: [&mut dyn FnMut(); N]) -> Rounds<N> {
+    in_turns_of(ROUNDS, SAMPLE, ways)
+}
+
+/// The same with another number of rounds and another least length of a sample.
+pub(crate) fn in_turns_of<const N: usize>(rounds: usize, sample: Duration, mut ways: [&mut dyn FnMut(); N]) -> Rounds<N> {
+    let repeats: Vec<u32> = ways.iter_mut().map(|way| repeats(way, sample)).collect();
+    let mut samples = Vec::with_capacity(rounds);
+    for _ in 0..rounds {
         let mut round = [0.0; N];
         for ((way, repeats), sample) in ways.iter_mut().zip(&repeats).zip(&mut round) {
             let took = timed(|| (0..*repeats).for_each(|_| way()));
@@ -52,12 +57,12 @@ impl<const N: usize> Rounds<N> {
 }
 
 /// Warms up, and finds how often a way must be repeated to last long enough.
-fn repeats(way: &mut dyn FnMut()) -> u32 {
+fn repeats(way: &mut dyn FnMut(), sample: Duration) -> u32 {
     way();
     let mut repeats = 1;
     loop {
         let took = timed(|| (0..repeats).for_each(|_| way()));
-        if took >= SAMPLE {
+        if took >= sample {
             return repeats;
         }
         repeats *= 2;

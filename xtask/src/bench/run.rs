@@ -21,13 +21,14 @@ const CHUNKS: u32 = 30;
 
 pub(crate) fn against_tokio() -> Vec<Line> {
     let session = session::recorded();
-    let middle = at_the_middle(&session);
+    let (middle, uncompared) = (at_the_middle(&session), session.without_requests());
     let warm = runtime();
     let rounds = rounds::in_turns([
         &mut || rounds::used(session.replay()),
         &mut || chunks_through_a_channel(&runtime()),
         &mut || chunks_through_a_channel(&warm),
         &mut || rounds::used(black_box(&middle).clone()),
+        &mut || rounds::used(uncompared.replay()),
     ]);
     let theirs = |name: &str, way| format!("{name} {}", time(rounds.median(way)));
     let ours = rounds.median(0);
@@ -44,6 +45,7 @@ pub(crate) fn against_tokio() -> Vec<Line> {
         Line::Orientation { name: "the same runtime, warm", figure: format!("{} ({:.2}x)", time(rounds.median(2)), rounds.ratio(0, 2)) },
         Line::Orientation { name: "stream events, inputs", figure: format!("{}, {inputs}", session.events) },
         Line::Orientation { name: "inputs a second", figure: format!("{:.2} M", count(inputs) / ours * 1e3) },
+        Line::Orientation { name: "without requests to compare with", figure: time(rounds.median(4)) },
         Line::Orientation { name: "copy of a run half-way", figure: time(rounds.median(3)) },
     ]
 }

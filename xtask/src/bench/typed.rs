@@ -46,6 +46,7 @@ pub(crate) enum ContentBlock {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(dead_code, reason = "the members are read from JSON to be measured, not to be used")]
+#[expect(clippy::enum_variant_names, reason = "each is the API's own word, which serde takes from the variant's name")]
 pub(crate) enum Delta {
     TextDelta { text: String },
     InputJsonDelta { partial_json: String },
