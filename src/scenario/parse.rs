@@ -6,7 +6,7 @@
 //!           └────────────── faults <── sections (reader) ──────┴──> Scenario
 //! ```
 //!
-//! Sections are functions that ask a [`reader::Reader`] for their keys; adding a key is adding a line to one of them.
+//! Sections are functions that ask a `Reader` for their keys; adding a key is adding a line to one of them.
 
 mod engine;
 mod expect;

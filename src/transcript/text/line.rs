@@ -6,6 +6,7 @@ use crate::engine::contract::{Effect, Input, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note, ResultMessage, ToolState, UserMessage};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
+use crate::wire::request::read_content;
 use crate::wire::usage::Usage;
 
 /// How many characters of content a line shows.
@@ -239,11 +240,8 @@ fn usage_text(usage: &Usage) -> String {
 fn result_block_text(block: &Block) -> String {
     let value = block.json().to_value();
     let word = if value["is_error"] == true { "error" } else { "ok" };
-    let content = match &value["content"] {
-        serde_json::Value::String(text) => short(text),
-        other => short(&other.to_string()),
-    };
-    format!("{word} {content}")
+    let content = read_content(&value["content"].to_string()).unwrap_or_default();
+    format!("{word} {}", content_text(&content))
 }
 
 fn content_text(content: &[Block]) -> String {
