@@ -63,6 +63,39 @@ fn f_7_bad_input_is_named_with_file_line_and_column() {
     refused(at, &["replay", "typos.toml"], &["line 1", "no boundary log"]);
 }
 
+/// The shipped recording with its tape changed.
+fn replayed_with(change: impl Fn(&str) -> String) -> TempDir {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/world");
+    let tape = fs::read_to_string(shipped.join("replayed.tape.jsonl")).unwrap();
+    let scenario = fs::read_to_string(shipped.join("replayed.toml")).unwrap();
+    folder(&[("replayed.toml", &scenario), ("replayed.tape.jsonl", &change(&tape))])
+}
+
+#[test]
+fn f_2_a_cut_tape_is_reported_and_its_whole_exchanges_are_replayed() {
+    let folder = replayed_with(|tape| tape[..tape.len() - 300].to_string());
+    let last_line = fs::read_to_string(folder.path().join("replayed.tape.jsonl")).unwrap().lines().count();
+    let place = format!("replayed.tape.jsonl:{last_line}:");
+    for named in ["replayed.toml", "replayed.tape.jsonl"] {
+        refused(folder.path(), &["run", named], &[&place, "left out"]);
+        let shown = text(&reenact(folder.path(), &["run", named]).stdout);
+        assert!(shown.contains("result 1A") && shown.contains("tape_exhausted"), "nothing that is whole is lost:\n{shown}");
+    }
+}
+
+#[test]
+fn f_5_a_newer_tape_and_one_that_is_none_are_refused() {
+    let newer = replayed_with(|tape| tape.replacen("\"reenact_tape\":1", "\"reenact_tape\":2", 1));
+    refused(newer.path(), &["run", "replayed.toml"], &["replayed.toml:", "replayed.tape.jsonl", "version 2"]);
+    refused(newer.path(), &["run", "replayed.tape.jsonl"], &["replayed.tape.jsonl", "version 2"]);
+    let header_cut = replayed_with(|tape| tape[..20].to_string());
+    refused(header_cut.path(), &["run", "replayed.toml"], &["replayed.toml:", "replayed.tape.jsonl"]);
+    let empty = replayed_with(|_| String::new());
+    refused(empty.path(), &["run", "replayed.toml"], &["replayed.tape.jsonl", "empty"]);
+    let other = replayed_with(|_| String::from("event: ping\ndata: {\"type\": \"ping\"}\n\n"));
+    refused(other.path(), &["run", "replayed.toml"], &["reenact import"]);
+}
+
 #[test]
 fn set_and_seed_change_the_run_and_their_faults_name_them() {
     let folder = folder(&[("hello.toml", HELLO)]);
