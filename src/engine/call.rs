@@ -165,6 +165,11 @@ impl ApiCall {
                 State::AwaitingBody { status, headers, body } => Failure::from(&ApiError::read(status, &headers, body.as_bytes())),
             },
             AnswerEnd::Reset => Failure::of("connection_reset", "the connection was cut"),
+            AnswerEnd::BrokenPipe => Failure::of("broken_pipe", "the connection was cut while the request was sent"),
+            AnswerEnd::ConnectRefused => Failure::of("connection_refused", "nobody listens there"),
+            AnswerEnd::Dns => Failure::of("dns", "the host's name is not known"),
+            AnswerEnd::Tls => Failure::of("tls", "no secure connection could be made"),
+            AnswerEnd::ConnectTimeout => Failure::of("connect_timeout", "no connection could be made in time"),
             AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
             AnswerEnd::Framing(problem) => Failure::of("unreadable_stream", problem),
         };

@@ -19,7 +19,6 @@ use super::emission::{AssistantMessage, Emission, Note, ToolState, UserMessage};
 use super::settings::{Environment, ResultDelivery, Settings, ToolDefinition};
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolInput, ToolUse};
-use crate::wire::json::Json;
 
 /// Runs one answer's tools.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -137,11 +136,7 @@ impl Executor {
     pub(crate) fn close_open(&mut self, effects: &mut Effects) {
         for index in 0..self.entries.len() {
             if matches!(self.entries[index].state, State::Queued | State::Executing) {
-                let outcome = ToolOutcome {
-                    content: Json::of("Tool execution discarded: the answer that asked for it was lost before it was complete."),
-                    is_error: true,
-                    context_change: None,
-                };
+                let outcome = ToolOutcome::error("Tool execution discarded: the answer that asked for it was lost before it was complete.");
                 self.complete(index, &outcome, effects);
             }
         }
@@ -262,7 +257,7 @@ fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput) -> Class {
 /// T-2.
 fn unknown_tool(env: &Environment, name: &str) -> ToolOutcome {
     let known: Vec<&str> = env.tools.iter().map(|tool| &*tool.name).collect();
-    error(&format!(
+    ToolOutcome::error(&format!(
         "No tool named {name} is available. Available tools: {}.",
         if known.is_empty() { String::from("none") } else { known.join(", ") }
     ))
@@ -270,11 +265,7 @@ fn unknown_tool(env: &Environment, name: &str) -> ToolOutcome {
 
 /// N-3: the model is told what it wrote wrong.
 fn invalid_input(name: &str, problem: &str) -> ToolOutcome {
-    error(&format!("The input of {name} is not valid JSON: {problem}. Call the tool again with a complete JSON object."))
-}
-
-fn error(text: &str) -> ToolOutcome {
-    ToolOutcome { content: Json::of(text), is_error: true, context_change: None }
+    ToolOutcome::error(&format!("The input of {name} is not valid JSON: {problem}. Call the tool again with a complete JSON object."))
 }
 
 fn note(effects: &mut Effects, run: ToolRun, state: ToolState) {

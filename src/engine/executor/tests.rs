@@ -45,7 +45,7 @@ impl Bench {
     }
 
     fn end_with(&mut self, run: ToolRun, change: Option<&str>) -> Option<Arc<str>> {
-        let outcome = ToolOutcome { content: Json::of("done"), is_error: false, context_change: change.map(Into::into) };
+        let outcome = ToolOutcome { context_change: change.map(Into::into), ..ToolOutcome::text("done") };
         self.executor.on_ended(&self.env.settings, run, &outcome, &mut self.effects)
     }
 
