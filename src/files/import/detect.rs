@@ -159,9 +159,9 @@ fn of_tree(node: Node) -> Detected {
         return match () {
             () if has(response, &["code"]) => Detected::Tree(Format::GoVcr, node),
             () if has(request, &["uri"]) => Detected::Tree(Format::Vcrpy, node),
-            () if has(interaction.as_ref(), &["transport"]) || has(Some(&node), &["metadata"]) || has(request, &["url"]) => {
-                Detected::Tree(Format::Opencode, node)
-            }
+            () if has(interaction.as_ref(), &["transport"]) || has(Some(&node), &["metadata"]) => Detected::Tree(Format::Opencode, node),
+            // Both of these members are optional.
+            () if has(request, &["url"]) && has(response, &["status"]) => Detected::Tree(Format::Opencode, node),
             // An empty cassette says at least whose it is.
             () if list.list().is_some_and(<[Node]>::is_empty) => match node.get("version").and_then(Node::text) {
                 Some("2") => Detected::Tree(Format::GoVcr, node),
@@ -206,6 +206,8 @@ mod tests {
             ("---\nhttp_interactions: []\n", "a Ruby VCR cassette"),
             ("when:\n  path: /\nthen:\n  status: 200\n---\nwhen: {}\nthen: {}\n", "httpmock recordings"),
             ("{\"version\":1,\"metadata\":{},\"interactions\":[{\"request\":{\"url\":1},\"response\":{}}]}", "an opencode http recording"),
+            ("{\"version\":1,\"interactions\":[{\"request\":{\"url\":1},\"response\":{\"status\":1}}]}", "an opencode http recording"),
+            ("{\"interactions\":[{\"request\":{\"path\":1},\"response\":{\"status\":1}}]}", ""),
             ("[{\"request\":{},\"response\":{\"status_code\":200}}]", "inline snapshots of the Anthropic SDK"),
             ("{\"request\":{},\"response\":null,\"logged_at\":1}\n{}", "a claude-trace log"),
             ("httprr trace v1\n1 2\n", "an httprr trace"),
