@@ -60,7 +60,9 @@ enum State {
         body: Arc<str>,
     },
     /// A retry waits for its time.
-    Waiting,
+    Waiting {
+        until: Time,
+    },
     /// A retry waits for credentials; the failure that asked for them, should they not be had.
     Refreshing(Failure),
     Ended,
@@ -181,7 +183,7 @@ impl ApiCall {
     /// Takes the end of the answer.
     pub(crate) fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> Verdict {
         let failure = match (&self.state, how) {
-            (State::Ended | State::Waiting | State::Refreshing(_), _) => return Verdict::Pending, // it failed before its end
+            (State::Ended | State::Waiting { .. } | State::Refreshing(_), _) => return Verdict::Pending, // it failed before its end
             (State::AwaitingHead, AnswerEnd::Complete) => Failure::of("no_answer", "the connection closed before an answer came"),
             (State::Streaming { assembler, .. }, AnswerEnd::Complete) => match assembler.at_end_of_stream() {
                 Ok(()) => {
@@ -204,7 +206,8 @@ impl ApiCall {
 
     /// The wait before a retry is over.
     pub(crate) fn on_timer(&mut self, now: Time, generation: u32, effects: &mut Effects) {
-        if self.state == State::Waiting && generation == self.id.attempt + 1 {
+        // The timer of a wait that was broken off may ring into a later one: it must not cut that short.
+        if matches!(self.state, State::Waiting { until } if until <= now) && generation == self.id.attempt + 1 {
             self.attempt(now, effects);
         }
     }
@@ -289,7 +292,7 @@ impl ApiCall {
     fn wait(&mut self, now: Time, delay: Micros, failure: &Failure, of: u32, effects: &mut Effects) {
         self.history.retries += 1;
         self.history.just_refreshed = false;
-        self.state = State::Waiting;
+        self.state = State::Waiting { until: now + delay };
         effects.push(Effect::Emit(Emission::ApiRetry {
             id: self.id,
             retry: self.history.retries,
