@@ -101,7 +101,7 @@ impl World {
                 self.terminals.push(terminal.clone());
                 self.schedule_prompt(setup, now, schedule);
             }
-            Effect::Emit(_) | Effect::Note(_) => (),
+            Effect::StopTool { .. } | Effect::RefreshAuth { .. } | Effect::Emit(_) | Effect::Note(_) => (),
         }
         None
     }

@@ -220,6 +220,22 @@ pub enum Input {
     },
     /// A timer is due.
     Timer(TimerId),
+    /// The user aborts (ESC, Ctrl+C, shutdown): everything ends (Q-22, `cancel`).
+    Cancel,
+    /// The user submits a message while work goes on (Q-22, `interrupt`). When nothing goes on it is a prompt like any other.
+    Interrupt {
+        /// Its number, should it become a prompt of its own.
+        prompt: u32,
+        /// What it says.
+        content: Arc<[Block]>,
+    },
+    /// New credentials are there, or not to be had.
+    AuthRefreshed {
+        /// For which request.
+        id: RequestId,
+        /// Whether there are any.
+        ok: bool,
+    },
 }
 
 /// How an answer ended.
@@ -231,6 +247,16 @@ pub enum AnswerEnd {
     Complete,
     /// The connection was cut.
     Reset,
+    /// The connection was cut while the request was being sent.
+    BrokenPipe,
+    /// Nobody listens there.
+    ConnectRefused,
+    /// The host's name is not known.
+    Dns,
+    /// No secure connection could be made.
+    Tls,
+    /// No connection could be made in time.
+    ConnectTimeout,
     /// Nothing came any more until the connection timed out.
     Timeout,
     /// The event stream could not be framed (an event over the size limit).
@@ -248,6 +274,21 @@ pub struct ToolOutcome {
     /// A change of the tools' context that comes with it (T-11).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_change: Option<Arc<str>>,
+    /// Why the run aborted itself, if it did: the whole query is aborted for the same reason (T-14).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abort: Option<Arc<str>>,
+}
+
+impl ToolOutcome {
+    /// An outcome with this text.
+    pub fn text(text: &str) -> Self {
+        Self { content: Json::of(text), is_error: false, context_change: None, abort: None }
+    }
+
+    /// An error with this text.
+    pub fn error(text: &str) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
 }
 
 /// Everything that an engine can want done.
@@ -273,6 +314,18 @@ pub enum Effect {
         run: ToolRun,
         /// What the model asked for.
         tool_use: Arc<ToolUse>,
+    },
+    /// Tell a running tool to stop; `ToolEnded` still comes when it has.
+    StopTool {
+        /// Which run.
+        run: ToolRun,
+    },
+    /// Get new credentials; answer with `AuthRefreshed`.
+    RefreshAuth {
+        /// For which request.
+        id: RequestId,
+        /// Whether the old ones are known to be revoked.
+        forced: bool,
     },
     /// Give `Timer` at the given time, or at once if that is past.
     SetTimer {
@@ -307,6 +360,10 @@ pub enum Terminal {
     ImageError,
     /// The API call gave up.
     ModelError,
+    /// The user aborted while the model streamed or while a retry was waiting.
+    AbortedStreaming,
+    /// The user aborted while tools ran.
+    AbortedTools,
     /// An end that only another engine knows.
     Other(Arc<str>),
 }
@@ -319,6 +376,8 @@ impl Terminal {
             Self::PromptTooLong => "prompt_too_long",
             Self::ImageError => "image_error",
             Self::ModelError => "model_error",
+            Self::AbortedStreaming => "aborted_streaming",
+            Self::AbortedTools => "aborted_tools",
             Self::Other(name) => name,
         }
     }

@@ -53,6 +53,39 @@ pub enum Emission {
         /// The tool uses from start to the emission of their result, in order of arrival.
         tool_use_ids: Vec<Arc<str>>,
     },
+    /// The answer to "may the user interrupt now?" changed: something executes, and all of it stops when told to (T-18).
+    Interruptible(bool),
+    /// The user interrupted, said as a user message.
+    Interrupted {
+        /// Which prompt.
+        prompt: u32,
+        /// What the message says.
+        text: Arc<str>,
+    },
+    /// A message that was submitted while tools ran is part of the conversation now (S-7, Q-18).
+    QueuedCommand {
+        /// Its number: it will not become a prompt of its own.
+        prompt: u32,
+        /// What it says.
+        content: Arc<[Block]>,
+    },
+    /// A failed attempt will be repeated. Emitted before the wait.
+    ApiRetry {
+        /// The attempt that failed.
+        id: RequestId,
+        /// Which retry this is, from 1.
+        retry: u32,
+        /// How many there may be.
+        of: u32,
+        /// How long the wait is.
+        delay: Micros,
+        /// HTTP status, where there was one.
+        status: Option<u16>,
+        /// The kind of error.
+        kind: Arc<str>,
+        /// What was said.
+        text: Arc<str>,
+    },
     /// The last message of a prompt (S-8).
     Result(Box<ResultMessage>),
 }
@@ -241,6 +274,8 @@ pub enum ToolState {
     Completed,
     /// Its result is emitted.
     Yielded,
+    /// It was told to stop and has not yet (T-15a).
+    Stopping,
 }
 
 /// One attempt, from its start to its end.

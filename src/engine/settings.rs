@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::random::Seed;
+use super::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
@@ -64,6 +65,16 @@ pub struct Settings {
     pub result_delivery: ResultDelivery,
     /// How many safe tools may run at once; `None` for any number (T-4).
     pub max_concurrent_tools: Option<u32>,
+    /// Whether tools start while the model still streams; otherwise they run after the stream, in batches (Q-6, T-20).
+    pub streaming_execution: bool,
+    /// How many safe tools of a batch run at once (T-20).
+    pub max_batch_tools: u32,
+    /// Whether an error of a shell tool aborts its siblings (T-13).
+    pub sibling_abort: bool,
+    /// How long a tool that was told to stop may take (T-15a).
+    pub tool_grace: Micros,
+    /// How failed attempts are repeated.
+    pub retry: RetrySettings,
     /// How often a paused answer is resumed in a row.
     pub max_pause_resumes: u32,
     /// Whether a refused turn is tried once more.
@@ -96,8 +107,41 @@ impl Default for Settings {
             result_order: ResultOrder::ToolUse,
             result_delivery: ResultDelivery::NextItem,
             max_concurrent_tools: None,
+            streaming_execution: true,
+            max_batch_tools: 10,
+            sibling_abort: true,
+            tool_grace: Micros::from_secs(5),
+            retry: RetrySettings::default(),
             max_pause_resumes: 10,
             retry_refusal: false,
+        }
+    }
+}
+
+/// R-1's figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RetrySettings {
+    /// How many attempts may follow the first.
+    pub max_retries: u32,
+    /// The first delay; each further one is twice as long.
+    pub base_delay: Micros,
+    /// No computed delay is longer, before jitter.
+    pub max_delay: Micros,
+    /// Jitter adds up to this many percent.
+    pub jitter_percent: u32,
+    /// A `retry-after` beyond this is not waited for.
+    pub max_retry_after: Micros,
+}
+
+impl Default for RetrySettings {
+    fn default() -> Self {
+        Self {
+            max_retries: 10,
+            base_delay: Micros::from_millis(500),
+            max_delay: Micros::from_secs(32),
+            jitter_percent: 25,
+            max_retry_after: Micros::from_secs(6 * 3_600),
         }
     }
 }
@@ -142,6 +186,12 @@ pub struct ToolDefinition {
     pub name: Arc<str>,
     /// Whether it may run beside others; `None` when it cannot say, which makes it exclusive (T-3).
     pub safe: Option<bool>,
+    /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
+    #[serde(default)]
+    pub shell: bool,
+    /// What a submitted message does to it while it runs; `None` when it cannot say, which counts as *block* (T-17).
+    #[serde(default)]
+    pub interrupt: Option<InterruptBehaviour>,
     /// The definition as requests carry it: one JSON object with name, description, schema.
     pub json: Json,
     /// Fields that consumers see in its input and the API does not.
@@ -152,8 +202,18 @@ pub struct ToolDefinition {
 impl ToolDefinition {
     /// A tool that derives no observable fields.
     pub fn new(name: &str, safe: Option<bool>, json: Json) -> Self {
-        Self { name: name.into(), safe, json, observable: Vec::new() }
+        Self { name: name.into(), safe, shell: false, interrupt: None, json, observable: Vec::new() }
     }
+}
+
+/// What a submitted message does to a running tool (T-17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterruptBehaviour {
+    /// It goes on; the message waits for it.
+    Block,
+    /// It is told to stop.
+    Cancel,
 }
 
 /// A field that a tool derives from a path in its input: the path made absolute.

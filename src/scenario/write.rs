@@ -161,6 +161,11 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         max_concurrent_tools,
         max_pause_resumes,
         retry_refusal,
+        streaming_execution: _,
+        max_batch_tools: _,
+        sibling_abort: _,
+        tool_grace: _,
+        retry: _,
     } = settings;
     out.flag("cache_breakpoints", *cache_breakpoints, default.cache_breakpoints);
     if *request_extra != default.request_extra {
@@ -259,7 +264,7 @@ fn matching_section(out: &mut Out, matching: &Matching) {
 }
 
 fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
-    let ScriptedTool { definition: ToolDefinition { name, safe, json, observable }, latency: span, outcome } = tool;
+    let ScriptedTool { definition: ToolDefinition { name, safe, json, observable, shell: _, interrupt: _ }, latency: span, outcome } = tool;
     out.table("[[tool]]");
     out.text("name", name);
     let known = known_tool(name);

@@ -52,5 +52,6 @@ fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
         content: content.unwrap_or_else(|| Json::of(&format!("(the scenario gives no result for {name})"))),
         is_error: said.is_some_and(|said| said.is_error),
         context_change: said.and_then(|said| said.context_change.clone()),
+        abort: None,
     }
 }

@@ -73,6 +73,12 @@ fn of_input(_event: &Event, input: &Input) -> Option<Line> {
             let text = format!("{}{}", if outcome.is_error { "error " } else { "" }, short(outcome.content.as_str()));
             line(Debug, Clock::Request(run.request), &format!("tool {run}"), "returns", text)
         }
+        Input::Cancel => line(Brief, Clock::Latest, "user", "cancels", String::new()),
+        Input::Interrupt { content, .. } => line(Brief, Clock::Latest, "user", "interrupts", content_text(content)),
+        Input::AuthRefreshed { id, ok } => {
+            let text = if *ok { "new credentials" } else { "no new credentials" };
+            line(Detail::Normal, Clock::Request(*id), "auth", "answers", text.into())
+        }
         Input::Timer(timer) => line(Debug, Clock::Latest, "timer", &format!("{}", timer.id), format!("generation {}", timer.generation)),
     })
 }
@@ -83,6 +89,11 @@ fn of_effect(event: &Event, effect: &Effect, view: &View) -> Option<Line> {
         Effect::Emit(emission) => of_emission(emission, view),
         Effect::Note(note) => of_note(event, note, view),
         Effect::CloseRequest { id } => line(Debug, Clock::Request(*id), "engine", "closes", format!("request {id}")),
+        Effect::StopTool { run } => line(Debug, Clock::Request(run.request), "engine", "stops", format!("tool {run}")),
+        Effect::RefreshAuth { id, forced } => {
+            let text = if *forced { "forced" } else { "" };
+            line(Detail::Normal, Clock::Request(*id), "engine", "refreshes auth", text.into())
+        }
         Effect::SetTimer { timer, at } => {
             line(Debug, Clock::Latest, "engine", "sets timer", format!("{} generation {} for {at}", timer.id, timer.generation))
         }
@@ -111,6 +122,18 @@ fn of_emission(emission: &Emission, view: &View) -> Line {
         Emission::InProgress { tool_use_ids } => {
             let text = if tool_use_ids.is_empty() { String::from("none") } else { tool_use_ids.join(", ") };
             line(Debug, Clock::Latest, "engine", "in progress", text)
+        }
+        Emission::Interruptible(may) => {
+            let text = if *may { "may interrupt" } else { "may not interrupt" };
+            line(Debug, Clock::Latest, "engine", "says", text.into())
+        }
+        Emission::Interrupted { text, .. } => line(Brief, Clock::Latest, "engine", "interrupted", short(text)),
+        Emission::QueuedCommand { content, .. } => line(Brief, Clock::Latest, "engine", "takes in", content_text(content)),
+        Emission::ApiRetry { id, retry, of, delay, status, kind, text } => {
+            let status = status.map(|status| format!("{status} ")).unwrap_or_default();
+            let said = if text.is_empty() { String::new() } else { format!(": {}", short(text)) };
+            let text = format!("of {of} in {delay}, after {status}{kind}{said}");
+            line(Normal, Clock::Request(*id), "engine", &format!("retry {retry}"), text)
         }
         Emission::Result(result) => line(Brief, Clock::Latest, "engine", "result", result_text(result)),
     }
@@ -162,6 +185,7 @@ fn of_note(event: &Event, note: &Note, view: &View) -> Line {
                     (Normal, "ends", took.unwrap_or_else(|| String::from("without having run")))
                 }
                 ToolState::Yielded => (Debug, "yielded", String::new()),
+                ToolState::Stopping => (Normal, "is stopped", String::new()),
             };
             line(detail, Clock::Request(run.request), &format!("tool {run}"), what, text)
         }
