@@ -9,6 +9,7 @@
 //! scenario a thread.
 
 pub mod audit;
+pub mod canary;
 
 pub mod interrupt;
 pub mod sweep;
