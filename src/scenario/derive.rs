@@ -81,6 +81,7 @@ fn of_thread(tape: &Tape, thread: Arc<str>, tape_file: &str) -> Derived {
         scenario.expect.terminal = Some(String::from("tape_exhausted"));
     }
     scenario.title = title(&scenario.prompts);
+    scenario.matching.strict = true; // who imports a recording wants to know when requests drift from it
     Derived { thread, scenario, notes }
 }
 
