@@ -45,10 +45,9 @@ fn limits(reader: &mut Reader<'_, '_>) -> Limits {
 }
 
 fn auth(reader: &mut Reader<'_, '_>) -> Auth {
-    let mut auth = Auth::default();
-    auth.refresh = reader.choice("refresh", &[("works", Refresh::Works), ("fails", Refresh::Fails)]).unwrap_or_default();
-    reader.set("latency", &mut auth.latency);
-    auth
+    let refresh = reader.choice("refresh", &[("works", Refresh::Works), ("fails", Refresh::Fails)]);
+    let usual = Auth::default();
+    Auth { refresh: refresh.unwrap_or_default(), latency: reader.get("latency").unwrap_or(usual.latency) }
 }
 
 fn matching(reader: &mut Reader<'_, '_>) -> Matching {
