@@ -10,7 +10,8 @@ use crate::scenario::tape::Provenance;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// A vcrpy or go-vcr cassette, a HAR file, a raw event stream, or a file with one JSON event a line
+    /// A claude-trace log, a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode, Anthropic SDK), a HAR file, a raw event stream, or a file with
+    /// one JSON event a line
     recording: PathBuf,
     /// Where to write: NAME.tape.jsonl and NAME.toml; beside the recording under its own name when not given
     #[arg(long, value_name = "NAME")]

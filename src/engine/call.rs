@@ -1,16 +1,18 @@
-//! One API call: its attempt, from the request to the end of the answer (Q-7, R-6, R-12, R-13).
+//! One API call, however many attempts (Q-7, R-1 to R-6, R-12, R-13).
 //!
 //! ```text
 //!   open ──> AwaitingHead ──200, stream──> Streaming ──end──> Ended
-//!                 └── error status, or whole body ──> AwaitingBody ──end──> Ended
+//!      ▲          └── error status, or whole body ──> AwaitingBody ──end──> Ended
+//!      └── timer, credentials ── Waiting, Refreshing <── an attempt failed, and nothing of it was handed up
 //! ```
 //!
-//! A streamed answer and one that comes whole leave this machine as the same blocks. What only the owner can decide goes up as a
-//! [`Verdict`]; the report of the attempt goes out as an effect.
+//! A streamed answer and one that comes whole leave this machine as the same blocks. Whether a failure is repeated is a pure function
+//! in [`retry`]. What only the owner can decide goes up as a [`Verdict`]; the report of each attempt goes out as an effect.
 
-use super::contract::{AnswerEnd, Effect, Effects, RequestId};
-use super::emission::{AssistantMessage, AttemptReport, Note};
-use super::retry::Failure;
+use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
+use super::emission::{AssistantMessage, AttemptReport, Emission, Note};
+use super::retry::{self, Decision, Failure, History};
+use super::settings::Environment;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::assembler::{Assembler, Step};
@@ -23,12 +25,19 @@ use crate::wire::request::Request;
 use crate::wire::usage::Usage;
 use crate::wire::whole::whole_message;
 
+/// The timer that ends the wait before a retry; its generation is the attempt that it begins.
+pub(crate) const RETRY_TIMER: u32 = 1;
+
 /// One answer from the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiCall {
     id: RequestId,
-    /// The model that was asked.
-    model: Arc<str>,
+    request: Arc<Request>,
+    /// Which HTTP client is used: grows when a failure asks for a new one.
+    client: u32,
+    history: History,
+    /// When the first attempt was made.
+    since: Time,
     started: Time,
     first_byte: Option<Time>,
     usage: Usage,
@@ -40,8 +49,22 @@ pub(crate) struct ApiCall {
 #[derive(Clone, Debug, PartialEq)]
 enum State {
     AwaitingHead,
-    Streaming { assembler: Box<Assembler>, seen_event: bool },
-    AwaitingBody { status: u16, headers: Arc<[Header]>, body: Arc<str> },
+    Streaming {
+        assembler: Box<Assembler>,
+        seen_event: bool,
+        handed_up: bool,
+    },
+    AwaitingBody {
+        status: u16,
+        headers: Arc<[Header]>,
+        body: Arc<str>,
+    },
+    /// A retry waits for its time.
+    Waiting {
+        until: Time,
+    },
+    /// A retry waits for credentials; the failure that asked for them, should they not be had.
+    Refreshing(Failure),
     Ended,
 }
 
@@ -77,10 +100,11 @@ pub(crate) struct Ended {
 impl ApiCall {
     /// Sends the request.
     pub(crate) fn open(id: RequestId, now: Time, request: Request, effects: &mut Effects) -> Self {
-        let model = request.model.clone();
-        effects.push(Effect::Request { id, request: Arc::new(request) });
-        let (usage, refusal_category) = (Usage::default(), None);
-        Self { id, model, started: now, first_byte: None, usage, refusal_category, state: State::AwaitingHead }
+        let request = Arc::new(request);
+        effects.push(Effect::Request { id, request: request.clone() });
+        let history = History { streamed: request.stream, ..History::default() };
+        let (usage, refusal_category, state) = (Usage::default(), None, State::AwaitingHead);
+        Self { id, request, client: 1, history, since: now, started: now, first_byte: None, usage, refusal_category, state }
     }
 
     /// Which attempt this is: inputs for another are stale.
@@ -88,9 +112,14 @@ impl ApiCall {
         self.id
     }
 
-    /// When it was made.
+    /// When the attempt was made.
     pub(crate) fn started(&self) -> Time {
         self.started
+    }
+
+    /// When the first attempt was made.
+    pub(crate) fn since(&self) -> Time {
+        self.since
     }
 
     /// Takes the head of the answer: from here on it is a stream or a body.
@@ -110,15 +139,15 @@ impl ApiCall {
 
     /// Whether the next event is the first of the answer.
     pub(crate) fn awaits_first_event(&self) -> bool {
-        !matches!(self.state, State::Streaming { seen_event: true, .. } | State::Ended)
+        matches!(self.state, State::AwaitingBody { .. } | State::Streaming { seen_event: false, .. })
     }
 
     /// Takes one event of the stream.
-    pub(crate) fn on_event(&mut self, now: Time, event: &Event, effects: &mut Effects) -> Verdict {
+    pub(crate) fn on_event(&mut self, env: &Environment, now: Time, event: &Event, effects: &mut Effects) -> Verdict {
         if let State::AwaitingBody { status: 200, .. } = self.state {
-            self.state = State::Streaming { assembler: Box::default(), seen_event: false };
+            self.state = State::Streaming { assembler: Box::default(), seen_event: false, handed_up: false };
         }
-        let State::Streaming { assembler, seen_event } = &mut self.state else { return Verdict::Pending };
+        let State::Streaming { assembler, seen_event, handed_up } = &mut self.state else { return Verdict::Pending };
         *seen_event = true;
         let mut notes = Vec::new();
         let step = assembler.on_event(event, &mut notes);
@@ -135,51 +164,79 @@ impl ApiCall {
                 Verdict::Pending
             }
             Step::Block { index, block } => {
+                *handed_up = true;
                 let message = message(self.id, assembler.message_id(), assembler.model(), index, block);
                 Verdict::Block(Arc::new(message))
             }
             Step::Failed { kind, message } => {
-                let failure = Failure { status: None, kind, message };
-                self.fail(now, failure, effects)
+                let failure = Failure { kind, message, ..Failure::default() };
+                effects.push(Effect::CloseRequest { id: self.id });
+                self.fail(env, now, failure, effects)
             }
-            Step::Refused(violation) => self.fail(now, broken(&violation), effects),
+            Step::Refused(violation) => {
+                effects.push(Effect::CloseRequest { id: self.id });
+                self.fail(env, now, broken(&violation), effects)
+            }
         }
     }
 
     /// Takes the end of the answer.
-    pub(crate) fn on_end(&mut self, now: Time, how: &AnswerEnd, effects: &mut Effects) -> Verdict {
-        if self.state == State::Ended {
-            return Verdict::Pending; // it failed before its end
-        }
-        let failure = match how {
-            AnswerEnd::Complete => match core::mem::replace(&mut self.state, State::Ended) {
-                State::Ended | State::AwaitingHead => Failure::of("no_answer", "the connection closed before an answer came"),
-                State::Streaming { assembler, .. } => match assembler.at_end_of_stream() {
-                    Ok(()) => {
-                        let stop_reason = assembler.stop_reason().cloned();
-                        return self.ended(now, Vec::new(), stop_reason, effects);
-                    }
-                    Err(violation) => broken(&violation),
-                },
-                State::AwaitingBody { status: 200, body, .. } => return self.on_whole_answer(now, &body, effects),
-                State::AwaitingBody { status, headers, body } => Failure::from(&ApiError::read(status, &headers, body.as_bytes())),
+    pub(crate) fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> Verdict {
+        let failure = match (&self.state, how) {
+            (State::Ended | State::Waiting { .. } | State::Refreshing(_), _) => return Verdict::Pending, // it failed before its end
+            (State::AwaitingHead, AnswerEnd::Complete) => Failure::of("no_answer", "the connection closed before an answer came"),
+            (State::Streaming { assembler, .. }, AnswerEnd::Complete) => match assembler.at_end_of_stream() {
+                Ok(()) => {
+                    let stop_reason = assembler.stop_reason().cloned();
+                    return self.ended(now, Vec::new(), stop_reason, effects);
+                }
+                Err(violation) => broken(&violation),
             },
-            AnswerEnd::Reset => Failure::of("connection_reset", "the connection was cut"),
-            AnswerEnd::BrokenPipe => Failure::of("broken_pipe", "the connection was cut while the request was sent"),
-            AnswerEnd::ConnectRefused => Failure::of("connection_refused", "nobody listens there"),
-            AnswerEnd::Dns => Failure::of("dns", "the host's name is not known"),
-            AnswerEnd::Tls => Failure::of("tls", "no secure connection could be made"),
-            AnswerEnd::ConnectTimeout => Failure::of("connect_timeout", "no connection could be made in time"),
-            AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
-            AnswerEnd::Framing(problem) => Failure::of("unreadable_stream", problem),
+            (State::AwaitingBody { status: 200, body, .. }, AnswerEnd::Complete) => {
+                let body = body.clone();
+                return self.on_whole_answer(env, now, &body, effects);
+            }
+            (State::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => {
+                Failure::from(&ApiError::read(*status, headers, body.as_bytes()))
+            }
+            (_, how) => cut_short(how),
         };
-        self.fail(now, failure, effects)
+        self.fail(env, now, failure, effects)
+    }
+
+    /// The wait before a retry is over.
+    pub(crate) fn on_timer(&mut self, now: Time, generation: u32, effects: &mut Effects) {
+        // The timer of a wait that was broken off may ring into a later one: it must not cut that short (R-2).
+        if matches!(self.state, State::Waiting { until } if until <= now) && generation == self.id.attempt + 1 {
+            self.attempt(now, effects);
+        }
+    }
+
+    /// Credentials were renewed, or are not to be had.
+    pub(crate) fn on_auth(&mut self, now: Time, ok: bool, effects: &mut Effects) -> Verdict {
+        let State::Refreshing(failure) = &self.state else { return Verdict::Pending };
+        if !ok {
+            let failure = failure.clone();
+            return self.give_up(now, failure, Some("no new credentials were to be had"));
+        }
+        self.history.just_refreshed = true;
+        self.attempt(now, effects);
+        Verdict::Pending
+    }
+
+    /// Ends an attempt or a wait at once (R-5).
+    pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) {
+        let state = core::mem::replace(&mut self.state, State::Ended);
+        if matches!(state, State::AwaitingHead | State::Streaming { .. } | State::AwaitingBody { .. }) {
+            self.report(now, "aborted", effects);
+            effects.push(Effect::CloseRequest { id: self.id });
+        }
     }
 
     /// R-13: an answer that comes whole gives the same blocks as a streamed one.
-    fn on_whole_answer(&mut self, now: Time, body: &str, effects: &mut Effects) -> Verdict {
+    fn on_whole_answer(&mut self, env: &Environment, now: Time, body: &str, effects: &mut Effects) -> Verdict {
         if body.trim().is_empty() {
-            return self.fail(now, Failure::of("empty_answer", "the answer has status 200 and no content"), effects);
+            return self.fail(env, now, Failure::of("empty_answer", "the answer has status 200 and no content"), effects);
         }
         match whole_message(body) {
             Ok(whole) => {
@@ -189,33 +246,94 @@ impl ApiCall {
                 let messages = blocks.map(|(index, block)| Arc::new(message(self.id, &whole.id, &whole.model, index, block)));
                 self.ended(now, messages.collect(), whole.stop_reason, effects)
             }
-            Err(problem) => self.fail(now, Failure::of("unreadable_answer", &problem.to_string()), effects),
+            Err(problem) => self.fail(env, now, Failure::of("unreadable_answer", &problem.to_string()), effects),
         }
     }
 
     fn ended(&mut self, now: Time, blocks: Vec<Arc<AssistantMessage>>, stop_reason: Option<Arc<str>>, effects: &mut Effects) -> Verdict {
+        self.state = State::Ended;
         self.report(now, "ok", effects);
         effects.push(Effect::Note(Note::Stopped { id: self.id, stop_reason: stop_reason.clone(), usage: self.usage }));
         let (usage, refusal_category) = (self.usage, self.refusal_category.clone());
-        Verdict::Ended(Ended { blocks, stop_reason, usage, refusal_category, took: now.since(self.started) })
+        Verdict::Ended(Ended { blocks, stop_reason, usage, refusal_category, took: now.since(self.since) })
     }
 
-    fn fail(&mut self, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
-        let was_open = !matches!(self.state, State::Ended | State::AwaitingBody { .. });
-        self.state = State::Ended;
+    /// An attempt failed: it is repeated if the policy says so and nothing of it was handed up (R-11).
+    fn fail(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
         self.report(now, &failure.summary(), effects);
-        if was_open {
-            effects.push(Effect::CloseRequest { id: self.id });
+        let handed_up = matches!(self.state, State::Streaming { handed_up: true, .. });
+        let settings = &env.settings.retry;
+        let decision = retry::decide(&failure, self.id, self.history, settings, env.seed);
+        match decision {
+            Decision::After { delay, new_client } if !handed_up => {
+                self.client += u32::from(new_client);
+                self.wait(now, delay, &failure, settings.max_retries, effects);
+                Verdict::Pending
+            }
+            Decision::RefreshAuth { forced } if !handed_up => {
+                self.history.forced_refresh |= forced;
+                self.client += 1;
+                self.state = State::Refreshing(failure);
+                effects.push(Effect::RefreshAuth { id: self.id, forced });
+                Verdict::Pending
+            }
+            Decision::WithoutStreaming if !handed_up => {
+                self.request = Arc::new(Request { stream: false, ..Request::clone(&self.request) });
+                self.history.streamed = false;
+                self.attempt(now, effects);
+                Verdict::Pending
+            }
+            Decision::GiveUp(reason) => self.give_up(now, failure, reason.as_deref()),
+            _ => self.give_up(now, failure, None),
         }
-        Verdict::Failed(failure)
+    }
+
+    /// R-4: the notice comes before the wait.
+    fn wait(&mut self, now: Time, delay: Micros, failure: &Failure, of: u32, effects: &mut Effects) {
+        self.history.retries += 1;
+        self.history.just_refreshed = false;
+        self.state = State::Waiting { until: now + delay };
+        effects.push(Effect::Emit(Emission::ApiRetry {
+            id: self.id,
+            retry: self.history.retries,
+            of,
+            delay,
+            status: failure.status,
+            kind: failure.kind.clone(),
+            text: failure.message.clone(),
+        }));
+        let timer = TimerId { id: RETRY_TIMER, generation: self.id.attempt + 1 };
+        effects.push(Effect::SetTimer { timer, at: now + delay });
+    }
+
+    /// The next attempt at the same request.
+    fn attempt(&mut self, now: Time, effects: &mut Effects) {
+        self.id.attempt += 1;
+        self.started = now;
+        self.first_byte = None;
+        self.usage = Usage::default();
+        self.state = State::AwaitingHead;
+        effects.push(Effect::Request { id: self.id, request: self.request.clone() });
+    }
+
+    /// R-6: names the last error, the attempts made and the time they took.
+    fn give_up(&mut self, now: Time, failure: Failure, reason: Option<&str>) -> Verdict {
+        self.state = State::Ended;
+        if self.id.attempt == 1 && reason.is_none() {
+            return Verdict::Failed(failure);
+        }
+        let reason = reason.map(|reason| format!("{reason}; ")).unwrap_or_default();
+        let attempts = if self.id.attempt == 1 { "1 attempt" } else { &format!("{} attempts", self.id.attempt) };
+        let message = format!("{} ({reason}gave up after {attempts} in {})", failure.message, now.since(self.since));
+        Verdict::Failed(Failure { message: message.into(), ..failure })
     }
 
     /// R-12: every attempt is an item of the transcript.
     fn report(&self, now: Time, outcome: &str, effects: &mut Effects) {
         effects.push(Effect::Note(Note::Attempt(Box::new(AttemptReport {
             id: self.id,
-            model: self.model.clone(),
-            client: 1,
+            model: self.request.model.clone(),
+            client: self.client,
             started: self.started,
             first_byte: self.first_byte,
             ended: now,
@@ -239,6 +357,21 @@ fn category(json: &str, pointer: &str) -> Option<Arc<str>> {
 
 fn defect(id: RequestId, violation: &Violation) -> Note {
     Note::Defect { id, name: violation.name().into(), text: "".into() }
+}
+
+/// The names that the retry policy knows connection failures by.
+fn cut_short(how: &AnswerEnd) -> Failure {
+    match how {
+        AnswerEnd::Complete => Failure::of("incomplete_stream", "the answer ended early"),
+        AnswerEnd::Reset => Failure::of("connection_reset", "the connection was cut"),
+        AnswerEnd::BrokenPipe => Failure::of("broken_pipe", "the connection was cut while the request was sent"),
+        AnswerEnd::ConnectRefused => Failure::of("connection_refused", "nobody listens there"),
+        AnswerEnd::Dns => Failure::of("dns", "the host's name is not known"),
+        AnswerEnd::Tls => Failure::of("tls", "no secure connection could be made"),
+        AnswerEnd::ConnectTimeout => Failure::of("connect_timeout", "no connection could be made in time"),
+        AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
+        AnswerEnd::Framing(problem) => Failure::of("unreadable_stream", problem),
+    }
 }
 
 fn broken(violation: &Violation) -> Failure {

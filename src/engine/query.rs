@@ -2,29 +2,35 @@
 //!
 //! ```text
 //!   start ──> Calling ──answer with tool uses──> AwaitingTools ──all results in──> Calling   (next_turn)
-//!                │  ▲──── paused, refused and tried again ────┘
-//!                └──answer without tool use, or a lost call──> Finished
+//!                │  ▲──── paused, refused and tried again ────┘    │
+//!                ├──answer without tool use──> Finished             │
+//!                └──abort, or a lost call──> Ending <──abort────────┘   Ending ──all results in──> Finished
 //! ```
 //!
-//! Tools run while the model still streams, so the executor lives in both open states. What follows an answer is a pure function
+//! Tools run while the model still streams, so the executor lives in all open states. What follows an answer is a pure function
 //! in [`after_answer`]. After the terminal nothing more comes out (Q-3): a late input finds `Finished` and is dropped.
 
 mod after_answer;
 mod observable;
+mod outcome;
 
 use after_answer::{Answer, Next};
 
-use super::call::{ApiCall, Ended, Verdict as CallVerdict};
+use outcome::Ending;
+pub(crate) use outcome::{Outcome, Totals};
+
+use super::call::{ApiCall, Ended, RETRY_TIMER, Verdict as CallVerdict};
 use super::contract::{Effect, Effects, Input, RequestId, Terminal};
 use super::emission::{AssistantMessage, Emission, Note, Transition};
-use super::executor::Executor;
-use super::retry::{self, Decision, Failure};
+use super::executor::abort::AbortKind;
+use super::executor::{Executor, GRACE_TIMER};
+use super::retry::Failure;
 use super::session::prompt::Frame;
 use super::settings::Environment;
-use super::time::{Micros, Time};
+use super::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message, Role};
-use crate::wire::usage::Usage;
+use crate::wire::request::push_merged;
 
 /// One prompt's way through the loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,13 +46,25 @@ pub(crate) struct Query {
     /// Whether a refusal was tried again (Q-23).
     refusal_retried: bool,
     totals: Totals,
+    /// Messages that were submitted while tools ran that do not stop for one (Q-22); they join the conversation at Q-18.
+    queued: Vec<(u32, Arc<[Block]>)>,
     state: State,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
-    Calling { call: Box<ApiCall>, turn: Turn },
-    AwaitingTools { turn: Turn },
+    Calling {
+        call: Box<ApiCall>,
+        turn: Turn,
+    },
+    AwaitingTools {
+        turn: Turn,
+    },
+    /// The prompt ends; what still runs has its grace (T-15a).
+    Ending {
+        turn: Turn,
+        ending: Box<Ending>,
+    },
     Finished,
 }
 
@@ -55,34 +73,6 @@ enum State {
 struct Turn {
     blocks: Vec<Arc<AssistantMessage>>,
     executor: Executor,
-}
-
-/// What the result message will say.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Totals {
-    /// Answers that had tool results (S-7b).
-    pub(crate) turns: u32,
-    /// Time with a request under way.
-    pub(crate) api_time: Micros,
-    /// Tokens by model, in the order of first use.
-    pub(crate) usage_by_model: Vec<(Arc<str>, Usage)>,
-    /// The last answer's stop reason.
-    pub(crate) stop_reason: Option<Arc<str>>,
-    /// The text of the last answer.
-    pub(crate) text: Arc<str>,
-}
-
-/// How a query ended.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Outcome {
-    /// Why.
-    pub(crate) terminal: Terminal,
-    /// What went wrong; the result is an error if there is anything.
-    pub(crate) errors: Vec<Arc<str>>,
-    /// The conversation to go on from with the next prompt.
-    pub(crate) conversation: Vec<Arc<Message>>,
-    /// For the result message.
-    pub(crate) totals: Totals,
 }
 
 /// What the session must know.
@@ -101,52 +91,96 @@ impl Query {
         let id = RequestId::first(prompt);
         let call = ApiCall::open(id, now, frame.request(&conversation), effects);
         let state = State::Calling { call: Box::new(call), turn: Turn::default() };
-        let (context, totals) = (Vec::new(), Totals::default());
-        Self { prompt, frame, conversation, context, pauses: 0, refusal_retried: false, totals, state }
+        let (context, queued, totals) = (Vec::new(), Vec::new(), Totals::default());
+        Self { prompt, frame, conversation, context, pauses: 0, refusal_retried: false, totals, queued, state }
     }
 
     /// Takes everything that can happen while the prompt is worked on.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
-        let verdict = match (&mut self.state, input) {
-            (State::Calling { call, .. }, Input::Head { id, status, headers }) if call.id() == *id => {
-                call.on_head(now, *status, headers);
-                CallVerdict::Pending
+        let verdict = match input {
+            Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
+            Input::ToolProgress { run, text } => {
+                if let Some(turn) = self.turn_mut() {
+                    turn.executor.on_progress(&env.settings, *run, text, effects);
+                }
+                self.settle(env, now, effects)
             }
-            (State::Calling { call, .. }, Input::Body { id, body }) if call.id() == *id => {
-                call.on_body(body);
-                CallVerdict::Pending
+            Input::ToolEnded { run, outcome } => {
+                let Some(turn) = self.turn_mut() else { return Verdict::Running };
+                let ended = turn.executor.on_ended(&env.settings, now, *run, outcome, effects);
+                self.context.extend(ended.context_change);
+                match ended.abort {
+                    Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
+                    None => self.settle(env, now, effects),
+                }
             }
-            (State::Calling { call, turn }, Input::Stream { id, event }) if call.id() == *id => {
+            Input::Timer(timer) if timer.id == GRACE_TIMER => {
+                if let Some(turn) = self.turn_mut() {
+                    turn.executor.on_grace_over(&env.settings, now, effects);
+                }
+                self.settle(env, now, effects)
+            }
+            _ => match self.step_call(env, now, input, effects) {
+                CallVerdict::Pending => Verdict::Running,
+                CallVerdict::Block(message) => {
+                    self.on_block(env, &message, effects);
+                    Verdict::Running
+                }
+                CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
+                CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
+            },
+        };
+        self.check_invariants();
+        verdict
+    }
+
+    /// A message was submitted. Returns whether it waits for a tool that does not stop for one; otherwise the prompt is being
+    /// aborted and the message is the next prompt (Q-22).
+    pub(crate) fn interrupt(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        message: (u32, &Arc<[Block]>),
+        effects: &mut Effects,
+    ) -> (bool, Verdict) {
+        let open = matches!(self.state, State::Calling { .. } | State::AwaitingTools { .. });
+        if open && self.turn_mut().is_some_and(|turn| turn.executor.blocks_interrupt()) {
+            self.queued.push((message.0, message.1.clone()));
+            return (true, Verdict::Running);
+        }
+        let verdict = self.abort(env, now, AbortKind::Interrupt, effects);
+        self.check_invariants();
+        (false, verdict)
+    }
+
+    /// What concerns the call; anything else finds nobody.
+    fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
+        let State::Calling { call, turn } = &mut self.state else { return CallVerdict::Pending };
+        match input {
+            Input::Head { id, status, headers } if call.id() == *id => call.on_head(now, *status, headers),
+            Input::Body { id, body } if call.id() == *id => call.on_body(body),
+            Input::Stream { id, event } if call.id() == *id => {
                 let first = call.awaits_first_event().then(|| now.since(call.started()));
                 if env.settings.partial_messages {
                     let event = event.clone();
                     effects.push(Effect::Emit(Emission::StreamEvent { id: *id, event, time_to_first_token: first }));
                 }
                 turn.executor.emit_completed(&env.settings, effects); // Q-8 F: a raw event is an item too
-                call.on_event(now, event, effects)
+                return call.on_event(env, now, event, effects);
             }
-            (State::Calling { call, .. }, Input::End { id, how }) if call.id() == *id => call.on_end(now, how, effects),
-            (State::Calling { turn, .. } | State::AwaitingTools { turn }, Input::ToolProgress { run, text }) => {
-                turn.executor.on_progress(&env.settings, *run, text, effects);
-                CallVerdict::Pending
-            }
-            (State::Calling { turn, .. } | State::AwaitingTools { turn }, Input::ToolEnded { run, outcome }) => {
-                self.context.extend(turn.executor.on_ended(&env.settings, *run, outcome, effects));
-                CallVerdict::Pending
-            }
-            _ => return Verdict::Running, // an abandoned attempt speaks, or nothing that concerns this prompt
-        };
-        let verdict = match verdict {
-            CallVerdict::Pending => self.settle(env, now, effects),
-            CallVerdict::Block(message) => {
-                self.on_block(env, &message, effects);
-                Verdict::Running
-            }
-            CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
-            CallVerdict::Failed(failure) => self.on_call_lost(&failure, effects),
-        };
-        self.check_invariants();
-        verdict
+            Input::End { id, how } if call.id() == *id => return call.on_end(env, now, how, effects),
+            Input::Timer(timer) if timer.id == RETRY_TIMER => call.on_timer(now, timer.generation, effects),
+            Input::AuthRefreshed { id, ok } if call.id() == *id => return call.on_auth(now, *ok, effects),
+            _ => (), // an abandoned attempt speaks
+        }
+        CallVerdict::Pending
+    }
+
+    fn turn_mut(&mut self) -> Option<&mut Turn> {
+        match &mut self.state {
+            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => Some(turn),
+            State::Finished => None,
+        }
     }
 
     /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
@@ -165,8 +199,9 @@ impl Query {
         for message in &ended.blocks {
             self.on_block(env, message, effects);
         }
-        let State::Calling { call, turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        self.totals.count(&turn, &ended);
+        let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
+        turn.executor.on_stream_over(&env.settings, effects);
+        self.totals.count(&turn.blocks, &ended);
         let answer = Answer {
             stop_reason: ended.stop_reason.as_deref(),
             has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),
@@ -180,15 +215,15 @@ impl Query {
                 self.settle(env, now, effects)
             }
             Next::Completed { defect } => {
-                self.keep_answer(&turn);
+                self.keep_answer(&turn.blocks);
                 if let Some(name) = defect {
                     let text = format!("answer {} ended with {}", call.id(), ended.stop_reason.as_deref().unwrap_or("no stop reason"));
                     effects.push(Effect::Note(Note::Defect { id: call.id(), name: name.into(), text: text.into() }));
                 }
-                self.finish(Terminal::Completed, None, effects)
+                self.finish(Ending::well(Terminal::Completed), effects)
             }
             Next::ResumePause => {
-                self.keep_answer(&turn);
+                self.keep_answer(&turn.blocks);
                 self.pauses += 1;
                 self.ask_again(now, call.id(), Transition::PauseTurnResume, effects)
             }
@@ -197,49 +232,85 @@ impl Query {
                 self.ask_again(now, call.id(), Transition::RefusalRetry, effects)
             }
             Next::OutputLimit => {
-                self.keep_answer(&turn);
+                self.keep_answer(&turn.blocks);
                 let failure = Failure::of("max_output_tokens", "the answer reached the output limit before it was complete");
-                self.finish_with_error(call.id(), Terminal::Completed, &failure, effects)
+                self.finish(Ending::failed(Terminal::Completed, call.id(), failure), effects)
             }
             Next::PausedTooOften => {
-                self.keep_answer(&turn);
+                self.keep_answer(&turn.blocks);
                 let failure = Failure::of("paused_too_often", "the answer was paused more often than it may be resumed");
-                self.finish_with_error(call.id(), Terminal::Completed, &failure, effects)
+                self.finish(Ending::failed(Terminal::Completed, call.id(), failure), effects)
             }
             Next::Refused => {
                 let category = ended.refusal_category.as_deref().unwrap_or("none given");
                 let failure = Failure::of("refusal", &format!("the model refused to answer (category: {category})"));
-                self.finish_with_error(call.id(), Terminal::Completed, &failure, effects)
+                self.finish(Ending::failed(Terminal::Completed, call.id(), failure), effects)
             }
         }
     }
 
-    /// T-9: with the stream over, results are emitted as they come; once all are, the next turn begins (Q-18).
+    /// T-9: with the stream over, results are emitted as they come; once all are, the next turn begins (Q-18), or the prompt ends.
     fn settle(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
-        let State::AwaitingTools { turn } = &mut self.state else { return Verdict::Running };
+        let (State::AwaitingTools { turn } | State::Ending { turn, .. }) = &mut self.state else { return Verdict::Running };
         turn.executor.emit_completed(&env.settings, effects);
         if !turn.executor.is_settled() {
             return Verdict::Running;
         }
-        let turn = core::mem::take(turn);
+        match core::mem::replace(&mut self.state, State::Finished) {
+            State::Ending { turn, ending } => {
+                self.keep_what_is_answered(env, &turn);
+                self.finish(*ending, effects)
+            }
+            State::AwaitingTools { turn } => self.next_turn(env, now, &turn, effects),
+            State::Calling { .. } | State::Finished => Verdict::Running,
+        }
+    }
+
+    /// Q-18: results, then what was queued, then the next request.
+    fn next_turn(&mut self, env: &Environment, now: Time, turn: &Turn, effects: &mut Effects) -> Verdict {
         self.totals.turns += 1;
         self.pauses = 0;
-        self.keep_answer(&turn);
-        self.conversation.push(Arc::new(Message::user(turn.executor.results(&env.settings))));
+        self.keep_answer(&turn.blocks);
+        let mut content = turn.executor.results(&env.settings);
+        for (prompt, message) in core::mem::take(&mut self.queued) {
+            content.extend(message.iter().cloned());
+            effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
+        }
+        self.conversation.push(Arc::new(Message::user(content)));
         let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
         self.ask_again(now, asked, Transition::NextTurn, effects)
     }
 
-    /// R-6: the call gave up. Tool uses that were already emitted get their results before the error is shown.
-    fn on_call_lost(&mut self, failure: &Failure, effects: &mut Effects) -> Verdict {
-        let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        turn.executor.close_open(effects);
-        let terminal = match retry::decide(failure) {
-            Decision::GiveUp => Terminal::ModelError,
-            Decision::TooLong => Terminal::PromptTooLong,
-            Decision::Media => Terminal::ImageError,
+    /// Q-10 and Q-18: everything ends, and every open tool use gets its one result. A second abort finds nothing more to end.
+    fn abort(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) -> Verdict {
+        let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
+            State::Calling { mut call, turn } => {
+                call.abort(now, effects);
+                self.totals.api_time = self.totals.api_time + now.since(call.since());
+                (turn, Terminal::AbortedStreaming)
+            }
+            State::AwaitingTools { turn } => (turn, Terminal::AbortedTools),
+            State::Ending { mut turn, ending } => {
+                turn.executor.abort(&env.settings, now, kind, effects);
+                self.state = State::Ending { turn, ending };
+                return self.settle(env, now, effects);
+            }
+            State::Finished => return Verdict::Running,
         };
-        self.finish_with_error(call.id(), terminal, failure, effects)
+        turn.executor.abort(&env.settings, now, kind, effects);
+        let ending = Ending::aborted(terminal, kind);
+        self.state = State::Ending { turn, ending: Box::new(ending) };
+        self.settle(env, now, effects)
+    }
+
+    /// R-6: the call gave up. Tool uses that were already emitted get their results before the error is shown.
+    fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
+        let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
+        self.totals.api_time = self.totals.api_time + now.since(call.since());
+        turn.executor.lose(&env.settings, now, effects);
+        let ending = Ending::call_lost(call.id(), failure);
+        self.state = State::Ending { turn, ending: Box::new(ending) };
+        self.settle(env, now, effects)
     }
 
     /// Opens the next request under a named transition (Q-1).
@@ -252,33 +323,38 @@ impl Query {
     }
 
     /// N-7: the blocks of one answer are one message again. The API refuses a message without content.
-    fn keep_answer(&mut self, turn: &Turn) {
-        let content: Vec<Block> = turn.blocks.iter().map(|message| message.block.clone()).collect();
+    fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>]) {
+        let content: Vec<Block> = blocks.iter().map(|message| message.block.clone()).collect();
         if !content.is_empty() {
             self.conversation.push(Arc::new(Message::assistant(content)));
         }
     }
 
-    /// The error takes the place of an answer, as one assistant message (R-6).
-    fn finish_with_error(&mut self, id: RequestId, terminal: Terminal, failure: &Failure, effects: &mut Effects) -> Verdict {
-        let text: Arc<str> = failure.summary().into();
-        effects.push(Effect::Emit(Emission::Assistant(Arc::new(AssistantMessage {
-            uuid: format!("p{}.r{}.a{}.error", id.prompt, id.turn, id.attempt).into(),
-            id,
-            api_id: "".into(),
-            model: "".into(),
-            block: Block::text(&text),
-            error: Some(failure.kind.clone()),
-        }))));
-        self.finish(terminal, Some(text), effects)
+    /// What of a broken-off answer the next prompt goes on from: its complete blocks, each tool use with its result. Thinking that
+    /// nothing followed is left out, because the API refuses an answer that ends in it.
+    fn keep_what_is_answered(&mut self, env: &Environment, turn: &Turn) {
+        let is_thinking =
+            |message: &Arc<AssistantMessage>| matches!(message.block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
+        let kept = turn.blocks.iter().rposition(|message| !is_thinking(message)).map_or(0, |last| last + 1);
+        self.keep_answer(&turn.blocks[..kept]);
+        let results = turn.executor.results(&env.settings);
+        if !results.is_empty() {
+            self.conversation.push(Arc::new(Message::user(results)));
+        }
     }
 
-    fn finish(&mut self, terminal: Terminal, error: Option<Arc<str>>, _effects: &mut Effects) -> Verdict {
+    /// Says what there is to say, and hands everything to the session.
+    fn finish(&mut self, ending: Ending, effects: &mut Effects) -> Verdict {
         self.state = State::Finished;
+        let said = ending.say(self.prompt, effects);
+        if let Some(text) = ending.kept_text() {
+            push_merged(&mut self.conversation, Arc::new(Message::user(vec![Block::text(text)])));
+        }
         Verdict::Finished(Box::new(Outcome {
-            terminal,
-            errors: error.into_iter().collect(),
+            terminal: ending.terminal,
+            errors: said.into_iter().collect(),
             conversation: core::mem::take(&mut self.conversation),
+            queued: core::mem::take(&mut self.queued),
             totals: core::mem::take(&mut self.totals),
         }))
     }
@@ -288,27 +364,10 @@ impl Query {
             assert!(call.id().prompt == self.prompt, "a query asks for its own prompt");
             assert!(turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
         }
-        if let State::AwaitingTools { turn } = &self.state {
+        if let State::AwaitingTools { turn } | State::Ending { turn, .. } = &self.state {
             assert!(!turn.executor.is_settled(), "a turn whose results are all emitted has gone on");
         }
         let doubled = self.conversation.windows(2).any(|pair| pair[0].role == Role::Assistant && pair[1].role == Role::Assistant);
         assert!(!doubled || self.pauses > 0, "only a resumed pause puts one answer after another");
-    }
-}
-
-impl Totals {
-    fn count(&mut self, turn: &Turn, ended: &Ended) {
-        self.api_time = self.api_time + ended.took;
-        self.stop_reason.clone_from(&ended.stop_reason);
-        let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
-            BlockKind::Text(text) => Some(text.clone()),
-            _ => None,
-        };
-        self.text = turn.blocks.last().and_then(text).unwrap_or_default();
-        let model = turn.blocks.last().map_or_else(Arc::default, |message| message.model.clone());
-        match self.usage_by_model.iter_mut().find(|(known, _)| *known == model) {
-            Some((_, usage)) => usage.add(&ended.usage),
-            None => self.usage_by_model.push((model, ended.usage)),
-        }
     }
 }

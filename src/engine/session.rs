@@ -12,7 +12,7 @@ use prompt::Frame;
 
 use super::contract::{Effect, Effects, Input};
 use super::emission::{Emission, Note, Phase};
-use super::query::{Outcome, Query, Verdict};
+use super::query::{Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
 use crate::prelude::*;
@@ -45,16 +45,21 @@ impl Session {
     /// Takes whatever happens.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         match (&mut self.state, input) {
-            (State::Idle { conversation }, Input::Prompt { prompt, content }) => {
+            (State::Idle { conversation }, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
                 let conversation = core::mem::take(conversation);
                 self.start(env, now, *prompt, content, conversation, effects);
             }
             (State::Running { .. }, Input::Prompt { prompt, content }) => self.waiting.push_back((*prompt, content.clone())),
-            (State::Running { query, prompt, since }, input) => {
-                let (prompt, since) = (*prompt, *since);
-                if let Verdict::Finished(outcome) = query.step(env, now, input, effects) {
-                    self.finish(env, now, prompt, since, *outcome, effects);
+            (State::Running { query, .. }, Input::Interrupt { prompt, content }) => {
+                let (absorbed, verdict) = query.interrupt(env, now, (*prompt, content), effects);
+                if !absorbed {
+                    self.waiting.push_back((*prompt, content.clone()));
                 }
+                self.on_verdict(env, now, verdict, effects);
+            }
+            (State::Running { query, .. }, input) => {
+                let verdict = query.step(env, now, input, effects);
+                self.on_verdict(env, now, verdict, effects);
             }
             (State::Idle { .. }, _late) => (),
         }
@@ -88,11 +93,16 @@ impl Session {
     }
 
     /// S-8: the result, the terminal, and the prompt that waited.
-    fn finish(&mut self, env: &Environment, now: Time, prompt: u32, since: Time, outcome: Outcome, effects: &mut Effects) {
+    fn on_verdict(&mut self, env: &Environment, now: Time, verdict: Verdict, effects: &mut Effects) {
+        let (Verdict::Finished(outcome), State::Running { prompt, since, .. }) = (verdict, &self.state) else { return };
+        let (prompt, since, outcome) = (*prompt, *since, *outcome);
         effects.push(Effect::Note(Note::Phase(Phase::Result)));
         effects.push(Effect::Emit(Emission::Result(Box::new(result::message(prompt, now.since(since), &outcome)))));
         effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
         self.state = State::Idle { conversation: outcome.conversation };
+        for message in outcome.queued.into_iter().rev() {
+            self.waiting.push_front(message);
+        }
         if let Some((prompt, content)) = self.waiting.pop_front() {
             self.step(env, now, &Input::Prompt { prompt, content }, effects);
         }

@@ -4,12 +4,18 @@
 //! recorded packets is one chunk without a time. Secrets that stand in headers are dropped (`redactions`); bodies are kept as they are,
 //! decompressed.
 
+mod anthropic_sdk;
 mod chunks;
+mod claude_trace;
 mod collect;
 mod detect;
 mod go_vcr;
 mod har;
+mod httpmock;
 mod node;
+mod opencode;
+mod parts;
+mod ruby_vcr;
 mod sse;
 mod vcrpy;
 
@@ -20,11 +26,16 @@ use self::collect::Collector;
 pub use self::detect::Format;
 use self::detect::{Detected, detect};
 use self::node::{Node, SyntaxError};
+use self::parts::ShapeError;
 use super::atomic;
 use crate::scenario::derive;
 use crate::scenario::tape::line::encode;
 use crate::scenario::tape::{Provenance, Tape};
 use crate::scenario::write::toml;
+
+/// The formats that can be imported, for messages that say what else would do.
+const IMPORTED: &str = "a vcrpy, go-vcr or Ruby VCR cassette, a claude-trace log, a HAR file, httpmock recordings, an opencode http recording, \
+     inline snapshots of the Anthropic SDK, an event stream, or one JSON event a line";
 
 /// How to import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,7 +104,7 @@ pub enum ImportError {
         path: PathBuf,
     },
     /// It is a recording that cannot be read yet.
-    #[error("{}: recognised as {format}, which this version does not import yet: record the session again with `reenact record`", path.display())]
+    #[error("{}: recognised as {format}, which this version does not import: import {IMPORTED}", path.display())]
     NotYet {
         /// The path.
         path: PathBuf,
@@ -101,7 +112,7 @@ pub enum ImportError {
         format: &'static str,
     },
     /// It is no recording that is known.
-    #[error("{}: not a recording that is known: import a vcrpy or go-vcr cassette, a HAR file, an event stream, or one JSON event a line", path.display())]
+    #[error("{}: not a recording that is known: import {IMPORTED}", path.display())]
     Unknown {
         /// The path.
         path: PathBuf,
@@ -177,13 +188,29 @@ pub fn import_bytes(path: &Path, bytes: &[u8], options: &ImportOptions) -> Resul
         return Err(syntax("UTF-8", SyntaxError { line, column, problem: String::from("a byte that is not text") }));
     }
     let mut collector = Collector::new(format.name(), options);
-    match format {
-        Format::Vcrpy => vcrpy::read(&tree, &mut collector).map_err(|error| shape(format, error))?,
-        Format::GoVcr => go_vcr::read(&tree, &mut collector).map_err(|error| shape(format, error))?,
-        Format::Har => har::read(&tree, &mut collector).map_err(|error| shape(format, error))?,
-        Format::Chunks => chunks::read(&text, &mut collector).map_err(|error| syntax("JSON", error))?,
-        Format::Sse => sse::read(bytes, &mut collector).map_err(|problem| shape(format, ShapeError::at("the body", &problem)))?,
-    }
+    let tree = match (format, tree) {
+        (Format::ClaudeTrace, Node::Null) => claude_trace::lines(&text, &mut collector).map_err(|error| syntax("JSON", error))?,
+        (_, tree) => tree,
+    };
+    let read_tree = match format {
+        Format::Chunks => {
+            chunks::read(&text, &mut collector).map_err(|error| syntax("JSON", error))?;
+            return Ok(Imported { format, tape: collector.finish() });
+        }
+        Format::Sse => {
+            sse::read(bytes, &mut collector).map_err(|problem| shape(format, ShapeError::at("the body", &problem)))?;
+            return Ok(Imported { format, tape: collector.finish() });
+        }
+        Format::ClaudeTrace => claude_trace::read,
+        Format::Vcrpy => vcrpy::read,
+        Format::GoVcr => go_vcr::read,
+        Format::RubyVcr => ruby_vcr::read,
+        Format::Har => har::read,
+        Format::Httpmock => httpmock::read,
+        Format::Opencode => opencode::read,
+        Format::AnthropicSdk => anthropic_sdk::read,
+    };
+    read_tree(&tree, &mut collector).map_err(|error| shape(format, error))?;
     Ok(Imported { format, tape: collector.finish() })
 }
 
@@ -217,43 +244,4 @@ pub fn format_name(bytes: &[u8]) -> Option<&'static str> {
         Detected::Known(name) => Some(name),
         Detected::Tape | Detected::Broken(..) | Detected::Unknown => None,
     }
-}
-
-/// Something that a format has and this file lacks.
-#[derive(Debug)]
-struct ShapeError {
-    place: String,
-    problem: String,
-}
-
-impl ShapeError {
-    fn at(place: &str, problem: &str) -> Self {
-        Self { place: place.to_owned(), problem: problem.to_owned() }
-    }
-}
-
-/// The interactions of a cassette, each with its place.
-fn interactions(tree: &Node) -> Result<Vec<(String, &Node)>, ShapeError> {
-    let list = tree.get("interactions").and_then(Node::list).ok_or_else(|| ShapeError::at("interactions", "it is not a list"))?;
-    Ok(list.iter().enumerate().map(|(index, interaction)| (format!("interactions[{index}]"), interaction)).collect())
-}
-
-/// Headers in any of the forms that recorders use: names with a value or a list of values, or a list of pairs of `name` and `value`.
-fn headers(node: Option<&Node>) -> Vec<(String, String)> {
-    let mut headers = Vec::new();
-    match node {
-        Some(Node::Map(members)) => {
-            for (name, value) in members {
-                let one = std::slice::from_ref(value);
-                let values = value.list().unwrap_or(one);
-                headers.extend(values.iter().filter_map(Node::text).map(|value| (name.clone(), value.to_owned())));
-            }
-        }
-        Some(Node::List(items)) => {
-            let text = |item: &Node, name: &str| item.get(name).and_then(Node::text).map(str::to_owned);
-            headers.extend(items.iter().filter_map(|item| Some((text(item, "name")?, text(item, "value")?))));
-        }
-        _ => (),
-    }
-    headers
 }

@@ -75,6 +75,7 @@ fn of_thread(tape: &Tape, thread: Arc<str>, tape_file: &str) -> Derived {
         settings::read(&asked, &mut scenario, &mut notes);
         steps::follow(&asked, &mut scenario, &mut notes);
     }
+    answers::note_failures(&exchanges, &mut notes);
     if exchanges.last().is_some_and(|last| answers::asks_for_more(&last.answer)) {
         notes.push(String::from("The recording ends with an answer that asks for more, so a replay ends when the tape does."));
         scenario.expect.terminal = Some(String::from("tape_exhausted"));

@@ -46,6 +46,21 @@ pub(crate) fn admit(entries: &[(Class, Slot)], safe_at_once: Option<u32>) -> Vec
     starts
 }
 
+/// Which batch each entry runs in, from 0: consecutive safe ones share one, each exclusive one has its own (T-20).
+pub(crate) fn batches(classes: &[Class]) -> Vec<u32> {
+    let mut batch = 0;
+    let mut before = None;
+    let mut numbers = Vec::with_capacity(classes.len());
+    for class in classes {
+        if before.is_some_and(|before| before == Class::Exclusive || *class == Class::Exclusive) {
+            batch += 1;
+        }
+        before = Some(*class);
+        numbers.push(batch);
+    }
+    numbers
+}
+
 /// What runs.
 struct Executing {
     count: u32,
@@ -111,6 +126,17 @@ mod tests {
         for (picture, cap, expected, reason) in table {
             assert_eq!(starts(picture, cap), expected, "{picture:?}: {reason}");
         }
+    }
+
+    #[test]
+    fn t_20_consecutive_safe_ones_form_a_batch() {
+        let of = |picture: &str| -> Vec<u32> {
+            let class = |entry| if entry == 'R' { Class::Safe } else { Class::Exclusive };
+            batches(&picture.chars().map(class).collect::<Vec<_>>())
+        };
+        assert_eq!(of("RRWRR"), [0, 0, 1, 2, 2]);
+        assert_eq!(of("WWR"), [0, 1, 2]);
+        assert_eq!(of(""), [] as [u32; 0]);
     }
 
     #[test]

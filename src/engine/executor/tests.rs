@@ -1,13 +1,21 @@
 //! The executor alone, without a stream: who starts, what comes out, and when.
 
+mod aborts;
+
 use super::*;
 use crate::engine::contract::RequestId;
 use crate::engine::settings::EmissionOrder;
+use crate::engine::settings::ToolDefinition;
+use crate::wire::json::Json;
 
-/// Tools whose name begins with R are safe, with W exclusive; `Unsure` cannot say.
+/// `R` is safe and stops for a message, `W` is exclusive and does not, `Sh` is a safe shell, `Unsure` cannot say anything.
 fn environment(settings: Settings) -> Environment {
     let tool = |name: &str, safe| ToolDefinition::new(name, safe, Json::trusted("{}"));
-    Environment { settings, tools: vec![tool("R", Some(true)), tool("W", Some(false)), tool("Unsure", None)], ..Environment::default() }
+    let mut tools = vec![tool("R", Some(true)), tool("W", Some(false)), tool("Unsure", None), tool("Sh", Some(true))];
+    tools[0].interrupt = Some(InterruptBehaviour::Cancel);
+    tools[1].interrupt = Some(InterruptBehaviour::Block);
+    tools[3].shell = true;
+    Environment { settings, tools, ..Environment::default() }
 }
 
 struct Bench {
@@ -40,13 +48,13 @@ impl Bench {
         self.submit(name, ToolInput::Valid(Json::trusted("{}")))
     }
 
-    fn end(&mut self, run: ToolRun) -> Option<Arc<str>> {
+    fn end(&mut self, run: ToolRun) -> Ended {
         self.end_with(run, None)
     }
 
-    fn end_with(&mut self, run: ToolRun, change: Option<&str>) -> Option<Arc<str>> {
+    fn end_with(&mut self, run: ToolRun, change: Option<&str>) -> Ended {
         let outcome = ToolOutcome { context_change: change.map(Into::into), ..ToolOutcome::text("done") };
-        self.executor.on_ended(&self.env.settings, run, &outcome, &mut self.effects)
+        self.executor.on_ended(&self.env.settings, Time::ZERO, run, &outcome, &mut self.effects)
     }
 
     fn emit(&mut self) {
@@ -60,6 +68,7 @@ impl Bench {
             Effect::StartTool { run, .. } => Some(format!("start {}", letter(&run))),
             Effect::Emit(Emission::User(message)) => Some(format!("result {}", letter(&message.run))),
             Effect::Emit(Emission::Progress { run, .. }) => Some(format!("progress {}", letter(&run))),
+            Effect::StopTool { run } => Some(format!("stop {}", letter(&run))),
             _ => None,
         };
         self.effects.drain().filter_map(|(_, effect)| told(effect)).collect()
@@ -194,11 +203,11 @@ fn t_10_in_progress_runs_from_start_to_the_emission_of_the_result() {
 fn t_11_a_context_change_is_applied_for_exclusive_tools_only() {
     let mut bench = Bench::new(Settings::default());
     let safe = bench.tool("R");
-    assert_eq!(bench.end_with(safe, Some("cwd=/a")), None);
+    assert_eq!(bench.end_with(safe, Some("cwd=/a")).context_change, None);
     let defects = bench.effects.drain().filter(|(_, effect)| matches!(effect, Effect::Note(Note::Defect { .. }))).count();
     assert_eq!(defects, 1, "a safe tool that changes the context is a defect of the tool");
     let exclusive = bench.tool("W");
-    assert_eq!(bench.end_with(exclusive, Some("cwd=/b")).as_deref(), Some("cwd=/b"));
+    assert_eq!(bench.end_with(exclusive, Some("cwd=/b")).context_change.as_deref(), Some("cwd=/b"));
 }
 
 #[test]

@@ -29,9 +29,12 @@ const SECRET_HEADERS: &[&str] = &[
     "x-amz-date",
     "x-amz-security-token",
     "x-amzn-requestid",
+    "x-access-token",
     "x-api-key",
+    "x-auth-token",
     "x-goog-api-key",
     "x-goog-user-project",
+    "x-session-token",
 ];
 
 /// Parts of the names of query parameters that hold secrets.
@@ -55,6 +58,8 @@ pub(super) struct Found {
     pub(super) at: Option<Micros>,
     pub(super) head_at: Option<Micros>,
     pub(super) end_at: Option<Micros>,
+    /// How it ended, where the source says so; else it was cut when there is no status.
+    pub(super) end: Option<End>,
 }
 
 /// Collects exchanges into a tape.
@@ -121,7 +126,7 @@ impl Collector {
                 headers: self.kept(response_headers),
                 head_at: found.head_at,
                 chunks: chunks.into(),
-                end: if found.status == 0 { End::Reset } else { End::Complete },
+                end: found.end.unwrap_or(if found.status == 0 { End::Reset } else { End::Complete }),
                 end_at: found.end_at,
             },
         };

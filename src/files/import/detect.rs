@@ -10,6 +10,16 @@ pub enum Format {
     Vcrpy,
     /// go-vcr, YAML.
     GoVcr,
+    /// Ruby's VCR and R's vcr, YAML or JSON.
+    RubyVcr,
+    /// httpmock, YAML of several documents.
+    Httpmock,
+    /// opencode's http-recorder, JSON.
+    Opencode,
+    /// Inline snapshots of the Anthropic SDK for Python, JSON.
+    AnthropicSdk,
+    /// claude-trace, a JSON value a line.
+    ClaudeTrace,
     /// HTTP archive, as browsers and Polly.js write it.
     Har,
     /// The body of one streamed answer.
@@ -24,6 +34,11 @@ impl Format {
         match self {
             Self::Vcrpy => "a vcrpy cassette",
             Self::GoVcr => "a go-vcr cassette",
+            Self::RubyVcr => "a Ruby VCR cassette",
+            Self::Httpmock => "httpmock recordings",
+            Self::Opencode => "an opencode http recording",
+            Self::AnthropicSdk => "inline snapshots of the Anthropic SDK",
+            Self::ClaudeTrace => "a claude-trace log",
             Self::Har => "a HAR file",
             Self::Sse => "a raw event stream",
             Self::Chunks => "stream data with one JSON value a line",
@@ -93,7 +108,7 @@ fn of_line(first: &str) -> Detected {
     } else if ["message_start", "ping", "content_block_start"].contains(&&*kind) {
         Detected::Text(Format::Chunks)
     } else if has(&["request", "response", "logged_at"]) {
-        Detected::Known("a claude-trace log")
+        Detected::Text(Format::ClaudeTrace)
     } else if has(&["method", "response"])
         && line.string("method").is_some_and(|method| method.contains("Content") || method.contains("Tokens"))
     {
@@ -108,8 +123,11 @@ fn of_line(first: &str) -> Detected {
 }
 
 fn yaml(text: &str) -> Detected {
-    match Node::from_yaml(text) {
-        Ok(node) => of_tree(node),
+    match Node::documents(text) {
+        Ok(documents) if documents.first().is_some_and(|one| one.get("when").is_some() && one.get("then").is_some()) => {
+            Detected::Tree(Format::Httpmock, Node::List(documents))
+        }
+        Ok(documents) => documents.into_iter().next().map_or(Detected::Unknown, of_tree),
         // The first words tell a broken recording from any other text.
         Err(error) => match text.contains("interactions:") || text.contains("\nwhen:") || text.starts_with("when:") {
             true => Detected::Broken("YAML", error),
@@ -126,10 +144,7 @@ fn of_tree(node: Node) -> Detected {
         return Detected::Tree(Format::Har, node);
     }
     if node.get("http_interactions").is_some() {
-        return Detected::Known("a Ruby VCR cassette");
-    }
-    if node.get("when").is_some() && node.get("then").is_some() {
-        return Detected::Known("httpmock recordings");
+        return Detected::Tree(Format::RubyVcr, node);
     }
     if node.get("fixtures").is_some() {
         return Detected::Known("aimock fixtures");
@@ -144,9 +159,9 @@ fn of_tree(node: Node) -> Detected {
         return match () {
             () if has(response, &["code"]) => Detected::Tree(Format::GoVcr, node),
             () if has(request, &["uri"]) => Detected::Tree(Format::Vcrpy, node),
-            () if interaction.as_ref().is_some_and(|one| one.get("transport").is_some()) || node.get("metadata").is_some() => {
-                Detected::Known("an opencode http recording")
-            }
+            () if has(interaction.as_ref(), &["transport"]) || has(Some(&node), &["metadata"]) => Detected::Tree(Format::Opencode, node),
+            // Both of these members are optional.
+            () if has(request, &["url"]) && has(response, &["status"]) => Detected::Tree(Format::Opencode, node),
             // An empty cassette says at least whose it is.
             () if list.list().is_some_and(<[Node]>::is_empty) => match node.get("version").and_then(Node::text) {
                 Some("2") => Detected::Tree(Format::GoVcr, node),
@@ -156,8 +171,8 @@ fn of_tree(node: Node) -> Detected {
         };
     }
     match first(Some(&node)) {
-        Some(one) if has(one.get("response"), &["status_code"]) => Detected::Known("inline snapshots of the Anthropic SDK"),
-        Some(one) if has(Some(&one), &["request", "response", "logged_at"]) => Detected::Known("a claude-trace log"),
+        Some(one) if has(Some(&one), &["request", "response", "logged_at"]) => Detected::Tree(Format::ClaudeTrace, node),
+        Some(one) if has(one.get("response"), &["status_code"]) => Detected::Tree(Format::AnthropicSdk, node),
         _ => Detected::Unknown,
     }
 }
@@ -191,6 +206,8 @@ mod tests {
             ("---\nhttp_interactions: []\n", "a Ruby VCR cassette"),
             ("when:\n  path: /\nthen:\n  status: 200\n---\nwhen: {}\nthen: {}\n", "httpmock recordings"),
             ("{\"version\":1,\"metadata\":{},\"interactions\":[{\"request\":{\"url\":1},\"response\":{}}]}", "an opencode http recording"),
+            ("{\"version\":1,\"interactions\":[{\"request\":{\"url\":1},\"response\":{\"status\":1}}]}", "an opencode http recording"),
+            ("{\"interactions\":[{\"request\":{\"path\":1},\"response\":{\"status\":1}}]}", ""),
             ("[{\"request\":{},\"response\":{\"status_code\":200}}]", "inline snapshots of the Anthropic SDK"),
             ("{\"request\":{},\"response\":null,\"logged_at\":1}\n{}", "a claude-trace log"),
             ("httprr trace v1\n1 2\n", "an httprr trace"),

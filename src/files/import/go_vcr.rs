@@ -2,26 +2,24 @@
 
 use super::collect::{Collector, Found};
 use super::node::Node;
-use super::{ShapeError, headers, interactions};
+use super::parts::{ShapeError, body, entries, headers, method, part, text};
 use crate::engine::time::Micros;
 
 pub(super) fn read(tree: &Node, collector: &mut Collector) -> Result<(), ShapeError> {
     for lost in ["chunk times", "packet boundaries", "request times"] {
         collector.lose(lost);
     }
-    for (place, interaction) in interactions(tree)? {
-        let request = interaction.get("request").ok_or_else(|| ShapeError::at(&place, "it has no `request`"))?;
-        let response = interaction.get("response").ok_or_else(|| ShapeError::at(&place, "it has no `response`"))?;
-        let text = |node: &Node, name: &str| node.get(name).and_then(Node::text).unwrap_or_default().to_owned();
+    for (place, interaction) in entries(tree, "interactions")? {
+        let (request, response) = (part(interaction, &place, "request")?, part(interaction, &place, "response")?);
         let status = response.get("code").and_then(Node::number);
         let found = Found {
-            method: request.get("method").and_then(Node::text).unwrap_or("POST").to_owned(),
+            method: method(request),
             url: text(request, "url"),
             request_headers: headers(request.get("headers")),
-            request_body: body(request),
+            request_body: body(request.get("body"), "request key order", collector),
             status: status.ok_or_else(|| ShapeError::at(&place, "`response.code` is not a status"))?,
             response_headers: headers(response.get("headers")),
-            response_body: body(response),
+            response_body: body(response.get("body"), "response key order", collector),
             end_at: response.get("duration").and_then(Node::text).and_then(duration),
             ..Found::default()
         };
@@ -31,14 +29,6 @@ pub(super) fn read(tree: &Node, collector: &mut Collector) -> Result<(), ShapeEr
         collector.push(found).map_err(|problem| ShapeError::at(&place, &problem))?;
     }
     Ok(())
-}
-
-fn body(message: &Node) -> Vec<u8> {
-    match message.get("body") {
-        Some(Node::Bytes(bytes)) => bytes.clone(),
-        Some(body) => body.text().unwrap_or_default().as_bytes().to_vec(),
-        None => Vec::new(),
-    }
 }
 
 /// `1m2.5s`, `968.753458ms`, as Go writes durations. None measured is written as zero.

@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, SpannedEventReceiver, Tag};
 
+use super::parts::from_base64;
 use crate::wire::json::push_string;
 use crate::wire::raw::{self, Object, elements};
 
@@ -41,13 +42,13 @@ const NODES_MAX: usize = 20_000_000;
 const DEPTH_MAX: usize = 200;
 
 impl Node {
-    /// The first document of a YAML file.
-    pub(super) fn from_yaml(text: &str) -> Result<Self, SyntaxError> {
+    /// The documents of a YAML file.
+    pub(super) fn documents(text: &str) -> Result<Vec<Self>, SyntaxError> {
         let mut builder = Builder::default();
         Parser::new_from_str(text).load(&mut builder, true).map_err(|error| at_mark(&error))?;
         match builder.problem {
             Some(problem) => Err(problem),
-            None => Ok(builder.documents.into_iter().next().unwrap_or(Self::Null)),
+            None => Ok(builder.documents),
         }
     }
 
@@ -241,10 +242,10 @@ fn count(node: &Node) -> usize {
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Node, String> {
-    match tag.filter(|tag| tag.is_yaml_core_schema()).map(|tag| tag.suffix.as_str()) {
+    // Ruby writes `!binary`, with one mark.
+    match tag.filter(|tag| tag.is_yaml_core_schema() || tag.handle == "!").map(|tag| tag.suffix.as_str()) {
         Some("binary") => {
-            let packed: String = text.split_whitespace().collect();
-            return STANDARD.decode(packed).map(Node::Bytes).map_err(|error| format!("`!!binary` that is not base64: {error}"));
+            return from_base64(text).map(Node::Bytes).map_err(|problem| format!("`!!binary` that is not base64: {problem}"));
         }
         Some("str") => return Ok(Node::Text(text.to_owned())),
         _ => (),
@@ -284,8 +285,12 @@ mod tests {
             "bytes: !!binary |\n  aGVs\n  bG8=\n",
             "same: &x {n: 1.0, t: 2025-01-01, q: '1', no: null, yes: true}\n",
             "again: *x\n",
+            "ruby: !binary |-\n  aGVs\n  bG8=\n",
+            "---\nb: 2\n",
         );
-        let node = Node::from_yaml(text).unwrap();
+        let [node, second] = <[Node; 2]>::try_from(Node::documents(text).unwrap()).unwrap();
+        assert_eq!(json(&second), r#"{"b":2}"#);
+        assert_eq!(node.get("ruby"), node.get("bytes"));
         assert_eq!(node.get("stream").unwrap().text(), Some("event: a\ndata: {}   \n\nevent: b\n\n"));
         assert_eq!(node.get("bytes"), Some(&Node::Bytes(b"hello".to_vec())));
         assert_eq!(json(node.get("again").unwrap()), r#"{"n":1.0,"t":"2025-01-01","q":"1","no":null,"yes":true}"#);
@@ -294,9 +299,9 @@ mod tests {
 
     #[test]
     fn k_5_errors_have_their_place() {
-        let error = Node::from_yaml("a: 1\nb: [1,\n").unwrap_err();
+        let error = Node::documents("a: 1\nb: [1,\n").unwrap_err();
         assert!(error.line >= 2, "{error:?}");
-        let error = Node::from_yaml("a: 1\nb: !!binary '?'\n").unwrap_err();
+        let error = Node::documents("a: 1\nb: !!binary '?'\n").unwrap_err();
         assert_eq!((error.line, error.column), (2, 4), "{error:?}");
         assert_eq!(Node::from_json("{\n\"a\": x}").unwrap_err().line, 2);
     }

@@ -4,7 +4,7 @@ use super::NOT_RECORDED;
 use super::settings::safe;
 use crate::engine::settings::{Settings, ToolDefinition};
 use crate::prelude::*;
-use crate::scenario::tape::{Answer, Exchange};
+use crate::scenario::tape::{Answer, End, Exchange};
 use crate::scenario::types::{Prompt, Scenario, ScriptedTool};
 use crate::wire::block::Block;
 use crate::wire::json::{Json, push_string};
@@ -38,6 +38,21 @@ pub(super) fn asks_for_more(answer: &Answer) -> bool {
         };
     });
     matches!(reason.as_deref(), Some("tool_use" | "pause_turn"))
+}
+
+/// Which answers are no whole ones, and whether the recording ends with a failed attempt.
+pub(super) fn note_failures(exchanges: &[&Exchange], notes: &mut Vec<String>) {
+    for Exchange { id, answer, .. } in exchanges {
+        match (answer.status, answer.end) {
+            (0, End::ClientGone) => notes.push(format!("Exchange {id} never got an answer: the client went away.")),
+            (0, _) => notes.push(format!("Exchange {id} never got an answer.")),
+            (_, End::Complete) => (),
+            _ => notes.push(format!("The answer of exchange {id} was cut.")),
+        }
+    }
+    if let Some(status) = exchanges.last().map(|last| last.answer.status).filter(|status| ![0, 200].contains(status)) {
+        notes.push(format!("The recording ends with a failed attempt (status {status})."));
+    }
 }
 
 /// The data of each event, or the whole answer.

@@ -18,7 +18,9 @@ pub(super) fn read(asked: &[Asked<'_>], scenario: &mut Scenario, notes: &mut Vec
         max_tokens: request.max_tokens,
         stream: request.stream,
         // An empty prompt is none at all, and no prompt at all would be the default one.
-        system_prompt: Some(request.system.as_ref().map_or_else(|| Json::of(""), |system| list_without_breakpoints(system, cached))),
+        system_prompt: Some(
+            request.system.as_ref().map_or_else(|| Json::of(""), |system| shorthand(list_without_breakpoints(system, cached))),
+        ),
         cache_breakpoints: cached,
         request_extra: extra(&request.extra),
         ..Settings::default()
@@ -95,6 +97,20 @@ pub(super) fn list_without_breakpoints(list: &Json, cached: bool) -> Json {
             Json::trusted(format!("[{}]", items.iter().map(Json::as_str).collect::<Vec<_>>().join(",")))
         }
         _ => list.clone(),
+    }
+}
+
+/// Content that is exactly one block of plain text as that text, which reads better in the scenario's file. The two are the same where requests are
+/// compared. Empty text stays a block: an empty system prompt is none.
+pub(super) fn shorthand(content: Json) -> Json {
+    let only = elements(content.as_str()).ok().filter(|blocks| blocks.len() == 1).and_then(|blocks| Object::parse(blocks[0]).ok());
+    let Some(block) = only.filter(|block| block.members().count() == 2 && block.string("type").as_deref() == Some("text")) else {
+        return content;
+    };
+    match block.string("text") {
+        // Half of a pair in an escape would be lost.
+        Some(text) if !text.is_empty() && !text.contains('\u{fffd}') => Json::of(&text),
+        _ => content,
     }
 }
 

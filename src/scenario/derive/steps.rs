@@ -3,10 +3,11 @@
 use alloc::collections::BTreeMap;
 
 use super::Asked;
-use super::settings::without_member;
+use super::settings::{shorthand, without_member};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
+use crate::scenario::tape::End;
 use crate::scenario::types::{Prompt, Scenario, ScriptedOutcome};
 use crate::wire::block::{Block, BlockKind, Message, Role};
 use crate::wire::json::Json;
@@ -54,6 +55,11 @@ impl Steps<'_> {
             let content = message.content.iter().map(|block| self.plain(block)).collect();
             self.scenario.history.push(Arc::new(Message { role: message.role, content }));
         }
+        if messages.windows(2).any(|pair| pair[0].role == pair[1].role) {
+            self.notes.push(String::from(
+                "The first request has messages of one role in a row; an engine that joins them sends another request.",
+            ));
+        }
         if last_user + 1 < messages.len() {
             self.notes.push(String::from("The first request ends with words put into the model's mouth, which were left out."));
         }
@@ -73,7 +79,7 @@ impl Steps<'_> {
             } else if let BlockKind::ToolResult { tool_use_id, is_error } = block.kind() {
                 has_results = true;
                 let content = Object::parse(block.json().as_str()).ok().and_then(|block| block.get("content").map(Json::trusted));
-                let content = Some(content.unwrap_or_else(|| Json::of("")));
+                let content = Some(content.map_or_else(|| Json::of(""), shorthand));
                 let outcome = ScriptedOutcome { content, is_error: *is_error, latency: latency.clone(), ..ScriptedOutcome::default() };
                 self.scenario.results.insert(tool_use_id.clone(), outcome);
             } else {
@@ -84,6 +90,12 @@ impl Steps<'_> {
         let id = now.exchange.id;
         if answers > 1 {
             self.notes.push(format!("Before exchange {id} there were {answers} answers of which the recording holds one."));
+        }
+        let answer = &parent.exchange.answer;
+        if answers == 0 && (has_results || !said.is_empty()) && answer.status == 200 && answer.end == End::Complete {
+            let parent = parent.exchange.id;
+            self.notes
+                .push(format!("Exchange {id} leaves out the answer of exchange {parent}; an engine that keeps it sends another request."));
         }
         if has_results && !said.is_empty() {
             self.notes.push(format!("Exchange {id} holds other content beside tool results, which was left out."));

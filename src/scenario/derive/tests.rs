@@ -67,11 +67,66 @@ fn k_4_prompts_settings_tools_and_results_come_from_the_requests() {
     assert_eq!(settings.system_prompt, Some(Json::of("")), "no prompt is not the default prompt");
     assert_eq!(tools[0].definition.safe, Some(true));
     assert_eq!((tools[1].definition.safe, tools[1].definition.json.as_str()), (None, r#"{"name":"Own","input_schema":{}}"#));
-    assert_eq!(results["t1"].content, Some(Json::trusted(r#"[{"type":"text","text":"1e3"}]"#)));
+    assert_eq!(results["t1"].content, Some(Json::of("1e3")), "one block of plain text is that text");
     assert!(!results["t1"].is_error && results["t2"].is_error);
     assert_eq!(results["t2"].latency, Some(Latency::Fixed(Micros::from_secs(9))), "an upper bound");
     assert_eq!(derived.scenario.title.as_deref(), Some("hi"));
     assert_eq!(derived.notes, ["Derived from x.tape.jsonl, 4 exchanges."]);
+}
+
+#[test]
+fn k_4_only_one_plain_block_becomes_text() {
+    let table = [
+        (r#"[{"text":"a\n","type":"text"}]"#, r#""a\n""#),
+        (r#"[{"type":"text","text":""}]"#, ""),
+        (r#"[{"type":"text","text":"a","citations":[]}]"#, ""),
+        (r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#, ""),
+        (r#"[{"type":"image","text":"a"}]"#, ""),
+        (r#"[{"type":"text","text":"\ud83d"}]"#, ""),
+        (r#""a""#, ""),
+        ("[]", ""),
+    ];
+    for (content, text) in table {
+        let expected = if text.is_empty() { content } else { text };
+        assert_eq!(settings::shorthand(Json::trusted(content)).as_str(), expected);
+    }
+}
+
+/// 429, 429, 200, and then the next request: the attempts are answers on the tape, and add nothing.
+#[test]
+fn k_4_failed_attempts_add_nothing() {
+    let mut tape = tape(&[body(&[HI]), body(&[HI]), body(&[HI]), body(&[HI, DONE, MORE])]);
+    for failed in &mut tape.exchanges[..2] {
+        failed.answer.status = 429;
+    }
+    let derived = scenarios(&tape, "x.tape.jsonl").remove(0);
+    assert_eq!(texts(&derived), [r#"{"type":"text","text":"hi"}"#, r#"{"type":"text","text":"more"}"#]);
+    assert_eq!((derived.notes.len(), derived.scenario.expect.terminal), (1, None));
+    assert!(tape.exchanges.iter().all(|exchange| &*exchange.thread == "main"));
+}
+
+#[test]
+fn k_4_failures_and_faults_of_the_recorded_client_are_noted() {
+    let mut tape = tape(&[body(&[HI, MORE]), body(&[HI, MORE, RESULTS]), body(&[HI, MORE, RESULTS, DONE, MORE]), body(&[HI])]);
+    tape.exchanges[1].answer.end = End::Reset;
+    tape.exchanges[2].answer.status = 400;
+    for status in [0, 413] {
+        tape.exchanges[3].answer = Answer { status, end: End::ClientGone, ..tape.exchanges[3].answer.clone() };
+        let notes: Vec<_> = scenarios(&tape, "x.tape.jsonl").into_iter().flat_map(|derived| derived.notes).collect();
+        let (third, fourth) = match status {
+            0 => ("The recording ends with a failed attempt (status 400).", "Exchange 4 never got an answer: the client went away."),
+            _ => ("The answer of exchange 4 was cut.", "The recording ends with a failed attempt (status 413)."),
+        };
+        for note in [
+            "The first request has messages of one role in a row; an engine that joins them sends another request.",
+            "Exchange 2 leaves out the answer of exchange 1; an engine that keeps it sends another request.",
+            "The answer of exchange 2 was cut.",
+            third,
+            fourth,
+        ] {
+            assert!(notes.iter().any(|known| known == note), "{note}: {notes:#?}");
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! Why a tool use is aborted, and what the model is told (T-12 to T-16): pure functions.
+//!
+//! Three scopes lie in each other, query > sibling > tool: aborting an outer one aborts what is inside it.
+
+use crate::engine::settings::InterruptBehaviour;
+use crate::prelude::*;
+use crate::wire::block::{ToolInput, ToolUse};
+
+/// How the query scope was aborted (Q-22).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AbortKind {
+    /// Everything ends.
+    Cancel,
+    /// A message was submitted: tools end that say so.
+    Interrupt,
+}
+
+/// What is aborted around the entries of one executor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Aborts {
+    /// The answer was lost: nothing of it counts any more.
+    pub(crate) discarded: bool,
+    /// A shell tool failed: the description of its call (T-13).
+    pub(crate) sibling: Option<Arc<str>>,
+    /// The query scope.
+    pub(crate) query: Option<AbortKind>,
+}
+
+/// Why one entry is aborted (T-15).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reason {
+    /// The attempt that asked for it was discarded.
+    StreamingFallback,
+    /// A sibling failed: which call.
+    SiblingError(Arc<str>),
+    /// The user interrupted.
+    UserInterrupted,
+}
+
+/// T-15, first match. `executing` says whether it has started; `behaviour` is the tool's word on interrupts.
+pub(crate) fn why(aborts: &Aborts, executing: bool, behaviour: InterruptBehaviour) -> Option<Reason> {
+    match (aborts.discarded, &aborts.sibling, aborts.query) {
+        (true, ..) => Some(Reason::StreamingFallback),
+        (_, Some(failed), _) => Some(Reason::SiblingError(failed.clone())),
+        (_, _, Some(AbortKind::Interrupt)) if executing && behaviour == InterruptBehaviour::Block => None,
+        (_, _, Some(_)) => Some(Reason::UserInterrupted),
+        (_, _, None) => None,
+    }
+}
+
+impl Reason {
+    /// The fixed text of the synthetic result (T-16).
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::StreamingFallback => {
+                String::from("Tool execution discarded: the answer that asked for it was lost before it was complete.")
+            }
+            Self::SiblingError(failed) => format!("Cancelled: the parallel tool call {failed} failed."),
+            Self::UserInterrupted => {
+                String::from("The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on.")
+            }
+        }
+    }
+}
+
+/// How many characters of its command, path or pattern name a failed call.
+const DESCRIPTION_CHARACTERS_MAX: usize = 40;
+
+/// `Name(first 40 characters of its command, path or pattern…)`, or the bare name (T-13).
+pub(crate) fn description(tool_use: &ToolUse) -> String {
+    let ToolInput::Valid(input) = &tool_use.input else { return tool_use.name.to_string() };
+    let value = input.to_value();
+    let present = ["command", "file_path", "pattern"].iter().find_map(|key| value.get(key));
+    match present.and_then(serde_json::Value::as_str).filter(|text| !text.is_empty()) {
+        None => tool_use.name.to_string(),
+        Some(text) => {
+            let cut = text.char_indices().nth(DESCRIPTION_CHARACTERS_MAX).map(|(at, _)| at);
+            let (shown, mark) = cut.map_or((text, ""), |at| (&text[..at], "…"));
+            format!("{}({shown}{mark})", tool_use.name)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::json::Json;
+
+    #[test]
+    fn t_15_the_first_match_decides() {
+        use InterruptBehaviour::{Block, Cancel};
+        let failed = || Some(Arc::from("Bash(false)"));
+        let of = |discarded, sibling, query| Aborts { discarded, sibling, query };
+        let table = [
+            (of(false, None, None), true, Block, None),
+            (of(true, failed(), Some(AbortKind::Cancel)), true, Block, Some(Reason::StreamingFallback)),
+            (of(false, failed(), Some(AbortKind::Cancel)), true, Block, Some(Reason::SiblingError("Bash(false)".into()))),
+            (of(false, None, Some(AbortKind::Cancel)), true, Block, Some(Reason::UserInterrupted)),
+            (of(false, None, Some(AbortKind::Interrupt)), true, Cancel, Some(Reason::UserInterrupted)),
+            (of(false, None, Some(AbortKind::Interrupt)), true, Block, None),
+            (of(false, None, Some(AbortKind::Interrupt)), false, Block, Some(Reason::UserInterrupted)),
+        ];
+        for (aborts, executing, behaviour, expected) in table {
+            assert_eq!(why(&aborts, executing, behaviour), expected, "{aborts:?} executing {executing} {behaviour:?}");
+        }
+    }
+
+    #[test]
+    fn t_13_a_failed_call_is_described_by_the_first_of_command_path_pattern() {
+        let of = |input: &str| {
+            let input = ToolInput::Valid(Json::trusted(input));
+            description(&ToolUse { id: "t".into(), name: "Bash".into(), input })
+        };
+        assert_eq!(of(r#"{"command":"false","file_path":"/a"}"#), "Bash(false)");
+        assert_eq!(of(r#"{"pattern":"x*"}"#), "Bash(x*)");
+        assert_eq!(of(r#"{"command":"","pattern":"x"}"#), "Bash", "the first that is present, if it is text");
+        assert_eq!(of(r#"{"command":5}"#), "Bash");
+        assert_eq!(of("{}"), "Bash");
+        let forty = "x".repeat(40);
+        assert_eq!(of(&format!(r#"{{"command":"{forty}"}}"#)), format!("Bash({forty})"));
+        assert_eq!(of(&format!(r#"{{"command":"{forty}y"}}"#)), format!("Bash({forty}…)"));
+    }
+}

@@ -1,0 +1,134 @@
+//! One tool use inside the executor (T-1).
+
+use super::abort::Reason;
+use super::admission::{Class, Slot};
+use super::ordering::Stage;
+use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
+use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
+use crate::engine::settings::{InterruptBehaviour, ToolDefinition};
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::wire::block::{Block, ToolInput, ToolUse};
+
+/// A tool use and how far it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub(super) run: ToolRun,
+    pub(super) tool_use: Arc<ToolUse>,
+    /// The assistant message that holds the tool use.
+    pub(super) answers: Arc<str>,
+    pub(super) class: Class,
+    /// Whether an error of it aborts its siblings (T-13).
+    pub(super) shell: bool,
+    pub(super) interrupt: InterruptBehaviour,
+    /// Which batch it runs in; 0 while tools run beside the stream (T-20).
+    pub(super) batch: u32,
+    /// Progress that is in and not emitted.
+    pub(super) progress: Vec<Arc<str>>,
+    pub(super) state: State,
+}
+
+/// T-1.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum State {
+    Queued,
+    Executing,
+    /// Told to stop; still counts as executing (T-15a).
+    Stopping {
+        reason: Reason,
+        until: Time,
+    },
+    Completed(Block),
+    Yielded {
+        result: Block,
+        nth: u32,
+    },
+}
+
+impl Entry {
+    pub(super) fn new(run: ToolRun, tool_use: &ToolUse, answers: Arc<str>, definition: Option<&ToolDefinition>) -> Self {
+        Self {
+            run,
+            tool_use: Arc::new(tool_use.clone()),
+            answers,
+            class: class_of(definition, &tool_use.input),
+            shell: definition.is_some_and(|definition| definition.shell),
+            // T-17: an answer that fails counts as block.
+            interrupt: definition.and_then(|definition| definition.interrupt).unwrap_or(InterruptBehaviour::Block),
+            batch: 0,
+            progress: Vec::new(),
+            state: State::Queued,
+        }
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.state, State::Executing | State::Stopping { .. })
+    }
+
+    pub(super) fn slot(&self) -> Slot {
+        match self.state {
+            State::Queued => Slot::Queued,
+            State::Executing | State::Stopping { .. } => Slot::Executing,
+            State::Completed(_) | State::Yielded { .. } => Slot::Over,
+        }
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        match self.state {
+            State::Queued => Stage::Queued,
+            State::Executing | State::Stopping { .. } => Stage::Executing,
+            State::Completed(_) => Stage::Completed,
+            State::Yielded { nth, .. } => Stage::Yielded(nth),
+        }
+    }
+
+    /// The result, once it is emitted.
+    pub(super) fn result(&self) -> Option<&Block> {
+        match &self.state {
+            State::Yielded { result, .. } => Some(result),
+            _ => None,
+        }
+    }
+
+    pub(super) fn complete(&mut self, outcome: &ToolOutcome, effects: &mut Effects) {
+        let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
+        self.state = State::Completed(result);
+        self.note(ToolState::Completed, effects);
+    }
+
+    /// Gives the synthetic result of an aborted tool use (T-16).
+    pub(super) fn complete_aborted(&mut self, reason: &Reason, effects: &mut Effects) {
+        self.complete(&ToolOutcome::error(&reason.text()), effects);
+    }
+
+    pub(super) fn emit_progress(&mut self, effects: &mut Effects) {
+        for text in core::mem::take(&mut self.progress) {
+            effects.push(Effect::Emit(Emission::Progress { run: self.run, tool_use_id: self.tool_use.id.clone(), text }));
+        }
+    }
+
+    pub(super) fn yield_result(&mut self, nth: u32, effects: &mut Effects) {
+        let State::Completed(result) = &self.state else { return };
+        let message = UserMessage {
+            uuid: format!("{}.t{}.result", self.answers, self.run.index).into(),
+            run: self.run,
+            answers: self.answers.clone(),
+            block: result.clone(),
+        };
+        self.state = State::Yielded { result: result.clone(), nth };
+        effects.push(Effect::Emit(Emission::User(Arc::new(message))));
+        self.note(ToolState::Yielded, effects);
+    }
+
+    pub(super) fn note(&self, state: ToolState, effects: &mut Effects) {
+        effects.push(Effect::Note(Note::Tool { run: self.run, state }));
+    }
+}
+
+/// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive.
+fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput) -> Class {
+    match (definition.and_then(|definition| definition.safe), input) {
+        (Some(true), ToolInput::Valid(_)) => Class::Safe,
+        _ => Class::Exclusive,
+    }
+}

@@ -1,0 +1,203 @@
+//! The executor alone, when something is aborted (T-12 to T-20).
+
+use super::*;
+use crate::engine::time::Micros;
+
+const GRACE: Micros = Micros::from_secs(5);
+
+fn after(span: Micros) -> Time {
+    Time::ZERO + span
+}
+
+impl Bench {
+    fn fail(&mut self, run: ToolRun) -> Ended {
+        let outcome = ToolOutcome::error("exit code 1");
+        self.executor.on_ended(&self.env.settings, Time::ZERO, run, &outcome, &mut self.effects)
+    }
+
+    fn abort(&mut self, kind: AbortKind) {
+        self.executor.abort(&self.env.settings, Time::ZERO, kind, &mut self.effects);
+    }
+
+    fn grace_over(&mut self, now: Time) {
+        self.executor.on_grace_over(&self.env.settings, now, &mut self.effects);
+    }
+
+    fn results(&mut self) -> Vec<String> {
+        self.emit();
+        let text = |block: Block| block.json().to_value()["content"].as_str().unwrap_or_default().to_string();
+        self.executor.results(&self.env.settings).into_iter().map(text).collect()
+    }
+}
+
+fn bench() -> Bench {
+    Bench::new(at_once(EmissionOrder::Eager))
+}
+
+#[test]
+fn t_13_a_failed_shell_aborts_its_siblings_and_what_comes_later() {
+    let mut bench = bench();
+    let shell = bench.submit("Sh", ToolInput::Valid(Json::trusted(r#"{"command":"make"}"#)));
+    let sibling = bench.tool("R");
+    bench.tool("W");
+    bench.seen();
+    let _ = bench.fail(shell);
+    assert_eq!(bench.seen(), ["stop B", "result A", "result C"], "the waiting one is answered and never starts");
+    bench.tool("R");
+    bench.emit();
+    assert_eq!(bench.seen(), ["result D"], "the scope stays aborted");
+    let _ = bench.end(sibling);
+    let results = bench.results();
+    assert_eq!(results[0], "exit code 1", "the failed one keeps its own result");
+    assert!(results[1..].iter().all(|text| text == "Cancelled: the parallel tool call Sh(make) failed."), "{results:?}");
+}
+
+#[test]
+fn t_13_other_tools_and_a_setting_that_is_off_abort_nobody() {
+    let mut bench = bench();
+    let (a, b) = (bench.tool("R"), bench.tool("R"));
+    bench.seen();
+    let _ = bench.fail(a);
+    assert_eq!(bench.seen(), ["result A"]);
+    let _ = bench.end(b);
+    let mut off = Bench::new(Settings { sibling_abort: false, ..at_once(EmissionOrder::Eager) });
+    let shell = off.tool("Sh");
+    off.tool("R");
+    off.seen();
+    let _ = off.fail(shell);
+    assert_eq!(off.seen(), ["result A"]);
+}
+
+#[test]
+fn t_14_a_tool_that_aborts_itself_aborts_the_query_unless_that_is_aborted() {
+    let outcome = ToolOutcome { abort: Some("refused".into()), ..ToolOutcome::error("refused") };
+    let mut bench = bench();
+    let run = bench.tool("W");
+    let ended = bench.executor.on_ended(&bench.env.settings, Time::ZERO, run, &outcome, &mut bench.effects);
+    assert_eq!(ended.abort.as_deref(), Some("refused"));
+    let mut bench = self::bench();
+    let run = bench.tool("W");
+    bench.abort(AbortKind::Cancel);
+    let ended = bench.executor.on_ended(&bench.env.settings, Time::ZERO, run, &outcome, &mut bench.effects);
+    assert_eq!(ended.abort, None);
+}
+
+#[test]
+fn t_15_cancel_stops_what_runs_and_answers_what_waits() {
+    let mut bench = bench();
+    bench.tool("W");
+    bench.tool("R");
+    bench.seen();
+    bench.abort(AbortKind::Cancel);
+    bench.emit();
+    assert_eq!(bench.seen(), ["stop A"], "the waiting one is complete, and held back by the exclusive one that still runs");
+    assert!(!bench.executor.is_settled());
+}
+
+#[test]
+fn t_15_interrupt_stops_only_what_says_so_and_nothing_waiting_starts() {
+    let mut bench = bench();
+    let write = bench.tool("W");
+    bench.tool("W");
+    bench.seen();
+    bench.abort(AbortKind::Interrupt);
+    assert_eq!(bench.seen(), [] as [&str; 0], "a tool that blocks goes on");
+    let _ = bench.end(write);
+    assert_eq!(bench.seen(), ["result A", "result B"]);
+    assert_eq!(bench.results()[0], "done", "it keeps its own result");
+}
+
+#[test]
+fn t_15a_a_tool_that_does_not_stop_is_answered_after_its_grace_and_its_late_word_is_dropped() {
+    let mut bench = bench();
+    let run = bench.tool("R");
+    bench.abort(AbortKind::Cancel);
+    bench.seen();
+    bench.grace_over(after(Micros(GRACE.0 - 1)));
+    bench.emit();
+    assert_eq!(bench.seen(), [] as [&str; 0], "its grace is not over");
+    bench.grace_over(after(GRACE));
+    bench.emit();
+    assert_eq!(bench.seen(), ["result A"]);
+    let _ = bench.end(run);
+    assert_eq!(bench.seen(), [] as [&str; 0]);
+    assert!(bench.results()[0].starts_with("The user rejected"));
+}
+
+#[test]
+fn t_17_a_tool_that_cannot_say_counts_as_block() {
+    let mut bench = bench();
+    bench.tool("R");
+    assert!(!bench.executor.blocks_interrupt());
+    let mut bench = self::bench();
+    bench.tool("Unsure");
+    assert!(bench.executor.blocks_interrupt());
+}
+
+#[test]
+fn t_18_the_user_may_interrupt_while_everything_that_runs_stops_for_it() {
+    let told = |bench: &mut Bench| -> Vec<bool> {
+        let effects = bench.effects.drain().filter_map(|(_, effect)| match effect {
+            Effect::Emit(Emission::Interruptible(may)) => Some(may),
+            _ => None,
+        });
+        effects.collect()
+    };
+    let mut bench = bench();
+    let read = bench.tool("R");
+    let shell = bench.tool("Sh");
+    assert_eq!(told(&mut bench), [true, false], "the shell cannot say, so it counts as block");
+    let _ = bench.end(shell);
+    assert_eq!(told(&mut bench), [true]);
+    let _ = bench.end(read);
+    assert_eq!(told(&mut bench), [false]);
+}
+
+#[test]
+fn t_19_a_discarded_executor_says_nothing_more_and_what_still_runs_holds_others_back() {
+    let mut bench = bench();
+    let write = bench.tool("W");
+    bench.tool("R");
+    bench.seen();
+    let executor = core::mem::take(&mut bench.executor);
+    bench.executor = executor.discard(&bench.env.settings, Time::ZERO, &mut bench.effects);
+    assert_eq!(bench.seen(), ["stop A"]);
+    bench.tool("R");
+    assert_eq!(bench.seen(), [] as [&str; 0], "the old write still counts as executing (T-4)");
+    let old = ToolRun { request: RequestId { attempt: 9, ..write.request }, ..write };
+    let _ = bench.end(old);
+    assert_eq!(bench.seen(), [] as [&str; 0], "another run's end is not its end");
+    bench.grace_over(after(GRACE));
+    assert_eq!(bench.seen(), ["start A"]);
+}
+
+#[test]
+fn t_20_without_streaming_execution_tools_run_in_batches_after_the_stream() {
+    let settings = Settings { streaming_execution: false, max_batch_tools: 2, ..at_once(EmissionOrder::Eager) };
+    let mut bench = Bench::new(settings.clone());
+    let runs: Vec<_> = ["R", "R", "R", "W", "R"].into_iter().map(|name| bench.tool(name)).collect();
+    assert_eq!(bench.seen(), [] as [&str; 0], "nothing starts beside the stream");
+    bench.executor.on_stream_over(&settings, &mut bench.effects);
+    assert_eq!(bench.seen(), ["start A", "start B"], "two at once");
+    let _ = bench.end(runs[0]);
+    assert_eq!(bench.seen(), ["start C", "result A"]);
+    let _ = bench.end(runs[1]);
+    let _ = bench.end(runs[2]);
+    assert_eq!(bench.seen(), ["result B", "start D", "result C"]);
+    let _ = bench.end(runs[3]);
+    assert_eq!(bench.seen(), ["start E", "result D"]);
+}
+
+#[test]
+fn t_20_a_failed_shell_does_not_abort_the_next_batch() {
+    let settings = Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) };
+    let mut bench = Bench::new(settings.clone());
+    let shell = bench.tool("Sh");
+    let sibling = bench.tool("R");
+    bench.tool("W");
+    bench.executor.on_stream_over(&settings, &mut bench.effects);
+    bench.seen();
+    let _ = bench.fail(shell);
+    let _ = bench.end(sibling);
+    assert_eq!(bench.seen(), ["stop B", "result A", "start C", "result B"]);
+}

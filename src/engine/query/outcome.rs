@@ -1,0 +1,139 @@
+//! How a query ends, and what it leaves behind.
+
+use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::emission::{AssistantMessage, Emission};
+use crate::engine::executor::abort::AbortKind;
+use crate::engine::retry::{Decision, Failure};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, Message};
+use crate::wire::usage::Usage;
+
+/// How a query ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Outcome {
+    /// Why.
+    pub(crate) terminal: Terminal,
+    /// What went wrong; the result is an error if there is anything.
+    pub(crate) errors: Vec<Arc<str>>,
+    /// The conversation to go on from with the next prompt.
+    pub(crate) conversation: Vec<Arc<Message>>,
+    /// Submitted messages that found no place in it: they are the next prompts.
+    pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
+    /// For the result message.
+    pub(crate) totals: Totals,
+}
+
+/// What the result message will say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Totals {
+    /// Answers that had tool results (S-7b).
+    pub(crate) turns: u32,
+    /// Time with a request under way.
+    pub(crate) api_time: Micros,
+    /// Tokens by model, in the order of first use.
+    pub(crate) usage_by_model: Vec<(Arc<str>, Usage)>,
+    /// The last answer's stop reason.
+    pub(crate) stop_reason: Option<Arc<str>>,
+    /// The text of the last answer.
+    pub(crate) text: Arc<str>,
+}
+
+impl Totals {
+    /// Counts an answer.
+    pub(super) fn count(&mut self, blocks: &[Arc<AssistantMessage>], ended: &super::Ended) {
+        self.api_time = self.api_time + ended.took;
+        self.stop_reason.clone_from(&ended.stop_reason);
+        let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
+            BlockKind::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        self.text = blocks.last().and_then(text).unwrap_or_default();
+        let model = blocks.last().map_or_else(Arc::default, |message| message.model.clone());
+        match self.usage_by_model.iter_mut().find(|(known, _)| *known == model) {
+            Some((_, usage)) => usage.add(&ended.usage),
+            None => self.usage_by_model.push((model, ended.usage)),
+        }
+    }
+}
+
+/// How a query will end, once nothing is open any more.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ending {
+    pub(super) terminal: Terminal,
+    why: Why,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Why {
+    /// The turn ended as it should.
+    Well,
+    /// This is shown in an answer's place.
+    Failed { id: RequestId, failure: Failure },
+    /// The user aborted.
+    Aborted(AbortKind),
+}
+
+impl Ending {
+    pub(super) fn well(terminal: Terminal) -> Self {
+        Self { terminal, why: Why::Well }
+    }
+
+    pub(super) fn failed(terminal: Terminal, id: RequestId, failure: Failure) -> Self {
+        Self { terminal, why: Why::Failed { id, failure } }
+    }
+
+    /// Too long and too large have terminals of their own, all other lost calls share one.
+    pub(super) fn call_lost(id: RequestId, failure: Failure) -> Self {
+        let terminal = match failure.too_much() {
+            None => Terminal::ModelError,
+            Some(Decision::Media) => Terminal::ImageError,
+            Some(_) => Terminal::PromptTooLong,
+        };
+        Self::failed(terminal, id, failure)
+    }
+
+    pub(super) fn aborted(terminal: Terminal, kind: AbortKind) -> Self {
+        Self { terminal, why: Why::Aborted(kind) }
+    }
+
+    /// Emits what the user should see of it; returns what goes into the result's errors.
+    pub(super) fn say(&self, prompt: u32, effects: &mut Effects) -> Option<Arc<str>> {
+        match &self.why {
+            Why::Well => None,
+            Why::Failed { id, failure } => {
+                let text: Arc<str> = failure.summary().into();
+                effects.push(Effect::Emit(Emission::Assistant(Arc::new(error_message(*id, &failure.kind, &text)))));
+                Some(text)
+            }
+            Why::Aborted(_) => {
+                if let Some(text) = self.kept_text() {
+                    effects.push(Effect::Emit(Emission::Interrupted { prompt, text: text.into() }));
+                }
+                Some("aborted by the user".into())
+            }
+        }
+    }
+
+    /// The interruption message: the model sees it before the next prompt. A submitted message needs none, because it follows itself
+    ///
+    pub(super) fn kept_text(&self) -> Option<&'static str> {
+        match (&self.why, &self.terminal) {
+            (Why::Aborted(AbortKind::Cancel), Terminal::AbortedTools) => Some("[The user interrupted while tools ran.]"),
+            (Why::Aborted(AbortKind::Cancel), _) => Some("[The user interrupted.]"),
+            _ => None,
+        }
+    }
+}
+
+/// An error takes the place of an answer, as one assistant message.
+fn error_message(id: RequestId, kind: &Arc<str>, text: &str) -> AssistantMessage {
+    AssistantMessage {
+        uuid: format!("p{}.r{}.a{}.error", id.prompt, id.turn, id.attempt).into(),
+        id,
+        api_id: "".into(),
+        model: "".into(),
+        block: Block::text(text),
+        error: Some(kind.clone()),
+    }
+}
