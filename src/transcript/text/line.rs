@@ -12,6 +12,9 @@ use crate::wire::usage::Usage;
 /// How many characters of content a line shows.
 const CONTENT_CHARACTERS_MAX: usize = 100;
 
+/// How many characters of an error.
+const ERROR_CHARACTERS_MAX: usize = 400;
+
 /// One line before its time is put in front.
 pub(super) struct Line {
     pub(super) detail: Detail,
@@ -142,7 +145,7 @@ fn of_emission(emission: &Emission, view: &View) -> Line {
 fn of_assistant(message: &AssistantMessage, view: &View) -> Line {
     let clock = Clock::Request(message.id);
     if let Some(kind) = &message.error {
-        let text = block_text(&message.block);
+        let text = error_text(&message.block);
         let text = if text.contains(&**kind) { text } else { format!("{kind}: {text}") };
         return line(Detail::Brief, clock, "engine", "error", text);
     }
@@ -287,6 +290,14 @@ fn block_text(block: &Block) -> String {
 /// Content on one line: line ends as `\n`, cut at a set length with a digest of the whole.
 fn short(text: &str) -> String {
     cut(&one_line(text), CONTENT_CHARACTERS_MAX)
+}
+
+/// An error in full, as far as a line can hold it.
+fn error_text(block: &Block) -> String {
+    match block.kind() {
+        BlockKind::Text(text) => cut(&one_line(text), ERROR_CHARACTERS_MAX),
+        _ => block_text(block),
+    }
 }
 
 fn plural(count: usize, noun: &str) -> String {
