@@ -137,7 +137,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
             }
             self.now = self.now.max(at);
             let mut schedule = core::mem::take(&mut self.scratch.schedule);
-            self.world.arrive(&self.setup, arrival, &mut self.due, &mut schedule);
+            self.world.arrive(&self.setup, self.now, arrival, &mut self.due, &mut schedule);
             self.put_on_agenda(schedule);
             self.due.reverse();
         }

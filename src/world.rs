@@ -13,12 +13,13 @@ mod tools;
 use delivery::{Delivery, Part};
 use server::Server;
 use setup::Setup;
+use tools::{Deed, Tools};
 
 use crate::engine::contract::{Agent, Effect, Input, RequestId, Terminal, TimerId, ToolRun};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
-use crate::wire::block::ToolUse;
+use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
 
@@ -27,8 +28,7 @@ use crate::wire::request::Request;
 pub struct World {
     server: Server,
     deliveries: Vec<Delivery>,
-    /// How often each tool ran, for latency tables.
-    tool_runs: Vec<(Arc<str>, usize)>,
+    tools: Tools,
     /// How many prompts were submitted.
     submitted: usize,
     /// The terminal of each prompt that ended, in order.
@@ -42,18 +42,18 @@ pub struct Arrival(What);
 #[derive(Clone, Debug, PartialEq)]
 enum What {
     Answer(RequestId, Part),
-    ToolProgress(ToolRun, Arc<str>),
-    ToolEnded(ToolRun, Arc<crate::engine::contract::ToolOutcome>),
+    Tool(ToolRun, Deed),
     Timer(TimerId),
+    Auth(RequestId),
     Prompt,
 }
 
 impl Arrival {
-    /// The order among arrivals at the same instant: answers, tools, timers, the user.
+    /// The order among arrivals at the same instant: answers, tools and credentials, timers, the user.
     pub fn class(&self) -> u8 {
         match self.0 {
             What::Answer(..) => 0,
-            What::ToolProgress(..) | What::ToolEnded(..) => 1,
+            What::Tool(..) | What::Auth(_) => 1,
             What::Timer(_) => 2,
             What::Prompt => 3,
         }
@@ -95,19 +95,31 @@ impl World {
         match effect {
             Effect::Request { id, request } => return Some(self.serve(setup, now, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| delivery.id() != *id),
-            Effect::StartTool { run, tool_use } => self.start_tool(setup, now, *run, tool_use, schedule),
+            Effect::StartTool { run, tool_use } => {
+                let deeds = self.tools.start(setup, now, *run, tool_use, &tool_use.id);
+                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(*run, deed)))));
+            }
+            Effect::StopTool { run } => {
+                let stops = self.tools.stop(now, *run);
+                schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(*run, deed)))));
+            }
+            Effect::RefreshAuth { id, .. } => {
+                let mut draws = setup.scenario.seed.draws("auth-latency", &id.to_string());
+                let takes = setup.scenario.auth.latency.draw(&mut draws, None, 0).unwrap_or_default();
+                schedule.push((now + takes, Arrival(What::Auth(*id))));
+            }
             Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(*timer)))),
             Effect::Finished { terminal, .. } => {
                 self.terminals.push(terminal.clone());
                 self.schedule_prompt(setup, now, schedule);
             }
-            Effect::StopTool { .. } | Effect::RefreshAuth { .. } | Effect::Emit(_) | Effect::Note(_) => (),
+            Effect::Emit(_) | Effect::Note(_) => (),
         }
         None
     }
 
     /// Lets an arrival happen: the inputs that it brings, in order. An answer that was closed brings nothing.
-    pub fn arrive(&mut self, setup: &Setup, arrival: Arrival, inputs: &mut Vec<Input>, schedule: &mut Schedule) {
+    pub fn arrive(&mut self, setup: &Setup, now: Time, arrival: Arrival, inputs: &mut Vec<Input>, schedule: &mut Schedule) {
         match arrival.0 {
             What::Answer(id, part) => {
                 let Some(index) = self.deliveries.iter().position(|delivery| delivery.id() == id) else { return };
@@ -116,8 +128,12 @@ impl World {
                     None => drop(self.deliveries.remove(index)),
                 }
             }
-            What::ToolProgress(run, text) => inputs.push(Input::ToolProgress { run, text }),
-            What::ToolEnded(run, outcome) => inputs.push(Input::ToolEnded { run, outcome }),
+            What::Tool(run, deed) => {
+                let (input, next) = self.tools.arrive(now, run, deed);
+                inputs.extend(input);
+                schedule.extend(next.map(|(at, deed)| (at, Arrival(What::Tool(run, deed)))));
+            }
+            What::Auth(id) => inputs.push(Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }),
             What::Timer(timer) => inputs.push(Input::Timer(timer)),
             What::Prompt => {
                 let said = &setup.scenario.prompts[self.submitted];
@@ -159,23 +175,5 @@ impl World {
         self.deliveries.push(delivery);
         let answer = &setup.answers[served.answer];
         WorldNote::Served { id, answer: answer.name.clone(), provenance: answer.provenance, differences: served.differences }
-    }
-
-    fn start_tool(&mut self, setup: &Setup, now: Time, run: ToolRun, tool_use: &ToolUse, schedule: &mut Schedule) {
-        let nth = match self.tool_runs.iter_mut().find(|(name, _)| *name == tool_use.name) {
-            Some((_, count)) => {
-                *count += 1;
-                *count - 1
-            }
-            None => {
-                self.tool_runs.push((tool_use.name.clone(), 1));
-                0
-            }
-        };
-        let performance = tools::perform(setup, tool_use, nth);
-        for (after, text) in performance.progress {
-            schedule.push((now + after, Arrival(What::ToolProgress(run, text))));
-        }
-        schedule.push((now + performance.ends_after, Arrival(What::ToolEnded(run, Arc::new(performance.outcome)))));
     }
 }

@@ -1,8 +1,11 @@
 //! The tools that scenarios may name without describing them: what requests say of them, and how they usually behave.
 //!
-//! The world draws a tool's latency from its range here when a scenario gives no figure.
+//! The world draws a tool's latency from its range here when a scenario gives no figure. What only looks (and can be asked again) stops when the
+//! user submits a message; what writes goes on, because half of its work may be worse than all of it, and so does a sub-agent, whose
+//! whole conversation would be lost. A shell command stops: it is what people most often wait for in vain (T-17).
 
 use super::latency::Latency;
+use crate::engine::settings::InterruptBehaviour::{self, Block, Cancel};
 use crate::engine::settings::ToolDefinition;
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -15,6 +18,10 @@ pub struct KnownTool {
     pub name: &'static str,
     /// Whether it may run beside others; `None` when that depends on its input (T-3).
     pub safe: Option<bool>,
+    /// Whether it runs shell commands (T-13).
+    pub shell: bool,
+    /// What a submitted message does to it while it runs (T-17).
+    pub interrupt: InterruptBehaviour,
     /// How long it usually takes.
     pub latency: Latency,
     /// What it does, in a line.
@@ -28,6 +35,8 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "Read",
         safe: Some(true),
+        shell: false,
+        interrupt: Cancel,
         latency: uniform(10, 50),
         description: "Reads a file.",
         schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer"}},"required":["file_path"]}"#,
@@ -35,6 +44,8 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "Edit",
         safe: Some(false),
+        shell: false,
+        interrupt: Block,
         latency: uniform(20, 100),
         description: "Replaces a text in a file.",
         schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["file_path","old_string","new_string"]}"#,
@@ -42,6 +53,8 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "MultiEdit",
         safe: Some(false),
+        shell: false,
+        interrupt: Block,
         latency: uniform(50, 500),
         description: "Replaces several texts in a file, all or none.",
         schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["old_string","new_string"]}}},"required":["file_path","edits"]}"#,
@@ -49,6 +62,8 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "Write",
         safe: Some(false),
+        shell: false,
+        interrupt: Block,
         latency: uniform(10, 50),
         description: "Writes a file, replacing what it held.",
         schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"content":{"type":"string"}},"required":["file_path","content"]}"#,
@@ -56,6 +71,8 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "Bash",
         safe: None,
+        shell: true,
+        interrupt: Cancel,
         latency: Latency::LogUniform(Micros::from_millis(50), Micros::from_secs(30)),
         description: "Runs a shell command.",
         schema: r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer"},"description":{"type":"string"}},"required":["command"]}"#,
@@ -63,6 +80,8 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "Grep",
         safe: Some(true),
+        shell: false,
+        interrupt: Cancel,
         latency: uniform(100, 500),
         description: "Searches files for a regular expression.",
         schema: r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"},"glob":{"type":"string"}},"required":["pattern"]}"#,
@@ -70,6 +89,8 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "Glob",
         safe: Some(true),
+        shell: false,
+        interrupt: Cancel,
         latency: uniform(50, 200),
         description: "Lists the files whose paths fit a pattern.",
         schema: r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}"#,
@@ -77,6 +98,8 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "Agent",
         safe: Some(true),
+        shell: false,
+        interrupt: Block,
         latency: uniform(2_000, 20_000),
         description: "Gives a task to a sub-agent and returns its answer.",
         schema: r#"{"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string"}},"required":["prompt"]}"#,
@@ -84,6 +107,8 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "WebFetch",
         safe: Some(true),
+        shell: false,
+        interrupt: Cancel,
         latency: uniform(500, 3_000),
         description: "Fetches a page and answers a question about it.",
         schema: r#"{"type":"object","properties":{"url":{"type":"string"},"prompt":{"type":"string"}},"required":["url","prompt"]}"#,
@@ -109,7 +134,12 @@ impl KnownTool {
         json.push_str(",\"input_schema\":");
         json.push_str(self.schema);
         json.push('}');
-        ToolDefinition::new(self.name, self.safe, Json::trusted(json))
+        self.describe(self.name, Json::trusted(json))
+    }
+
+    /// A definition that behaves like this tool and says something of its own about itself.
+    pub fn describe(&self, name: &str, json: Json) -> ToolDefinition {
+        ToolDefinition { shell: self.shell, interrupt: Some(self.interrupt), ..ToolDefinition::new(name, self.safe, json) }
     }
 }
 

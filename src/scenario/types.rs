@@ -35,6 +35,8 @@ pub struct Scenario {
     pub tape: Option<TapeSource>,
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
+    /// How new credentials are got (M-7).
+    pub auth: Auth,
     /// How long answers take.
     pub timing: Timing,
     /// How bodies are cut into network chunks (M-6).
@@ -80,6 +82,72 @@ pub struct ScriptedOutcome {
     pub progress: Vec<(Micros, Arc<str>)>,
     /// A change of the tools' context that comes with it (T-11).
     pub context_change: Option<Arc<str>>,
+    /// Why the run aborts itself, and with it the query (T-14); `None` when it does not.
+    pub aborts: Option<Arc<str>>,
+    /// How it ends by itself.
+    pub ending: ToolEnding,
+    /// How it takes being told to stop.
+    pub stopping: ToolStopping,
+}
+
+/// How a tool run ends when nobody stops it (M-7).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolEnding {
+    /// With its result.
+    #[default]
+    Returns,
+    /// With its result, and a millisecond later with the same result again, which no driver should do and some do.
+    ReturnsTwice,
+    /// Never: it must be stopped.
+    Hangs,
+    /// It panics with this message, of which its driver makes an error result.
+    Panics(Arc<str>),
+}
+
+/// How a tool run takes being told to stop (M-7). By default it ends in the same instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ToolStopping {
+    /// How long it does not listen: until then it goes on as if nothing were said, and may end by itself.
+    pub ignores: Deaf,
+    /// How long it takes to stop from then on.
+    pub takes: Micros,
+}
+
+/// How long a tool run does not listen to being told to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deaf {
+    /// It listens.
+    #[default]
+    No,
+    /// For this long.
+    For(Micros),
+    /// To its end.
+    Forever,
+}
+
+/// How new credentials are got (M-7).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Auth {
+    /// Whether there are any.
+    pub refresh: Refresh,
+    /// How long it takes to know.
+    pub latency: Latency,
+}
+
+impl Default for Auth {
+    fn default() -> Self {
+        Self { refresh: Refresh::Works, latency: Latency::Fixed(Micros::from_millis(100)) }
+    }
+}
+
+/// Whether new credentials are to be had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refresh {
+    /// They are.
+    #[default]
+    Works,
+    /// They are not.
+    Fails,
 }
 
 /// What the user says, and, without a tape, what is answered.

@@ -5,17 +5,17 @@
 //!
 //! What is written is taken apart field by field, so that a new field does not compile until it is written.
 
+mod engine;
 mod text;
+mod tools;
 
+use self::engine::engine;
 use self::text::{duration, latency, string};
+use self::tools::{outcome_keys, tool_entry};
 use super::tape::Provenance;
-use super::types::{
-    Chunking, Expect, Limits, Matching, Prompt, Scenario, ScriptedOutcome, ScriptedTool, TapeSource, Timing, Turn, TurnBlock,
-};
-use crate::engine::settings::{EmissionOrder, Observable, ResultDelivery, ResultOrder, Settings, ToolDefinition};
+use super::types::{Auth, Chunking, Expect, Limits, Matching, Prompt, Refresh, Scenario, TapeSource, Timing, Turn, TurnBlock};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::known_tools::known_tool;
 use crate::wire::block::Block;
 use crate::wire::compare::Rule;
 use crate::wire::json::Json;
@@ -36,7 +36,7 @@ pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
 }
 
 fn sections(out: &mut Out, scenario: &Scenario) {
-    let Scenario { title, rules, seed, settings, tools, history, prompts, tape, results, timing, chunking, limits, matching, expect } =
+    let Scenario { title, rules, seed, settings, tools, history, prompts, tape, results, auth, timing, chunking, limits, matching, expect } =
         scenario;
     if let Some(title) = title {
         out.text("title", title);
@@ -62,6 +62,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     timing_section(out, timing);
     limits_section(out, *limits);
     matching_section(out, matching);
+    auth_section(out, auth);
     tools.iter().for_each(|tool| tool_entry(out, tool));
     for message in history {
         out.table("[[history]]");
@@ -104,6 +105,12 @@ impl Out {
         }
     }
 
+    fn span(&mut self, key: &str, value: Micros, default: Micros) {
+        if value != default {
+            self.raw(key, duration(value));
+        }
+    }
+
     fn flag(&mut self, key: &str, value: bool, default: bool) {
         if value != default {
             self.raw(key, value);
@@ -119,90 +126,6 @@ impl Out {
 
 fn list<T: AsRef<str>>(values: &[T]) -> String {
     format!("[{}]", values.iter().map(|value| string(value.as_ref())).collect::<Vec<_>>().join(", "))
-}
-
-fn engine(out: &mut Out, settings: &Settings) {
-    let Settings { model, max_tokens, stream, system_prompt, memory, append_system_prompt, user_context, system_context, .. } = settings;
-    let default = Settings::default();
-    out.table("[engine]");
-    out.text("model", model);
-    out.raw("max_tokens", max_tokens);
-    out.flag("stream", *stream, default.stream);
-    if let Some(system) = system_prompt {
-        text_or_json(out, "system_prompt", system);
-    }
-    out.flag("memory", *memory, default.memory);
-    for (key, value) in [("append_system_prompt", append_system_prompt), ("user_context", user_context), ("system_context", system_context)]
-    {
-        if let Some(value) = value {
-            out.text(key, value);
-        }
-    }
-    engine_behaviour(out, settings, &default);
-}
-
-/// The rest of the settings; together with [`engine`] it names each field, and leaves out nothing by `..` that the other does not name.
-fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
-    let Settings {
-        model: _,
-        max_tokens: _,
-        stream: _,
-        system_prompt: _,
-        memory: _,
-        append_system_prompt: _,
-        user_context: _,
-        system_context: _,
-        cache_breakpoints,
-        request_extra,
-        partial_messages,
-        emission_order,
-        result_order,
-        result_delivery,
-        max_concurrent_tools,
-        max_pause_resumes,
-        retry_refusal,
-        streaming_execution: _,
-        max_batch_tools: _,
-        sibling_abort: _,
-        tool_grace: _,
-        retry: _,
-    } = settings;
-    out.flag("cache_breakpoints", *cache_breakpoints, default.cache_breakpoints);
-    if *request_extra != default.request_extra {
-        out.text("request_extra", request_extra.as_str());
-    }
-    out.flag("partial_messages", *partial_messages, default.partial_messages);
-    out.word(
-        "emission_order",
-        *emission_order,
-        match emission_order {
-            EmissionOrder::Eager => "eager",
-            EmissionOrder::Arrival => "arrival",
-        },
-    );
-    out.word(
-        "result_order",
-        *result_order,
-        match result_order {
-            ResultOrder::ToolUse => "tool_use",
-            ResultOrder::Emission => "emission",
-        },
-    );
-    out.word(
-        "result_delivery",
-        *result_delivery,
-        match result_delivery {
-            ResultDelivery::NextItem => "next_item",
-            ResultDelivery::AtOnce => "at_once",
-        },
-    );
-    if let Some(most) = max_concurrent_tools {
-        out.raw("max_concurrent_tools", most);
-    }
-    if *max_pause_resumes != default.max_pause_resumes {
-        out.raw("max_pause_resumes", max_pause_resumes);
-    }
-    out.flag("retry_refusal", *retry_refusal, default.retry_refusal);
 }
 
 /// Content under `key` when it is plain text, else its JSON under `key_json`.
@@ -263,53 +186,20 @@ fn matching_section(out: &mut Out, matching: &Matching) {
     }
 }
 
-fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
-    let ScriptedTool { definition: ToolDefinition { name, safe, json, observable, shell: _, interrupt: _ }, latency: span, outcome } = tool;
-    out.table("[[tool]]");
-    out.text("name", name);
-    let known = known_tool(name);
-    if known.is_none_or(|known| known.definition().json != *json) {
-        out.text("definition", json.as_str());
+fn auth_section(out: &mut Out, auth: &Auth) {
+    let Auth { refresh, latency: span } = auth;
+    let default = Auth::default();
+    if *auth == default {
+        return;
     }
-    if let Some(safe) = safe
-        && known.is_none_or(|known| known.safe != Some(*safe))
-    {
-        out.raw("safe", safe);
+    out.table("[auth]");
+    match refresh {
+        Refresh::Works => (),
+        Refresh::Fails => out.text("refresh", "fails"),
     }
-    if !observable.is_empty() {
-        let entry = |Observable { name, from, base }: &Observable| {
-            format!("{{ name = {}, from = {}, base = {} }}", string(name), string(from), string(base))
-        };
-        out.raw("observable", format!("[{}]", observable.iter().map(entry).collect::<Vec<_>>().join(", ")));
-    }
-    if let Some(span) = span {
+    if *span != default.latency {
         out.raw("latency", latency(span));
     }
-    if let Some(outcome) = outcome {
-        outcome_keys(out, outcome);
-    }
-}
-
-fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
-    let ScriptedOutcome { content, is_error, latency: span, progress: steps, context_change } = outcome;
-    if let Some(content) = content {
-        text_or_json(out, "result", content);
-    }
-    out.flag("is_error", *is_error, false);
-    if let Some(span) = span {
-        out.raw("latency", latency(span));
-    }
-    if !steps.is_empty() {
-        out.raw("progress", progress(steps));
-    }
-    if let Some(change) = context_change {
-        out.text("context_change", change);
-    }
-}
-
-fn progress(progress: &[(Micros, Arc<str>)]) -> String {
-    let entry = |(at, text): &(Micros, Arc<str>)| format!("{{ at = {}, text = {} }}", duration(*at), string(text));
-    format!("[{}]", progress.iter().map(entry).collect::<Vec<_>>().join(", "))
 }
 
 fn content(out: &mut Out, blocks: &[Block]) {

@@ -1,35 +1,130 @@
 //! Tools in a simulated run: what each gives, and how long it takes (M-7).
 //!
-//! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default.
+//! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default. A run that is told to stop goes on while it
+//! is deaf, and then gives a result that says that it was stopped; whatever it would have given later never comes.
 
 use super::setup::Setup;
-use crate::engine::contract::ToolOutcome;
-use crate::engine::time::Micros;
+use crate::engine::contract::{Input, ToolOutcome, ToolRun};
+use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::ScriptedOutcome;
+use crate::scenario::types::{Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
 use crate::wire::block::ToolUse;
 use crate::wire::json::Json;
-
-/// What one run of a tool does, with all choices made.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Performance {
-    /// Progress: when after the start, and what it says; never after the end.
-    pub(crate) progress: Vec<(Micros, Arc<str>)>,
-    /// When it ends, after the start.
-    pub(crate) ends_after: Micros,
-    /// What it gives.
-    pub(crate) outcome: ToolOutcome,
-}
 
 /// Used for a tool that is not known and of which nothing is said.
 const USUAL_LATENCY: Latency = Latency::Uniform(Micros::from_millis(10), Micros::from_millis(100));
 
+/// After the first of two results.
+const SECOND_RESULT: Micros = Micros::from_millis(1);
+
+/// The tools at work.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tools {
+    /// How often each tool ran, for latency tables.
+    counts: Vec<(Arc<str>, usize)>,
+    running: Vec<Running>,
+}
+
+/// A tool at work.
+#[derive(Clone, Debug, PartialEq)]
+struct Running {
+    run: ToolRun,
+    performance: Performance,
+    /// From when on it does nothing but stop.
+    stops: Option<Time>,
+}
+
+/// What one run of a tool does, with all choices made.
+#[derive(Clone, Debug, PartialEq)]
+struct Performance {
+    /// Progress: when after the start, and what it says; never after the end.
+    progress: Vec<(Micros, Arc<str>)>,
+    /// When it ends, after the start; `None` for never.
+    ends_after: Option<Micros>,
+    /// What it gives.
+    outcome: Arc<ToolOutcome>,
+    /// Whether it gives that once more.
+    twice: bool,
+    stopping: ToolStopping,
+}
+
+/// Something that a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// It says how far it is: which entry of its progress.
+    Progress(usize),
+    /// It ends by itself.
+    Ends,
+    /// It gives its result a second time.
+    EndsAgain,
+    /// It ends because it was told to.
+    Stops,
+}
+
+impl Tools {
+    /// Starts a run of the tool use, whose scripted outcome goes under `scripted_id`.
+    pub(crate) fn start(&mut self, setup: &Setup, now: Time, run: ToolRun, tool_use: &ToolUse, scripted_id: &str) -> Vec<(Time, Deed)> {
+        let nth = self.count(&tool_use.name);
+        let performance = perform(setup, tool_use, scripted_id, nth);
+        let progress = performance.progress.iter().enumerate().map(|(index, (after, _))| (now + *after, Deed::Progress(index)));
+        let end = performance.ends_after.map(|after| (now + after, Deed::Ends));
+        let deeds = progress.chain(end).collect();
+        self.running.push(Running { run, performance, stops: None });
+        deeds
+    }
+
+    /// Tells a run to stop. `None` when it has ended, has been told before, or never listens.
+    pub(crate) fn stop(&mut self, now: Time, run: ToolRun) -> Option<(Time, Deed)> {
+        let running = self.running.iter_mut().find(|running| running.run == run && running.stops.is_none())?;
+        let ToolStopping { ignores, takes } = running.performance.stopping;
+        let listens = match ignores {
+            Deaf::No => now,
+            Deaf::For(span) => now + span,
+            Deaf::Forever => return None,
+        };
+        running.stops = Some(listens);
+        Some((listens + takes, Deed::Stops))
+    }
+
+    /// Lets a run do something: the input that it brings, if it still matters, and what it does later because of it.
+    pub(crate) fn arrive(&mut self, now: Time, run: ToolRun, deed: Deed) -> (Option<Input>, Option<(Time, Deed)>) {
+        let Some(index) = self.running.iter().position(|running| running.run == run) else { return (None, None) };
+        let running = &self.running[index];
+        let ended = |outcome: &Arc<ToolOutcome>| Some(Input::ToolEnded { run, outcome: outcome.clone() });
+        let outcome = match deed {
+            Deed::Progress(_) | Deed::Ends if running.stops.is_some_and(|from| from <= now) => return (None, None),
+            Deed::Progress(nth) => {
+                let text = running.performance.progress.get(nth).map(|(_, text)| text.clone());
+                return (text.map(|text| Input::ToolProgress { run, text }), None);
+            }
+            Deed::Ends if running.performance.twice => {
+                let input = ended(&running.performance.outcome);
+                self.running[index].stops = Some(now); // the second result comes whatever is said
+                return (input, Some((now + SECOND_RESULT, Deed::EndsAgain)));
+            }
+            Deed::Ends | Deed::EndsAgain => running.performance.outcome.clone(),
+            Deed::Stops => Arc::new(ToolOutcome::error("stopped")),
+        };
+        self.running.remove(index);
+        (ended(&outcome), None)
+    }
+
+    fn count(&mut self, name: &Arc<str>) -> usize {
+        if let Some((_, count)) = self.counts.iter_mut().find(|(known, _)| known == name) {
+            *count += 1;
+            return *count - 1;
+        }
+        self.counts.push((name.clone(), 1));
+        0
+    }
+}
+
 /// Decides what a tool use does. `nth` counts the runs of the same tool, from 0.
-pub(crate) fn perform(setup: &Setup, tool_use: &ToolUse, nth: usize) -> Performance {
+fn perform(setup: &Setup, tool_use: &ToolUse, scripted_id: &str, nth: usize) -> Performance {
     let tool = setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name);
-    let own = setup.outcomes.get(&tool_use.id);
+    let own = setup.outcomes.get(scripted_id);
     let said = own.or_else(|| tool.and_then(|tool| tool.outcome.as_ref()));
     let latency = own
         .and_then(|outcome| outcome.latency.clone())
@@ -38,20 +133,114 @@ pub(crate) fn perform(setup: &Setup, tool_use: &ToolUse, nth: usize) -> Performa
         .unwrap_or(USUAL_LATENCY);
     let mut draws = setup.scenario.seed.draws("tool-latency", &tool_use.id);
     let ends_after = latency.draw(&mut draws, None, nth).unwrap_or_default();
+    let ending = said.map(|said| said.ending.clone()).unwrap_or_default();
+    let hangs = ending == ToolEnding::Hangs;
     let progress = said.map(|said| said.progress.clone()).unwrap_or_default();
+    let no_later = |at: Micros| if hangs { at } else { at.min(ends_after) };
     Performance {
-        progress: progress.into_iter().map(|(at, text)| (at.min(ends_after), text)).collect(),
-        ends_after,
-        outcome: outcome(said, &tool_use.name),
+        progress: progress.into_iter().map(|(at, text)| (no_later(at), text)).collect(),
+        ends_after: (!hangs).then_some(ends_after),
+        twice: ending == ToolEnding::ReturnsTwice,
+        outcome: Arc::new(outcome(said, &tool_use.name)),
+        stopping: said.map(|said| said.stopping).unwrap_or_default(),
     }
 }
 
 fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
+    if let Some(ScriptedOutcome { ending: ToolEnding::Panics(message), .. }) = said {
+        return ToolOutcome::error(&format!("the tool panicked: {message}"));
+    }
     let content = said.and_then(|said| said.content.clone());
     ToolOutcome {
         content: content.unwrap_or_else(|| Json::of(&format!("(the scenario gives no result for {name})"))),
         is_error: said.is_some_and(|said| said.is_error),
         context_change: said.and_then(|said| said.context_change.clone()),
-        abort: None,
+        abort: said.and_then(|said| said.aborts.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::RequestId;
+    use crate::scenario::types::Scenario;
+    use crate::wire::block::ToolInput;
+
+    const RUN: ToolRun = ToolRun { request: RequestId { prompt: 1, turn: 1, attempt: 1 }, index: 0 };
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Micros::from_millis(ms)
+    }
+
+    /// A run that takes 100 ms and reports after 50 ms, told to stop at `stop_ms`: when something comes, and what.
+    fn played(outcome: ScriptedOutcome, stop_ms: Option<u64>) -> Vec<(u64, String)> {
+        let progress = vec![(Micros::from_millis(50), "half".into())];
+        let outcome = ScriptedOutcome { latency: Some(Latency::Fixed(Micros::from_millis(100))), progress, ..outcome };
+        let results = [("toolu_1".into(), outcome)].into();
+        let setup = Setup::new(Scenario { results, ..Scenario::default() }, None).unwrap();
+        let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
+        let mut tools = Tools::default();
+        let mut agenda = tools.start(&setup, at(0), RUN, &tool_use, "toolu_1");
+        let mut seen = Vec::new();
+        let mut stop = stop_ms.map(at);
+        while !agenda.is_empty() || stop.is_some() {
+            agenda.sort_by_key(|(at, _)| *at);
+            if stop.is_some_and(|stop| agenda.first().is_none_or(|(at, _)| *at >= stop)) {
+                agenda.extend(tools.stop(stop.take().unwrap(), RUN));
+                continue;
+            }
+            let (now, deed) = agenda.remove(0);
+            let (input, next) = tools.arrive(now, RUN, deed);
+            agenda.extend(next);
+            match input {
+                Some(Input::ToolProgress { text, .. }) => seen.push((now.0 / 1_000, text.to_string())),
+                Some(Input::ToolEnded { outcome, .. }) => seen.push((now.0 / 1_000, format!("{} {}", outcome.is_error, outcome.content))),
+                _ => (),
+            }
+        }
+        seen
+    }
+
+    fn ok(at: u64) -> (u64, String) {
+        (at, String::from("false \"fine\""))
+    }
+
+    fn stopped(at: u64) -> (u64, String) {
+        (at, String::from("true \"stopped\""))
+    }
+
+    fn half() -> (u64, String) {
+        (50, String::from("half"))
+    }
+
+    fn fine() -> ScriptedOutcome {
+        ScriptedOutcome { content: Some(Json::of("fine")), ..ScriptedOutcome::default() }
+    }
+
+    #[test]
+    fn m_7_a_run_that_is_told_to_stop_ends_at_once_and_only_once() {
+        assert_eq!(played(fine(), None), [half(), ok(100)]);
+        assert_eq!(played(fine(), Some(20)), [stopped(20)]);
+        assert_eq!(played(fine(), Some(100)), [half(), stopped(100)], "at the same instant the word to stop counts");
+        assert_eq!(played(fine(), Some(101)), [half(), ok(100)]);
+    }
+
+    #[test]
+    fn m_7_a_deaf_run_goes_on_and_may_still_end_by_itself() {
+        let of = |ignores, takes_ms| ScriptedOutcome { stopping: ToolStopping { ignores, takes: Micros::from_millis(takes_ms) }, ..fine() };
+        assert_eq!(played(of(Deaf::For(Micros::from_millis(40)), 0), Some(20)), [half(), stopped(60)]);
+        assert_eq!(played(of(Deaf::For(Micros::from_millis(90)), 0), Some(20)), [half(), ok(100)]);
+        assert_eq!(played(of(Deaf::Forever, 0), Some(20)), [half(), ok(100)]);
+        assert_eq!(played(of(Deaf::No, 95), Some(20)), [stopped(115)], "it stops slowly, and says nothing more");
+    }
+
+    #[test]
+    fn m_7_hanging_panicking_and_returning_twice() {
+        let of = |ending| ScriptedOutcome { ending, ..fine() };
+        assert_eq!(played(of(ToolEnding::Hangs), None), [half()]);
+        assert_eq!(played(of(ToolEnding::Hangs), Some(3_000)), [half(), stopped(3_000)]);
+        assert_eq!(played(of(ToolEnding::ReturnsTwice), None), [half(), ok(100), ok(101)]);
+        let panicked = (100, String::from("true \"the tool panicked: index out of bounds\""));
+        assert_eq!(played(of(ToolEnding::Panics("index out of bounds".into())), None), [half(), panicked]);
     }
 }

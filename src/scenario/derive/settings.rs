@@ -72,7 +72,11 @@ fn tools(request: &Request, cached: bool) -> Vec<ScriptedTool> {
         let object = Object::parse(text).ok()?;
         let name = object.string("name")?;
         let json = if cached { without_member(text, "cache_control") } else { Json::trusted(text) };
-        Some(ScriptedTool { definition: ToolDefinition::new(&name, safe(&name), json), latency: None, outcome: None })
+        let definition = match known_tool(&name) {
+            Some(known) => known.describe(&name, json),
+            None => ToolDefinition::new(&name, safe(&name), json),
+        };
+        Some(ScriptedTool { definition, latency: None, outcome: None })
     };
     list.into_iter().filter_map(tool).collect()
 }

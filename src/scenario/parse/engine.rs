@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::values::{ContentJson, Object, TextAsJson};
-use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, Settings};
+use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, RetrySettings, Settings};
 use crate::wire::json::Json;
 
 /// Reads the settings; what is not said keeps its default.
@@ -28,9 +28,27 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     let deliveries = [("next_item", ResultDelivery::NextItem), ("at_once", ResultDelivery::AtOnce)];
     settings.result_delivery = reader.choice("result_delivery", &deliveries).unwrap_or_default();
     reader.set_some("max_concurrent_tools", &mut settings.max_concurrent_tools);
+    reader.set("streaming_execution", &mut settings.streaming_execution);
+    if let Some(most) = reader.get_above_zero("max_batch_tools", "a batch has room for at least 1 tool") {
+        settings.max_batch_tools = most;
+    }
+    reader.set("sibling_abort", &mut settings.sibling_abort);
+    reader.set("tool_grace", &mut settings.tool_grace);
+    settings.retry = reader.section("retry", "[engine.retry]", retry).unwrap_or_default();
     reader.set("max_pause_resumes", &mut settings.max_pause_resumes);
     reader.set("retry_refusal", &mut settings.retry_refusal);
     settings
+}
+
+/// `[engine.retry]`: R-1's figures.
+fn retry(reader: &mut Reader<'_, '_>) -> RetrySettings {
+    let mut retry = RetrySettings::default();
+    reader.set("max_retries", &mut retry.max_retries);
+    reader.set("base_delay", &mut retry.base_delay);
+    reader.set("max_delay", &mut retry.max_delay);
+    reader.set("jitter_percent", &mut retry.jitter_percent);
+    reader.set("max_retry_after", &mut retry.max_retry_after);
+    retry
 }
 
 /// Content given as plain text, or as JSON under another key.

@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::scenario::types::Expect;
 
 /// Terminals and the run's own ends (M-3, M-9).
-const TERMINALS: [&str; 14] = [
+const TERMINALS: [&str; 15] = [
     "completed",
     "aborted_streaming",
     "aborted_tools",
@@ -24,6 +24,7 @@ const TERMINALS: [&str; 14] = [
     "max_budget",
     "structured_output_retries",
     "tape_exhausted",
+    "stalled",
     "limit_reached",
 ];
 

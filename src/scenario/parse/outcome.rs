@@ -4,15 +4,30 @@ use alloc::collections::BTreeMap;
 
 use super::engine::text_or_json;
 use super::reader::Reader;
+use super::tree::Kind;
+use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::ScriptedOutcome;
+use crate::scenario::types::{Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
+
+const KEYS: [&str; 11] = [
+    "result",
+    "result_json",
+    "is_error",
+    "progress",
+    "context_change",
+    "aborts",
+    "hangs",
+    "panics",
+    "returns_twice",
+    "ignores_stop",
+    "stop_takes",
+];
 
 /// An outcome without its latency; `None` when nothing is said.
 pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
-    let keys = ["result", "result_json", "is_error", "progress", "context_change"];
     let mut said = false;
-    for key in keys {
+    for key in KEYS {
         said |= reader.member(key).is_some();
     }
     let outcome = ScriptedOutcome {
@@ -24,8 +39,45 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
             Some((at?, text?))
         }),
         context_change: reader.get("context_change"),
+        aborts: reader.get("aborts"),
+        ending: ending(reader),
+        stopping: ToolStopping { ignores: ignores_stop(reader), takes: reader.get("stop_takes").unwrap_or_default() },
     };
     said.then_some(outcome)
+}
+
+/// How it ends; what hangs or panics has no result.
+fn ending(reader: &mut Reader<'_, '_>) -> ToolEnding {
+    reader.one_of(&["hangs", "panics", "returns_twice"]);
+    for key in ["result", "result_json", "aborts"] {
+        reader.one_of(&["hangs", key]);
+        reader.one_of(&["panics", key]);
+    }
+    let (hangs, twice) = (reader.mark("hangs"), reader.mark("returns_twice"));
+    match (hangs, panics(reader)) {
+        (true, _) => ToolEnding::Hangs,
+        (false, Some(message)) => ToolEnding::Panics(message),
+        (false, None) if twice => ToolEnding::ReturnsTwice,
+        (false, None) => ToolEnding::Returns,
+    }
+}
+
+/// `panics = true`, or what the panic says.
+fn panics(reader: &mut Reader<'_, '_>) -> Option<Arc<str>> {
+    match reader.member("panics")?.value.kind {
+        Kind::Text(_) => reader.get("panics"),
+        _ => reader.mark("panics").then(|| "explicit panic".into()),
+    }
+}
+
+/// `ignores_stop = "2s"`, or `true` for ever.
+fn ignores_stop(reader: &mut Reader<'_, '_>) -> Deaf {
+    match reader.member("ignores_stop").map(|member| &member.value.kind) {
+        None => Deaf::No,
+        Some(Kind::Boolean(true)) => Deaf::Forever,
+        Some(Kind::Boolean(false)) => Deaf::No,
+        Some(_) => reader.get::<Micros>("ignores_stop").map_or(Deaf::No, Deaf::For),
+    }
 }
 
 /// An outcome with its latency; `None` when nothing is said.

@@ -80,6 +80,26 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
+    /// A count that must not be 0; `message` says so.
+    pub(super) fn get_above_zero(&mut self, key: &'static str, message: &str) -> Option<u32> {
+        let place = self.member(key)?.value.place;
+        let count: u32 = self.get(key)?;
+        if count == 0 {
+            self.report.value(place, message.into(), None);
+        }
+        (count > 0).then_some(count)
+    }
+
+    /// Whether a mark is set that is left out otherwise.
+    pub(super) fn mark(&mut self, key: &'static str) -> bool {
+        let place = self.member(key).map(|member| member.value.place);
+        let set: Option<bool> = self.get(key);
+        if let (Some(false), Some(place)) = (set, place) {
+            self.report.value(place, format!("`{key}` can only be true; leave it out otherwise"), None);
+        }
+        set == Some(true)
+    }
+
     /// A value that must be there.
     pub(super) fn required<T: FromValue>(&mut self, key: &'static str) -> Option<T> {
         if self.member(key).is_none() {

@@ -1,8 +1,8 @@
-//! `[timing]`, `chunking`, `[limits]` and `[matching]`: how a run goes.
+//! `[timing]`, `chunking`, `[limits]`, `[matching]` and `[auth]`: how a run goes.
 
 use super::reader::{Reader, known_word};
 use super::tree::Kind;
-use crate::scenario::types::{Chunking, Limits, Matching, Scenario, Timing};
+use crate::scenario::types::{Auth, Chunking, Limits, Matching, Refresh, Scenario, Timing};
 use crate::wire::compare::{Rule, Volatile};
 
 /// Reads these parts into the scenario.
@@ -11,6 +11,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
     scenario.chunking = chunking(reader).unwrap_or_default();
     scenario.limits = reader.section("limits", "[limits]", limits).unwrap_or_default();
     scenario.matching = reader.section("matching", "[matching]", matching).unwrap_or_default();
+    scenario.auth = reader.section("auth", "[auth]", auth).unwrap_or_default();
 }
 
 fn timing(reader: &mut Reader<'_, '_>) -> Timing {
@@ -41,6 +42,12 @@ fn limits(reader: &mut Reader<'_, '_>) -> Limits {
     reader.set("events", &mut limits.events);
     reader.set("requests", &mut limits.requests);
     limits
+}
+
+fn auth(reader: &mut Reader<'_, '_>) -> Auth {
+    let refresh = reader.choice("refresh", &[("works", Refresh::Works), ("fails", Refresh::Fails)]);
+    let usual = Auth::default();
+    Auth { refresh: refresh.unwrap_or_default(), latency: reader.get("latency").unwrap_or(usual.latency) }
 }
 
 fn matching(reader: &mut Reader<'_, '_>) -> Matching {

@@ -9,6 +9,8 @@ use crate::wire::block::Block;
 use crate::wire::json::Json;
 use proptest::prelude::*;
 
+mod behaviour;
+
 fn read(text: &str) -> Scenario {
     scenario("x.toml", text, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario
 }

@@ -4,7 +4,7 @@ use super::outcome;
 use super::reader::{Reader, known_word};
 use super::tree::{Kind, Place};
 use super::values::Object;
-use crate::engine::settings::{Observable, ToolDefinition};
+use crate::engine::settings::{InterruptBehaviour, Observable, ToolDefinition};
 use crate::prelude::*;
 use crate::scenario::known_tools::{KNOWN_TOOLS, KnownTool, known_tool};
 use crate::scenario::latency::Latency;
@@ -53,6 +53,9 @@ fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
     let description: Option<Arc<str>> = reader.get("description");
     let schema: Option<Json> = reader.get("input_schema").map(|Object(json)| json);
     let safe: Option<bool> = reader.get("safe");
+    let shell: Option<bool> = reader.get("shell");
+    let behaviours = [("cancel", Some(InterruptBehaviour::Cancel)), ("block", Some(InterruptBehaviour::Block)), ("unknown", None)];
+    let interrupt = reader.choice("interrupt", &behaviours);
     let latency: Option<Latency> = reader.get("latency");
     let outcome = outcome::outcome(reader);
     let observable = reader.entries("observable", "observable", observable);
@@ -62,6 +65,8 @@ fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
     }
     let json = whole.unwrap_or_else(|| definition(&name, description.as_deref(), schema.as_ref(), known));
     let mut definition = ToolDefinition::new(&name, safe.or(known.and_then(|known| known.safe)), json);
+    definition.shell = shell.unwrap_or(known.is_some_and(|known| known.shell));
+    definition.interrupt = interrupt.unwrap_or(known.map(|known| known.interrupt));
     definition.observable = observable;
     Some((place, ScriptedTool { definition, latency, outcome }))
 }

@@ -4,8 +4,13 @@ use alloc::collections::BTreeMap;
 
 use super::*;
 use crate::engine::random::Seed;
+use crate::engine::settings::{
+    EmissionOrder, InterruptBehaviour, Observable, ResultDelivery, ResultOrder, RetrySettings, Settings, ToolDefinition,
+};
+use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse;
+use crate::scenario::types::{Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, ToolStopping};
 use crate::wire::block::{Message, Role};
 use crate::wire::compare::Volatile;
 
@@ -57,6 +62,9 @@ fn outcome() -> ScriptedOutcome {
         latency: Some(Latency::Fixed(Micros(1_234_567))),
         progress: vec![(Micros::from_millis(1), "half".into())],
         context_change: Some("cwd".into()),
+        aborts: Some("refused".into()),
+        ending: ToolEnding::ReturnsTwice,
+        stopping: ToolStopping { ignores: Deaf::For(Micros::from_secs(2)), takes: Micros::from_millis(50) },
     }
 }
 
@@ -80,10 +88,26 @@ fn turns() -> Vec<Turn> {
 fn tools() -> Vec<ScriptedTool> {
     let mut own = ToolDefinition::new("own", Some(true), Json::trusted(r#"{"name":"own","n":1e3}"#));
     own.observable = vec![Observable { name: "absolute".into(), from: "path".into(), base: "/x".into() }];
+    own.shell = true;
+    own.interrupt = Some(InterruptBehaviour::Cancel);
     let read = known_tool("Read").unwrap().definition();
+    let unsure = ToolDefinition { interrupt: None, shell: false, ..known_tool("Bash").unwrap().definition() };
+    let hangs = ScriptedOutcome {
+        ending: ToolEnding::Hangs,
+        stopping: ToolStopping { ignores: Deaf::Forever, ..ToolStopping::default() },
+        ..ScriptedOutcome::default()
+    };
+    let panics = ScriptedOutcome { ending: ToolEnding::Panics("out of bounds".into()), ..ScriptedOutcome::default() };
+    let build = ToolDefinition::new("Build", None, Json::trusted("{}"));
     vec![
         ScriptedTool { definition: own, latency: Some(Latency::Recorded { percent: 5 }), outcome: None },
         ScriptedTool { definition: read, latency: None, outcome: Some(ScriptedOutcome { latency: None, ..outcome() }) },
+        ScriptedTool { definition: unsure, latency: None, outcome: Some(hangs) },
+        ScriptedTool {
+            definition: ToolDefinition { json: Json::trusted(r#"{"name":"Build"}"#), ..build },
+            latency: None,
+            outcome: Some(panics),
+        },
     ]
 }
 
@@ -109,6 +133,8 @@ fn f_6_a_session_reads_back() {
 #[test]
 fn f_6_settings_read_back() {
     let settings = Settings {
+        model: "m".into(),
+        max_tokens: 9,
         stream: false,
         system_prompt: Some(Json::trusted(r#"[{"type":"text","text":"x"}]"#)),
         memory: true,
@@ -124,7 +150,11 @@ fn f_6_settings_read_back() {
         max_concurrent_tools: Some(2),
         max_pause_resumes: 3,
         retry_refusal: true,
-        ..Settings::default()
+        streaming_execution: false,
+        max_batch_tools: 3,
+        sibling_abort: false,
+        tool_grace: Micros::from_millis(1),
+        retry: RetrySettings { max_retries: 1, base_delay: Micros(1), max_delay: Micros(2), jitter_percent: 3, max_retry_after: Micros(4) },
     };
     reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
@@ -140,6 +170,7 @@ fn f_6_conditions_and_expectations_read_back() {
         },
         chunking: Chunking::Every(7),
         limits: Limits { time: Micros::from_secs(60), events: 5, requests: 6 },
+        auth: Auth { refresh: Refresh::Fails, latency: Latency::Fixed(Micros(7)) },
         matching: Matching { strict: true, volatile: Volatile::of([Rule::Metadata]) },
         expect: Expect {
             terminal: Some("completed".into()),

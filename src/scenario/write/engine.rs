@@ -1,0 +1,115 @@
+//! `[engine]` and `[engine.retry]` as TOML.
+
+use super::{Out, text_or_json};
+use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, RetrySettings, Settings};
+
+/// `[engine]`; always there, because the model is what people look for first.
+pub(super) fn engine(out: &mut Out, settings: &Settings) {
+    let Settings { model, max_tokens, stream, system_prompt, memory, append_system_prompt, user_context, system_context, .. } = settings;
+    let default = Settings::default();
+    out.table("[engine]");
+    out.text("model", model);
+    out.raw("max_tokens", max_tokens);
+    out.flag("stream", *stream, default.stream);
+    if let Some(system) = system_prompt {
+        text_or_json(out, "system_prompt", system);
+    }
+    out.flag("memory", *memory, default.memory);
+    for (key, value) in [("append_system_prompt", append_system_prompt), ("user_context", user_context), ("system_context", system_context)]
+    {
+        if let Some(value) = value {
+            out.text(key, value);
+        }
+    }
+    engine_behaviour(out, settings, &default);
+}
+
+/// The rest of the settings; together with [`engine`] it names each field, and leaves out nothing by `..` that the other does not name.
+fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
+    let Settings {
+        model: _,
+        max_tokens: _,
+        stream: _,
+        system_prompt: _,
+        memory: _,
+        append_system_prompt: _,
+        user_context: _,
+        system_context: _,
+        cache_breakpoints,
+        request_extra,
+        partial_messages,
+        emission_order,
+        result_order,
+        result_delivery,
+        max_concurrent_tools,
+        max_pause_resumes,
+        retry_refusal,
+        streaming_execution,
+        max_batch_tools,
+        sibling_abort,
+        tool_grace,
+        retry,
+    } = settings;
+    out.flag("cache_breakpoints", *cache_breakpoints, default.cache_breakpoints);
+    if *request_extra != default.request_extra {
+        out.text("request_extra", request_extra.as_str());
+    }
+    out.flag("partial_messages", *partial_messages, default.partial_messages);
+    out.word(
+        "emission_order",
+        *emission_order,
+        match emission_order {
+            EmissionOrder::Eager => "eager",
+            EmissionOrder::Arrival => "arrival",
+        },
+    );
+    out.word(
+        "result_order",
+        *result_order,
+        match result_order {
+            ResultOrder::ToolUse => "tool_use",
+            ResultOrder::Emission => "emission",
+        },
+    );
+    out.word(
+        "result_delivery",
+        *result_delivery,
+        match result_delivery {
+            ResultDelivery::NextItem => "next_item",
+            ResultDelivery::AtOnce => "at_once",
+        },
+    );
+    if let Some(most) = max_concurrent_tools {
+        out.raw("max_concurrent_tools", most);
+    }
+    if *max_pause_resumes != default.max_pause_resumes {
+        out.raw("max_pause_resumes", max_pause_resumes);
+    }
+    out.flag("retry_refusal", *retry_refusal, default.retry_refusal);
+    out.flag("streaming_execution", *streaming_execution, default.streaming_execution);
+    if *max_batch_tools != default.max_batch_tools {
+        out.raw("max_batch_tools", max_batch_tools);
+    }
+    out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
+    out.span("tool_grace", *tool_grace, default.tool_grace);
+    retry_section(out, retry);
+}
+
+fn retry_section(out: &mut Out, retry: &RetrySettings) {
+    let RetrySettings { max_retries, base_delay, max_delay, jitter_percent, max_retry_after } = retry;
+    let default = RetrySettings::default();
+    if *retry == default {
+        return;
+    }
+    out.table("[engine.retry]");
+    for (key, value, usual) in
+        [("max_retries", max_retries, default.max_retries), ("jitter_percent", jitter_percent, default.jitter_percent)]
+    {
+        if *value != usual {
+            out.raw(key, value);
+        }
+    }
+    out.span("base_delay", *base_delay, default.base_delay);
+    out.span("max_delay", *max_delay, default.max_delay);
+    out.span("max_retry_after", *max_retry_after, default.max_retry_after);
+}

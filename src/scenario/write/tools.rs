@@ -1,0 +1,87 @@
+//! `[[tool]]` and what tool runs do, as TOML.
+
+use super::text::{duration, latency, string};
+use super::{Out, text_or_json};
+use crate::engine::settings::{InterruptBehaviour, Observable, ToolDefinition};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::known_tools::known_tool;
+use crate::scenario::types::{Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, ToolStopping};
+
+/// `[[tool]]`.
+pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
+    let ScriptedTool { definition: ToolDefinition { name, safe, json, observable, shell, interrupt }, latency: span, outcome } = tool;
+    out.table("[[tool]]");
+    out.text("name", name);
+    let known = known_tool(name);
+    if known.is_none_or(|known| known.definition().json != *json) {
+        out.text("definition", json.as_str());
+    }
+    if let Some(safe) = safe
+        && known.is_none_or(|known| known.safe != Some(*safe))
+    {
+        out.raw("safe", safe);
+    }
+    if *shell != known.is_some_and(|known| known.shell) {
+        out.raw("shell", shell);
+    }
+    if *interrupt != known.map(|known| known.interrupt) {
+        let word = match interrupt {
+            Some(InterruptBehaviour::Cancel) => "cancel",
+            Some(InterruptBehaviour::Block) => "block",
+            None => "unknown",
+        };
+        out.text("interrupt", word);
+    }
+    if !observable.is_empty() {
+        let entry = |Observable { name, from, base }: &Observable| {
+            format!("{{ name = {}, from = {}, base = {} }}", string(name), string(from), string(base))
+        };
+        out.raw("observable", format!("[{}]", observable.iter().map(entry).collect::<Vec<_>>().join(", ")));
+    }
+    if let Some(span) = span {
+        out.raw("latency", latency(span));
+    }
+    if let Some(outcome) = outcome {
+        outcome_keys(out, outcome);
+    }
+}
+
+/// What a tool run does, as keys of whatever it belongs to.
+pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
+    let ScriptedOutcome { content, is_error, latency: span, progress: steps, context_change, aborts, ending, stopping } = outcome;
+    if let Some(content) = content {
+        text_or_json(out, "result", content);
+    }
+    out.flag("is_error", *is_error, false);
+    if let Some(span) = span {
+        out.raw("latency", latency(span));
+    }
+    if !steps.is_empty() {
+        out.raw("progress", progress(steps));
+    }
+    if let Some(change) = context_change {
+        out.text("context_change", change);
+    }
+    if let Some(reason) = aborts {
+        out.text("aborts", reason);
+    }
+    match ending {
+        ToolEnding::Returns => (),
+        ToolEnding::ReturnsTwice => out.raw("returns_twice", true),
+        ToolEnding::Hangs => out.raw("hangs", true),
+        ToolEnding::Panics(message) => out.text("panics", message),
+    }
+    let ToolStopping { ignores, takes } = stopping;
+    match ignores {
+        Deaf::No => (),
+        Deaf::For(span) => out.raw("ignores_stop", duration(*span)),
+        Deaf::Forever => out.raw("ignores_stop", true),
+    }
+    out.span("stop_takes", *takes, Micros::ZERO);
+}
+
+fn progress(progress: &[(Micros, Arc<str>)]) -> String {
+    let entry = |(at, text): &(Micros, Arc<str>)| format!("{{ at = {}, text = {} }}", duration(*at), string(text));
+    format!("[{}]", progress.iter().map(entry).collect::<Vec<_>>().join(", "))
+}
