@@ -98,7 +98,13 @@ impl<E: Engine> Run<E> {
             self.put_on_agenda(schedule);
             self.due.reverse();
         }
-        let input = self.due.pop()?;
+        let mut input = self.due.pop()?;
+        let first = self.world.before(&self.setup, &Agent::ROOT, &input);
+        if !first.is_empty() {
+            self.due.push(input);
+            self.due.extend(first.into_iter().rev());
+            input = self.due.pop()?;
+        }
         self.events += 1;
         if self.events > limits.events {
             return Some(RunEnd::LimitReached { limit: "events".into() });
@@ -126,6 +132,10 @@ impl<E: Engine> Run<E> {
                 break;
             }
         }
+        let mut schedule = core::mem::take(&mut self.scratch.schedule);
+        let next = self.world.after(&self.setup, self.now, effects.agent(), input, &mut schedule);
+        self.put_on_agenda(schedule);
+        self.due.extend(next.into_iter().rev());
         self.scratch.effects = effects;
         end
     }
@@ -143,7 +153,7 @@ impl<E: Engine> Run<E> {
         self.put_on_agenda(schedule);
         match note? {
             WorldNote::Served { id, answer, provenance, differences } => {
-                self.recorder.note(self.now, agent, What::Served { id, answer, provenance: provenance.as_str().into() });
+                self.recorder.note(self.now, agent, What::Served { id, answer, provenance: provenance.into() });
                 for difference in differences {
                     self.recorder.note(self.now, agent, What::Difference { id, difference: (&difference).into() });
                 }
@@ -161,7 +171,7 @@ impl<E: Engine> Run<E> {
     }
 
     fn finish(mut self, end: RunEnd) -> Report<E> {
-        for answer in self.world.unused_answers(&self.setup) {
+        for answer in self.world.unused_answers(&self.setup).into_iter().chain(self.world.missed_interrupts(&self.setup)) {
             self.recorder.note(self.now, &Agent::ROOT, What::Unused { answer });
         }
         self.recorder.note(self.now, &Agent::ROOT, What::Ended { end: end.clone() });

@@ -174,6 +174,7 @@ fn f_6_conditions_and_expectations_read_back() {
         matching: Matching { strict: true, volatile: Volatile::of([Rule::Metadata]) },
         expect: Expect {
             terminal: Some("completed".into()),
+            terminals: Some(vec!["aborted_tools".into(), "completed".into()]),
             transitions: Some(vec!["next_turn".into()]),
             requests: Some(2),
             models: Some(Vec::new()),
