@@ -1,12 +1,15 @@
 //! The virtual clock and the run loop: pop what is due, step the engine, carry out its effects, until nothing is left (M-1).
 //!
 //! A [`Run`] is a value: copying it at any point gives a run that goes on from there. Time jumps from event to event, so six hours
-//! of waiting cost what six milliseconds cost.
+//! of waiting cost what six milliseconds cost. What happens is told to a [`Watch`]: a recorder, for most.
 
 pub mod agenda;
 pub mod report;
 
+mod injected;
+
 use agenda::Agenda;
+use injected::Injected;
 use report::Report;
 
 use crate::engine::contract::{Agent, Effect, Effects, Engine, Input};
@@ -15,12 +18,13 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::transcript::event::{RunEnd, What};
 use crate::transcript::record::Recorder;
+use crate::transcript::watch::Watch;
 use crate::world::setup::Setup;
 use crate::world::{Schedule, World, WorldNote};
 
-/// One run of a scenario.
+/// One run of a scenario. A copy shares what both have in common (the scenario, the transcript so far) and costs about a microsecond.
 #[derive(Clone, Debug)]
-pub struct Run<E> {
+pub struct Run<E, W = Recorder> {
     setup: Arc<Setup>,
     engine: E,
     world: World,
@@ -30,7 +34,9 @@ pub struct Run<E> {
     now: Time,
     events: u64,
     requests: u64,
-    recorder: Recorder,
+    /// What exists only because of an injection.
+    injected: Injected,
+    watcher: W,
     /// The log at the boundary, if one is wanted.
     log: Option<Log>,
     scratch: Scratch,
@@ -43,26 +49,21 @@ struct Scratch {
     schedule: Schedule,
 }
 
+/// A run that is over, without a transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished<E, W> {
+    /// Why it was over.
+    pub end: RunEnd,
+    /// The engine in its last state.
+    pub engine: E,
+    /// Whoever watched, in its last state.
+    pub watcher: W,
+}
+
 impl<E: Engine> Run<E> {
     /// A run that has not begun. `engine` is the engine under test in its first state.
     pub fn new(setup: Arc<Setup>, engine: E) -> Self {
-        let mut run = Self {
-            recorder: Recorder::default(),
-            log: None,
-            engine,
-            world: World::default(),
-            agenda: Agenda::default(),
-            due: Vec::new(),
-            now: Time::ZERO,
-            events: 0,
-            requests: 0,
-            scratch: Scratch::default(),
-            setup,
-        };
-        let mut schedule = core::mem::take(&mut run.scratch.schedule);
-        run.world.start(&run.setup, &mut schedule);
-        run.put_on_agenda(schedule);
-        run
+        Self::watched(setup, engine, Recorder::default())
     }
 
     /// The same, writing the log at the boundary as it goes.
@@ -74,29 +75,45 @@ impl<E: Engine> Run<E> {
 
     /// Runs to the end.
     pub fn to_end(mut self) -> Report<E> {
-        let end = loop {
-            if let Some(end) = self.advance() {
-                break end;
-            }
+        let end = self.advance_to_end();
+        let transcript = self.watcher.into_transcript(&self.setup.scenario.title, self.setup.scenario.seed);
+        Report::new(&self.setup, self.engine, transcript, end, &self.world).with_log(self.log)
+    }
+}
+
+impl<E: Engine, W: Watch> Run<E, W> {
+    /// A run that has not begun, with whoever should see what happens in it.
+    pub fn watched(setup: Arc<Setup>, engine: E, watcher: W) -> Self {
+        let mut run = Self {
+            watcher,
+            log: None,
+            engine,
+            world: World::default(),
+            agenda: Agenda::default(),
+            due: Vec::new(),
+            now: Time::ZERO,
+            events: 0,
+            requests: 0,
+            injected: Injected::default(),
+            scratch: Scratch::default(),
+            setup,
         };
-        self.finish(end)
+        let mut schedule = core::mem::take(&mut run.scratch.schedule);
+        run.world.start(&run.setup, &mut schedule);
+        run.put_on_agenda(schedule);
+        run
+    }
+
+    /// Runs to the end without making a transcript of it.
+    pub fn finish(mut self) -> Finished<E, W> {
+        let end = self.advance_to_end();
+        Finished { end, engine: self.engine, watcher: self.watcher }
     }
 
     /// Gives the engine the next input; `Some` when the run is over.
     pub fn advance(&mut self) -> Option<RunEnd> {
-        let limits = self.setup.scenario.limits;
-        while self.due.is_empty() {
-            let Some((at, arrival)) = self.agenda.pop() else {
-                return Some(if self.world.is_done(&self.setup) { RunEnd::Idle } else { RunEnd::Stalled });
-            };
-            if at > Time::ZERO + limits.time {
-                return Some(RunEnd::LimitReached { limit: "virtual time".into() });
-            }
-            self.now = self.now.max(at);
-            let mut schedule = core::mem::take(&mut self.scratch.schedule);
-            self.world.arrive(&self.setup, self.now, arrival, &mut self.due, &mut schedule);
-            self.put_on_agenda(schedule);
-            self.due.reverse();
+        if let Some(end) = self.reach() {
+            return Some(end);
         }
         let mut input = self.due.pop()?;
         let first = self.world.before(&self.setup, &Agent::ROOT, &input);
@@ -106,10 +123,54 @@ impl<E: Engine> Run<E> {
             input = self.due.pop()?;
         }
         self.events += 1;
-        if self.events > limits.events {
+        if self.events > self.setup.scenario.limits.events {
             return Some(RunEnd::LimitReached { limit: "events".into() });
         }
         self.step(&input)
+    }
+
+    /// Lets time pass until an input is due, without giving it to the engine; `Some` when the run is over.
+    pub fn reach(&mut self) -> Option<RunEnd> {
+        while self.due.is_empty() {
+            let Some((at, arrival)) = self.agenda.pop() else {
+                let is_done = self.world.is_done(&self.setup) && self.injected.is_done();
+                return Some(if is_done { RunEnd::Idle } else { RunEnd::Stalled });
+            };
+            if at > Time::ZERO + self.setup.scenario.limits.time {
+                return Some(RunEnd::LimitReached { limit: "virtual time".into() });
+            }
+            self.now = self.now.max(at);
+            let mut schedule = core::mem::take(&mut self.scratch.schedule);
+            self.world.arrive(&self.setup, self.now, arrival, &mut self.due, &mut schedule);
+            self.put_on_agenda(schedule);
+            self.due.reverse();
+        }
+        None
+    }
+
+    /// Puts an input before all that is due: the engine gets it next, at the present instant (E-1).
+    ///
+    /// A message that interrupts may become a prompt of its own; [`Self::next_prompt`] is a number that no other prompt has. The
+    /// scenario has no answer for such a prompt, so each of its requests is answered at once with the same short text.
+    pub fn inject(&mut self, input: Input) {
+        self.injected.add(&self.setup, &input);
+        self.world.on_injected();
+        self.due.push(input);
+    }
+
+    /// Gets ready for injections, so that copies of this run share the work.
+    pub fn expect_injections(&mut self) {
+        self.injected.prepare(&self.setup);
+    }
+
+    /// The number for a prompt that is injected: after all of the scenario's.
+    pub fn next_prompt(&self) -> u32 {
+        self.injected.next_prompt(&self.setup)
+    }
+
+    /// The input that the engine gets next, where it is due.
+    pub fn next_input(&self) -> Option<&Input> {
+        self.due.last()
     }
 
     /// The virtual time.
@@ -117,10 +178,33 @@ impl<E: Engine> Run<E> {
         self.now
     }
 
+    /// How many inputs the engine was given.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Whoever watches.
+    pub fn watcher(&self) -> &W {
+        &self.watcher
+    }
+
+    fn advance_to_end(&mut self) -> RunEnd {
+        let end = loop {
+            if let Some(end) = self.advance() {
+                break end;
+            }
+        };
+        for answer in self.world.unused_answers(&self.setup).into_iter().chain(self.world.missed_interrupts(&self.setup)) {
+            self.watcher.note(self.now, &Agent::ROOT, &What::Unused { answer });
+        }
+        self.watcher.note(self.now, &Agent::ROOT, &What::Ended { end: end.clone() });
+        end
+    }
+
     fn step(&mut self, input: &Input) -> Option<RunEnd> {
         let mut effects = core::mem::take(&mut self.scratch.effects);
         effects.reset(Agent::ROOT);
-        self.recorder.input(self.now, effects.agent(), input);
+        self.watcher.input(self.now, effects.agent(), input);
         self.engine.step(&self.setup.environment, self.now, input, &mut effects);
         if let Some(log) = &mut self.log {
             log.step(self.now, effects.agent(), input, &effects);
@@ -141,21 +225,24 @@ impl<E: Engine> Run<E> {
     }
 
     fn carry_out(&mut self, agent: &Agent, effect: &Effect) -> Option<RunEnd> {
-        self.recorder.effect(self.now, agent, effect);
+        self.watcher.effect(self.now, agent, effect);
         if matches!(effect, Effect::Request { .. }) {
             self.requests += 1;
             if self.requests > self.setup.scenario.limits.requests {
                 return Some(RunEnd::LimitReached { limit: "requests".into() });
             }
         }
+        if self.injected.carry_out(effect, &mut self.due) {
+            return None;
+        }
         let mut schedule = core::mem::take(&mut self.scratch.schedule);
         let note = self.world.carry_out(&self.setup, self.now, agent, effect, &mut schedule);
         self.put_on_agenda(schedule);
         match note? {
             WorldNote::Served { id, answer, provenance, differences } => {
-                self.recorder.note(self.now, agent, What::Served { id, answer, provenance: provenance.into() });
+                self.watcher.note(self.now, agent, &What::Served { id, answer, provenance: provenance.into() });
                 for difference in differences {
-                    self.recorder.note(self.now, agent, What::Difference { id, difference: (&difference).into() });
+                    self.watcher.note(self.now, agent, &What::Difference { id, difference: (&difference).into() });
                 }
                 None
             }
@@ -168,15 +255,6 @@ impl<E: Engine> Run<E> {
             self.agenda.push(at, arrival);
         }
         self.scratch.schedule = schedule;
-    }
-
-    fn finish(mut self, end: RunEnd) -> Report<E> {
-        for answer in self.world.unused_answers(&self.setup).into_iter().chain(self.world.missed_interrupts(&self.setup)) {
-            self.recorder.note(self.now, &Agent::ROOT, What::Unused { answer });
-        }
-        self.recorder.note(self.now, &Agent::ROOT, What::Ended { end: end.clone() });
-        let transcript = self.recorder.into_transcript(&self.setup.scenario.title, self.setup.scenario.seed);
-        Report::new(&self.setup, self.engine, transcript, end, &self.world).with_log(self.log)
     }
 }
 

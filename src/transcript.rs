@@ -6,3 +6,4 @@ pub mod event;
 pub mod json;
 pub mod record;
 pub mod text;
+pub mod watch;

@@ -177,6 +177,11 @@ impl World {
         inputs
     }
 
+    /// Something was injected that is no part of the scenario: requests may come because of it alone (M-3).
+    pub fn on_injected(&mut self) {
+        self.user.on_injected();
+    }
+
     /// The terminal of each prompt that ended, in order.
     pub fn terminals(&self) -> &[Terminal] {
         self.user.terminals()

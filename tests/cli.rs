@@ -170,3 +170,57 @@ fn a_boundary_log_replays_and_a_changed_one_is_named() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("logged:"), "{}", text(&output.stderr));
 }
+
+#[cfg(unix)]
+#[test]
+fn links_in_circles_and_doubled_paths_find_each_scenario_once() {
+    let folder = folder(&[("scenarios/hello.toml", HELLO)]);
+    let at = folder.path();
+    std::os::unix::fs::symlink(".", at.join("scenarios/self")).unwrap();
+    std::os::unix::fs::symlink("../scenarios", at.join("scenarios/up")).unwrap();
+    let output = reenact(at, &["run", "scenarios", "scenarios/hello.toml", "--format", "digest"]);
+    assert_eq!(text(&output.stdout).lines().count(), 1, "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_log_overwrites_logs_only() {
+    let folder = folder(&[("hello.toml", HELLO)]);
+    refused(folder.path(), &["run", "hello.toml", "--log", "hello.toml"], &["hello.toml", "no boundary log"]);
+    assert_eq!(fs::read_to_string(folder.path().join("hello.toml")).unwrap(), HELLO);
+    for _ in 0..2 {
+        assert_eq!(reenact(folder.path(), &["run", "hello.toml", "--log", "x.log"]).status.code(), Some(0));
+    }
+}
+
+#[test]
+fn a_snapshot_has_one_place_however_its_scenario_is_named() {
+    let folder = folder(&[("scenarios/a/hello.toml", HELLO)]);
+    assert_eq!(reenact(folder.path(), &["run", "--accept"]).status.code(), Some(0));
+    for (from, path) in [("scenarios", "."), ("scenarios/a", "hello.toml"), (".", "./scenarios/../scenarios")] {
+        let output = reenact(&folder.path().join(from), &["run", path, "--snapshots"]);
+        assert_eq!(output.status.code(), Some(0), "{from} {path}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_recording_named_as_a_scenario_is_recognised() {
+    let folder = folder(&[("r.sse", "event: ping\ndata: {\"type\": \"ping\"}\n\n")]);
+    refused(folder.path(), &["run", "r.sse"], &["r.sse", "raw event stream", "reenact import"]);
+}
+
+#[test]
+fn f_7_a_large_foreign_file_is_refused_soon() {
+    let folder = folder(&[("big.toml", &"this line is not toml at all\n".repeat(40_000))]);
+    refused(folder.path(), &["run", "big.toml"], &["big.toml:1:"]);
+}
+
+#[test]
+fn an_import_goes_into_a_folder_and_says_when_there_is_nothing_to_replay() {
+    let other = r#"{"log":{"version":"1.2","entries":[{"startedDateTime":"2026-01-01T00:00:00Z","time":1,"request":{"method":"GET","url":"https://x.example/y","headers":[]},"response":{"status":200,"headers":[],"content":{"text":"{}"}},"timings":{"wait":1}}]}}"#;
+    let sample = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/sample.sse")).unwrap();
+    let folder = folder(&[("other.har", other), ("in/sample.sse", &sample), ("out/x.txt", "")]);
+    let output = reenact(folder.path(), &["import", "in/sample.sse", "--out", "out"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(folder.path().join("out/sample.toml").exists());
+    assert_eq!(reenact(folder.path(), &["import", "other.har"]).status.code(), Some(2));
+}

@@ -30,8 +30,13 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
             return Exit::WrongInput;
         }
     };
-    let stem = arguments.out.clone().unwrap_or_else(|| stem_of(&arguments.recording));
+    let stem = stem_of(&arguments.recording, arguments.out.as_deref());
     match write(&imported, &stem) {
+        Ok(written) if written.scenarios.is_empty() => {
+            say(&summary(&imported, &written));
+            complain("it holds no exchange with the Messages API (`…/v1/messages`), so there is no scenario to run");
+            Exit::WrongInput
+        }
         Ok(written) => {
             say(&summary(&imported, &written));
             Exit::Fine
@@ -43,9 +48,17 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
     }
 }
 
-/// `a/weather.vcrpy.yaml` is written as `a/weather.vcrpy.tape.jsonl`.
-fn stem_of(recording: &Path) -> PathBuf {
-    recording.with_extension("")
+/// `a/weather.vcrpy.yaml` is written as `a/weather.vcrpy.tape.jsonl`; into a folder under its own name; and an ending that the files
+/// will have anyway is not doubled.
+fn stem_of(recording: &Path, out: Option<&Path>) -> PathBuf {
+    let own = recording.with_extension("");
+    let Some(out) = out else { return own };
+    let text = out.to_string_lossy();
+    if out.is_dir() || text.ends_with('/') {
+        return out.join(own.file_name().unwrap_or_default());
+    }
+    let bare = text.strip_suffix(".tape.jsonl").or_else(|| text.strip_suffix(".toml"));
+    bare.map_or_else(|| out.into(), PathBuf::from)
 }
 
 fn summary(imported: &Imported, written: &Written) -> String {
@@ -70,7 +83,9 @@ fn summary(imported: &Imported, written: &Written) -> String {
         text.push_str(&format!("wrote {}\n", scenario.display()));
     }
     if let Some(first) = written.scenarios.first() {
-        text.push_str(&format!("replay it with: reenact run {}\n", first.display()));
+        let path = first.display().to_string();
+        let quote = if path.contains(char::is_whitespace) { "'" } else { "" };
+        text.push_str(&format!("replay it with: reenact run {quote}{path}{quote}\n"));
     }
     text
 }

@@ -7,7 +7,7 @@ use std::process::exit;
 
 /// Writes text and a line end to standard output.
 pub(super) fn say(text: &str) {
-    finish(writeln!(stdout().lock(), "{}", text.trim_end_matches('\n')));
+    finish(writeln!(stdout().lock(), "{}", text.strip_suffix('\n').unwrap_or(text)));
 }
 
 /// Writes a message to standard error.
@@ -18,8 +18,11 @@ pub(super) fn complain(text: &str) {
 fn finish(result: std::io::Result<()>) {
     match result {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => exit(0),
-        // There is nowhere left to say it.
-        Err(_) => exit(2),
+        Err(error) => {
+            // If this fails too, there is nowhere left to say it.
+            let _ = writeln!(stderr().lock(), "cannot write the output: {error}");
+            exit(2)
+        }
         Ok(()) => (),
     }
 }

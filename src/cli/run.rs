@@ -139,10 +139,18 @@ fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String
             "snapshots are of scenarios as they are written: leave out --seed and --set, or --snapshots and --accept",
         ));
     }
+    if let Some(path) = arguments.log.as_ref().filter(|path| path.exists() && !is_log(path)) {
+        return Err(format!("--log {}: this file is there already and is no boundary log: name another", path.display()));
+    }
     if arguments.log.is_some() && scenarios.len() > 1 {
         return Err(format!("--log takes one scenario, and these are {}: name one of them", scenarios.len()));
     }
     Ok(())
+}
+
+/// Whether a file is a log of ours, which may be written anew.
+fn is_log(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(b"{\"reenact_log\""))
 }
 
 /// What is wrong with one run, a paragraph each.
@@ -162,17 +170,20 @@ fn problems_of<E>(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<E>
     match standing {
         Ok(Standing::Same) => (),
         Ok(Standing::Accepted { path }) => say(&format!("wrote {}", path.display())),
-        Ok(Standing::New { pending }) => problems.push(format!(
-            "has no snapshot yet; its transcript is in {}: look at it, then run with --accept or `cargo insta review`",
-            pending.display()
-        )),
-        Ok(Standing::Changed { pending, diff }) => problems.push(format!(
-            "its transcript changed:\n{diff}the new one is in {}: if it is right, run with --accept or `cargo insta review`",
-            pending.display()
-        )),
+        Ok(Standing::New { pending }) => problems.push(format!("has no snapshot yet; {}", where_it_waits(&pending))),
+        Ok(Standing::Changed { pending, diff }) => {
+            problems.push(format!("its transcript changed:\n{}\n{}", diff.trim_end(), where_it_waits(&pending)));
+        }
         Err(error) => problems.push(error.to_string()),
     }
     problems
+}
+
+fn where_it_waits(pending: &Result<PathBuf, String>) -> String {
+    match pending {
+        Ok(path) => format!("the new transcript is in {}: if it is right, run with --accept or `cargo insta review`", path.display()),
+        Err(problem) => problem.clone(),
+    }
 }
 
 fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcome<E>, problems: &[String]) {
@@ -187,7 +198,8 @@ fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Out
                     Some(DetailArgument::Normal) | None => Detail::Normal,
                     Some(DetailArgument::Debug) => Detail::Debug,
                 };
-                say(&format!("{}\n{}", scenario.name, report.text(detail)));
+                let gap = if count == 1 { "" } else { "\n" };
+                say(&format!("{}\n{}{gap}", scenario.name, report.text(detail)));
             }
             Format::Text => {
                 let end = report.transcript.events.last().map_or(0, |event| event.at.0);

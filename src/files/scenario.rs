@@ -1,11 +1,12 @@
 //! Finding scenario files and making them ready to run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::tape;
+use super::{import, tape};
 use crate::prelude::*;
 use crate::scenario::derive;
 use crate::scenario::parse::{self, Fault, Faults};
@@ -43,6 +44,14 @@ pub enum LoadError {
         /// What the system said.
         problem: String,
     },
+    /// It is a recording.
+    #[error("{}: this is {format}, not a scenario: `reenact import {}` makes one of it", path.display(), path.display())]
+    Recording {
+        /// Which.
+        path: PathBuf,
+        /// What it is.
+        format: &'static str,
+    },
     /// The text is not a scenario: all that is wrong with it.
     #[error("{0}")]
     Faults(Faults),
@@ -54,42 +63,72 @@ pub enum LoadError {
     Tape(String),
 }
 
-/// The scenario files that `paths` name, in order; folders are searched, their entries sorted by name.
+/// The scenario files that `paths` name, in order, each once; folders are searched, their entries sorted by name.
 ///
 /// # Errors
 /// One for each path that leads to no scenario.
 pub fn find(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<LoadError>) {
-    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    let (mut search, mut errors) = (Search::default(), Vec::new());
     for path in paths {
         if path.is_dir() {
-            let before = found.len();
-            if let Err(error) = search(path, &mut found) {
-                errors.push(error);
-            } else if found.len() == before {
-                errors.push(LoadError::NoScenarios(path.clone()));
+            search.met_any = false;
+            match search.folder(path) {
+                Err(error) => errors.push(error),
+                Ok(()) if !search.met_any => errors.push(LoadError::NoScenarios(path.clone())),
+                Ok(()) => (),
             }
         } else if path.exists() {
-            found.push(path.clone());
+            search.file(path.clone());
         } else {
             errors.push(LoadError::Missing(path.clone()));
         }
     }
-    (found, errors)
+    (search.found, errors)
 }
 
-fn search(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), LoadError> {
-    let read = |error: std::io::Error| LoadError::Read { path: folder.into(), problem: error.to_string() };
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(folder).map_err(read)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(read)?;
-    entries.sort();
-    for entry in entries {
-        if entry.is_dir() {
-            search(&entry, found)?;
-        } else if entry.extension().is_some_and(|extension| extension == "toml") {
-            found.push(entry);
+/// What was found, and what was visited: links may lead in circles, and two paths to the same file.
+#[derive(Default)]
+struct Search {
+    found: Vec<PathBuf>,
+    visited: BTreeSet<PathBuf>,
+    met_any: bool,
+}
+
+impl Search {
+    fn folder(&mut self, folder: &Path) -> Result<(), LoadError> {
+        if !self.is_new(folder) {
+            self.met_any = true;
+            return Ok(());
+        }
+        let read = |error: std::io::Error| LoadError::Read { path: folder.into(), problem: error.to_string() };
+        let entries = fs::read_dir(folder).map_err(read)?.map(|entry| entry.map(|entry| entry.path()));
+        let mut entries: Vec<PathBuf> = entries.collect::<Result<_, _>>().map_err(read)?;
+        entries.sort();
+        for entry in entries {
+            if entry.is_dir() {
+                self.folder(&entry)?;
+            } else if entry.is_file() && entry.extension().is_some_and(|extension| extension == "toml") {
+                self.file(entry);
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, file: PathBuf) {
+        self.met_any = true;
+        if self.is_new(&file) {
+            self.found.push(file);
         }
     }
-    Ok(())
+
+    fn is_new(&mut self, path: &Path) -> bool {
+        self.visited.insert(absolute(path))
+    }
+}
+
+/// The path without links and dots; as it is where the system does not say.
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.into())
 }
 
 /// Reads a scenario and its tape. A tape that is named by itself is replayed as the scenario that follows from it (K-4).
@@ -101,7 +140,15 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
         return load_tape(path);
     }
     let shown = path.display().to_string();
+    if !path.is_file() {
+        return Err(LoadError::Read { path: path.into(), problem: String::from("not a file that can be read as a scenario") });
+    }
     let bytes = fs::read(path).map_err(|error| LoadError::Read { path: path.into(), problem: error.to_string() })?;
+    if path.extension().is_none_or(|extension| extension != "toml")
+        && let Some(format) = import::format_name(&bytes)
+    {
+        return Err(LoadError::Recording { path: path.into(), format });
+    }
     let text = String::from_utf8(bytes).map_err(|error| LoadError::Read {
         path: path.into(),
         problem: format!("not UTF-8 text (byte {}); a scenario is a TOML file", error.utf8_error().valid_up_to() + 1),
@@ -120,14 +167,17 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
             (Some(tape), warnings)
         }
     };
-    let setup = Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(error.to_string()))?;
+    let with_warnings =
+        |error: SetupError| at_tape(std::iter::once(error.to_string()).chain(warnings.clone()).collect::<Vec<_>>().join("\n"));
+    let setup = Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(with_warnings)?;
     Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), warnings })
 }
 
 fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
     let tape = tape::read(path).map_err(|error| LoadError::Tape(error.to_string()))?;
     let warnings = tape::warnings(path, &tape);
-    let setup = main_thread(path, &tape)?;
+    let setup = main_thread(path, &tape)
+        .map_err(|error| LoadError::Tape(std::iter::once(error.to_string()).chain(warnings.clone()).collect::<Vec<_>>().join("\n")))?;
     Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), warnings })
 }
 
@@ -157,13 +207,16 @@ pub fn snapshot_path(path: &Path) -> PathBuf {
     root.join("snapshots").join(format!("{}.snap", name_of(path)))
 }
 
-/// The folder that holds `scenarios`, and the path below that; for a file elsewhere its own folder and its name.
+/// The folder that holds `scenarios`, and the path below that; for a file elsewhere its own folder and its name. However the path is
+/// written, the same file has the same place.
 fn below_scenarios(path: &Path) -> (PathBuf, PathBuf) {
-    let components: Vec<_> = path.components().collect();
-    match components.iter().rposition(|component| component.as_os_str() == "scenarios") {
-        Some(at) if at + 1 < components.len() => (components[..at].iter().collect(), components[at + 1..].iter().collect()),
-        _ => (path.parent().unwrap_or(Path::new("")).into(), path.file_name().map(PathBuf::from).unwrap_or_default()),
-    }
+    let whole = absolute(path);
+    let components: Vec<_> = whole.components().collect();
+    let Some(at) = components.iter().rposition(|component| component.as_os_str() == "scenarios").filter(|at| at + 1 < components.len())
+    else {
+        return (path.parent().unwrap_or(Path::new("")).into(), path.file_name().map(PathBuf::from).unwrap_or_default());
+    };
+    (components[..at].iter().collect(), components[at + 1..].iter().collect())
 }
 
 #[cfg(test)]
@@ -175,6 +228,9 @@ mod tests {
         let of = |path: &str| (name_of(Path::new(path)), snapshot_path(Path::new(path)).display().to_string());
         let pair = |name: &str, snapshot: &str| (name.to_string(), snapshot.to_string());
         assert_eq!(of("scenarios/executor/order.toml"), pair("executor/order", "snapshots/executor/order.snap"));
+        let here = of("scenarios/query/read-one-file.toml");
+        assert_eq!(here.0, "query/read-one-file");
+        assert_eq!(of("scenarios/query/../query/read-one-file.toml"), here, "however it is written");
         assert_eq!(of("/x/scenarios/a/b/c.toml"), pair("a/b/c", "/x/snapshots/a/b/c.snap"));
         assert_eq!(of("mine/weather.toml"), pair("weather", "mine/snapshots/weather.snap"));
         assert_eq!(of("w.tape.jsonl"), pair("w", "snapshots/w.snap"));

@@ -1,10 +1,9 @@
 //! A run's transcript as a snapshot: where it is kept, what it says of itself, how it compares.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::files::scenario::{Loaded, snapshot_path};
-use crate::files::snapshot::accept;
-use crate::files::snapshot::{Metadata, Outcome, Snapshot, SnapshotError, compare_and_leave_pending, pending_path, reject, write_pending};
+use crate::files::snapshot::{Metadata, Outcome, Snapshot, SnapshotError, accept, compare, reject, write_pending};
 use crate::prelude::*;
 use crate::sim::report::Report;
 use crate::transcript::text::Detail;
@@ -16,13 +15,13 @@ pub enum Standing {
     Same,
     /// Nothing was approved yet; the new one waits beside its place.
     New {
-        /// The pending file.
-        pending: PathBuf,
+        /// The pending file, or why there is none.
+        pending: Result<PathBuf, String>,
     },
     /// Not equal; the new one waits beside the old.
     Changed {
-        /// The pending file.
-        pending: PathBuf,
+        /// The pending file, or why there is none.
+        pending: Result<PathBuf, String>,
         /// What changed, line by line.
         diff: String,
     },
@@ -40,11 +39,19 @@ pub enum Standing {
 pub fn check<E>(scenario: &Loaded, report: &Report<E>) -> Result<Standing, SnapshotError> {
     let path = snapshot_path(&scenario.path);
     let new = snapshot_of(scenario, report);
-    Ok(match compare_and_leave_pending(&path, &new)? {
-        Outcome::Same => Standing::Same,
-        Outcome::Missing => Standing::New { pending: pending_path(&path) },
-        Outcome::Different { old } => Standing::Changed { pending: pending_path(&path), diff: diff(&old, new.contents()) },
+    Ok(match compare(&path, &new)? {
+        Outcome::Same => {
+            reject(&path)?; // what waited from an earlier run is out of date
+            Standing::Same
+        }
+        Outcome::Missing => Standing::New { pending: pending(&path, &new) },
+        Outcome::Different { old } => Standing::Changed { pending: pending(&path, &new), diff: diff(&old, new.contents()) },
     })
+}
+
+/// Where the new transcript waits, or why it does not: that must not hide what changed.
+fn pending(path: &Path, new: &Snapshot) -> Result<PathBuf, String> {
+    write_pending(path, new).map_err(|error| error.to_string())
 }
 
 /// Approves the transcript as it is now.
@@ -54,7 +61,7 @@ pub fn check<E>(scenario: &Loaded, report: &Report<E>) -> Result<Standing, Snaps
 pub fn approve<E>(scenario: &Loaded, report: &Report<E>) -> Result<Standing, SnapshotError> {
     let path = snapshot_path(&scenario.path);
     let new = snapshot_of(scenario, report);
-    if crate::files::snapshot::compare(&path, &new)? == Outcome::Same {
+    if compare(&path, &new)? == Outcome::Same {
         reject(&path)?;
         return Ok(Standing::Same);
     }

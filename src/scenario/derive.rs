@@ -79,8 +79,12 @@ fn of_thread(tape: &Tape, thread: Arc<str>, tape_file: &str) -> Derived {
     if exchanges.last().is_some_and(|last| answers::asks_for_more(&last.answer)) {
         notes.push(String::from("The recording ends with an answer that asks for more, so a replay ends when the tape does."));
         scenario.expect.terminal = Some(String::from("tape_exhausted"));
+    } else if answers::invites_retry(&exchanges, &scenario.settings) {
+        notes.push(String::from("That attempt may be tried again, so a replay ends when the tape does."));
+        scenario.expect.terminal = Some(String::from("tape_exhausted"));
     }
     scenario.title = title(&scenario.prompts);
+    scenario.matching.strict = true; // who imports a recording wants to know when requests drift from it
     Derived { thread, scenario, notes }
 }
 

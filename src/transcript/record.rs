@@ -1,9 +1,16 @@
 //! Builds a transcript while a run goes on.
 //!
-//! Recording is cheap and shared: an event holds what the run shares anyway, and a copy of a recorder costs as much as its events
-//! since the last copy are long, so that a run can be copied at any step.
+//! A copy of a recorder shares everything that was recorded before it; each of the two goes on in a segment of its own:
+//!
+//! ```text
+//!   segment <── segment <── segment <── tail        the run
+//!                              └─────── tail        its copy
+//! ```
+//!
+//! As long as nobody copies it, a recorder has one tail and no segments, and recording is pushing to a vector.
 
 use super::event::{Event, FrameRecord, Header, RequestRecord, Transcript, What};
+use super::watch::Watch;
 use crate::engine::contract::{Agent, Effect, Input};
 use crate::engine::random::Seed;
 use crate::engine::time::Time;
@@ -11,20 +18,27 @@ use crate::prelude::*;
 use crate::wire::request::Request;
 
 /// What has happened so far.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    events: Vec<Event>,
+    before: Option<Arc<Segment>>,
+    /// What came after all segments. A copy shares it too, until one of the two records on.
+    tail: Arc<Vec<Event>>,
     last_request: Option<Arc<Request>>,
 }
 
-impl Recorder {
-    /// Something happened to the engine.
-    pub fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
-        self.note(at, agent, What::Input(input.clone()));
+/// Events that several recorders have in common.
+#[derive(Debug)]
+struct Segment {
+    before: Option<Arc<Segment>>,
+    events: Arc<Vec<Event>>,
+}
+
+impl Watch for Recorder {
+    fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
+        self.push(at, agent, What::Input(input.clone()));
     }
 
-    /// The engine wanted something.
-    pub fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
+    fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
         let what = match effect {
             Effect::Request { id, request } => {
                 let record = record(self.last_request.as_deref(), request);
@@ -33,17 +47,55 @@ impl Recorder {
             }
             other => What::Effect(other.clone()),
         };
-        self.note(at, agent, what);
+        self.push(at, agent, what);
     }
 
-    /// The simulation has something to say.
-    pub fn note(&mut self, at: Time, agent: &Agent, what: What) {
-        self.events.push(Event { at, agent: agent.clone(), what });
+    fn note(&mut self, at: Time, agent: &Agent, what: &What) {
+        self.push(at, agent, what.clone());
     }
+}
 
+impl Recorder {
     /// The whole.
     pub fn into_transcript(self, title: &Option<String>, seed: Seed) -> Transcript {
-        Transcript { header: Header { title: title.clone(), seed }, events: self.events.into() }
+        let mut segments = Vec::new();
+        let mut before = self.before.as_deref();
+        while let Some(segment) = before {
+            segments.push(&*segment.events);
+            before = segment.before.as_deref();
+        }
+        let events = if segments.is_empty() {
+            Arc::unwrap_or_clone(self.tail).into()
+        } else {
+            segments.into_iter().rev().chain([&*self.tail]).flatten().cloned().collect()
+        };
+        Transcript { header: Header { title: title.clone(), seed }, events }
+    }
+
+    fn push(&mut self, at: Time, agent: &Agent, what: What) {
+        let event = Event { at, agent: agent.clone(), what };
+        match Arc::get_mut(&mut self.tail) {
+            Some(tail) => tail.push(event),
+            None => self.push_after_shared(event),
+        }
+    }
+
+    /// A copy has the same tail: it becomes a segment of both, and this one goes on in a new tail.
+    fn push_after_shared(&mut self, event: Event) {
+        let events = core::mem::replace(&mut self.tail, Arc::new(vec![event]));
+        let before = self.before.take();
+        // A tail that is shared before anything was recorded in it needs no segment.
+        self.before = if events.is_empty() { before } else { Some(Arc::new(Segment { before, events })) };
+    }
+}
+
+/// A chain of segments is as long as the run was copied often, so it is taken apart in a loop: recursion would end the stack.
+impl Drop for Segment {
+    fn drop(&mut self) {
+        let mut before = self.before.take();
+        while let Some(mut segment) = before.and_then(Arc::into_inner) {
+            before = segment.before.take();
+        }
     }
 }
 
@@ -64,5 +116,50 @@ fn record(before: Option<&Request>, request: &Request) -> RequestRecord {
         }),
         kept,
         added: request.messages[kept..].to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::TimerId;
+
+    fn recorded(recorder: &mut Recorder, ids: core::ops::Range<u32>) {
+        for id in ids {
+            recorder.input(Time(u64::from(id)), &Agent::ROOT, &Input::Timer(TimerId { id, generation: 0 }));
+        }
+    }
+
+    fn ids(recorder: &Recorder) -> Vec<u64> {
+        recorder.clone().into_transcript(&None, Seed(1)).events.iter().map(|event| event.at.0).collect()
+    }
+
+    #[test]
+    fn e_1_copies_share_the_past_and_part_from_then_on() {
+        let mut run = Recorder::default();
+        recorded(&mut run, 0..3);
+        let mut copy = run.clone();
+        let untouched = run.clone();
+        recorded(&mut run, 3..5);
+        recorded(&mut copy, 7..8);
+        let mut copy_of_copy = copy.clone();
+        recorded(&mut copy_of_copy, 8..9);
+        assert_eq!(ids(&run), [0, 1, 2, 3, 4]);
+        assert_eq!(ids(&copy), [0, 1, 2, 7]);
+        assert_eq!(ids(&copy_of_copy), [0, 1, 2, 7, 8]);
+        assert_eq!(ids(&untouched), [0, 1, 2]);
+    }
+
+    #[test]
+    fn e_1_a_chain_of_a_million_segments_is_dropped_without_recursion() {
+        let mut run = Recorder::default();
+        let mut copy = run.clone();
+        for id in 0..1_000_000 {
+            recorded(&mut run, id..id + 1);
+            copy = run.clone();
+        }
+        drop(run);
+        assert_eq!(copy.tail.len(), 1);
+        drop(copy);
     }
 }

@@ -39,7 +39,7 @@ pub fn render(transcript: &Transcript, detail: Detail) -> String {
     let mut out = String::new();
     let title = transcript.header.title.as_deref().unwrap_or("(untitled)");
     // Writing to a String cannot fail.
-    let _ = writeln!(out, "{title}\nseed {}\n", transcript.header.seed.0);
+    let _ = writeln!(out, "{}\nseed {}\n", one_line(title), transcript.header.seed.0);
     let mut view = View::default();
     for event in transcript.events.iter() {
         view.note(event);
@@ -99,9 +99,27 @@ impl View {
         };
         let agent = event.agent.tool_use_id().map(|id| format!("[{id}] ")).unwrap_or_default();
         let text = format!("{time:>9}  {:<9} {:<15}{agent}{}", line.actor, line.what, line.text);
-        out.push_str(text.trim_end());
+        out.push_str(one_line(&text).trim_end());
         out.push('\n');
     }
+}
+
+/// The text with everything escaped that would break a line, move the cursor or turn the reading direction: no content can forge a
+/// line. Backslashes are doubled where something is escaped, so that the escapes are unambiguous.
+fn one_line(text: &str) -> Cow<'_, str> {
+    let dangerous = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(dangerous) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\\' | '\n' | '\r' | '\t' => out.extend(c.escape_default()),
+            c if dangerous(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// `+0.412s`. Rounded down to milliseconds: the JSON form has the microseconds.

@@ -21,6 +21,8 @@ pub(crate) struct User {
     is_on_its_way: bool,
     /// Which interrupts happened.
     interrupts: Vec<usize>,
+    /// Whether anything was injected beside them.
+    is_injected: bool,
     /// The numbers of messages that were taken into the conversation.
     absorbed: Vec<u32>,
     /// The terminal of each prompt that ended, in order.
@@ -76,9 +78,14 @@ impl User {
         core::iter::once(own).chain(self.absorbed.iter().filter_map(|number| of(*number))).collect()
     }
 
+    /// Something was injected that the scenario does not say.
+    pub(crate) fn on_injected(&mut self) {
+        self.is_injected = true;
+    }
+
     /// Whether any interrupt happened.
     pub(crate) fn has_interfered(&self) -> bool {
-        !self.interrupts.is_empty()
+        self.is_injected || !self.interrupts.is_empty()
     }
 
     /// The terminal of each prompt that ended, in order.

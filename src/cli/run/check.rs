@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::super::Exit;
 use super::super::output::{complain, say};
-use super::{Arguments, overrides};
+use super::{Arguments, Format, overrides};
 use crate::engine::contract::Engine;
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
@@ -30,7 +30,12 @@ pub(super) fn run<E: Engine + Send>(arguments: &Arguments, scenarios: &[Loaded],
     if differences > 0 {
         return Exit::Failed;
     }
-    say(&format!("check: {} digests the same on one thread, on eight, and in a fresh process with another TZ and LANG", one.len()));
+    let verdict = format!("check: {} digests the same on one thread, on eight, and in a fresh process with another TZ and LANG", one.len());
+    if arguments.format == Format::Text {
+        say(&verdict)
+    } else {
+        complain(&verdict)
+    }
     Exit::Fine
 }
 
@@ -59,7 +64,9 @@ fn fresh_process(arguments: &Arguments, scenarios: &[Loaded]) -> Result<Vec<Stri
     command.args(scenarios.iter().map(|scenario| &scenario.path));
     let output = command.output().map_err(|error| format!("a fresh process cannot be started: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let digests: Vec<String> = text.lines().filter_map(|line| line.split_whitespace().next()).map(String::from).collect();
+    let is_digest = |word: &&str| word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let first_words = text.lines().filter_map(|line| line.split_whitespace().next());
+    let digests: Vec<String> = first_words.filter(is_digest).map(String::from).collect();
     if digests.len() == scenarios.len() {
         return Ok(digests);
     }

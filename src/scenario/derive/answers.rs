@@ -7,6 +7,7 @@ use crate::prelude::*;
 use crate::scenario::tape::{Answer, End, Exchange};
 use crate::scenario::types::{Prompt, Scenario, ScriptedTool};
 use crate::wire::block::Block;
+use crate::wire::error::ApiError;
 use crate::wire::json::{Json, push_string};
 use crate::wire::raw::{Object, elements};
 use crate::wire::sse::Framer;
@@ -53,6 +54,20 @@ pub(super) fn note_failures(exchanges: &[&Exchange], notes: &mut Vec<String>) {
     if let Some(status) = exchanges.last().map(|last| last.answer.status).filter(|status| ![0, 200].contains(status)) {
         notes.push(format!("The recording ends with a failed attempt (status {status})."));
     }
+}
+
+/// Whether the recording ends with a failed attempt after which clients try again, so that a replay asks for more than there is.
+pub(super) fn invites_retry(exchanges: &[&Exchange], settings: &Settings) -> bool {
+    let Some(Exchange { answer, .. }) = exchanges.last() else { return false };
+    let failures = exchanges.iter().rev().take_while(|exchange| exchange.answer.status != 200).count();
+    let error = ApiError::read(answer.status, &answer.headers, &answer.body());
+    let given_up = failures > settings.retry.max_retries as usize || error.delay_us() > Some(settings.retry.max_retry_after.0);
+    let again = error.should_retry.unwrap_or(match answer.status {
+        401 => failures == 1,
+        404 => settings.stream,
+        status => matches!(status, 0 | 408 | 409 | 429 | 500..),
+    });
+    failures > 0 && !given_up && again
 }
 
 /// The data of each event, or the whole answer.

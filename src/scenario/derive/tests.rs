@@ -5,6 +5,7 @@ use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
 use crate::scenario::tape::{Answer, Chunk, End, Provenance, TapeHeader};
 use crate::scenario::thread;
+use crate::wire::http::Header;
 use crate::wire::json::Json;
 
 const SETTINGS: &str = r#""model":"m","max_tokens":9,"stream":true,"temperature":0.5,"metadata":{"user_id":"u"}"#;
@@ -103,6 +104,31 @@ fn k_4_failed_attempts_add_nothing() {
     assert_eq!(texts(&derived), [r#"{"type":"text","text":"hi"}"#, r#"{"type":"text","text":"more"}"#]);
     assert_eq!((derived.notes.len(), derived.scenario.expect.terminal), (1, None));
     assert!(tape.exchanges.iter().all(|exchange| &*exchange.thread == "main"));
+}
+
+#[test]
+fn k_4_a_replay_asks_again_after_a_failure_that_is_tried_again() {
+    let table = [
+        (0, None, true),
+        (401, None, true),
+        (429, None, true),
+        (529, Some(("x-should-retry", "false")), false),
+        (400, Some(("x-should-retry", "true")), true),
+        (400, None, false),
+        (413, None, false),
+        (429, Some(("retry-after", "30")), true),
+        (429, Some(("retry-after", "90000")), false),
+    ];
+    for (status, header, again) in table {
+        let mut tape = tape(&[body(&[HI]), body(&[HI, DONE, MORE])]);
+        tape.exchanges[1].answer.status = status;
+        tape.exchanges[1].answer.headers = header.iter().map(|(name, value)| Header::new(name, value)).collect();
+        let terminal = scenarios(&tape, "x.tape.jsonl").remove(0).scenario.expect.terminal;
+        assert_eq!(terminal.as_deref(), again.then_some("tape_exhausted"), "{status} {header:?}");
+    }
+    let mut tape = tape(&vec![body(&[HI]); 12]);
+    tape.exchanges.iter_mut().for_each(|exchange| exchange.answer.status = 529);
+    assert_eq!(scenarios(&tape, "x.tape.jsonl").remove(0).scenario.expect.terminal, None, "by then clients give up");
 }
 
 #[test]

@@ -26,6 +26,9 @@ pub(super) struct Mended {
 /// A file with more wrong statements than this is no scenario; what was found so far is enough to say so.
 const ROUNDS: usize = 64;
 
+/// So many errors are enough to show that a text is no scenario; looking for all in a large foreign file would take long.
+const ERRORS_MAX: usize = 40;
+
 /// The one complaint after which the parser has read everything all the same.
 const DUPLICATE: &str = "duplicate key";
 
@@ -41,6 +44,9 @@ pub(super) fn mend(original: &str) -> Mended {
     for _ in 0..ROUNDS {
         let text = draft.lines.join("\n");
         let errors = errors_of(&text);
+        if draft.errors.len() >= ERRORS_MAX {
+            break;
+        }
         let Some(first) = errors.iter().filter(|error| error.message() != DUPLICATE).map(start_of).min() else { break };
         let line = line_of(&starts(draft.lines.iter().map(|line| &**line)), first);
         draft.mend_statement(line);
@@ -93,7 +99,7 @@ impl Draft<'_> {
         }
         let text = self.lines[..end].join("\n");
         let found = self.errors.len();
-        for error in errors_of(&text).iter().filter(|error| error.message() != DUPLICATE) {
+        for error in errors_of(&text).iter().filter(|error| error.message() != DUPLICATE).take(ERRORS_MAX) {
             self.keep(&text, error, first..end);
         }
         if self.errors.len() == found {

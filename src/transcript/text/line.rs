@@ -1,7 +1,7 @@
 //! One event as one line: who, what, and the words; and from which level of detail on it is shown.
 
 use super::super::event::{Event, RequestRecord, What, cut};
-use super::{Detail, View, end_text};
+use super::{Detail, View, end_text, one_line};
 use crate::engine::contract::{Effect, Input, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note, ResultMessage, ToolState, UserMessage};
 use crate::prelude::*;
@@ -203,7 +203,7 @@ fn attempt(report: &AttemptReport) -> Line {
     let ok = &*report.outcome == "ok";
     let detail = if ok { Detail::Debug } else { Detail::Normal };
     let took = report.ended.since(report.started);
-    let text = format!("{} after {took}, client {}", report.outcome, report.client);
+    let text = format!("{} after {took}, client {}", short(&report.outcome), report.client);
     line(detail, Clock::Request(report.id), "engine", if ok { "attempt" } else { "fails" }, text)
 }
 
@@ -286,9 +286,7 @@ fn block_text(block: &Block) -> String {
 
 /// Content on one line: line ends as `\n`, cut at a set length with a digest of the whole (X-2).
 fn short(text: &str) -> String {
-    let one_line = text.replace('\\', "\\\\").replace('\r', "\\r").replace('\n', "\\n").replace('\t', "\\t");
-    let one_line = if text.contains(['\n', '\r', '\t']) { one_line } else { text.to_string() };
-    cut(&one_line, CONTENT_CHARACTERS_MAX)
+    cut(&one_line(text), CONTENT_CHARACTERS_MAX)
 }
 
 fn plural(count: usize, noun: &str) -> String {

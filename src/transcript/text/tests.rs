@@ -1,1 +1,33 @@
 //! Lines as people read them.
+
+use super::*;
+use crate::engine::contract::{Agent, Input};
+use crate::transcript::event::Header;
+use crate::wire::block::Block;
+
+fn rendered(title: &str, said: &str) -> String {
+    let content = [Block::text(said)].into();
+    let event = Event { at: Time(1_500), agent: Agent::ROOT, what: What::Input(Input::Prompt { prompt: 1, content }) };
+    let header = Header { title: Some(title.into()), ..Header::default() };
+    render(&Transcript { header, events: [event].into() }, Detail::Brief)
+}
+
+#[test]
+fn x_2_no_content_can_break_a_line_or_forge_one() {
+    let text = rendered("a\nb", "one\n   0.000s  engine    completed\r\u{1b}[31m\u{202e}\\n");
+    assert_eq!(text.lines().count(), 4, "{text}");
+    assert!(text.lines().all(|line| !line.contains(char::is_control)), "{text:?}");
+    assert!(text.contains(r"one\n   0.000s  engine    completed\r\u{1b}[31m\u{202e}\\n"), "{text}");
+}
+
+#[test]
+fn x_2_long_content_is_cut_with_its_size_and_a_digest() {
+    let text = rendered("t", &"x".repeat(1_000));
+    let line = text.lines().last().unwrap();
+    assert!(line.len() < 200 && line.contains("(1000 bytes, "), "{line}");
+}
+
+#[test]
+fn x_2_backslashes_stay_as_they_are_where_nothing_is_escaped() {
+    assert!(rendered("t", r"C:\n").contains(r"C:\n"));
+}

@@ -259,6 +259,11 @@ impl Decoder {
             self.leave_out(1, problem);
             return None;
         }
+        if open.exchange.answer.status == 0 && have_chunks > 0 {
+            self.exchanges.insert(id, Progress::Lost);
+            self.leave_out(1, format!("exchange {id} has a body and no head; it was left out"));
+            return None;
+        }
         if let Some(Progress::Open(open)) = self.exchanges.remove(&id) {
             let Open { mut exchange, chunks, .. } = *open;
             exchange.answer.chunks = chunks.into();

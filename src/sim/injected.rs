@@ -1,0 +1,112 @@
+//! Prompts that exist only because of an injection (E-1): what the scenario cannot answer, the run answers itself.
+//!
+//! An injected message may be taken into the prompt that is worked on, or become a prompt of its own. In that case its requests are
+//! answered in full at the instant at which they are made, always with the same text, and the world never hears of them: no
+//! answer of the scenario is used up, and no draw moves.
+
+use crate::engine::contract::{AnswerEnd, Effect, Emission, Input, Request, RequestId};
+use crate::prelude::*;
+use crate::scenario::script::{self, Origin, Place};
+use crate::scenario::types::{Turn, TurnBlock};
+use crate::wire::event::Event;
+use crate::wire::http::Header;
+use crate::wire::sse::Framer;
+use crate::world::setup::Setup;
+
+/// What such a prompt is answered.
+const TEXT: &str = "Understood.";
+
+/// The injected prompts of one run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Injected {
+    /// How many there were.
+    prompts: u32,
+    /// How many are neither ended nor taken in.
+    open: u32,
+    /// The number of the first one, and its answer; `None` as long as there is none.
+    first: Option<(u32, Arc<Answer>)>,
+}
+
+/// One answer in both of its forms.
+#[derive(Debug)]
+struct Answer {
+    stream_headers: Arc<[Header]>,
+    events: Vec<Arc<Event>>,
+    body_headers: Arc<[Header]>,
+    body: Arc<str>,
+}
+
+impl Injected {
+    /// The number that the next injected prompt has.
+    pub(super) fn next_prompt(&self, setup: &Setup) -> u32 {
+        let numbers = setup.scenario.prompts.len() + setup.scenario.interrupts.len();
+        u32::try_from(numbers).unwrap_or(u32::MAX).saturating_add(self.prompts + 1)
+    }
+
+    /// Gets the answer ready, so that copies of the run share it.
+    pub(super) fn prepare(&mut self, setup: &Setup) {
+        if self.first.is_none() {
+            self.first = Some((self.next_prompt(setup), Arc::new(Answer::of(setup))));
+        }
+    }
+
+    /// Takes note of what is injected.
+    pub(super) fn add(&mut self, setup: &Setup, input: &Input) {
+        if matches!(input, Input::Prompt { .. } | Input::Interrupt { .. }) {
+            self.prepare(setup);
+            self.prompts += 1;
+            self.open += 1;
+        }
+    }
+
+    /// Whether each of them was answered or taken in.
+    pub(super) fn is_done(&self) -> bool {
+        self.open == 0
+    }
+
+    /// Carries out an effect that concerns an injected prompt alone; `false` for all others. An answer comes after all that is due.
+    pub(super) fn carry_out(&mut self, effect: &Effect, due: &mut Vec<Input>) -> bool {
+        let Some((first, answer)) = &self.first else { return false };
+        match effect {
+            Effect::Request { id, request } if id.prompt >= *first => answer.give(*id, request, due),
+            Effect::Finished { prompt, .. } | Effect::Emit(Emission::QueuedCommand { prompt, .. }) if prompt >= first => {
+                self.open = self.open.saturating_sub(1);
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Answer {
+    fn of(setup: &Setup) -> Self {
+        let turn = Turn { content: vec![TurnBlock::Text(TEXT.into())], ..Turn::default() };
+        // No turn of a scenario has this place, so that its draws are its own.
+        let place = Place { origin: Origin::Prompt(u32::MAX), turn: 1 };
+        let body = |stream| script::body(&turn, place, &setup.scenario.settings.model, setup.scenario.seed, stream);
+        let mut events = Vec::new();
+        let mut framer = Framer::default();
+        let framed = framer.feed(&body(true), &mut |frame| events.push(Arc::new(Event::decode(frame.event, frame.data))));
+        debug_assert!(framed.is_ok(), "a scripted answer is below the size limit of events");
+        Self {
+            stream_headers: [Header::new("content-type", "text/event-stream; charset=utf-8")].into(),
+            events,
+            body_headers: [Header::new("content-type", "application/json")].into(),
+            body: String::from_utf8_lossy(&body(false)).into(),
+        }
+    }
+
+    /// `due` has the last one first.
+    fn give(&self, id: RequestId, request: &Request, due: &mut Vec<Input>) {
+        let mut inputs = vec![Input::End { id, how: AnswerEnd::Complete }];
+        let headers = if request.stream {
+            inputs.extend(self.events.iter().rev().map(|event| Input::Stream { id, event: event.clone() }));
+            &self.stream_headers
+        } else {
+            inputs.push(Input::Body { id, body: self.body.clone() });
+            &self.body_headers
+        };
+        inputs.push(Input::Head { id, status: 200, headers: headers.clone() });
+        due.splice(0..0, inputs);
+    }
+}
