@@ -181,6 +181,7 @@ impl<E> Report<E> {
         let text = |what: &What| match what {
             What::Effect(Effect::Emit(Emission::Assistant(message))) => Some(plain(message.block.json().as_str())),
             What::Effect(Effect::Emit(Emission::User(message))) => Some(plain(message.block.json().as_str())),
+            What::Effect(Effect::Emit(Emission::Interrupted { text, .. })) => Some(text.to_string()),
             _ => None,
         };
         self.whats().filter_map(text).collect()
