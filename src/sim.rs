@@ -117,7 +117,13 @@ impl<E: Engine, W: Watch> Run<E, W> {
         if let Some(end) = self.reach() {
             return Some(end);
         }
-        let input = self.due.pop()?;
+        let mut input = self.due.pop()?;
+        let first = self.world.before(&self.setup, &Agent::ROOT, &input);
+        if !first.is_empty() {
+            self.due.push(input);
+            self.due.extend(first.into_iter().rev());
+            input = self.due.pop()?;
+        }
         self.events += 1;
         if self.events > self.setup.scenario.limits.events {
             return Some(RunEnd::LimitReached { limit: "events".into() });
@@ -150,6 +156,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
     /// scenario has no answer for such a prompt, so each of its requests is answered at once with the same short text.
     pub fn inject(&mut self, input: Input) {
         self.injected.add(&self.setup, &input);
+        self.world.on_injected();
         self.due.push(input);
     }
 
@@ -189,7 +196,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
                 break end;
             }
         };
-        for answer in self.world.unused_answers(&self.setup) {
+        for answer in self.world.unused_answers(&self.setup).into_iter().chain(self.world.missed_interrupts(&self.setup)) {
             self.watcher.note(self.now, &Agent::ROOT, &What::Unused { answer });
         }
         self.watcher.note(self.now, &Agent::ROOT, &What::Ended { end: end.clone() });
@@ -211,6 +218,10 @@ impl<E: Engine, W: Watch> Run<E, W> {
                 break;
             }
         }
+        let mut schedule = core::mem::take(&mut self.scratch.schedule);
+        let next = self.world.after(&self.setup, self.now, effects.agent(), input, &mut schedule);
+        self.put_on_agenda(schedule);
+        self.due.extend(next.into_iter().rev());
         self.scratch.effects = effects;
         end
     }
@@ -231,7 +242,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
         self.put_on_agenda(schedule);
         match note? {
             WorldNote::Served { id, answer, provenance, differences } => {
-                self.watcher.note(self.now, agent, &What::Served { id, answer, provenance: provenance.as_str().into() });
+                self.watcher.note(self.now, agent, &What::Served { id, answer, provenance: provenance.into() });
                 for difference in differences {
                     self.watcher.note(self.now, agent, &What::Difference { id, difference: (&difference).into() });
                 }

@@ -7,18 +7,24 @@ pub mod pacing;
 pub mod setup;
 
 mod delivery;
+mod plan;
 mod server;
 mod tools;
+mod user;
+mod watch;
 
 use delivery::{Delivery, Part};
-use server::Server;
+use plan::Plan;
+use server::{Served, Server};
 use setup::Setup;
 use tools::{Deed, Tools};
+use user::User;
+use watch::Watch;
 
-use crate::engine::contract::{Agent, Effect, Input, RequestId, Terminal, TimerId, ToolRun};
-use crate::engine::time::Time;
+use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId, Terminal, TimerId, ToolRun};
+use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::scenario::tape::Provenance;
+use crate::scenario::interrupt::Moment;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
@@ -29,10 +35,10 @@ pub struct World {
     server: Server,
     deliveries: Vec<Delivery>,
     tools: Tools,
-    /// How many prompts were submitted.
-    submitted: usize,
-    /// The terminal of each prompt that ended, in order.
-    terminals: Vec<Terminal>,
+    user: User,
+    watch: Watch,
+    /// Interrupts whose moment came in the step that is carried out.
+    happening: Vec<usize>,
 }
 
 /// Something that will happen. At the same instant, lower classes come first (D4).
@@ -46,6 +52,8 @@ enum What {
     Timer(TimerId),
     Auth(RequestId),
     Prompt,
+    /// Which of the scenario's interrupts.
+    Interrupt(usize),
 }
 
 impl Arrival {
@@ -55,7 +63,7 @@ impl Arrival {
             What::Answer(..) => 0,
             What::Tool(..) | What::Auth(_) => 1,
             What::Timer(_) => 2,
-            What::Prompt => 3,
+            What::Prompt | What::Interrupt(_) => 3,
         }
     }
 }
@@ -69,8 +77,8 @@ pub enum WorldNote {
         id: RequestId,
         /// The answer's name.
         answer: Arc<str>,
-        /// Where the answer comes from.
-        provenance: Provenance,
+        /// Where the answer comes from: a word of [`Provenance`](crate::scenario::tape::Provenance), or `synthetic` for the default answer.
+        provenance: &'static str,
         /// Where the request differs from the recorded one.
         differences: Vec<Difference>,
     },
@@ -85,13 +93,19 @@ pub enum WorldNote {
 pub type Schedule = Vec<(Time, Arrival)>;
 
 impl World {
-    /// Begins: the first prompt is on its way.
-    pub fn start(&self, setup: &Setup, schedule: &mut Schedule) {
+    /// Begins: the first prompt is on its way, and so is what the user does at set times.
+    pub fn start(&mut self, setup: &Setup, schedule: &mut Schedule) {
+        for (index, interrupt) in setup.scenario.interrupts.iter().enumerate() {
+            if let Moment::At(at) = interrupt.moment {
+                schedule.push((Time::ZERO + at, Arrival(What::Interrupt(index))));
+            }
+        }
         self.schedule_prompt(setup, Time::ZERO, schedule);
     }
 
     /// Carries out one effect; returns what the transcript should know.
-    pub fn carry_out(&mut self, setup: &Setup, now: Time, _agent: &Agent, effect: &Effect, schedule: &mut Schedule) -> Option<WorldNote> {
+    pub fn carry_out(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect, schedule: &mut Schedule) -> Option<WorldNote> {
+        self.happening.extend(self.watch.effect(setup, agent, effect));
         match effect {
             Effect::Request { id, request } => return Some(self.serve(setup, now, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| delivery.id() != *id),
@@ -110,9 +124,10 @@ impl World {
             }
             Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(*timer)))),
             Effect::Finished { terminal, .. } => {
-                self.terminals.push(terminal.clone());
+                self.user.on_finished(terminal);
                 self.schedule_prompt(setup, now, schedule);
             }
+            Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
             Effect::Emit(_) | Effect::Note(_) => (),
         }
         None
@@ -135,23 +150,51 @@ impl World {
             }
             What::Auth(id) => inputs.push(Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }),
             What::Timer(timer) => inputs.push(Input::Timer(timer)),
-            What::Prompt => {
-                let said = &setup.scenario.prompts[self.submitted];
-                self.submitted += 1;
-                let prompt = u32::try_from(self.submitted).unwrap_or(u32::MAX);
-                inputs.push(Input::Prompt { prompt, content: said.content.clone().into() });
+            What::Prompt => inputs.push(self.user.speak(setup)),
+            What::Interrupt(index) => inputs.push(self.user.interrupt(setup, index)),
+        }
+    }
+
+    /// What the user does before the engine sees this input, in order. When there is anything, the input comes after it, and is shown
+    /// here once more.
+    pub fn before(&mut self, setup: &Setup, agent: &Agent, input: &Input) -> Vec<Input> {
+        let happening = self.watch.before(setup, agent, input);
+        happening.into_iter().map(|index| self.user.interrupt(setup, index)).collect()
+    }
+
+    /// What the user does at once because of an input and of the effects that were carried out since, in order.
+    pub fn after(&mut self, setup: &Setup, now: Time, agent: &Agent, input: &Input, schedule: &mut Schedule) -> Vec<Input> {
+        let mut happening = self.watch.after(setup, agent, input);
+        happening.append(&mut self.happening);
+        happening.sort_unstable();
+        let mut inputs = Vec::new();
+        for index in happening {
+            match setup.scenario.interrupts[index].moment {
+                Moment::When { offset, .. } if offset > Micros::ZERO => schedule.push((now + offset, Arrival(What::Interrupt(index)))),
+                _ => inputs.push(self.user.interrupt(setup, index)),
             }
         }
+        inputs
+    }
+
+    /// Something was injected that is no part of the scenario: requests may come because of it alone (M-3).
+    pub fn on_injected(&mut self) {
+        self.user.on_injected();
     }
 
     /// The terminal of each prompt that ended, in order.
     pub fn terminals(&self) -> &[Terminal] {
-        &self.terminals
+        self.user.terminals()
     }
 
-    /// Whether every prompt was answered.
+    /// Whether everything that the user said was answered or taken in.
     pub fn is_done(&self, setup: &Setup) -> bool {
-        self.terminals.len() == setup.scenario.prompts.len()
+        self.user.is_done(setup)
+    }
+
+    /// The names of the interrupts whose moment never came.
+    pub fn missed_interrupts(&self, setup: &Setup) -> Vec<Arc<str>> {
+        self.user.missed(setup)
     }
 
     /// The names of the answers that nobody asked for (M-3).
@@ -159,21 +202,29 @@ impl World {
         self.server.unused(setup)
     }
 
-    /// The user speaks when the session is free, or later if the scenario says when.
-    fn schedule_prompt(&self, setup: &Setup, now: Time, schedule: &mut Schedule) {
-        if let Some(said) = setup.scenario.prompts.get(self.submitted) {
-            let at = said.at.map_or(now, |at| (Time::ZERO + at).max(now));
-            schedule.push((at, Arrival(What::Prompt)));
-        }
+    fn schedule_prompt(&mut self, setup: &Setup, now: Time, schedule: &mut Schedule) {
+        schedule.extend(self.user.next_prompt(setup, now).map(|at| (at, Arrival(What::Prompt))));
     }
 
     fn serve(&mut self, setup: &Setup, now: Time, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
-        let Some(served) = self.server.serve(setup, id, request) else { return WorldNote::Exhausted { id } };
-        let delivery = Delivery::new(setup, id, served.answer, now);
-        let (at, part) = delivery.first();
-        schedule.push((at, Arrival(What::Answer(id, part))));
+        let origins = self.user.origins(id.prompt);
+        let mut draws = setup.scenario.seed.draws("answer-pace", &id.to_string());
+        let (plan, note) = match self.server.serve(setup, &origins, request) {
+            Some(Served { answer, differences }) => {
+                let answer = &setup.answers[answer];
+                let note = WorldNote::Served { id, answer: answer.name.clone(), provenance: answer.provenance.as_str(), differences };
+                (Plan::of(answer, &setup.scenario.timing, &mut draws), note)
+            }
+            None if self.user.has_interfered() => {
+                let answer = setup.default_answer(id);
+                let note = WorldNote::Served { id, answer: answer.name.clone(), provenance: "synthetic", differences: Vec::new() };
+                (Plan::of(&answer, &setup.scenario.timing, &mut draws), note)
+            }
+            None => return WorldNote::Exhausted { id },
+        };
+        let delivery = Delivery::new(id, plan, now);
+        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(What::Answer(id, part)))));
         self.deliveries.push(delivery);
-        let answer = &setup.answers[served.answer];
-        WorldNote::Served { id, answer: answer.name.clone(), provenance: answer.provenance, differences: served.differences }
+        note
     }
 }

@@ -11,6 +11,7 @@
 mod engine;
 mod expect;
 mod fault;
+mod interrupts;
 mod mend;
 mod nearest;
 mod outcome;
@@ -77,6 +78,8 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     let tape = reader.member("tape");
     scenario.tape = tape_source(reader, tape);
     scenario.prompts = reader.entries("prompt", "[[prompt]]", |reader| Some(prompts::prompt(reader, tape)));
+    scenario.interrupts = reader.entries("interrupt", "[[interrupt]]", interrupts::interrupt);
+    scenario.default_answer = reader.get("default_answer");
     if tape.is_none() && reader.member("prompt").is_none() {
         let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
         reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));

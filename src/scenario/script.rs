@@ -4,29 +4,54 @@
 //! 0 to 15 spaces before the last brace of a payload (M-3). Padding and cuts are drawn under the turn's own key, so that another
 //! turn changes nothing here.
 
+use core::fmt;
+
 use super::types::{Turn, TurnBlock};
 use crate::engine::random::{Draws, Seed};
 use crate::prelude::*;
 use crate::wire::json::{Json, push_string};
 
+/// What a scripted answer belongs to, each counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The n-th `[[prompt]]`.
+    Prompt(u32),
+    /// The n-th `[[interrupt]]`.
+    Interrupt(u32),
+    /// None of them: the default answer within the session's n-th prompt (M-3).
+    Nothing(u32),
+}
+
+/// `p1`, `i1`, `d1`: part of the ids of scripted answers.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (letter, number) = match self {
+            Self::Prompt(number) => ('p', number),
+            Self::Interrupt(number) => ('i', number),
+            Self::Nothing(number) => ('d', number),
+        };
+        write!(f, "{letter}{number}")
+    }
+}
+
 /// The ids of a scripted turn: derived from where it stands, so that one more turn elsewhere renames nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which prompt, from 1.
-    pub prompt: u32,
-    /// Which turn of it, from 1.
+    /// What it belongs to.
+    pub origin: Origin,
+    /// Which turn of that, from 1.
     pub turn: u32,
 }
 
 impl Place {
     /// The API's message id.
     pub fn message_id(self) -> String {
-        format!("msg_p{}t{}", self.prompt, self.turn)
+        format!("msg_{}t{}", self.origin, self.turn)
     }
 
     /// The API's id of the n-th tool use, from 0, where the script gives none.
     pub fn tool_use_id(self, nth: usize) -> String {
-        format!("toolu_p{}t{}n{}", self.prompt, self.turn, nth + 1)
+        format!("toolu_{}t{}n{}", self.origin, self.turn, nth + 1)
     }
 }
 
@@ -193,7 +218,7 @@ mod tests {
 
     #[test]
     fn m_3_a_scripted_stream_is_one_that_the_assembler_takes_without_a_note() {
-        let place = Place { prompt: 1, turn: 2 };
+        let place = Place { origin: Origin::Prompt(1), turn: 2 };
         let bytes = body(&turn(), place, "m", Seed(3), true);
         let (mut events, mut notes, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
         Framer::new().feed(&bytes, &mut |frame| events.push(Event::decode(frame.event, frame.data))).unwrap();
@@ -213,7 +238,7 @@ mod tests {
 
     #[test]
     fn r_13_whole_and_streamed_answers_hold_the_same_blocks() {
-        let place = Place { prompt: 1, turn: 1 };
+        let place = Place { origin: Origin::Prompt(1), turn: 1 };
         let whole: serde_json::Value = serde_json::from_slice(&body(&turn(), place, "m", Seed(3), false)).unwrap();
         assert_eq!(whole["content"][2]["id"], "toolu_p1t1n1");
         assert_eq!(whole["stop_reason"], "tool_use");

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::interrupt::Interrupt;
 use super::latency::Latency;
 use super::tape::Provenance;
 use crate::engine::random::Seed;
@@ -31,6 +32,10 @@ pub struct Scenario {
     pub history: Vec<Arc<Message>>,
     /// What the user says, in order.
     pub prompts: Vec<Prompt>,
+    /// What the user does beside that (M-8).
+    pub interrupts: Vec<Interrupt>,
+    /// What a request is answered with that exists only because of an injection (M-3); `None` for [`Scenario::DEFAULT_ANSWER`].
+    pub default_answer: Option<Arc<str>>,
     /// The tape that answers come from, with the thread of it that is replayed; without it, the prompts' turns are the answers.
     pub tape: Option<TapeSource>,
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
@@ -47,6 +52,11 @@ pub struct Scenario {
     pub matching: Matching,
     /// What must hold at the end (F-10).
     pub expect: Expect,
+}
+
+impl Scenario {
+    /// The text of the default answer where a scenario gives none (M-3).
+    pub const DEFAULT_ANSWER: &str = "All right.";
 }
 
 /// Where recorded answers come from.
@@ -282,6 +292,8 @@ pub struct Matching {
 pub struct Expect {
     /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).
     pub terminal: Option<String>,
+    /// The terminals of all prompts that had one, in the order in which they ended.
+    pub terminals: Option<Vec<String>>,
     /// All transitions in order.
     pub transitions: Option<Vec<String>>,
     /// How many requests, attempts counted.

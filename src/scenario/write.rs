@@ -6,10 +6,12 @@
 //! What is written is taken apart field by field, so that a new field does not compile until it is written.
 
 mod engine;
+mod interrupt;
 mod text;
 mod tools;
 
 use self::engine::engine;
+use self::interrupt::interrupt_entry;
 use self::text::{duration, latency, string};
 use self::tools::{outcome_keys, tool_entry};
 use super::tape::Provenance;
@@ -36,8 +38,25 @@ pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
 }
 
 fn sections(out: &mut Out, scenario: &Scenario) {
-    let Scenario { title, rules, seed, settings, tools, history, prompts, tape, results, auth, timing, chunking, limits, matching, expect } =
-        scenario;
+    let Scenario {
+        title,
+        rules,
+        seed,
+        settings,
+        tools,
+        history,
+        prompts,
+        interrupts,
+        default_answer,
+        tape,
+        results,
+        auth,
+        timing,
+        chunking,
+        limits,
+        matching,
+        expect,
+    } = scenario;
     if let Some(title) = title {
         out.text("title", title);
     }
@@ -58,6 +77,9 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         Chunking::Random => out.text("chunking", "random"),
         Chunking::Every(size) => out.raw("chunking", size),
     }
+    if let Some(answer) = default_answer {
+        out.text("default_answer", answer);
+    }
     engine(out, settings);
     timing_section(out, timing);
     limits_section(out, *limits);
@@ -70,6 +92,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         content(out, &message.content);
     }
     prompts.iter().for_each(|prompt| prompt_entry(out, prompt));
+    interrupts.iter().for_each(|interrupt| interrupt_entry(out, interrupt));
     for (id, outcome) in results {
         out.table("[[result]]");
         out.text("tool_use", id);
@@ -221,12 +244,13 @@ fn prompt_entry(out: &mut Out, prompt: &Prompt) {
     if let Some(at) = at {
         out.raw("at", duration(*at));
     }
-    turns.iter().for_each(|turn| turn_entry(out, turn));
+    turns.iter().for_each(|turn| turn_entry(out, "prompt", turn));
 }
 
-fn turn_entry(out: &mut Out, turn: &Turn) {
+/// A turn of the latest `[[owner]]`.
+fn turn_entry(out: &mut Out, owner: &str, turn: &Turn) {
     let Turn { content, stop_reason, status, body, headers, input_tokens, output_tokens, provenance } = turn;
-    out.table("[[prompt.turn]]");
+    out.table(&format!("[[{owner}.turn]]"));
     if let Some(reason) = stop_reason {
         out.text("stop_reason", reason);
     }
@@ -251,12 +275,12 @@ fn turn_entry(out: &mut Out, turn: &Turn) {
         Provenance::Recorded => out.text("provenance", "recorded"),
     }
     for block in content {
-        out.table("[[prompt.turn.content]]");
+        out.table(&format!("[[{owner}.turn.content]]"));
         match block {
             TurnBlock::Text(text) => out.text("text", text),
             TurnBlock::Thinking(text) => out.text("thinking", text),
             TurnBlock::Tool { name, input, id, outcome } => {
-                out.table("[prompt.turn.content.tool]");
+                out.table(&format!("[{owner}.turn.content.tool]"));
                 out.text("name", name);
                 out.text("input", input);
                 if let Some(id) = id {
@@ -274,14 +298,15 @@ fn expect_section(out: &mut Out, expect: &Expect) {
     if *expect == Expect::default() {
         return;
     }
-    let Expect { terminal, transitions, requests, models, result, text_present, text_absent, order, ends_after, ends_before } = expect;
+    let Expect { terminal, terminals, transitions, requests, models, result, text_present, text_absent, order, ends_after, ends_before } =
+        expect;
     out.table("[expect]");
     for (key, value) in [("terminal", terminal), ("result", result)] {
         if let Some(value) = value {
             out.text(key, value);
         }
     }
-    for (key, values) in [("transitions", transitions), ("models", models)] {
+    for (key, values) in [("terminals", terminals), ("transitions", transitions), ("models", models)] {
         if let Some(values) = values {
             out.raw(key, list(values));
         }

@@ -6,7 +6,7 @@
 
 use crate::engine::contract::{AnswerEnd, Effect, Emission, Input, Request, RequestId};
 use crate::prelude::*;
-use crate::scenario::script::{self, Place};
+use crate::scenario::script::{self, Origin, Place};
 use crate::scenario::types::{Turn, TurnBlock};
 use crate::wire::event::Event;
 use crate::wire::http::Header;
@@ -39,7 +39,8 @@ struct Answer {
 impl Injected {
     /// The number that the next injected prompt has.
     pub(super) fn next_prompt(&self, setup: &Setup) -> u32 {
-        u32::try_from(setup.scenario.prompts.len()).unwrap_or(u32::MAX).saturating_add(self.prompts + 1)
+        let numbers = setup.scenario.prompts.len() + setup.scenario.interrupts.len();
+        u32::try_from(numbers).unwrap_or(u32::MAX).saturating_add(self.prompts + 1)
     }
 
     /// Gets the answer ready, so that copies of the run share it.
@@ -81,7 +82,7 @@ impl Answer {
     fn of(setup: &Setup) -> Self {
         let turn = Turn { content: vec![TurnBlock::Text(TEXT.into())], ..Turn::default() };
         // No turn of a scenario has this place, so that its draws are its own.
-        let place = Place { prompt: u32::MAX, turn: 1 };
+        let place = Place { origin: Origin::Prompt(u32::MAX), turn: 1 };
         let body = |stream| script::body(&turn, place, &setup.scenario.settings.model, setup.scenario.seed, stream);
         let mut events = Vec::new();
         let mut framer = Framer::default();

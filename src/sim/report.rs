@@ -86,6 +86,7 @@ impl<E> Report<E> {
         };
         let mut failures: Vec<String> = self.whats().filter_map(difference).collect();
         failures.extend(world.unused_answers(setup).iter().map(|answer| format!("{answer} was never asked for")));
+        failures.extend(world.missed_interrupts(setup).iter().map(|interrupt| format!("the moment of {interrupt} never came")));
         failures
     }
 
@@ -96,6 +97,8 @@ impl<E> Report<E> {
             }
         };
         equal("terminal", expect.terminal.clone(), self.terminal().to_string());
+        let terminals: Vec<String> = self.terminals.iter().map(|terminal| terminal.as_str().to_string()).collect();
+        equal("terminals", expect.terminals.as_ref().map(|names| list(names)), list(&terminals));
         equal("transitions", expect.transitions.as_ref().map(|names| list(names)), list(&self.transitions()));
         equal("requests", expect.requests.map(|count| count.to_string()), self.models_asked().len().to_string());
         let mut models = self.models_asked();
@@ -178,6 +181,7 @@ impl<E> Report<E> {
         let text = |what: &What| match what {
             What::Effect(Effect::Emit(Emission::Assistant(message))) => Some(plain(message.block.json().as_str())),
             What::Effect(Effect::Emit(Emission::User(message))) => Some(plain(message.block.json().as_str())),
+            What::Effect(Effect::Emit(Emission::Interrupted { text, .. })) => Some(text.to_string()),
             _ => None,
         };
         self.whats().filter_map(text).collect()

@@ -12,6 +12,8 @@ use crate::transcript::json;
 use crate::transcript::text::Detail;
 use crate::wire::block::Block;
 
+mod interrupts;
+
 pub(crate) fn tool(name: &str, input: &str) -> TurnBlock {
     TurnBlock::Tool { name: name.into(), input: input.into(), id: None, outcome: None }
 }
@@ -41,6 +43,11 @@ fn scenario() -> Scenario {
         }],
         ..Scenario::default()
     }
+}
+
+/// A run of a scenario file.
+fn run_file(toml: &str) -> Report<AgentLoop> {
+    run(crate::scenario::parse::scenario("x.toml", toml, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario)
 }
 
 fn run(scenario: Scenario) -> Report<AgentLoop> {

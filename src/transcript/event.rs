@@ -77,7 +77,7 @@ pub enum What {
         /// Where and how.
         difference: Difference,
     },
-    /// An answer that nobody asked for (M-3).
+    /// An answer that nobody asked for (M-3), or an interrupt whose moment never came (M-8).
     Unused {
         /// Its name.
         answer: Arc<str>,

@@ -1,11 +1,10 @@
 //! One answer on its way: pieces at their times, framed into events as a client's connection would (M-5, M-6).
 
-use super::pacing::{self, Times};
-use super::setup::{Prepared, Setup, cut};
+use super::plan::Plan;
+use super::setup::{Setup, cut};
 use crate::engine::contract::{AnswerEnd, Input, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::scenario::tape::End;
 use crate::scenario::types::Chunking;
 use crate::wire::event::Event;
 use crate::wire::sse::Framer;
@@ -14,10 +13,9 @@ use crate::wire::sse::Framer;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Delivery {
     id: RequestId,
-    answer: usize,
     /// When its request was made.
     from: Time,
-    times: Arc<Times>,
+    plan: Arc<Plan>,
     next_piece: usize,
     framer: Box<Framer>,
 }
@@ -34,11 +32,9 @@ pub(crate) enum Part {
 }
 
 impl Delivery {
-    /// Decides when everything arrives.
-    pub(crate) fn new(setup: &Setup, id: RequestId, answer: usize, now: Time) -> Self {
-        let mut draws = setup.scenario.seed.draws("answer-pace", &id.to_string());
-        let times = pacing::times(&setup.scenario.timing, &setup.answers[answer].known, &mut draws);
-        Self { id, answer, from: now, times: Arc::new(times), next_piece: 0, framer: Box::default() }
+    /// An answer that begins now.
+    pub(crate) fn new(id: RequestId, plan: Plan, now: Time) -> Self {
+        Self { id, from: now, plan: Arc::new(plan), next_piece: 0, framer: Box::default() }
     }
 
     /// Which request it answers.
@@ -46,24 +42,25 @@ impl Delivery {
         self.id
     }
 
-    /// What comes first.
-    pub(crate) fn first(&self) -> (Time, Part) {
-        (self.from + self.times.head, Part::Head)
+    /// What comes first; `None` when nothing ever does.
+    pub(crate) fn first(&self) -> Option<(Time, Part)> {
+        if self.plan.head.is_some() { Some((self.from + self.plan.times.head, Part::Head)) } else { self.end() }
     }
 
     /// Lets a part arrive: its inputs, and what comes after it. A framing error ends the answer at once.
     pub(crate) fn arrive(&mut self, setup: &Setup, part: Part, inputs: &mut Vec<Input>) -> Option<(Time, Part)> {
-        let answer = &setup.answers[self.answer];
+        let plan = self.plan.clone();
         match part {
             Part::Head => {
-                inputs.push(Input::Head { id: self.id, status: answer.status, headers: answer.headers.clone() });
-                Some(self.after())
+                let head = plan.head.as_ref()?;
+                inputs.push(Input::Head { id: self.id, status: head.status, headers: head.headers.clone() });
+                self.after()
             }
-            Part::Piece if answer.is_stream => {
-                let piece = &answer.pieces[self.next_piece];
+            Part::Piece if plan.is_stream => {
+                let piece = &plan.pieces[self.next_piece];
                 self.next_piece += 1;
                 match self.frame(setup, piece, inputs) {
-                    Ok(()) => Some(self.after()),
+                    Ok(()) => self.after(),
                     Err(problem) => {
                         inputs.push(Input::End { id: self.id, how: AnswerEnd::Framing(problem) });
                         None
@@ -72,23 +69,28 @@ impl Delivery {
             }
             Part::Piece => {
                 self.next_piece += 1;
-                if self.next_piece == answer.pieces.len() {
-                    inputs.push(Input::Body { id: self.id, body: whole_body(answer) });
+                // A body that is cut is no body to a client: it gets the end alone.
+                if self.next_piece == plan.pieces.len() && plan.end == Some(AnswerEnd::Complete) {
+                    inputs.push(Input::Body { id: self.id, body: whole_body(&plan) });
                 }
-                Some(self.after())
+                self.after()
             }
             Part::End => {
-                inputs.push(Input::End { id: self.id, how: ending(answer.end) });
+                inputs.extend(plan.end.clone().map(|how| Input::End { id: self.id, how }));
                 None
             }
         }
     }
 
-    fn after(&self) -> (Time, Part) {
-        match self.times.pieces.get(self.next_piece) {
-            Some(at) => (self.from + *at, Part::Piece),
-            None => (self.from + self.times.end, Part::End),
+    fn after(&self) -> Option<(Time, Part)> {
+        match self.plan.times.pieces.get(self.next_piece) {
+            Some(at) => Some((self.from + *at, Part::Piece)),
+            None => self.end(),
         }
+    }
+
+    fn end(&self) -> Option<(Time, Part)> {
+        self.plan.end.is_some().then_some((self.from + self.plan.times.end, Part::End))
     }
 
     fn frame(&mut self, setup: &Setup, piece: &[u8], inputs: &mut Vec<Input>) -> Result<(), Arc<str>> {
@@ -108,16 +110,7 @@ impl Delivery {
     }
 }
 
-fn whole_body(answer: &Prepared) -> Arc<str> {
-    let bytes: Vec<u8> = answer.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+fn whole_body(plan: &Plan) -> Arc<str> {
+    let bytes: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
     String::from_utf8_lossy(&bytes).into()
-}
-
-fn ending(end: End) -> AnswerEnd {
-    match end {
-        End::Complete => AnswerEnd::Complete,
-        // The client that went away when this was recorded is not the one that listens now: to it the connection was cut.
-        End::Reset | End::ClientGone => AnswerEnd::Reset,
-        End::Timeout => AnswerEnd::Timeout,
-    }
 }

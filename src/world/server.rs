@@ -4,8 +4,8 @@
 //! differs; `strict` makes that a failure of the run.
 
 use super::setup::{Prepared, Setup};
-use crate::engine::contract::RequestId;
 use crate::prelude::*;
+use crate::scenario::script::Origin;
 use crate::wire::compare::{Difference, differences};
 use crate::wire::request::Request;
 
@@ -25,11 +25,13 @@ pub(crate) struct Served {
 }
 
 impl Server {
-    /// The next answer; `None` when there is none left for this prompt.
-    pub(crate) fn serve(&mut self, setup: &Setup, id: RequestId, request: &Request) -> Option<Served> {
+    /// The next answer for a request of these origins, the first first; `None` when there is none left for any.
+    pub(crate) fn serve(&mut self, setup: &Setup, origins: &[Origin], request: &Request) -> Option<Served> {
         self.given.resize(setup.answers.len(), false);
-        let fits = |(index, answer): &(usize, &Prepared)| !self.given[*index] && answer.prompt.is_none_or(|prompt| prompt == id.prompt);
-        let (index, answer) = setup.answers.iter().enumerate().find(fits)?;
+        // What was recorded is for those who spoke when it was recorded.
+        let belongs = |answer: &Prepared, origin: Origin| answer.origin.map_or(matches!(origin, Origin::Prompt(_)), |of| of == origin);
+        let next = |origin: Origin| (0..).zip(&setup.answers).find(|(index, answer)| !self.given[*index] && belongs(answer, origin));
+        let (index, answer) = origins.iter().find_map(|origin| next(*origin))?;
         self.given[index] = true;
         let differences = answer.request.as_ref().map_or_else(Vec::new, |recorded| {
             let sent = serde_json::from_str(&request.to_json()).unwrap_or_default();

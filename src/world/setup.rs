@@ -8,10 +8,11 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::pacing::Known;
+use crate::engine::contract::RequestId;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::script::{self, Place};
+use crate::scenario::script::{self, Origin, Place};
 use crate::scenario::tape::{Chunk, End, Exchange, Provenance, Tape};
 use crate::scenario::types::{Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
 use crate::wire::http::{self, Header};
@@ -34,8 +35,8 @@ pub struct Setup {
 pub struct Prepared {
     /// How a transcript names it: `exchange 2` or `turn 1.2`.
     pub name: Arc<str>,
-    /// Only for requests of this prompt; `None` for any.
-    pub prompt: Option<u32>,
+    /// What it was scripted for; `None` for any prompt.
+    pub origin: Option<Origin>,
     /// The recorded request without what may differ; `None` when none was recorded.
     pub request: Option<Value>,
     /// Where it comes from.
@@ -77,11 +78,16 @@ impl Setup {
     /// When the tape that it names is missing or has no such thread.
     pub fn new(scenario: Scenario, tape: Option<&Tape>) -> Result<Self, SetupError> {
         let mut outcomes = scenario.results.clone();
-        let answers = match (&scenario.tape, tape) {
+        let mut answers = match (&scenario.tape, tape) {
             (Some(source), Some(tape)) => recorded(&scenario, tape, &source.thread)?,
             (Some(_), None) => return Err(SetupError::NoTape),
-            (None, _) => scripted(&scenario, &mut outcomes),
+            (None, _) => {
+                let scripts = (1..).zip(&scenario.prompts).map(|(number, prompt)| (Origin::Prompt(number), &prompt.turns));
+                scripted(&scenario, scripts, &mut outcomes)
+            }
         };
+        let scripts = (1..).zip(&scenario.interrupts).map(|(number, interrupt)| (Origin::Interrupt(number), &interrupt.turns));
+        answers.extend(scripted(&scenario, scripts, &mut outcomes));
         let environment = Environment {
             settings: scenario.settings.clone(),
             tools: scenario.tools.iter().map(|tool| tool.definition.clone()).collect(),
@@ -89,6 +95,13 @@ impl Setup {
             seed: scenario.seed,
         };
         Ok(Self { scenario, environment, answers, outcomes })
+    }
+
+    /// What a request gets that exists only because of an injection (M-3).
+    pub(crate) fn default_answer(&self, id: RequestId) -> Prepared {
+        let text = self.scenario.default_answer.clone().unwrap_or_else(|| Scenario::DEFAULT_ANSWER.into());
+        let turn = Turn { content: vec![TurnBlock::Text(text)], ..Turn::default() };
+        of_turn(&self.scenario, &turn, Place { origin: Origin::Nothing(id.prompt), turn: id.turn })
     }
 }
 
@@ -115,7 +128,7 @@ fn of_exchange(scenario: &Scenario, exchange: &Exchange) -> Prepared {
     let (pieces, times) = pieces_of(&answer.chunks, is_stream);
     Prepared {
         name: format!("exchange {}", exchange.id).into(),
-        prompt: None,
+        origin: None,
         request: request.map(|request| scenario.matching.volatile.normalised(request)),
         provenance: exchange.provenance,
         status: answer.status,
@@ -127,17 +140,21 @@ fn of_exchange(scenario: &Scenario, exchange: &Exchange) -> Prepared {
     }
 }
 
-fn scripted(scenario: &Scenario, outcomes: &mut BTreeMap<Arc<str>, ScriptedOutcome>) -> Vec<Prepared> {
+fn scripted<'a>(
+    scenario: &'a Scenario,
+    scripts: impl Iterator<Item = (Origin, &'a Vec<Turn>)>,
+    outcomes: &mut BTreeMap<Arc<str>, ScriptedOutcome>,
+) -> Vec<Prepared> {
     let mut answers = Vec::new();
-    for (prompt, said) in (1..).zip(&scenario.prompts) {
-        for (number, turn) in (1..).zip(&said.turns) {
-            let place = Place { prompt, turn: number };
-            for (id, block) in script::tool_uses(turn, place) {
+    for (origin, turns) in scripts {
+        for (turn, script) in (1..).zip(turns) {
+            let place = Place { origin, turn };
+            for (id, block) in script::tool_uses(script, place) {
                 if let TurnBlock::Tool { outcome: Some(outcome), .. } = block {
                     outcomes.insert(id, outcome.clone());
                 }
             }
-            answers.push(of_turn(scenario, turn, place));
+            answers.push(of_turn(scenario, script, place));
         }
     }
     answers
@@ -151,8 +168,8 @@ fn of_turn(scenario: &Scenario, turn: &Turn, place: Place) -> Prepared {
     headers.extend(turn.headers.iter().map(|(name, value)| Header::new(name, value)));
     let (pieces, times) = pieces_of(&[Chunk { at: None, bytes: bytes.into() }], is_stream);
     Prepared {
-        name: format!("turn {}.{}", place.prompt, place.turn).into(),
-        prompt: Some(place.prompt),
+        name: name(place).into(),
+        origin: Some(place.origin),
         request: None,
         provenance: turn.provenance,
         status: turn.status,
@@ -161,6 +178,14 @@ fn of_turn(scenario: &Scenario, turn: &Turn, place: Place) -> Prepared {
         pieces: pieces.into(),
         known: Known { pieces: times, ..Known::default() },
         end: End::Complete,
+    }
+}
+
+fn name(Place { origin, turn }: Place) -> String {
+    match origin {
+        Origin::Prompt(prompt) => format!("turn {prompt}.{turn}"),
+        Origin::Interrupt(interrupt) => format!("interrupt {interrupt}, turn {turn}"),
+        Origin::Nothing(_) => String::from("the default answer"),
     }
 }
 

@@ -49,7 +49,8 @@ const RESULTS: [&str; 5] =
 pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
     let expect = Expect {
         terminal: word(reader, "terminal", &TERMINALS),
-        transitions: transitions(reader),
+        terminals: words(reader, "terminals", "terminal", &TERMINALS),
+        transitions: words(reader, "transitions", "transition", &TRANSITIONS),
         requests: reader.get("requests"),
         models: reader.get("models"),
         result: word(reader, "result", &RESULTS),
@@ -72,15 +73,16 @@ fn word(reader: &mut Reader<'_, '_>, key: &'static str, words: &[&str]) -> Optio
     known_word(&member.value, reader.report, key, words).map(Into::into)
 }
 
-fn transitions(reader: &mut Reader<'_, '_>) -> Option<Vec<String>> {
-    let member = reader.member("transitions")?;
+/// An array of known words.
+fn words(reader: &mut Reader<'_, '_>, key: &'static str, what: &str, words: &[&str]) -> Option<Vec<String>> {
+    let member = reader.member(key)?;
     match &member.value.kind {
         Kind::List(items) => {
-            let known = items.iter().filter_map(|item| known_word(item, reader.report, "transition", &TRANSITIONS));
+            let known = items.iter().filter_map(|item| known_word(item, reader.report, what, words));
             Some(known.map(Into::into).collect())
         }
         // Read as what it should be, which says what is wrong with it.
-        _ => reader.get("transitions"),
+        _ => reader.get(key),
     }
 }
 

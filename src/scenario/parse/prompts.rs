@@ -32,7 +32,7 @@ pub(super) fn message(reader: &mut Reader<'_, '_>) -> Option<Arc<Message>> {
 }
 
 /// `text`, or `content_json` with blocks.
-fn content(reader: &mut Reader<'_, '_>) -> Vec<Block> {
+pub(super) fn content(reader: &mut Reader<'_, '_>) -> Vec<Block> {
     if reader.one_of(&["text", "content_json"]).is_none() {
         let message = format!("{} needs `text` or `content_json`", reader.title());
         reader.lacks(&["text", "content_json"], message, None);
@@ -42,8 +42,8 @@ fn content(reader: &mut Reader<'_, '_>) -> Vec<Block> {
     text.map(|text| vec![Block::text(&text)]).or(blocks).unwrap_or_default()
 }
 
-/// `[[prompt.turn]]`: one scripted answer.
-fn turn(reader: &mut Reader<'_, '_>) -> Turn {
+/// `[[prompt.turn]]`, `[[interrupt.turn]]`: one scripted answer.
+pub(super) fn turn(reader: &mut Reader<'_, '_>) -> Turn {
     let mut turn = Turn { content: turn_content(reader), ..Turn::default() };
     reader.set_some("stop_reason", &mut turn.stop_reason);
     if let Some(status) = reader.get::<u32>("status") {

@@ -10,6 +10,7 @@ use crate::wire::json::Json;
 use proptest::prelude::*;
 
 mod behaviour;
+mod interrupts;
 
 fn read(text: &str) -> Scenario {
     scenario("x.toml", text, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario

@@ -7,6 +7,7 @@ use crate::engine::random::Seed;
 use crate::engine::settings::{
     EmissionOrder, InterruptBehaviour, Observable, ResultDelivery, ResultOrder, RetrySettings, Settings, ToolDefinition,
 };
+use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse;
@@ -174,6 +175,7 @@ fn f_6_conditions_and_expectations_read_back() {
         matching: Matching { strict: true, volatile: Volatile::of([Rule::Metadata]) },
         expect: Expect {
             terminal: Some("completed".into()),
+            terminals: Some(vec!["aborted_tools".into(), "completed".into()]),
             transitions: Some(vec!["next_turn".into()]),
             requests: Some(2),
             models: Some(Vec::new()),
@@ -196,4 +198,25 @@ fn f_6_a_tape_and_its_thread_read_back() {
         let text = reads_back(&Scenario { tape, prompts: vec![prompt("hi")], ..Scenario::default() });
         assert_eq!(text.contains("thread ="), thread != "main", "{text}");
     }
+}
+
+#[test]
+fn f_11_interrupts_read_back() {
+    let when = |anchor, side, offset| Moment::When { anchor, side, offset };
+    let moments = [
+        Moment::At(Micros::from_secs(5)),
+        when(Anchor::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 }, Side::After, Micros::from_millis(5)),
+        when(Anchor::Tool { name: "Read".into(), state: ReachedState::Completed, nth: 2 }, Side::Before, Micros::ZERO),
+        when(Anchor::Event { name: "ping".into(), nth: 3 }, Side::Before, Micros::ZERO),
+        when(Anchor::Request { prompt: Some(2), request: 3, attempt: 4 }, Side::After, Micros::ZERO),
+        when(Anchor::Request { prompt: None, request: 1, attempt: 1 }, Side::After, Micros::ZERO),
+        when(Anchor::Retry { nth: 1 }, Side::After, Micros(1)),
+        when(Anchor::Result { nth: 2 }, Side::After, Micros::ZERO),
+        when(Anchor::Terminal { nth: 1 }, Side::After, Micros::ZERO),
+    ];
+    let cancels = moments.map(|moment| Interrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new() });
+    let says = InterruptKind::Interrupt(vec![Block::text("stop")]);
+    let interrupt = Interrupt { kind: says, moment: Moment::At(Micros::ZERO), turns: turns() };
+    let interrupts = cancels.into_iter().chain([interrupt]).collect();
+    reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, default_answer: Some("ok".into()), ..Scenario::default() });
 }

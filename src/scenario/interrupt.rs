@@ -1,0 +1,131 @@
+//! What the user does beside speaking when asked to: cancelling, and submitting a message while work goes on (M-8).
+
+use super::types::Turn;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::wire::block::Block;
+
+/// One `[[interrupt]]`. It happens once, or not at all when its moment never comes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interrupt {
+    /// What the user does.
+    pub kind: InterruptKind,
+    /// When.
+    pub moment: Moment,
+    /// Scripted answers, should it become a prompt of its own; without any, the scenario's default answer (M-3).
+    pub turns: Vec<Turn>,
+}
+
+/// Q-22's two kinds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InterruptKind {
+    /// ESC, Ctrl+C, shutdown.
+    Cancel,
+    /// A message is submitted.
+    Interrupt(Vec<Block>),
+}
+
+/// When it happens.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Moment {
+    /// At a virtual time.
+    At(Micros),
+    /// When something is seen for the first time.
+    When {
+        /// What.
+        anchor: Anchor,
+        /// Whether the engine has seen it by then.
+        side: Side,
+        /// How long after; zero with [`Side::Before`].
+        offset: Micros,
+    },
+}
+
+/// Whether the engine has seen what the user waits for when the user acts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    /// Not yet: it is the next input.
+    Before,
+    /// Just now.
+    #[default]
+    After,
+}
+
+/// What the user waits for. Each `nth` counts from 1 over the whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// A tool use of this tool reaches a state.
+    Tool {
+        /// The tool.
+        name: Arc<str>,
+        /// The state.
+        state: ReachedState,
+        /// The how many-th one.
+        nth: u32,
+    },
+    /// A stream event of this name comes in.
+    Event {
+        /// The name.
+        name: Arc<str>,
+        /// The how many-th one.
+        nth: u32,
+    },
+    /// A request is sent, named as transcripts name it.
+    Request {
+        /// Of which prompt; `None` for any.
+        prompt: Option<u32>,
+        /// Which request of the prompt.
+        request: u32,
+        /// Which attempt at it.
+        attempt: u32,
+    },
+    /// A retry begins to wait.
+    Retry {
+        /// The how many-th one.
+        nth: u32,
+    },
+    /// A tool result is emitted.
+    Result {
+        /// The how many-th one.
+        nth: u32,
+    },
+    /// A prompt ends.
+    Terminal {
+        /// The how many-th one.
+        nth: u32,
+    },
+}
+
+/// T-1's states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReachedState {
+    /// It waits.
+    Queued,
+    /// It runs.
+    Executing,
+    /// It has its result.
+    Completed,
+    /// Its result is emitted.
+    Yielded,
+}
+
+impl ReachedState {
+    /// Every state with the word that scenarios use.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("queued", Self::Queued), ("executing", Self::Executing), ("completed", Self::Completed), ("yielded", Self::Yielded)];
+}
+
+impl Anchor {
+    /// Whether an input brings it about, so that the user can act before the engine has seen it.
+    pub fn is_an_input(&self) -> bool {
+        matches!(self, Self::Event { .. } | Self::Tool { state: ReachedState::Completed, .. })
+    }
+
+    /// How often it must be seen.
+    pub fn nth(&self) -> u32 {
+        match self {
+            Self::Tool { nth, .. } | Self::Event { nth, .. } | Self::Retry { nth } | Self::Result { nth } | Self::Terminal { nth } => *nth,
+            Self::Request { .. } => 1,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `[[interrupt]]`: what the user does while work goes on, and when (M-8).
+
+use super::prompts;
+use super::reader::{Reader, known_word};
+use super::tree::Kind;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
+
+/// The events of a stream that the user can wait for.
+const EVENTS: [&str; 8] =
+    ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "ping", "error"];
+
+/// What a `when` can be about.
+const ANCHORS: [&str; 6] = ["tool", "event", "request", "retry", "result", "terminal"];
+
+/// Reads one interrupt.
+pub(super) fn interrupt(reader: &mut Reader<'_, '_>) -> Option<Interrupt> {
+    if reader.member("kind").is_none() {
+        reader.lacks(&["kind"], "[[interrupt]] needs `kind`: \"cancel\" or \"interrupt\"".into(), None);
+    }
+    let cancels = reader.choice("kind", &[("cancel", true), ("interrupt", false)]);
+    let moment = moment(reader);
+    let kind = match cancels {
+        Some(true) => {
+            says_nothing(reader);
+            Some(InterruptKind::Cancel)
+        }
+        Some(false) => Some(InterruptKind::Interrupt(prompts::content(reader))),
+        None => {
+            reader.one_of(&["text", "content_json"]);
+            None
+        }
+    };
+    let turns = reader.entries("turn", "[[interrupt.turn]]", |reader| Some(prompts::turn(reader)));
+    Some(Interrupt { kind: kind?, moment: moment?, turns })
+}
+
+/// Who cancels says nothing and gets no answer.
+fn says_nothing(reader: &mut Reader<'_, '_>) {
+    for key in ["text", "content_json", "turn"] {
+        if let Some(member) = reader.member(key) {
+            let message = format!("who cancels says nothing: remove `{key}`, or make it kind = \"interrupt\"");
+            reader.report.value(member.place, message, None);
+        }
+    }
+}
+
+/// `at`, or `when` with `side` and `offset`.
+fn moment(reader: &mut Reader<'_, '_>) -> Option<Moment> {
+    let which = reader.one_of(&["at", "when"]);
+    if which.is_none() {
+        let help = "write at = \"5s\", or when = { tool = \"Read\", state = \"executing\" }";
+        reader.lacks(&["at", "when"], "[[interrupt]] needs `at` or `when`".into(), Some(help.into()));
+    }
+    let at: Option<Micros> = reader.get("at");
+    let anchor = reader.section("when", "`when`", anchor).flatten();
+    let offset: Option<Micros> = reader.get("offset");
+    let side = reader.choice("side", &[("before", Side::Before), ("after", Side::After)]).unwrap_or_default();
+    if which.is_some_and(|member| member.key == "at") {
+        for key in ["offset", "side"] {
+            if let Some(member) = reader.member(key) {
+                reader.report.value(member.place, format!("`{key}` belongs to `when`; with `at` the time is said"), None);
+            }
+        }
+        return at.map(Moment::At);
+    }
+    let anchor = anchor?;
+    if side == Side::Before {
+        check_before(reader, &anchor);
+    }
+    Some(Moment::When { anchor, side, offset: offset.unwrap_or_default() })
+}
+
+/// Before the engine has seen something there is nothing that it does about it, and no time to wait.
+fn check_before(reader: &mut Reader<'_, '_>, anchor: &Anchor) {
+    if let Some(member) = reader.member("offset") {
+        let message = "what comes before its anchor comes in the same instant: remove `offset`".into();
+        reader.report.value(member.place, message, None);
+    }
+    if !anchor.is_an_input()
+        && let Some(member) = reader.member("side")
+    {
+        let help = "\"before\" goes with `event`, and with `tool` whose state is \"completed\"";
+        let message = "nothing can come before what the engine itself does".into();
+        reader.report.value(member.value.place, message, Some(help.into()));
+    }
+}
+
+/// `when = { … }`: exactly one anchor.
+fn anchor(reader: &mut Reader<'_, '_>) -> Option<Anchor> {
+    let Some(which) = reader.one_of(&ANCHORS) else {
+        let list = ANCHORS.map(|key| format!("`{key}`")).join(", ");
+        reader.lacks(&ANCHORS, format!("`when` needs one of {list}"), None);
+        return None;
+    };
+    match which.key.as_str() {
+        "tool" => {
+            let (name, nth): (Option<Arc<str>>, u32) = (reader.get("tool"), nth(reader));
+            if reader.member("state").is_none() {
+                reader.lacks(&["state"], "`when` with `tool` needs `state`, e.g. \"executing\"".into(), None);
+            }
+            let state = reader.choice("state", &ReachedState::ALL);
+            Some(Anchor::Tool { name: name?, state: state?, nth })
+        }
+        "event" => {
+            let nth = nth(reader);
+            let name = known_word(&which.value, reader.report, "event", &EVENTS)?;
+            Some(Anchor::Event { name: name.into(), nth })
+        }
+        "request" => {
+            let prompt = reader.get_above_zero("prompt", "prompts are counted from 1");
+            let attempt = reader.get_above_zero("attempt", "attempts are counted from 1").unwrap_or(1);
+            let request = reader.get_above_zero("request", "requests are counted from 1")?;
+            Some(Anchor::Request { prompt, request, attempt })
+        }
+        "retry" => Some(Anchor::Retry { nth: reader.get_above_zero("retry", "retries are counted from 1")? }),
+        "result" => Some(Anchor::Result { nth: reader.get_above_zero("result", "results are counted from 1")? }),
+        _ if matches!(which.value.kind, Kind::Boolean(_)) => reader.mark("terminal").then_some(Anchor::Terminal { nth: 1 }),
+        _ => Some(Anchor::Terminal { nth: reader.get_above_zero("terminal", "terminals are counted from 1")? }),
+    }
+}
+
+fn nth(reader: &mut Reader<'_, '_>) -> u32 {
+    reader.get_above_zero("nth", "`nth` counts from 1").unwrap_or(1)
+}

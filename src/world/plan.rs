@@ -1,0 +1,57 @@
+//! One answer with its times, as a connection will play it: where faults do their work (M-4, M-5).
+
+use super::pacing::{self, Times};
+use super::setup::Prepared;
+use crate::engine::contract::AnswerEnd;
+use crate::engine::random::Draws;
+use crate::prelude::*;
+use crate::scenario::tape::End;
+use crate::scenario::types::Timing;
+use crate::wire::http::Header;
+
+/// Everything that will come of an answer. Times count from its request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plan {
+    /// Status and headers; `None` when the connection ends before there are any.
+    pub(crate) head: Option<Head>,
+    /// Whether the client reads the body as a stream of events.
+    pub(crate) is_stream: bool,
+    /// The body, as many pieces as there are times for.
+    pub(crate) pieces: Arc<[Arc<[u8]>]>,
+    /// When all that arrives.
+    pub(crate) times: Times,
+    /// How it ends; `None` when it never does.
+    pub(crate) end: Option<AnswerEnd>,
+}
+
+/// The head of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Head {
+    /// HTTP status.
+    pub(crate) status: u16,
+    /// Response headers.
+    pub(crate) headers: Arc<[Header]>,
+}
+
+impl Plan {
+    /// The answer as it was prepared, with the times of this request.
+    pub(crate) fn of(prepared: &Prepared, timing: &Timing, draws: &mut Draws) -> Self {
+        let head = Head { status: prepared.status, headers: prepared.headers.clone() };
+        Self {
+            head: (prepared.status != 0).then_some(head),
+            is_stream: prepared.is_stream,
+            pieces: prepared.pieces.clone(),
+            times: pacing::times(timing, &prepared.known, draws),
+            end: Some(ending(prepared.end)),
+        }
+    }
+}
+
+fn ending(end: End) -> AnswerEnd {
+    match end {
+        End::Complete => AnswerEnd::Complete,
+        // The client that went away when this was recorded is not the one that listens now: to it the connection was cut.
+        End::Reset | End::ClientGone => AnswerEnd::Reset,
+        End::Timeout => AnswerEnd::Timeout,
+    }
+}

@@ -1,0 +1,119 @@
+//! The user: speaks when the session is free, and interferes when the scenario says so (M-8).
+//!
+//! Prompts and submitted messages share one row of numbers, in the order in which they come, because a message that is submitted while work
+//! goes on may become a prompt of its own. One that the engine takes into the conversation at once never has a terminal.
+
+use super::setup::Setup;
+use crate::engine::contract::{Input, Terminal};
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::scenario::interrupt::InterruptKind;
+use crate::scenario::script::Origin;
+
+/// What the user has done, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct User {
+    /// What each number stands for, from 1.
+    numbers: Vec<Origin>,
+    /// How many scripted prompts were submitted.
+    prompts: usize,
+    /// Whether the next one is on its way.
+    is_on_its_way: bool,
+    /// Which interrupts happened.
+    interrupts: Vec<usize>,
+    /// Whether anything was injected beside them.
+    is_injected: bool,
+    /// The numbers of messages that were taken into the conversation.
+    absorbed: Vec<u32>,
+    /// The terminal of each prompt that ended, in order.
+    terminals: Vec<Terminal>,
+}
+
+impl User {
+    /// When the next prompt comes, if the session is free and there is one: now, or later if the scenario says when.
+    pub(crate) fn next_prompt(&mut self, setup: &Setup, now: Time) -> Option<Time> {
+        if self.is_on_its_way || self.has_open() {
+            return None;
+        }
+        let said = setup.scenario.prompts.get(self.prompts)?;
+        self.is_on_its_way = true;
+        Some(said.at.map_or(now, |at| (Time::ZERO + at).max(now)))
+    }
+
+    /// Submits the next prompt.
+    pub(crate) fn speak(&mut self, setup: &Setup) -> Input {
+        self.is_on_its_way = false;
+        let said = &setup.scenario.prompts[self.prompts];
+        self.prompts += 1;
+        let prompt = self.number(Origin::Prompt(count(self.prompts)));
+        Input::Prompt { prompt, content: said.content.clone().into() }
+    }
+
+    /// Does what the interrupt at `index` of the scenario says.
+    pub(crate) fn interrupt(&mut self, setup: &Setup, index: usize) -> Input {
+        self.interrupts.push(index);
+        match &setup.scenario.interrupts[index].kind {
+            InterruptKind::Cancel => Input::Cancel,
+            InterruptKind::Interrupt(said) => {
+                let prompt = self.number(Origin::Interrupt(count(index + 1)));
+                Input::Interrupt { prompt, content: said.clone().into() }
+            }
+        }
+    }
+
+    /// A prompt ended.
+    pub(crate) fn on_finished(&mut self, terminal: &Terminal) {
+        self.terminals.push(terminal.clone());
+    }
+
+    /// A submitted message is part of the conversation now.
+    pub(crate) fn on_absorbed(&mut self, prompt: u32) {
+        self.absorbed.push(prompt);
+    }
+
+    /// Whose scripted answers a request of this number may get: its own first, then those of the messages that were taken in.
+    pub(crate) fn origins(&self, number: u32) -> Vec<Origin> {
+        let of = |number: u32| (number as usize).checked_sub(1).and_then(|index| self.numbers.get(index).copied());
+        let own = of(number).unwrap_or(Origin::Prompt(number));
+        core::iter::once(own).chain(self.absorbed.iter().filter_map(|number| of(*number))).collect()
+    }
+
+    /// Something was injected that the scenario does not say.
+    pub(crate) fn on_injected(&mut self) {
+        self.is_injected = true;
+    }
+
+    /// Whether any interrupt happened.
+    pub(crate) fn has_interfered(&self) -> bool {
+        self.is_injected || !self.interrupts.is_empty()
+    }
+
+    /// The terminal of each prompt that ended, in order.
+    pub(crate) fn terminals(&self) -> &[Terminal] {
+        &self.terminals
+    }
+
+    /// Whether everything was said, and answered or taken in.
+    pub(crate) fn is_done(&self, setup: &Setup) -> bool {
+        self.prompts == setup.scenario.prompts.len() && !self.has_open()
+    }
+
+    /// The names of the interrupts whose moment never came.
+    pub(crate) fn missed(&self, setup: &Setup) -> Vec<Arc<str>> {
+        let missed = (0..setup.scenario.interrupts.len()).filter(|index| !self.interrupts.contains(index));
+        missed.map(|index| format!("interrupt {}", index + 1).into()).collect()
+    }
+
+    fn has_open(&self) -> bool {
+        self.terminals.len() + self.absorbed.len() < self.numbers.len()
+    }
+
+    fn number(&mut self, origin: Origin) -> u32 {
+        self.numbers.push(origin);
+        count(self.numbers.len())
+    }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,169 @@
+//! What the user waits for before interfering: looks at every input and effect, and says which interrupts' moment has come (M-8).
+//!
+//! A tool's states are seen by the engine's notes and, so that an engine without notes can be interrupted too, by the contract's own inputs and
+//! effects; each run reaches each state once, whatever tells of it.
+
+use alloc::collections::BTreeMap;
+
+use super::setup::Setup;
+use crate::engine::contract::{Agent, Effect, Emission, Input, Note, RequestId, ToolRun};
+use crate::engine::emission::ToolState;
+use crate::prelude::*;
+use crate::scenario::interrupt::{Anchor, Moment, ReachedState, Side};
+
+/// What was seen so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Watch {
+    /// How often each interrupt's anchor was seen.
+    seen: Vec<u32>,
+    runs: BTreeMap<(Agent, ToolRun), Seen>,
+    /// How many tool uses each answer had so far.
+    tool_uses: BTreeMap<(Agent, RequestId), u32>,
+    /// Whether the next input was looked at already, and put back for an interrupt to come before it.
+    has_looked: bool,
+}
+
+/// What was seen of a tool use.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Seen {
+    name: Arc<str>,
+    reached: Vec<ReachedState>,
+}
+
+/// Something that an anchor can be about.
+enum Sight<'a> {
+    Event(&'a str),
+    Tool(Arc<str>, ReachedState),
+    Request(RequestId),
+    Retry,
+    Result,
+    Terminal,
+}
+
+impl Watch {
+    /// The interrupts that come before the engine sees this input. When there are any, the input must be shown again after them.
+    pub(crate) fn before(&mut self, setup: &Setup, agent: &Agent, input: &Input) -> Vec<usize> {
+        let is_the_users = matches!(input, Input::Cancel | Input::Interrupt { .. });
+        if setup.scenario.interrupts.is_empty() || is_the_users || core::mem::take(&mut self.has_looked) {
+            return Vec::new();
+        }
+        let sight = match input {
+            Input::Stream { event, .. } => Some(Sight::Event(event.name())),
+            Input::ToolEnded { run, .. } => self.unreached(agent, *run, ReachedState::Completed),
+            _ => None,
+        };
+        let happening = sight.map(|sight| self.tell(setup, &sight, Side::Before)).unwrap_or_default();
+        self.has_looked = !happening.is_empty();
+        happening
+    }
+
+    /// The interrupts that come when the engine has seen this input.
+    pub(crate) fn after(&mut self, setup: &Setup, agent: &Agent, input: &Input) -> Vec<usize> {
+        if setup.scenario.interrupts.is_empty() {
+            return Vec::new();
+        }
+        match input {
+            Input::Stream { event, .. } => self.tell(setup, &Sight::Event(event.name()), Side::After),
+            Input::ToolEnded { run, .. } => self.reach(setup, agent, *run, ReachedState::Completed),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The interrupts that come because of this effect.
+    pub(crate) fn effect(&mut self, setup: &Setup, agent: &Agent, effect: &Effect) -> Vec<usize> {
+        if setup.scenario.interrupts.is_empty() {
+            return Vec::new();
+        }
+        match effect {
+            Effect::Request { id, .. } => self.tell(setup, &Sight::Request(*id), Side::After),
+            Effect::Finished { .. } => self.tell(setup, &Sight::Terminal, Side::After),
+            Effect::Emit(Emission::ApiRetry { .. }) => self.tell(setup, &Sight::Retry, Side::After),
+            Effect::Emit(Emission::Assistant(message)) => match message.block.as_tool_use() {
+                Some(tool_use) => {
+                    let run = self.next_run(agent, message.id);
+                    self.name(agent, run, &tool_use.name);
+                    self.reach(setup, agent, run, ReachedState::Queued)
+                }
+                None => Vec::new(),
+            },
+            Effect::Emit(Emission::User(message)) => {
+                let mut happening = self.reach(setup, agent, message.run, ReachedState::Yielded);
+                happening.extend(self.tell(setup, &Sight::Result, Side::After));
+                happening
+            }
+            Effect::StartTool { run, tool_use } => {
+                self.name(agent, *run, &tool_use.name);
+                self.reach(setup, agent, *run, ReachedState::Executing)
+            }
+            Effect::Note(Note::Tool { run, state }) => match reached(*state) {
+                Some(state) => self.reach(setup, agent, *run, state),
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    fn tell(&mut self, setup: &Setup, sight: &Sight<'_>, side: Side) -> Vec<usize> {
+        let interrupts = &setup.scenario.interrupts;
+        self.seen.resize(interrupts.len(), 0);
+        let mut happening = Vec::new();
+        for (index, interrupt) in interrupts.iter().enumerate() {
+            let Moment::When { anchor, side: wanted, .. } = &interrupt.moment else { continue };
+            // What the engine does can only be seen afterwards.
+            let wanted = if anchor.is_an_input() { *wanted } else { Side::After };
+            if wanted == side && fits(anchor, sight) {
+                self.seen[index] += 1;
+                if self.seen[index] == anchor.nth() {
+                    happening.push(index);
+                }
+            }
+        }
+        happening
+    }
+
+    fn reach(&mut self, setup: &Setup, agent: &Agent, run: ToolRun, state: ReachedState) -> Vec<usize> {
+        let Some(sight) = self.unreached(agent, run, state) else { return Vec::new() };
+        self.runs.entry((agent.clone(), run)).or_default().reached.push(state);
+        self.tell(setup, &sight, Side::After)
+    }
+
+    /// The sight of a run in this state, unless it was there before.
+    fn unreached(&self, agent: &Agent, run: ToolRun, state: ReachedState) -> Option<Sight<'static>> {
+        let seen = self.runs.get(&(agent.clone(), run));
+        let is_new = seen.is_none_or(|seen| !seen.reached.contains(&state));
+        is_new.then(|| Sight::Tool(seen.map(|seen| seen.name.clone()).unwrap_or_default(), state))
+    }
+
+    fn name(&mut self, agent: &Agent, run: ToolRun, name: &Arc<str>) {
+        self.runs.entry((agent.clone(), run)).or_default().name = name.clone();
+    }
+
+    /// The run that the answer's next tool use will be.
+    fn next_run(&mut self, agent: &Agent, request: RequestId) -> ToolRun {
+        let count = self.tool_uses.entry((agent.clone(), request)).or_default();
+        *count += 1;
+        ToolRun { request, index: *count - 1 }
+    }
+}
+
+fn fits(anchor: &Anchor, sight: &Sight<'_>) -> bool {
+    match (anchor, sight) {
+        (Anchor::Event { name, .. }, Sight::Event(seen)) => **name == **seen,
+        (Anchor::Tool { name, state, .. }, Sight::Tool(seen, reached)) => name == seen && state == reached,
+        (Anchor::Request { prompt, request, attempt }, Sight::Request(id)) => {
+            prompt.is_none_or(|prompt| prompt == id.prompt) && (*request, *attempt) == (id.turn, id.attempt)
+        }
+        (Anchor::Retry { .. }, Sight::Retry) | (Anchor::Result { .. }, Sight::Result) | (Anchor::Terminal { .. }, Sight::Terminal) => true,
+        _ => false,
+    }
+}
+
+fn reached(state: ToolState) -> Option<ReachedState> {
+    match state {
+        ToolState::QueuedSafe | ToolState::QueuedExclusive => Some(ReachedState::Queued),
+        ToolState::Executing => Some(ReachedState::Executing),
+        ToolState::Completed => Some(ReachedState::Completed),
+        ToolState::Yielded => Some(ReachedState::Yielded),
+        ToolState::Stopping => None,
+    }
+}
