@@ -174,12 +174,13 @@ fn d_1_a_boundary_log_replays_byte_for_byte_and_a_changed_one_does_not() {
 
 #[test]
 fn d_4_at_the_same_instant_the_answer_comes_before_a_tool() {
+    // The tool is scheduled first, for the instant of the event after the next: only its class puts it behind.
     let fixed = |ms| Latency::Fixed(Micros::from_millis(ms));
     let mut tie = scenario();
     tie.timing.head = fixed(10);
     tie.timing.first_event = fixed(10);
     tie.timing.between_events = fixed(10);
-    tie.tools[0].latency = Some(fixed(10)); // ends with the next event of the stream
+    tie.tools[0].latency = Some(fixed(20));
     let text = run(tie).text(Detail::Debug);
     let lines: Vec<&str> = text.lines().collect();
     let returns = lines.iter().position(|line| line.contains("tool 1A   returns")).unwrap();
