@@ -124,21 +124,19 @@ impl Oracles {
         self.violations
     }
 
+    /// The run is over and owes nothing: each prompt must have its terminal, each tool use its result. Not for a run that was stopped
+    /// from outside, or that is meant to get stuck: it had no chance.
+    pub fn expect_nothing_open(&mut self, at: Time) {
+        let found = &mut Findings { at, violations: &mut self.violations };
+        self.results.on_end(found);
+        self.terminals.on_end(found);
+    }
+
     fn on_request(&mut self, at: Time, id: RequestId, messages: &[Arc<Message>]) {
         let found = &mut Findings { at, violations: &mut self.violations };
         self.pairs.on_request(&self.rules, id, messages, found);
         self.terminals.on_request(id, found);
         self.abort.on_request(id, found);
-    }
-
-    fn on_end(&mut self, at: Time, end: &RunEnd) {
-        let found = &mut Findings { at, violations: &mut self.violations };
-        // A run that was stopped from outside has no chance to keep what it owes.
-        if matches!(end, RunEnd::Idle | RunEnd::Stalled) {
-            self.results.on_end(found);
-            self.terminals.on_end(found);
-            self.abort.on_end(found);
-        }
     }
 }
 
@@ -174,8 +172,8 @@ impl Watch for Oracles {
     }
 
     fn note(&mut self, at: Time, _agent: &Agent, what: &What) {
-        if let What::Ended { end } = what {
-            self.on_end(at, end);
+        if let What::Ended { end: RunEnd::Idle | RunEnd::Stalled } = what {
+            self.abort.on_end(&mut Findings { at, violations: &mut self.violations });
         }
     }
 }
@@ -195,7 +193,12 @@ pub fn check(environment: &Environment, transcript: &Transcript) -> Vec<Violatio
                     oracles.on_request(event.at, *id, &messages);
                 }
             }
-            note => oracles.note(event.at, &event.agent, note),
+            note => {
+                oracles.note(event.at, &event.agent, note);
+                if let What::Ended { end: RunEnd::Idle | RunEnd::Stalled } = note {
+                    oracles.expect_nothing_open(event.at);
+                }
+            }
         }
     }
     oracles.into_violations()

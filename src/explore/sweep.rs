@@ -124,11 +124,15 @@ impl<G: Guard> Sweep<'_, G> {
 
 /// What is wrong with a finished run, beside the `known` violations that it began with.
 fn judge<E>(finished: Finished<E, Oracles>, known: usize, accepted: Option<&str>) -> Vec<Violation> {
-    let Finished { end, at, watcher, .. } = finished;
+    let Finished { end, at, mut watcher, .. } = finished;
+    let is_as_usual = end != RunEnd::Idle && accepted == Some(end.as_str());
+    if matches!(end, RunEnd::Idle | RunEnd::Stalled) && !is_as_usual {
+        watcher.expect_nothing_open(at);
+    }
     let mut violations = watcher.into_violations();
     violations.drain(..known);
     // A run that ends badly because of what an oracle saw needs no second word.
-    if violations.is_empty() && end != RunEnd::Idle && accepted != Some(end.as_str()) {
+    if violations.is_empty() && end != RunEnd::Idle && !is_as_usual {
         violations.push(violation(at, ENDS, format!("the run ended with {}: {}", end.as_str(), end_text(&end))));
     }
     violations

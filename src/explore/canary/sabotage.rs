@@ -117,6 +117,7 @@ impl<E> Saboteur<E> {
             Trick::RequestAfterTerminal => self.ask_again(effects),
             _ => (),
         }
+        self.last_request = None; // what is over is not cancelled
     }
 
     /// Lets go of all that is held back.
