@@ -240,6 +240,9 @@ impl<E: Engine, W: Watch> Run<E, W> {
         let mut schedule = core::mem::take(&mut self.scratch.schedule);
         let note = self.world.carry_out(&self.setup, self.now, agent, effect, &mut schedule);
         self.put_on_agenda(schedule);
+        if let Some(text) = self.world.take_misuse() {
+            self.watcher.note(self.now, agent, &What::Misuse { text });
+        }
         match note? {
             WorldNote::Served { id, answer, provenance, differences } => {
                 self.watcher.note(self.now, agent, &What::Served { id, answer, provenance: provenance.into() });

@@ -71,6 +71,10 @@ impl<E> Report<E> {
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
             failures.push(format!("the run ended with {}: {}", self.end.as_str(), text::end_text(&self.end)));
         }
+        failures.extend(self.whats().filter_map(|what| match what {
+            What::Misuse { text } => Some(format!("the engine broke the contract: {text}")),
+            _ => None,
+        }));
         if setup.scenario.matching.strict {
             failures.extend(self.strict_failures(setup, world));
         }

@@ -188,3 +188,39 @@ fn d_4_at_the_same_instant_the_answer_comes_before_a_tool() {
     let event = lines.iter().position(|line| line.contains("event") && line.split_whitespace().next() == Some(same_instant)).unwrap();
     assert!(event < returns, "{text}");
 }
+
+/// An engine that answers each prompt twice and names all its requests alike.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Stutterer;
+
+impl Engine for Stutterer {
+    fn step(&mut self, _env: &crate::engine::contract::Environment, _now: Time, input: &Input, effects: &mut Effects) {
+        use crate::engine::contract::{Message, Payload, Request, RequestId, Terminal};
+        match input {
+            Input::Prompt { content, .. } => {
+                for _ in 0..2 {
+                    let request = Request::new("m", 1).with_messages([Message::user(content.to_vec())]);
+                    effects.push(Effect::Request { id: RequestId::first(1), request: request.into() });
+                }
+            }
+            Input::Stream { event, .. } if *event.payload() == Payload::MessageStop => {
+                for prompt in [1, 1, 7] {
+                    effects.push(Effect::Finished { prompt, terminal: Terminal::Completed });
+                }
+            }
+            _ => (),
+        }
+    }
+}
+
+#[test]
+fn an_engine_that_breaks_the_contract_is_told_what_it_did_and_nothing_panics() {
+    let mut two = scenario();
+    two.prompts[0].turns = vec![turn(vec![text("a")]), turn(vec![text("b")])];
+    two.prompts.push(two.prompts[0].clone());
+    let report = Run::new(Arc::new(Setup::new(two, None).unwrap()), Stutterer).to_end();
+    let told = |part: &str| report.failures.iter().any(|failure| failure.contains(part));
+    assert!(told("prompt 1 was finished, and no such prompt was open"), "{:?}", report.failures);
+    assert!(told("prompt 7 was finished"), "{:?}", report.failures);
+    assert!(told("request 1 was made while another of that name is open"), "{:?}", report.failures);
+}

@@ -82,6 +82,11 @@ pub enum What {
         /// Its name.
         answer: Arc<str>,
     },
+    /// The engine did something that the contract does not allow.
+    Misuse {
+        /// What.
+        text: String,
+    },
     /// The run is over.
     Ended {
         /// Why.

@@ -54,6 +54,7 @@ pub(super) fn of(event: &Event, view: &View) -> Option<Line> {
             line(Normal, Clock::Request(*id), "replay", "differs", text)
         }
         What::Unused { answer } => line(Normal, Clock::Run, "replay", "unused", answer.to_string()),
+        What::Misuse { text } => line(Normal, Clock::Latest, "engine", "misuse", text.clone()),
         What::Ended { end } => line(Normal, Clock::Run, "run", end.as_str(), end_text(end)),
     })
 }
