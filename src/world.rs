@@ -9,6 +9,7 @@ pub mod setup;
 mod delivery;
 mod plan;
 mod server;
+mod tool_uses;
 mod tools;
 mod user;
 mod watch;
