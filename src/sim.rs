@@ -239,11 +239,18 @@ impl<E: Engine, W: Watch> Run<E, W> {
         let note = self.world.carry_out(&self.setup, self.now, agent, effect, &mut schedule);
         self.put_on_agenda(schedule);
         match note? {
-            WorldNote::Served { id, answer, provenance, differences } => {
+            WorldNote::Served { id, answer, provenance, fault, differences } => {
+                if let Some(text) = fault {
+                    self.watcher.note(self.now, agent, &What::Fault { id, text });
+                }
                 self.watcher.note(self.now, agent, &What::Served { id, answer, provenance: provenance.into() });
                 for difference in differences {
                     self.watcher.note(self.now, agent, &What::Difference { id, difference: (&difference).into() });
                 }
+                None
+            }
+            WorldNote::Fault { id, text } => {
+                self.watcher.note(self.now, agent, &What::Fault { id, text });
                 None
             }
             WorldNote::Exhausted { id } => Some(RunEnd::TapeExhausted { id }),
