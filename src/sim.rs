@@ -244,11 +244,18 @@ impl<E: Engine, W: Watch> Run<E, W> {
             self.watcher.note(self.now, agent, &What::Misuse { text });
         }
         match note? {
-            WorldNote::Served { id, answer, provenance, differences } => {
+            WorldNote::Served { id, answer, provenance, fault, differences } => {
+                if let Some(text) = fault {
+                    self.watcher.note(self.now, agent, &What::Fault { id, text });
+                }
                 self.watcher.note(self.now, agent, &What::Served { id, answer, provenance: provenance.into() });
                 for difference in differences {
                     self.watcher.note(self.now, agent, &What::Difference { id, difference: (&difference).into() });
                 }
+                None
+            }
+            WorldNote::Fault { id, text } => {
+                self.watcher.note(self.now, agent, &What::Fault { id, text });
                 None
             }
             WorldNote::Exhausted { id } => Some(RunEnd::TapeExhausted { id }),

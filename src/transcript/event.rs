@@ -70,6 +70,13 @@ pub enum What {
         /// Where it comes from (F-12).
         provenance: Arc<str>,
     },
+    /// Something goes wrong with a request or its answer because the scenario says so (M-4).
+    Fault {
+        /// Which request.
+        id: RequestId,
+        /// What, in a few words.
+        text: Arc<str>,
+    },
     /// The request differs from the recorded one (M-3).
     Difference {
         /// Which request.

@@ -225,7 +225,7 @@ fn pieces_of(chunks: &[Chunk], is_stream: bool) -> (Vec<Arc<[u8]>>, Vec<Option<M
 }
 
 /// Cuts after each blank line, whatever its line ends are; what follows the last one is a piece of its own.
-fn split_at_blank_lines(body: &[u8]) -> Vec<&[u8]> {
+pub(crate) fn split_at_blank_lines(body: &[u8]) -> Vec<&[u8]> {
     let mut pieces = Vec::new();
     let mut start = 0;
     for end in [&b"\n\n"[..], b"\r\r", b"\r\n\r\n"]

@@ -48,6 +48,10 @@ pub(super) fn of(event: &Event, view: &View) -> Option<Line> {
         What::Served { id, answer, provenance } => {
             line(Debug, Clock::Request(*id), "model", "answers with", format!("{answer} ({provenance})"))
         }
+        What::Fault { id, text } => {
+            let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
+            line(Normal, Clock::Request(*id), "fault", first, short(rest))
+        }
         What::Difference { id, difference } => {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| String::from("nothing"));
             let text = format!("{}: recorded {}, sent {}", difference.path, value(&difference.recorded), value(&difference.sent));
