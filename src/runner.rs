@@ -74,6 +74,11 @@ where
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Runs one scenario and keeps the log at the engine's boundary.
+pub fn run_logged<E: Engine>(scenario: &Loaded, engine: E) -> Outcome<E> {
+    Catching.run(|| Run::new(scenario.setup.clone(), engine).with_log().to_end()).map_err(Panic)
+}
+
 /// How many threads there are cores for.
 #[expect(clippy::disallowed_methods, reason = "only the runner may ask: it changes how long a run takes, never what it says")]
 pub fn threads_available() -> NonZeroUsize {

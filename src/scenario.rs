@@ -1,6 +1,7 @@
 //! What a scenario and a tape mean: types, parsing from text, checking. Reading files is another room's work.
 
 pub mod derive;
+pub mod fault;
 pub mod interrupt;
 pub mod known_tools;
 pub mod latency;

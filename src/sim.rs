@@ -240,12 +240,22 @@ impl<E: Engine, W: Watch> Run<E, W> {
         let mut schedule = core::mem::take(&mut self.scratch.schedule);
         let note = self.world.carry_out(&self.setup, self.now, agent, effect, &mut schedule);
         self.put_on_agenda(schedule);
+        if let Some(text) = self.world.take_misuse() {
+            self.watcher.note(self.now, agent, &What::Misuse { text });
+        }
         match note? {
-            WorldNote::Served { id, answer, provenance, differences } => {
+            WorldNote::Served { id, answer, provenance, fault, differences } => {
+                if let Some(text) = fault {
+                    self.watcher.note(self.now, agent, &What::Fault { id, text });
+                }
                 self.watcher.note(self.now, agent, &What::Served { id, answer, provenance: provenance.into() });
                 for difference in differences {
                     self.watcher.note(self.now, agent, &What::Difference { id, difference: (&difference).into() });
                 }
+                None
+            }
+            WorldNote::Fault { id, text } => {
+                self.watcher.note(self.now, agent, &What::Fault { id, text });
                 None
             }
             WorldNote::Exhausted { id } => Some(RunEnd::TapeExhausted { id }),

@@ -6,16 +6,20 @@
 pub mod pacing;
 pub mod setup;
 
+mod again;
 mod delivery;
+mod faults;
 mod plan;
 mod server;
+mod tool_uses;
 mod tools;
 mod user;
 mod watch;
 
 use delivery::{Delivery, Part};
+use faults::Asked;
 use plan::Plan;
-use server::{Served, Server};
+use server::{Incoming, Served, Server};
 use setup::Setup;
 use tools::{Deed, Tools};
 use user::User;
@@ -24,6 +28,7 @@ use watch::Watch;
 use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId, Terminal, TimerId, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
+use crate::scenario::fault::{Change, FaultKind};
 use crate::scenario::interrupt::Moment;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
@@ -39,6 +44,10 @@ pub struct World {
     watch: Watch,
     /// Interrupts whose moment came in the step that is carried out.
     happening: Vec<usize>,
+    /// How many answers were on their way so far: what arrives names its delivery, not its request, which an engine may name twice.
+    served: u32,
+    /// What the engine did in the last effect that the contract does not allow.
+    misuse: Option<String>,
 }
 
 /// Something that will happen. At the same instant, lower classes come first (D4).
@@ -47,7 +56,8 @@ pub struct Arrival(What);
 
 #[derive(Clone, Debug, PartialEq)]
 enum What {
-    Answer(RequestId, Part),
+    /// Which delivery.
+    Answer(u32, Part),
     Tool(ToolRun, Deed),
     Timer(TimerId),
     Auth(RequestId),
@@ -79,8 +89,17 @@ pub enum WorldNote {
         answer: Arc<str>,
         /// Where the answer comes from: a word of [`Provenance`](crate::scenario::tape::Provenance), or `synthetic` for the default answer.
         provenance: &'static str,
+        /// How a fault changed the answer.
+        fault: Option<Arc<str>>,
         /// Where the request differs from the recorded one.
         differences: Vec<Difference>,
+    },
+    /// Something else came in the answer's place (M-4).
+    Fault {
+        /// The request.
+        id: RequestId,
+        /// What.
+        text: Arc<str>,
     },
     /// No answer was left for a request: the run ends (M-3).
     Exhausted {
@@ -107,10 +126,10 @@ impl World {
     pub fn carry_out(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect, schedule: &mut Schedule) -> Option<WorldNote> {
         self.happening.extend(self.watch.effect(setup, agent, effect));
         match effect {
-            Effect::Request { id, request } => return Some(self.serve(setup, now, *id, request, schedule)),
+            Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| delivery.id() != *id),
             Effect::StartTool { run, tool_use } => {
-                let deeds = self.tools.start(setup, now, *run, tool_use, &tool_use.id);
+                let deeds = self.tools.start(setup, now, *run, tool_use, self.server.original_id(&tool_use.id));
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(*run, deed)))));
             }
             Effect::StopTool { run } => {
@@ -123,8 +142,10 @@ impl World {
                 schedule.push((now + takes, Arrival(What::Auth(*id))));
             }
             Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(*timer)))),
-            Effect::Finished { terminal, .. } => {
-                self.user.on_finished(terminal);
+            Effect::Finished { prompt, terminal } => {
+                if !self.user.on_finished(*prompt, terminal) {
+                    self.misuse = Some(format!("prompt {prompt} was finished, and no such prompt was open"));
+                }
                 self.schedule_prompt(setup, now, schedule);
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
@@ -136,10 +157,10 @@ impl World {
     /// Lets an arrival happen: the inputs that it brings, in order. An answer that was closed brings nothing.
     pub fn arrive(&mut self, setup: &Setup, now: Time, arrival: Arrival, inputs: &mut Vec<Input>, schedule: &mut Schedule) {
         match arrival.0 {
-            What::Answer(id, part) => {
-                let Some(index) = self.deliveries.iter().position(|delivery| delivery.id() == id) else { return };
+            What::Answer(serial, part) => {
+                let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
                 match self.deliveries[index].arrive(setup, part, inputs) {
-                    Some((at, next)) => schedule.push((at, Arrival(What::Answer(id, next)))),
+                    Some((at, next)) => schedule.push((at, Arrival(What::Answer(serial, next)))),
                     None => drop(self.deliveries.remove(index)),
                 }
             }
@@ -177,6 +198,11 @@ impl World {
         inputs
     }
 
+    /// What the engine did in the last effect that the contract does not allow.
+    pub fn take_misuse(&mut self) -> Option<String> {
+        self.misuse.take()
+    }
+
     /// Something was injected that is no part of the scenario: requests may come because of it alone (M-3).
     pub fn on_injected(&mut self) {
         self.user.on_injected();
@@ -206,25 +232,75 @@ impl World {
         schedule.extend(self.user.next_prompt(setup, now).map(|at| (at, Arrival(What::Prompt))));
     }
 
-    fn serve(&mut self, setup: &Setup, now: Time, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
+    fn serve(&mut self, setup: &Setup, now: Time, agent: &Agent, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
+        let scenario = &setup.scenario;
+        let asked = Asked { id, agent, model: &request.model, now };
+        let (plan, note) = match faults::verdict(&scenario.faults, &asked, scenario.seed) {
+            Some(kind @ FaultKind::Instead(instead)) => {
+                let plan = faults::instead(instead, &asked, &scenario.timing, scenario.seed);
+                (plan, WorldNote::Fault { id, text: kind.to_string().into() })
+            }
+            other => {
+                let change = if let Some(FaultKind::Change(change)) = other { Some(change) } else { None };
+                match self.answer(setup, agent, id, request, change) {
+                    Some(answered) => answered,
+                    None => return WorldNote::Exhausted { id },
+                }
+            }
+        };
+        if self.deliveries.iter().any(|delivery| delivery.id() == id) {
+            self.misuse = Some(format!("request {id} was made while another of that name is open"));
+        }
+        self.served += 1;
+        let serial = self.served;
+        let delivery = Delivery::new(serial, id, plan, now);
+        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(What::Answer(serial, part)))));
+        self.deliveries.push(delivery);
+        note
+    }
+
+    /// The answer that the request gets, changed by a fault if there is one; `None` when none is left.
+    fn answer(
+        &mut self,
+        setup: &Setup,
+        agent: &Agent,
+        id: RequestId,
+        request: &Request,
+        change: Option<&Change>,
+    ) -> Option<(Plan, WorldNote)> {
         let origins = self.user.origins(id.prompt);
+        let incoming = Incoming { origins: &origins, agent, id, request, is_changed: change.is_some() };
         let mut draws = setup.scenario.seed.draws("answer-pace", &id.to_string());
-        let (plan, note) = match self.server.serve(setup, &origins, request) {
-            Some(Served { answer, differences }) => {
+        let (mut plan, name, provenance, differences) = match self.server.serve(setup, &incoming) {
+            Some(Served { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];
-                let note = WorldNote::Served { id, answer: answer.name.clone(), provenance: answer.provenance.as_str(), differences };
-                (Plan::of(answer, &setup.scenario.timing, &mut draws), note)
+                let mut plan = Plan::of(answer, &setup.scenario.timing, &mut draws);
+                if nth > 1 {
+                    let (fresh, ids) = again::with_fresh_ids(&plan, nth);
+                    self.server.remember(ids);
+                    plan = fresh;
+                }
+                (plan, answer.name.clone(), answer.provenance.as_str(), differences)
             }
             None if self.user.has_interfered() => {
                 let answer = setup.default_answer(id);
-                let note = WorldNote::Served { id, answer: answer.name.clone(), provenance: "synthetic", differences: Vec::new() };
-                (Plan::of(&answer, &setup.scenario.timing, &mut draws), note)
+                (Plan::of(&answer, &setup.scenario.timing, &mut draws), answer.name.clone(), "synthetic", Vec::new())
             }
-            None => return WorldNote::Exhausted { id },
+            None => return None,
         };
-        let delivery = Delivery::new(id, plan, now);
-        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(What::Answer(id, part)))));
-        self.deliveries.push(delivery);
-        note
+        if !request.stream && plan.is_stream {
+            plan = again::unstreamed(&plan).unwrap_or(plan);
+        }
+        let fault = change.map(|change| {
+            self.user.on_injected();
+            match faults::change(change, &plan) {
+                Some(changed) => {
+                    plan = changed;
+                    change.to_string().into()
+                }
+                None => format!("{change}: the answer has nothing to change like this").into(),
+            }
+        });
+        Some((plan, WorldNote::Served { id, answer: name, provenance, fault, differences }))
     }
 }

@@ -62,7 +62,7 @@ fn e_1_threads_change_no_report() {
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
 const CAUGHT: [(&str, &str, &[Kind]); 17] = [
     ("drop-result-from-request", "query/read-one-file", &Kind::ALL),
-    ("swap-results-in-request", "executor/at-once", &Kind::ALL),
+    ("swap-results-in-request", "executor/arrival-results", &Kind::ALL),
     ("invent-result-in-request", "session/hello", &Kind::ALL),
     ("drop-result", "query/read-one-file", &Kind::ALL),
     ("double-result", "query/read-one-file", &Kind::ALL),

@@ -53,7 +53,8 @@ pub fn audit<E: Engine>(setup: &Arc<Setup>, engine: &E, kinds: &[Kind], boundari
 fn places(boundaries: usize) -> Vec<Boundary> {
     let events = boundaries as u64 / 2;
     let count = PLACES.min(events);
-    let place = |nth: u64| Boundary { event: 1 + nth * events / count, side: if nth / 2 % 2 == 0 { Side::After } else { Side::Before } };
+    let place =
+        |nth: u64| Boundary { event: 1 + nth * events / count, side: if (nth / 2).is_multiple_of(2) { Side::After } else { Side::Before } };
     (0..count).map(place).collect()
 }
 

@@ -11,6 +11,7 @@
 mod engine;
 mod expect;
 mod fault;
+mod injected_fault;
 mod interrupts;
 mod mend;
 mod nearest;
@@ -78,6 +79,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     let tape = reader.member("tape");
     scenario.tape = tape_source(reader, tape);
     scenario.prompts = reader.entries("prompt", "[[prompt]]", |reader| Some(prompts::prompt(reader, tape)));
+    scenario.faults = reader.entries("fault", "[[fault]]", injected_fault::rule);
     scenario.interrupts = reader.entries("interrupt", "[[interrupt]]", interrupts::interrupt);
     scenario.default_answer = reader.get("default_answer");
     if tape.is_none() && reader.member("prompt").is_none() {

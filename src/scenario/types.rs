@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
 use super::tape::Provenance;
@@ -32,6 +33,8 @@ pub struct Scenario {
     pub history: Vec<Arc<Message>>,
     /// What the user says, in order.
     pub prompts: Vec<Prompt>,
+    /// What goes wrong between engine and model server (M-4). Of those that fit a request the first counts.
+    pub faults: Vec<FaultRule>,
     /// What the user does beside that (M-8).
     pub interrupts: Vec<Interrupt>,
     /// What a request is answered with that exists only because of an injection (M-3); `None` for [`Scenario::DEFAULT_ANSWER`].
@@ -306,6 +309,10 @@ pub struct Expect {
     pub text_present: Vec<String>,
     /// Text that no emitted message holds.
     pub text_absent: Vec<String>,
+    /// Text that some request holds, in what it adds or in its system prompt, tools and further members.
+    pub sent: Vec<String>,
+    /// Text that no request holds.
+    pub not_sent: Vec<String>,
     /// Lines of the transcript, each by a part of its text, in this order.
     pub order: Vec<String>,
     /// The run ends at or after this.

@@ -6,11 +6,13 @@
 //! What is written is taken apart field by field, so that a new field does not compile until it is written.
 
 mod engine;
+mod fault;
 mod interrupt;
 mod text;
 mod tools;
 
 use self::engine::engine;
+use self::fault::fault_entry;
 use self::interrupt::interrupt_entry;
 use self::text::{duration, latency, string};
 use self::tools::{outcome_keys, tool_entry};
@@ -46,6 +48,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         tools,
         history,
         prompts,
+        faults,
         interrupts,
         default_answer,
         tape,
@@ -92,6 +95,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         content(out, &message.content);
     }
     prompts.iter().for_each(|prompt| prompt_entry(out, prompt));
+    faults.iter().for_each(|rule| fault_entry(out, rule));
     interrupts.iter().for_each(|interrupt| interrupt_entry(out, interrupt));
     for (id, outcome) in results {
         out.table("[[result]]");
@@ -260,10 +264,7 @@ fn turn_entry(out: &mut Out, owner: &str, turn: &Turn) {
     if let Some(body) = body {
         out.text("body", body);
     }
-    if !headers.is_empty() {
-        let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{} = {}", string(name), string(value))).collect();
-        out.raw("headers", format!("{{ {} }}", headers.join(", ")));
-    }
+    inline_headers(out, headers);
     for (key, tokens) in [("input_tokens", input_tokens), ("output_tokens", output_tokens)] {
         if let Some(tokens) = tokens {
             out.raw(key, tokens);
@@ -294,12 +295,32 @@ fn turn_entry(out: &mut Out, owner: &str, turn: &Turn) {
     }
 }
 
+fn inline_headers(out: &mut Out, headers: &[(String, String)]) {
+    if !headers.is_empty() {
+        let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{} = {}", string(name), string(value))).collect();
+        out.raw("headers", format!("{{ {} }}", headers.join(", ")));
+    }
+}
+
 fn expect_section(out: &mut Out, expect: &Expect) {
     if *expect == Expect::default() {
         return;
     }
-    let Expect { terminal, terminals, transitions, requests, models, result, text_present, text_absent, order, ends_after, ends_before } =
-        expect;
+    let Expect {
+        terminal,
+        terminals,
+        transitions,
+        requests,
+        models,
+        result,
+        text_present,
+        text_absent,
+        sent,
+        not_sent,
+        order,
+        ends_after,
+        ends_before,
+    } = expect;
     out.table("[expect]");
     for (key, value) in [("terminal", terminal), ("result", result)] {
         if let Some(value) = value {
@@ -316,6 +337,8 @@ fn expect_section(out: &mut Out, expect: &Expect) {
     }
     out.texts("text_present", text_present);
     out.texts("text_absent", text_absent);
+    out.texts("sent", sent);
+    out.texts("not_sent", not_sent);
     out.texts("order", order);
     for (key, at) in [("ends_after", ends_after), ("ends_before", ends_before)] {
         if let Some(at) = at {

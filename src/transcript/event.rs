@@ -70,6 +70,13 @@ pub enum What {
         /// Where it comes from (F-12).
         provenance: Arc<str>,
     },
+    /// Something goes wrong with a request or its answer because the scenario says so (M-4).
+    Fault {
+        /// Which request.
+        id: RequestId,
+        /// What, in a few words.
+        text: Arc<str>,
+    },
     /// The request differs from the recorded one (M-3).
     Difference {
         /// Which request.
@@ -81,6 +88,11 @@ pub enum What {
     Unused {
         /// Its name.
         answer: Arc<str>,
+    },
+    /// The engine did something that the contract does not allow.
+    Misuse {
+        /// What.
+        text: String,
     },
     /// The run is over.
     Ended {
@@ -101,6 +113,9 @@ pub struct RequestRecord {
     /// System prompt, tools and further members, where they changed since the request before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<FrameRecord>,
+    /// Whether the last message carries a cache breakpoint (N-7).
+    #[serde(default)]
+    pub cache_last_message: bool,
     /// How many messages it has in common with the start of the request before.
     pub kept: usize,
     /// The messages after those.

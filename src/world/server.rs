@@ -1,11 +1,14 @@
 //! The model server: which answer a request gets (M-3), and where it differs from the recorded request.
 //!
 //! Answers are given in the order recorded. A request that differs still gets the next one, and the transcript says where it
-//! differs; `strict` makes that a failure of the run.
+//! differs; `strict` makes that a failure of the run. An answer that a fault changed is not used up: the next attempt gets it again.
 
+use super::again::{FreshId, with_original_ids};
 use super::setup::{Prepared, Setup};
+use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::scenario::script::Origin;
+use crate::wire::block::Message;
 use crate::wire::compare::{Difference, differences};
 use crate::wire::request::Request;
 
@@ -13,6 +16,33 @@ use crate::wire::request::Request;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Server {
     given: Vec<bool>,
+    /// The changed answers that have not been used up.
+    lent: Vec<Lent>,
+    /// The ids of answers that were given more than once.
+    ids: Vec<FreshId>,
+}
+
+/// An answer that was changed on its way: whoever asks the same again gets it again.
+#[derive(Clone, Debug, PartialEq)]
+struct Lent {
+    agent: Agent,
+    id: RequestId,
+    messages: Vec<Arc<Message>>,
+    answer: usize,
+    /// How often it was given.
+    times: u32,
+}
+
+/// A request at the server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming<'a> {
+    /// Whose scripted answers it may get, the first first.
+    pub(crate) origins: &'a [Origin],
+    pub(crate) agent: &'a Agent,
+    pub(crate) id: RequestId,
+    pub(crate) request: &'a Request,
+    /// Whether its answer is going to be changed.
+    pub(crate) is_changed: bool,
 }
 
 /// What a request gets.
@@ -20,24 +50,56 @@ pub(crate) struct Server {
 pub(crate) struct Served {
     /// Which of [`Setup::answers`].
     pub(crate) answer: usize,
+    /// The how many-th time it is given.
+    pub(crate) nth: u32,
     /// Where the request differs from the recorded one.
     pub(crate) differences: Vec<Difference>,
 }
 
 impl Server {
-    /// The next answer for a request of these origins, the first first; `None` when there is none left for any.
-    pub(crate) fn serve(&mut self, setup: &Setup, origins: &[Origin], request: &Request) -> Option<Served> {
+    /// The answer that was lent to the same request before, else the next one; `None` when there is none left.
+    pub(crate) fn serve(&mut self, setup: &Setup, incoming: &Incoming<'_>) -> Option<Served> {
+        let lent = self.take_lent(incoming);
+        let answer = lent.as_ref().map(|lent| lent.answer).or_else(|| self.next(setup, incoming.origins))?;
+        let nth = lent.map_or(0, |lent| lent.times) + 1;
+        self.given[answer] = true;
+        if incoming.is_changed {
+            let Incoming { agent, id, request, .. } = *incoming;
+            self.lent.push(Lent { agent: agent.clone(), id, messages: request.messages.clone(), answer, times: nth });
+        }
+        let differences = setup.answers[answer].request.as_ref().map_or_else(Vec::new, |recorded| {
+            let text = with_original_ids(incoming.request.to_json(), &self.ids);
+            let sent = serde_json::from_str(&text).unwrap_or_default();
+            differences(recorded, &setup.scenario.matching.volatile.normalised(sent))
+        });
+        Some(Served { answer, nth, differences })
+    }
+
+    /// Takes note of fresh ids, so that what comes back under them is known.
+    pub(crate) fn remember(&mut self, ids: Vec<FreshId>) {
+        self.ids.extend(ids);
+    }
+
+    /// The id that the scenario has for a tool use.
+    pub(crate) fn original_id<'a>(&'a self, id: &'a str) -> &'a str {
+        self.ids.iter().find(|known| &*known.fresh == id).map_or(id, |known| &known.original)
+    }
+
+    /// The same is asked again under the next attempt's number, or with the very same messages; anything else has used the answer up.
+    fn take_lent(&mut self, incoming: &Incoming<'_>) -> Option<Lent> {
+        let position = self.lent.iter().position(|lent| lent.agent == *incoming.agent)?;
+        let lent = self.lent.remove(position);
+        let is_next_attempt = (lent.id.prompt, lent.id.turn) == (incoming.id.prompt, incoming.id.turn);
+        (is_next_attempt || lent.messages == incoming.request.messages).then_some(lent)
+    }
+
+    /// The next answer for a request of these origins.
+    fn next(&mut self, setup: &Setup, origins: &[Origin]) -> Option<usize> {
         self.given.resize(setup.answers.len(), false);
         // What was recorded is for those who spoke when it was recorded.
         let belongs = |answer: &Prepared, origin: Origin| answer.origin.map_or(matches!(origin, Origin::Prompt(_)), |of| of == origin);
         let next = |origin: Origin| (0..).zip(&setup.answers).find(|(index, answer)| !self.given[*index] && belongs(answer, origin));
-        let (index, answer) = origins.iter().find_map(|origin| next(*origin))?;
-        self.given[index] = true;
-        let differences = answer.request.as_ref().map_or_else(Vec::new, |recorded| {
-            let sent = serde_json::from_str(&request.to_json()).unwrap_or_default();
-            differences(recorded, &setup.scenario.matching.volatile.normalised(sent))
-        });
-        Some(Served { answer: index, differences })
+        origins.iter().find_map(|origin| next(*origin)).map(|(index, _)| index)
     }
 
     /// The names of the answers that nobody asked for.

@@ -56,6 +56,8 @@ pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
         result: word(reader, "result", &RESULTS),
         text_present: texts(reader, "text_present"),
         text_absent: texts(reader, "text_absent"),
+        sent: texts(reader, "sent"),
+        not_sent: texts(reader, "not_sent"),
         order: reader.get("order").unwrap_or_default(),
         ends_after: reader.get("ends_after"),
         ends_before: reader.get("ends_before"),

@@ -127,7 +127,7 @@ fn tool_use(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
 }
 
 /// `headers`: names with their text, in the order in which they were written.
-fn headers(reader: &mut Reader<'_, '_>) -> Vec<(String, String)> {
+pub(super) fn headers(reader: &mut Reader<'_, '_>) -> Vec<(String, String)> {
     let Some(member) = reader.member("headers") else { return Vec::new() };
     match &member.value.kind {
         Kind::Table(table) => {

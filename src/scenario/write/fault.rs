@@ -1,0 +1,98 @@
+//! `[[fault]]` as TOML.
+
+use super::text::{duration, string};
+use super::{Out, inline_headers};
+use crate::prelude::*;
+use crate::scenario::fault::{
+    Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, STREAM_PARTS, Span,
+};
+
+/// `[[fault]]`.
+pub(super) fn fault_entry(out: &mut Out, rule: &FaultRule) {
+    let FaultRule { at, kind } = rule;
+    out.table("[[fault]]");
+    if *at != FaultPlace::default() {
+        out.raw("at", format!("{{ {} }}", place_keys(at).join(", ")));
+    }
+    match kind {
+        FaultKind::Instead(Instead::Answer(answer)) => answer_keys(out, answer),
+        FaultKind::Instead(Instead::Connection(how)) => {
+            let word = ConnectFault::ALL.iter().find(|(_, known)| known == how).map_or("", |(word, _)| word);
+            out.text("connect", word);
+        }
+        FaultKind::Change(change) => change_keys(out, change),
+    }
+}
+
+fn place_keys(at: &FaultPlace) -> Vec<String> {
+    let FaultPlace { prompt, request, attempt, model, thread, after, before, probability } = at;
+    let numbers = [("prompt", prompt), ("request", request), ("attempt", attempt)];
+    let texts = [("model", model), ("thread", thread)];
+    let times = [("after", after), ("before", before)];
+    let numbers = numbers.into_iter().filter_map(|(key, span)| Some(format!("{key} = {}", numbers_of((*span)?))));
+    let texts = texts.into_iter().filter_map(|(key, text)| Some(format!("{key} = {}", string(text.as_ref()?))));
+    let times = times.into_iter().filter_map(|(key, at)| Some(format!("{key} = {}", duration((*at)?))));
+    let probability = probability.map(|probability| format!("probability = {probability:?}"));
+    numbers.chain(texts).chain(times).chain(probability).collect()
+}
+
+fn numbers_of(Span { first, last }: Span) -> String {
+    match last {
+        Some(last) if last == first => first.to_string(),
+        Some(last) => format!("\"{first}..={last}\""),
+        None => format!("\"{first}..\""),
+    }
+}
+
+fn answer_keys(out: &mut Out, answer: &FaultAnswer) {
+    let FaultAnswer { status, error, body, headers, retry_after, rate_limits } = answer;
+    match error {
+        Some(error) if error.status == *status => out.text("error", error.name),
+        _ => out.raw("status", status),
+    }
+    if let Some(body) = body {
+        out.text("body", body);
+    }
+    inline_headers(out, headers);
+    if let Some(span) = retry_after {
+        out.raw("retry_after", duration(*span));
+    }
+    out.flag("rate_limits", *rate_limits, false);
+}
+
+fn change_keys(out: &mut Out, change: &Change) {
+    let part = |name: &str| STREAM_PARTS.iter().find(|(_, known)| *known == name).map_or("", |(word, _)| *word);
+    match change {
+        Change::Cut { after, how } => {
+            let after = match after {
+                CutAfter::Events(count) => format!("after_events = {count}"),
+                CutAfter::Bytes(count) => format!("after_bytes = {count}"),
+            };
+            let how = match how {
+                CutHow::Reset => "reset",
+                CutHow::Close => "close",
+            };
+            out.raw("cut", format!("{{ {after}, how = \"{how}\" }}"));
+        }
+        Change::Stall { after_events, time } => {
+            let time = time.map_or_else(|| String::from("\"forever\""), duration);
+            out.raw("stall", format!("{{ after_events = {after_events}, time = {time} }}"));
+        }
+        Change::Insert { after_events, name, data } => {
+            out.raw("event", format!("{{ after_events = {after_events}, name = {}, data = {} }}", string(name), string(data)));
+        }
+        Change::Duplicate { name, after_events } => counting(out, "duplicate", part(name), *after_events),
+        Change::Missing { name, after_events } => counting(out, "missing", part(name), *after_events),
+        Change::EmptyBody => out.raw("empty_body", true),
+        Change::ContentType(kind) => out.text("content_type", kind),
+        Change::TruncateToolInput => out.raw("truncate_tool_input", true),
+        Change::Drip { bytes_per_second } => out.raw("drip", bytes_per_second),
+    }
+}
+
+fn counting(out: &mut Out, key: &str, word: &str, after_events: u32) {
+    out.text(key, word);
+    if after_events != 0 {
+        out.raw("after_events", after_events);
+    }
+}

@@ -1,0 +1,59 @@
+//! The faults between engine and model server: a list of rules of which the first that fits a request counts (M-4).
+//!
+//! ```text
+//!   request ── rules ──┬── Pass ─────────────> the answer
+//!                      ├── Instead ──────────> another answer, or none; the answer is still there for the next attempt
+//!                      └── Change ───────────> the answer, changed; given again when the same is asked again
+//! ```
+//!
+//! A rule decides by the request alone, and a change works on the plan of an answer alone, so that neither knows the engine or the server.
+
+mod answers;
+mod body;
+mod changes;
+
+pub(super) use answers::instead;
+pub(super) use body::{TimedEvent, by_event, with_events};
+pub(super) use changes::change;
+
+use crate::engine::contract::{Agent, RequestId};
+use crate::engine::random::Seed;
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::scenario::fault::{FaultKind, FaultPlace, FaultRule, Span};
+
+/// A request as rules see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) id: RequestId,
+    pub(super) agent: &'a Agent,
+    pub(super) model: &'a str,
+    pub(super) now: Time,
+}
+
+/// What happens to a request; `None` for nothing.
+pub(super) fn verdict<'a>(rules: &'a [FaultRule], asked: &Asked<'_>, seed: Seed) -> Option<&'a FaultKind> {
+    rules.iter().find(|rule| fits(&rule.at, asked) && is_drawn(rule, asked, seed)).map(|rule| &rule.kind)
+}
+
+fn fits(at: &FaultPlace, asked: &Asked<'_>) -> bool {
+    let FaultPlace { prompt, request, attempt, model, thread, after, before, probability: _ } = at;
+    let within = |span: &Option<Span>, number| span.is_none_or(|span| span.contains(number));
+    within(prompt, asked.id.prompt)
+        && within(request, asked.id.turn)
+        && within(attempt, asked.id.attempt)
+        && model.as_deref().is_none_or(|model| model == asked.model)
+        && thread.as_deref().is_none_or(|thread| thread == asked.agent.tool_use_id().unwrap_or("main"))
+        && after.is_none_or(|after| asked.now >= Time::ZERO + after)
+        && before.is_none_or(|before| asked.now < Time::ZERO + before)
+}
+
+/// The key holds the kind and not the rule's place in the list: one more rule before it changes no draw (D3).
+fn is_drawn(rule: &FaultRule, asked: &Asked<'_>, seed: Seed) -> bool {
+    let Some(probability) = rule.at.probability else { return true };
+    let identity = format!("{}/{}/{}", asked.agent.tool_use_id().unwrap_or_default(), asked.id, rule.kind);
+    seed.draws("fault", &identity).unit() < probability
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! What comes in an answer's place: errors as the API and proxies have them, and connections that come to nothing (M-4).
+
+use super::super::pacing::Times;
+use super::super::plan::{Head, Plan};
+use super::Asked;
+use crate::engine::contract::AnswerEnd;
+use crate::engine::random::Seed;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::fault::known_errors::{Form, KnownError};
+use crate::scenario::fault::{ConnectFault, FaultAnswer, Instead};
+use crate::scenario::latency::Latency;
+use crate::scenario::types::Timing;
+use crate::wire::error::ErrorKind;
+use crate::wire::http::Header;
+use crate::wire::json::Json;
+
+/// How soon an error answers where the scenario says nothing.
+const USUAL_HEAD: Latency = Latency::Uniform(Micros::from_millis(50), Micros::from_millis(300));
+
+/// The plan of what comes in an answer's place.
+pub(in crate::world) fn instead(kind: &Instead, asked: &Asked<'_>, timing: &Timing, seed: Seed) -> Plan {
+    match kind {
+        Instead::Connection(how) => without_head(*how),
+        Instead::Answer(answer) => {
+            let mut draws = seed.draws("fault-pace", &asked.id.to_string());
+            let at = timing.head.draw(&mut draws, None, 0).or_else(|| USUAL_HEAD.draw(&mut draws, None, 0)).unwrap_or_default();
+            let request_id = request_id(asked, seed);
+            let head = Head { status: answer.status, headers: headers(answer, &request_id).into() };
+            let body = body(answer, &request_id);
+            let pieces: Vec<Arc<[u8]>> = if body.is_empty() { Vec::new() } else { vec![body.into_bytes().into()] };
+            let times = Times { head: at, pieces: vec![at; pieces.len()], end: at };
+            Plan { head: Some(head), is_stream: false, pieces: pieces.into(), times, end: Some(AnswerEnd::Complete) }
+        }
+    }
+}
+
+/// A connection that ends before there is a head, each way after the time that it usually takes.
+fn without_head(how: ConnectFault) -> Plan {
+    let (end, after_ms) = match how {
+        ConnectFault::Refused => (AnswerEnd::ConnectRefused, 1),
+        ConnectFault::Dns => (AnswerEnd::Dns, 20),
+        ConnectFault::Tls => (AnswerEnd::Tls, 50),
+        ConnectFault::Timeout => (AnswerEnd::ConnectTimeout, 5_000),
+        ConnectFault::Reset => (AnswerEnd::Reset, 30),
+        ConnectFault::BrokenPipe => (AnswerEnd::BrokenPipe, 30),
+    };
+    let at = Micros::from_millis(after_ms);
+    Plan { head: None, is_stream: false, pieces: [].into(), times: Times { head: at, pieces: Vec::new(), end: at }, end: Some(end) }
+}
+
+fn body(answer: &FaultAnswer, request_id: &str) -> String {
+    if let Some(body) = &answer.body {
+        return body.to_string();
+    }
+    match answer.known_error() {
+        Some(error) => body_of(error, request_id),
+        None if answer.status >= 400 => {
+            let kind = ErrorKind::of_status(answer.status);
+            api_body(kind.as_str(), &format!("HTTP status {}", answer.status), None, request_id)
+        }
+        None => String::new(),
+    }
+}
+
+fn body_of(error: &KnownError, request_id: &str) -> String {
+    match error.form {
+        Form::Api => api_body(error.kind, error.message, error.code, request_id),
+        Form::Edge => format!(r#"{{"error":{{"type":"{}","message":{}}}}}"#, error.kind, Json::of(error.message)),
+        Form::Html | Form::Text => error.message.into(),
+    }
+}
+
+fn api_body(kind: &str, message: &str, code: Option<&str>, request_id: &str) -> String {
+    let details = code.map(|code| format!(r#","details":{{"error_code":"{code}"}}"#)).unwrap_or_default();
+    let message = Json::of(message);
+    format!(r#"{{"type":"error","error":{{"type":"{kind}","message":{message}{details}}},"request_id":"{request_id}"}}"#)
+}
+
+/// The usual headers, and those that are given, which win.
+fn headers(answer: &FaultAnswer, request_id: &str) -> Vec<Header> {
+    let content_type = match answer.known_error().map(|error| error.form) {
+        Some(Form::Html) => "text/html",
+        Some(Form::Text) => "text/plain",
+        _ => "application/json",
+    };
+    let mut headers = vec![Header::new("content-type", content_type)];
+    if answer.known_error().is_none_or(|error| error.form == Form::Api) {
+        headers.push(Header::new("request-id", request_id));
+    }
+    if let Some(Micros(span)) = answer.retry_after {
+        headers.push(Header::new("retry-after", &span.div_ceil(1_000_000).to_string()));
+        if !span.is_multiple_of(1_000_000) {
+            headers.push(Header::new("retry-after-ms", &format!("{}", span.div_ceil(1_000))));
+        }
+    }
+    if answer.rate_limits {
+        headers.extend(RATE_LIMITS.iter().map(|(name, value)| Header::new(name, value)));
+    }
+    let is_given = |header: &Header| answer.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(&header.name));
+    headers.retain(|header| !is_given(header));
+    headers.extend(answer.headers.iter().map(|(name, value)| Header::new(name, value)));
+    headers
+}
+
+/// An account that has used up its input tokens, a minute before they come back.
+const RATE_LIMITS: [(&str, &str); 10] = [
+    ("date", "Thu, 01 Jan 2026 00:00:00 GMT"),
+    ("anthropic-ratelimit-requests-limit", "50"),
+    ("anthropic-ratelimit-requests-remaining", "41"),
+    ("anthropic-ratelimit-requests-reset", "2026-01-01T00:00:12Z"),
+    ("anthropic-ratelimit-input-tokens-limit", "50000"),
+    ("anthropic-ratelimit-input-tokens-remaining", "0"),
+    ("anthropic-ratelimit-input-tokens-reset", "2026-01-01T00:01:00Z"),
+    ("anthropic-ratelimit-output-tokens-limit", "10000"),
+    ("anthropic-ratelimit-output-tokens-remaining", "9000"),
+    ("anthropic-ratelimit-output-tokens-reset", "2026-01-01T00:00:06Z"),
+];
+
+/// Made up, and the same for the same request of the same run.
+fn request_id(asked: &Asked<'_>, seed: Seed) -> String {
+    let key = format!("{}/{}/{}", seed.0, asked.agent.tool_use_id().unwrap_or_default(), asked.id);
+    format!("req_011{}", &blake3::hash(key.as_bytes()).to_hex().as_str()[..21])
+}

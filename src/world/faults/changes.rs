@@ -1,0 +1,170 @@
+//! How an answer is changed: from the plan that it has to the plan that it gets (M-4).
+
+use super::super::pacing::Times;
+use super::super::plan::{Head, Plan};
+use super::body::{TimedEvent, by_event, with_events};
+use crate::engine::contract::AnswerEnd;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::fault::{Change, CutAfter, CutHow};
+use crate::wire::http::Header;
+use crate::wire::json::Json;
+use crate::wire::sse::Framer;
+
+/// The changed plan; `None` when the answer has nothing that could be changed like this.
+pub(in crate::world) fn change(change: &Change, plan: &Plan) -> Option<Plan> {
+    plan.head.as_ref()?;
+    match change {
+        Change::Cut { after, how } => Some(cut(plan, *after, *how)),
+        Change::Stall { after_events, time } => Some(stall(plan, *after_events, *time)),
+        Change::Insert { after_events, name, data } => insert(plan, *after_events, name, data),
+        Change::Duplicate { name, after_events } => {
+            let (mut events, at) = found(plan, name, *after_events)?;
+            events.insert(at, events[at].clone());
+            Some(with_events(plan.clone(), events))
+        }
+        Change::Missing { name, after_events } => {
+            let (mut events, at) = found(plan, name, *after_events)?;
+            events.remove(at);
+            Some(with_events(plan.clone(), events))
+        }
+        Change::EmptyBody => {
+            let times = Times { pieces: Vec::new(), ..plan.times.clone() };
+            Some(Plan { pieces: [].into(), times, ..plan.clone() })
+        }
+        Change::ContentType(kind) => Some(content_type(plan, kind)),
+        Change::TruncateToolInput => truncate_tool_input(plan),
+        Change::Drip { bytes_per_second } => Some(drip(plan, u64::from((*bytes_per_second).max(1)))),
+    }
+}
+
+fn count(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn cut(plan: &Plan, after: CutAfter, how: CutHow) -> Plan {
+    let mut events = match after {
+        CutAfter::Events(_) => by_event(plan),
+        CutAfter::Bytes(_) => {
+            plan.pieces.iter().zip(&plan.times.pieces).map(|(piece, at)| TimedEvent { at: *at, bytes: piece.to_vec() }).collect()
+        }
+    };
+    match after {
+        CutAfter::Events(number) => events.truncate(count(number)),
+        CutAfter::Bytes(number) => {
+            let mut left = count(number);
+            for event in &mut events {
+                event.bytes.truncate(left);
+                left -= event.bytes.len();
+            }
+            events.retain(|event| !event.bytes.is_empty());
+        }
+    }
+    let end = match how {
+        CutHow::Reset => AnswerEnd::Reset,
+        CutHow::Close => AnswerEnd::Complete,
+    };
+    ending_with_body(Plan { end: Some(end), ..with_events(plan.clone(), events) })
+}
+
+/// The plan ending with the last of its pieces.
+fn ending_with_body(mut plan: Plan) -> Plan {
+    plan.times.end = plan.times.pieces.last().copied().unwrap_or(plan.times.head);
+    plan
+}
+
+fn stall(plan: &Plan, after_events: u32, time: Option<Micros>) -> Plan {
+    let mut events = by_event(plan);
+    let after = count(after_events).min(events.len());
+    let Some(time) = time else {
+        events.truncate(after);
+        return Plan { end: None, ..with_events(plan.clone(), events) };
+    };
+    events.iter_mut().skip(after).for_each(|event| event.at = event.at + time);
+    let mut stalled = with_events(plan.clone(), events);
+    stalled.times.end = stalled.times.end + time;
+    stalled
+}
+
+/// An `error` event is the last that the API sends.
+fn insert(plan: &Plan, after_events: u32, name: &str, data: &str) -> Option<Plan> {
+    if !plan.is_stream {
+        return None;
+    }
+    let mut events = by_event(plan);
+    let position = count(after_events).min(events.len());
+    let at = position.checked_sub(1).map_or(plan.times.head, |before| events[before].at);
+    events.insert(position, TimedEvent { at, bytes: format!("event: {name}\ndata: {data}\n\n").into_bytes() });
+    if name != "error" {
+        return Some(with_events(plan.clone(), events));
+    }
+    events.truncate(position + 1);
+    Some(ending_with_body(Plan { end: Some(AnswerEnd::Complete), ..with_events(plan.clone(), events) }))
+}
+
+/// The events of a stream, and where the first one of this name is after so many of them.
+fn found(plan: &Plan, name: &str, after_events: u32) -> Option<(Vec<TimedEvent>, usize)> {
+    if !plan.is_stream {
+        return None;
+    }
+    let events = by_event(plan);
+    let at = (count(after_events)..events.len()).find(|at| read(&events[*at]).is_some_and(|(found, _)| found == name))?;
+    Some((events, at))
+}
+
+/// An event's name and data.
+fn read(event: &TimedEvent) -> Option<(String, serde_json::Value)> {
+    let mut read = None;
+    let sink = &mut |frame: crate::wire::sse::Frame<'_>| {
+        read = Some((frame.event.to_string(), serde_json::from_str(frame.data).unwrap_or_default()))
+    };
+    Framer::new().feed(&event.bytes, sink).ok()?;
+    read
+}
+
+/// A client that goes by the header reads a stream as text, and text as a stream.
+fn content_type(plan: &Plan, kind: &str) -> Plan {
+    let head = plan.head.as_ref().map(|head| {
+        let others = head.headers.iter().filter(|header| !header.name.eq_ignore_ascii_case("content-type")).cloned();
+        Head { status: head.status, headers: core::iter::once(Header::new("content-type", kind)).chain(others).collect() }
+    });
+    Plan { head, is_stream: kind.trim_start().starts_with("text/event-stream"), ..plan.clone() }
+}
+
+fn truncate_tool_input(plan: &Plan) -> Option<Plan> {
+    if !plan.is_stream {
+        return None;
+    }
+    let mut events = by_event(plan);
+    let mut last: Option<(usize, u64, String)> = None;
+    for (at, event) in events.iter().enumerate() {
+        let Some((_, data)) = read(event) else { continue };
+        let json = data["delta"]["partial_json"].as_str().filter(|json| !json.trim().is_empty());
+        let Some((json, index)) = json.zip(data["index"].as_u64()) else { continue };
+        if last.as_ref().is_some_and(|(_, first, _)| *first != index) {
+            break; // the second tool use
+        }
+        last = Some((at, index, json.trim_end().into()));
+    }
+    let (at, index, json) = last?;
+    let half: String = json.chars().take(json.chars().count() / 2).collect();
+    let data = format!(
+        r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"input_json_delta","partial_json":{}}}}}"#,
+        Json::of(&half)
+    );
+    events[at].bytes = format!("event: content_block_delta\ndata: {data}\n\n").into_bytes();
+    Some(with_events(plan.clone(), events))
+}
+
+/// In packets of about a tenth of a second, never sooner than the head.
+fn drip(plan: &Plan, bytes_per_second: u64) -> Plan {
+    let body: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+    let size = usize::try_from(bytes_per_second / 10).unwrap_or(usize::MAX).max(1);
+    let mut sent: u64 = 0;
+    let packets = body.chunks(size).map(|bytes| {
+        sent += bytes.len() as u64;
+        TimedEvent { at: plan.times.head + Micros::from_secs(1).scaled(sent, bytes_per_second), bytes: bytes.to_vec() }
+    });
+    let packets = packets.collect();
+    ending_with_body(with_events(plan.clone(), packets))
+}
