@@ -25,10 +25,8 @@ impl Order {
                 let run = ToolRun { request: message.id, index: self.next_index(message.id) };
                 self.0.push(Use { run, has_result: false });
             }
-            Effect::Emit(Emission::Progress { run, .. }) => {
-                if self.0.iter().any(|entry| entry.run == *run && entry.has_result) {
-                    found.add(ORACLE, format!("progress of {run} came out after its result"));
-                }
+            Effect::Emit(Emission::Progress { run, .. }) if self.0.iter().any(|entry| entry.run == *run && entry.has_result) => {
+                found.add(ORACLE, format!("progress of {run} came out after its result"));
             }
             Effect::Emit(Emission::User(message)) => self.on_result(rules, running, message.run, found),
             Effect::Finished { prompt, .. } => self.0.retain(|entry| entry.run.request.prompt != *prompt),

@@ -43,9 +43,9 @@ impl Results {
 
     /// The same id may be asked for more than once in an answer; each use takes one result.
     fn on_result(&mut self, request: RequestId, id: &Arc<str>, found: &mut Findings<'_>) {
-        let same = |entry: &&mut Use| entry.request == request && entry.id == *id;
-        let is_known = self.0.iter_mut().any(|mut entry| same(&&mut entry));
-        match self.0.iter_mut().filter(same).find(|entry| !entry.is_answered) {
+        let mut uses = self.0.iter_mut().filter(|entry| entry.request == request && entry.id == *id).peekable();
+        let is_known = uses.peek().is_some();
+        match uses.find(|entry| !entry.is_answered) {
             Some(entry) => entry.is_answered = true,
             None if is_known => found.add(ORACLE, format!("tool use {id} of answer {request} has a second result")),
             None => found.add(ORACLE, format!("a result of {id} came out, which answer {request} did not ask for")),

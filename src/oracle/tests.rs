@@ -121,7 +121,7 @@ fn o_1_each_use_has_its_result_in_the_next_user_message() {
     let (a, b) = (result_block(0), result_block(1));
     let table: [(&[Block], &[&str], &str); 6] = [
         (&[a.clone(), b.clone()], &[], "both, in order"),
-        (&[a.clone()], &["O-1"], "one is missing"),
+        (core::slice::from_ref(&a), &["O-1"], "one is missing"),
         (&[], &["O-1", "O-1"], "both are missing"),
         (&[a.clone(), b.clone(), b.clone()], &["O-1"], "one is there twice"),
         (&[b.clone(), a.clone()], &["O-1"], "the wrong way round"),

@@ -27,6 +27,8 @@ mod session;
 #[cfg(feature = "bench")]
 mod start;
 #[cfg(feature = "bench")]
+mod sweep;
+#[cfg(feature = "bench")]
 mod typed;
 
 #[cfg(feature = "bench")]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::outcome::{Line, print_header};
-use super::{decode, framing, run, start};
+use super::{decode, framing, run, start, sweep};
 
 /// Something that is measured.
 struct Bench {
@@ -20,6 +20,12 @@ const BENCHES: &[Bench] = &[
         measure: run::against_tokio,
     },
     Bench { name: "waiting", holds: "six hours of virtual waiting cost less than 1 ms", measure: run::waiting },
+    Bench { name: "copy", holds: "the median copy of a run with its oracles costs less than 1 us", measure: sweep::copies },
+    Bench {
+        name: "sweep",
+        holds: "an event stepped in a sweep costs at most 1.5 times one of a plain replay; 130 events are swept in 60 replays' time",
+        measure: sweep::sweeps,
+    },
     Bench {
         name: "framing",
         holds: "framing is at least as fast as the better of sse-core and sse-stream",

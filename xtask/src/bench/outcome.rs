@@ -41,6 +41,8 @@ pub(crate) enum Limit {
 pub(crate) const TIMES: &str = "x";
 /// A difference in time.
 pub(crate) const MILLISECONDS: &str = " ms";
+/// A time.
+pub(crate) const MICROSECONDS: &str = " us";
 
 impl Line {
     /// Whether nothing is missed.

@@ -1,0 +1,140 @@
+//! `copy`, `sweep-step` and `sweep-130`: what it costs to interrupt a run everywhere, beside running it once.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use reenact::engine::agent_loop::AgentLoop;
+use reenact::explore::Unguarded;
+use reenact::explore::interrupt::{Kind, content, inject};
+use reenact::explore::sweep::sweep;
+use reenact::oracle::Oracles;
+use reenact::sim::Run;
+use reenact::world::setup::Setup;
+
+use super::outcome::{Limit, Line, MICROSECONDS, TIMES, count, time};
+use super::{rounds, session};
+
+type Watched = Run<AgentLoop, Oracles>;
+
+/// The usual session, longer: one prompt, three answers with a tool and a last one, some 130 events.
+fn setup() -> Arc<Setup> {
+    let mut scenario = session::scripted(session::TOOL);
+    let turns = &mut scenario.prompts[0].turns;
+    let with_tool = turns[0].clone();
+    turns.splice(0..0, [with_tool.clone(), with_tool]);
+    Arc::new(Setup::new(scenario, None).expect("a scripted scenario needs no tape"))
+}
+
+fn watched(setup: &Arc<Setup>) -> Watched {
+    let mut run = Run::watched(setup.clone(), AgentLoop::default(), Oracles::new(&setup.environment));
+    run.expect_injections();
+    run
+}
+
+/// The run at each of its boundaries, as a sweep copies it.
+fn at_each_boundary(setup: &Arc<Setup>) -> Vec<Watched> {
+    let mut run = watched(setup);
+    let mut boundaries = Vec::new();
+    loop {
+        let is_new = run.next_input().is_none();
+        if run.reach().is_some() {
+            return boundaries;
+        }
+        if is_new {
+            boundaries.push(run.clone());
+        }
+        assert_eq!(run.advance(), None, "the run ends when nothing is left, not within an event");
+        boundaries.push(run.clone());
+    }
+}
+
+/// Copies of engine, world and oracles, and of a run that keeps its transcript.
+pub(crate) fn copies() -> Vec<Line> {
+    let setup = setup();
+    let boundaries = at_each_boundary(&setup);
+    let mut costs: Vec<f64> = boundaries.iter().map(|run| cost_of_copy(run)).collect();
+    costs.sort_unstable_by(f64::total_cmp);
+    let median = costs[costs.len() / 2];
+    let mut recorded = Run::new(setup, AgentLoop::default());
+    while recorded.events() < 65 {
+        assert_eq!(recorded.advance(), None, "the run is not over at its middle");
+    }
+    vec![
+        Line::Bar {
+            name: "copy",
+            ours: time(median),
+            theirs: format!("{} boundaries", boundaries.len()),
+            figure: median / 1e3,
+            unit: MICROSECONDS,
+            limit: Limit::AtMost(1.0),
+        },
+        Line::Orientation { name: "cheapest and dearest", figure: format!("{}, {}", time(costs[0]), time(costs[costs.len() - 1])) },
+        Line::Orientation { name: "with its transcript, half-way", figure: time(cost_of_copy(&recorded)) },
+    ]
+}
+
+fn cost_of_copy<T: Clone>(run: &T) -> f64 {
+    let sample = std::time::Duration::from_micros(100);
+    rounds::in_turns_of(5, sample, [&mut || rounds::used(black_box(run).clone())]).median(0)
+}
+
+/// The whole sweep beside plain replays: by event that was stepped, and as a whole.
+pub(crate) fn sweeps() -> Vec<Line> {
+    let setup = setup();
+    let report = sweep(&setup, &AgentLoop::default(), &Kind::ALL, &Unguarded);
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    let plain = || Run::new(setup.clone(), AgentLoop::default());
+    let events = usize::try_from(watched_to_end(watched(&setup))).expect("events are few");
+    assert!((120..=150).contains(&events), "the scenario has some 130 events, not {events}");
+    let steps = events + steps_after_interrupts(&setup);
+    let rounds = rounds::in_turns([
+        &mut || rounds::used(sweep(&setup, &AgentLoop::default(), &Kind::ALL, &Unguarded)),
+        &mut || rounds::used(plain().to_end()),
+        &mut || rounds::used(watched(&setup).finish()),
+    ]);
+    let by_step = |way: usize, steps: usize| rounds.median(way) / count(steps);
+    vec![
+        Line::Bar {
+            name: "sweep-step",
+            ours: format!("step {}", time(by_step(0, steps))),
+            theirs: format!("replayed {}", time(by_step(1, events))),
+            figure: rounds.ratio(0, 1) * count(events) / count(steps),
+            unit: TIMES,
+            limit: Limit::AtMost(1.5),
+        },
+        Line::Bar {
+            name: "sweep-130",
+            ours: time(rounds.median(0)),
+            theirs: format!("replay {}", time(rounds.median(1))),
+            figure: rounds.ratio(0, 1),
+            unit: TIMES,
+            limit: Limit::AtMost(60.0),
+        },
+        Line::Orientation {
+            name: "events, boundaries, runs, steps",
+            figure: format!("{events}, {}, {}, {steps}", report.boundaries, report.runs),
+        },
+        Line::Orientation {
+            name: "a run watched by all oracles",
+            figure: format!("{} ({:.2}x)", time(rounds.median(2)), rounds.ratio(2, 1)),
+        },
+    ]
+}
+
+/// How many events the interrupted copies take after their interrupts.
+fn steps_after_interrupts(setup: &Arc<Setup>) -> usize {
+    let mut steps = 0;
+    for run in at_each_boundary(setup) {
+        for kind in Kind::ALL {
+            let mut copy = run.clone();
+            inject(&mut copy, kind, &content());
+            steps += watched_to_end(copy) - run.events();
+        }
+    }
+    usize::try_from(steps).expect("steps are few")
+}
+
+fn watched_to_end(mut run: Watched) -> u64 {
+    while run.advance().is_none() {}
+    run.events()
+}
