@@ -16,8 +16,10 @@ struct Readme;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod engine;
+pub mod explore;
 #[cfg(feature = "files")]
 pub mod files;
+pub mod oracle;
 #[cfg(feature = "files")]
 pub mod runner;
 pub mod scenario;

@@ -62,6 +62,11 @@ where
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
+/// Runs one scenario and keeps the log at the engine's boundary.
+pub fn run_logged<E: Engine>(scenario: &Loaded, engine: E) -> Outcome<E> {
+    caught(|| Run::new(scenario.setup.clone(), engine).with_log().to_end())
+}
+
 /// How many threads there are cores for.
 #[expect(clippy::disallowed_methods, reason = "only the runner may ask: it changes how long a run takes, never what it says")]
 pub fn threads_available() -> NonZeroUsize {
@@ -69,8 +74,11 @@ pub fn threads_available() -> NonZeroUsize {
 }
 
 fn run_one<E: Engine>(scenario: &Loaded, engine: E) -> Outcome<E> {
-    let run = AssertUnwindSafe(|| Run::new(scenario.setup.clone(), engine).to_end());
-    catch_unwind(run).map_err(|payload| {
+    caught(|| Run::new(scenario.setup.clone(), engine).to_end())
+}
+
+fn caught<E>(run: impl FnOnce() -> Report<E>) -> Outcome<E> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
         Panic(text.unwrap_or("(without a message)").to_string())
     })

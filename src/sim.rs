@@ -54,6 +54,8 @@ struct Scratch {
 pub struct Finished<E, W> {
     /// Why it was over.
     pub end: RunEnd,
+    /// When.
+    pub at: Time,
     /// The engine in its last state.
     pub engine: E,
     /// Whoever watched, in its last state.
@@ -107,7 +109,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
     /// Runs to the end without making a transcript of it.
     pub fn finish(mut self) -> Finished<E, W> {
         let end = self.advance_to_end();
-        Finished { end, engine: self.engine, watcher: self.watcher }
+        Finished { end, at: self.now, engine: self.engine, watcher: self.watcher }
     }
 
     /// Gives the engine the next input; `Some` when the run is over.
@@ -238,6 +240,9 @@ impl<E: Engine, W: Watch> Run<E, W> {
         let mut schedule = core::mem::take(&mut self.scratch.schedule);
         let note = self.world.carry_out(&self.setup, self.now, agent, effect, &mut schedule);
         self.put_on_agenda(schedule);
+        if let Some(text) = self.world.take_misuse() {
+            self.watcher.note(self.now, agent, &What::Misuse { text });
+        }
         match note? {
             WorldNote::Served { id, answer, provenance, fault, differences } => {
                 if let Some(text) = fault {

@@ -11,6 +11,7 @@ mod delivery;
 mod faults;
 mod plan;
 mod server;
+mod tool_uses;
 mod tools;
 mod user;
 mod watch;
@@ -43,6 +44,10 @@ pub struct World {
     watch: Watch,
     /// Interrupts whose moment came in the step that is carried out.
     happening: Vec<usize>,
+    /// How many answers were on their way so far: what arrives names its delivery, not its request, which an engine may name twice.
+    served: u32,
+    /// What the engine did in the last effect that the contract does not allow.
+    misuse: Option<String>,
 }
 
 /// Something that will happen. At the same instant, lower classes come first (D4).
@@ -51,7 +56,8 @@ pub struct Arrival(What);
 
 #[derive(Clone, Debug, PartialEq)]
 enum What {
-    Answer(RequestId, Part),
+    /// Which delivery.
+    Answer(u32, Part),
     Tool(ToolRun, Deed),
     Timer(TimerId),
     Auth(RequestId),
@@ -136,8 +142,10 @@ impl World {
                 schedule.push((now + takes, Arrival(What::Auth(*id))));
             }
             Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(*timer)))),
-            Effect::Finished { terminal, .. } => {
-                self.user.on_finished(terminal);
+            Effect::Finished { prompt, terminal } => {
+                if !self.user.on_finished(*prompt, terminal) {
+                    self.misuse = Some(format!("prompt {prompt} was finished, and no such prompt was open"));
+                }
                 self.schedule_prompt(setup, now, schedule);
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
@@ -149,10 +157,10 @@ impl World {
     /// Lets an arrival happen: the inputs that it brings, in order. An answer that was closed brings nothing.
     pub fn arrive(&mut self, setup: &Setup, now: Time, arrival: Arrival, inputs: &mut Vec<Input>, schedule: &mut Schedule) {
         match arrival.0 {
-            What::Answer(id, part) => {
-                let Some(index) = self.deliveries.iter().position(|delivery| delivery.id() == id) else { return };
+            What::Answer(serial, part) => {
+                let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
                 match self.deliveries[index].arrive(setup, part, inputs) {
-                    Some((at, next)) => schedule.push((at, Arrival(What::Answer(id, next)))),
+                    Some((at, next)) => schedule.push((at, Arrival(What::Answer(serial, next)))),
                     None => drop(self.deliveries.remove(index)),
                 }
             }
@@ -188,6 +196,11 @@ impl World {
             }
         }
         inputs
+    }
+
+    /// What the engine did in the last effect that the contract does not allow.
+    pub fn take_misuse(&mut self) -> Option<String> {
+        self.misuse.take()
     }
 
     /// Something was injected that is no part of the scenario: requests may come because of it alone (M-3).
@@ -235,8 +248,13 @@ impl World {
                 }
             }
         };
-        let delivery = Delivery::new(id, plan, now);
-        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(What::Answer(id, part)))));
+        if self.deliveries.iter().any(|delivery| delivery.id() == id) {
+            self.misuse = Some(format!("request {id} was made while another of that name is open"));
+        }
+        self.served += 1;
+        let serial = self.served;
+        let delivery = Delivery::new(serial, id, plan, now);
+        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(What::Answer(serial, part)))));
         self.deliveries.push(delivery);
         note
     }

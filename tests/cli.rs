@@ -84,6 +84,15 @@ fn f_2_a_cut_tape_is_reported_and_its_whole_exchanges_are_replayed() {
 }
 
 #[test]
+fn f_7_a_result_for_a_tool_use_that_nobody_asks_for_is_refused() {
+    let folder = replayed_with(str::to_string);
+    let path = folder.path().join("replayed.toml");
+    let scenario = fs::read_to_string(&path).unwrap().replace("toolu_sample_vcrpy", "toolu_wrong");
+    fs::write(&path, scenario).unwrap();
+    refused(folder.path(), &["run", "replayed.toml"], &["toolu_wrong", "toolu_sample_vcrpy"]);
+}
+
+#[test]
 fn f_5_a_newer_tape_and_one_that_is_none_are_refused() {
     let newer = replayed_with(|tape| tape.replacen("\"reenact_tape\":1", "\"reenact_tape\":2", 1));
     refused(newer.path(), &["run", "replayed.toml"], &["replayed.toml:", "replayed.tape.jsonl", "version 2"]);

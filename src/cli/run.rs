@@ -11,11 +11,11 @@ use clap::ValueEnum;
 use super::Exit;
 use super::output::{complain, say};
 use crate::engine::contract::Engine;
+use crate::files::atomic;
 use crate::files::scenario::{Loaded, find, load};
 use crate::prelude::*;
 use crate::runner::snapshot::{self, Standing};
-use crate::runner::{Outcome, run_all, threads_available};
-use crate::sim::Run;
+use crate::runner::{Outcome, run_all, run_logged, threads_available};
 use crate::sim::report::Report;
 use crate::transcript::json;
 use crate::transcript::text::Detail;
@@ -78,7 +78,10 @@ pub(super) fn run<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn
         return Exit::WrongInput;
     }
     let threads = arguments.threads.unwrap_or_else(threads_available);
-    let outcomes = run_all(&scenarios, threads, new_engine);
+    let outcomes = match &arguments.log {
+        Some(_) => vec![run_logged(&scenarios[0], new_engine())],
+        None => run_all(&scenarios, threads, new_engine),
+    };
     let mut failed = 0;
     for (scenario, outcome) in scenarios.iter().zip(&outcomes) {
         let problems = problems_of(arguments, scenario, outcome);
@@ -89,7 +92,7 @@ pub(super) fn run<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn
         exit = exit.max(Exit::Failed);
     }
     if let Some(path) = &arguments.log {
-        exit = exit.max(write_log(path, &scenarios[0], new_engine()));
+        exit = exit.max(write_log(path, &outcomes[0]));
     }
     if arguments.format == Format::Text && scenarios.len() > 1 {
         say(&format!("{} scenarios, {failed} failed; {}", scenarios.len(), provenance(&outcomes)));
@@ -224,10 +227,10 @@ fn provenance<E>(outcomes: &[Outcome<E>]) -> String {
     format!("answers: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
 }
 
-fn write_log<E: Engine>(path: &Path, scenario: &Loaded, engine: E) -> Exit {
-    let report = Run::new(scenario.setup.clone(), engine).with_log().to_end();
+fn write_log<E>(path: &Path, outcome: &Outcome<E>) -> Exit {
+    let Ok(report) = outcome else { return Exit::Failed };
     let text = report.log.as_ref().map_or("", |log| log.as_str());
-    match fs::write(path, text) {
+    match atomic::write(path, text.as_bytes()) {
         Ok(()) => Exit::Fine,
         Err(error) => {
             complain(&format!("{}: cannot write the log: {error}", path.display()));

@@ -89,6 +89,8 @@ pub(crate) struct Ended {
     pub(crate) blocks: Vec<Arc<AssistantMessage>>,
     /// The stop reason.
     pub(crate) stop_reason: Option<Arc<str>>,
+    /// The model that was asked.
+    pub(crate) model: Arc<str>,
     /// Its tokens.
     pub(crate) usage: Usage,
     /// What a refusal is about, where the API says it.
@@ -115,6 +117,16 @@ impl ApiCall {
     /// When the attempt was made.
     pub(crate) fn started(&self) -> Time {
         self.started
+    }
+
+    /// The model that was asked.
+    pub(crate) fn model(&self) -> &Arc<str> {
+        &self.request.model
+    }
+
+    /// The attempt's tokens so far.
+    pub(crate) fn usage(&self) -> &Usage {
+        &self.usage
     }
 
     /// When the first attempt was made.
@@ -169,6 +181,7 @@ impl ApiCall {
                 Verdict::Block(Arc::new(message))
             }
             Step::Failed { kind, message } => {
+                let kind = if kind.is_empty() { "unnamed_error".into() } else { kind };
                 let failure = Failure { kind, message, ..Failure::default() };
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, failure, effects)
@@ -253,9 +266,9 @@ impl ApiCall {
     fn ended(&mut self, now: Time, blocks: Vec<Arc<AssistantMessage>>, stop_reason: Option<Arc<str>>, effects: &mut Effects) -> Verdict {
         self.state = State::Ended;
         self.report(now, "ok", effects);
-        effects.push(Effect::Note(Note::Stopped { id: self.id, stop_reason: stop_reason.clone(), usage: self.usage }));
         let (usage, refusal_category) = (self.usage, self.refusal_category.clone());
-        Verdict::Ended(Ended { blocks, stop_reason, usage, refusal_category, took: now.since(self.since) })
+        let model = self.request.model.clone();
+        Verdict::Ended(Ended { blocks, stop_reason, model, usage, refusal_category, took: now.since(self.since) })
     }
 
     /// An attempt failed: it is repeated if the policy says so and nothing of it was handed up.

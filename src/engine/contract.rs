@@ -68,6 +68,8 @@ pub trait Engine: Clone + fmt::Debug + PartialEq {
 }
 
 /// Who an input is for and an effect is from: the root agent, or a child named by the tool use that made it.
+///
+/// The simulated world talks to the root alone until it knows sub-agents: what a child asks for is answered to the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Agent(Option<Arc<str>>);

@@ -105,6 +105,9 @@ impl Executor {
             Some(index) => self.end(settings, now, index, outcome, effects),
             None => Ended::default(),
         };
+        if ended.abort.is_some() {
+            return ended; // the owner aborts everything: nothing may start in between
+        }
         self.scan(settings, effects);
         if settings.result_delivery == ResultDelivery::AtOnce {
             self.emit_completed(settings, effects);

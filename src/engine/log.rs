@@ -9,6 +9,7 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 use super::contract::{Agent, CONTRACT_VERSION, Effect, Effects, Engine, Input};
@@ -28,19 +29,30 @@ struct HeaderLine {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize)]
 struct StepLine {
     t: Time,
-    #[serde(default, skip_serializing_if = "Agent::is_root")]
+    #[serde(skip_serializing_if = "Agent::is_root")]
     agent: Agent,
     input: Input,
     effects: Vec<Sent>,
 }
 
+/// One step as it is read: its effects stay text, because text is what is compared.
+#[derive(Deserialize)]
+struct ReadStep<'a> {
+    t: Time,
+    #[serde(default)]
+    agent: Agent,
+    input: Input,
+    #[serde(borrow)]
+    effects: Vec<&'a RawValue>,
+}
+
 /// One effect with its sender.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Sent {
-    #[serde(default, skip_serializing_if = "Agent::is_root")]
+    #[serde(skip_serializing_if = "Agent::is_root")]
     agent: Agent,
     #[serde(flatten)]
     effect: Effect,
@@ -135,7 +147,7 @@ pub fn replay<E: Engine>(text: &str, mut engine: E) -> Result<Replayed, ReplayEr
     let environment = header(lines.next().map_or("", |(_, line)| line))?;
     let mut done = Replayed { steps: 0, effects: 0, until: Time::ZERO };
     for (line, text) in lines {
-        let step: StepLine = serde_json::from_str(text).map_err(|error| ReplayError::Line { line, problem: error.to_string() })?;
+        let step: ReadStep<'_> = serde_json::from_str(text).map_err(|error| ReplayError::Line { line, problem: error.to_string() })?;
         let mut effects = Effects::of(step.agent.clone());
         engine.step(&environment, step.t, &step.input, &mut effects);
         compare(line, &step.effects, &sent(&effects))?;
@@ -155,10 +167,11 @@ fn header(line: &str) -> Result<Environment, ReplayError> {
     Ok(header.environment)
 }
 
-fn compare(line: usize, logged: &[Sent], replayed: &[Sent]) -> Result<(), ReplayError> {
-    let text = |sent: Option<&Sent>| sent.map_or_else(|| String::from("nothing"), |sent| serde_json::to_string(sent).unwrap_or_default());
+fn compare(line: usize, logged: &[&RawValue], replayed: &[Sent]) -> Result<(), ReplayError> {
+    let nothing = || String::from("nothing");
     for position in 0..logged.len().max(replayed.len()) {
-        let (logged, replayed) = (text(logged.get(position)), text(replayed.get(position)));
+        let logged = logged.get(position).map_or_else(nothing, |effect| effect.get().to_string());
+        let replayed = replayed.get(position).map_or_else(nothing, |sent| serde_json::to_string(sent).unwrap_or_default());
         if logged != replayed {
             return Err(ReplayError::Differs { line, position: position + 1, logged, replayed });
         }

@@ -29,7 +29,7 @@ use super::session::prompt::Frame;
 use super::settings::Environment;
 use super::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message, Role};
+use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::request::push_merged;
 
 /// One prompt's way through the loop.
@@ -200,6 +200,7 @@ impl Query {
             self.on_block(env, message, effects);
         }
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
+        effects.push(Effect::Note(Note::Stopped { id: call.id(), stop_reason: ended.stop_reason.clone(), usage: ended.usage }));
         turn.executor.on_stream_over(&env.settings, effects);
         self.totals.count(&turn.blocks, &ended);
         let answer = Answer {
@@ -276,7 +277,7 @@ impl Query {
             content.extend(message.iter().cloned());
             effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
-        self.conversation.push(Arc::new(Message::user(content)));
+        push_merged(&mut self.conversation, Arc::new(Message::user(content)));
         let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
         self.ask_again(now, asked, Transition::NextTurn, effects)
     }
@@ -286,7 +287,7 @@ impl Query {
         let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
             State::Calling { mut call, turn } => {
                 call.abort(now, effects);
-                self.totals.api_time = self.totals.api_time + now.since(call.since());
+                self.totals.count_lost(now, &call);
                 (turn, Terminal::AbortedStreaming)
             }
             State::AwaitingTools { turn } => (turn, Terminal::AbortedTools),
@@ -306,7 +307,7 @@ impl Query {
     /// the call gave up. Tool uses that were already emitted get their results before the error is shown.
     fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        self.totals.api_time = self.totals.api_time + now.since(call.since());
+        self.totals.count_lost(now, &call);
         turn.executor.lose(&env.settings, now, effects);
         let ending = Ending::call_lost(call.id(), failure);
         self.state = State::Ending { turn, ending: Box::new(ending) };
@@ -324,9 +325,11 @@ impl Query {
 
     /// N-7: the blocks of one answer are one message again. The API refuses a message without content.
     fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>]) {
-        let content: Vec<Block> = blocks.iter().map(|message| message.block.clone()).collect();
+        // The API refuses empty text, too.
+        let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.is_empty());
+        let content: Vec<Block> = blocks.iter().map(|message| message.block.clone()).filter(|block| !is_empty(block)).collect();
         if !content.is_empty() {
-            self.conversation.push(Arc::new(Message::assistant(content)));
+            push_merged(&mut self.conversation, Arc::new(Message::assistant(content)));
         }
     }
 
@@ -339,7 +342,7 @@ impl Query {
         self.keep_answer(&turn.blocks[..kept]);
         let results = turn.executor.results(&env.settings);
         if !results.is_empty() {
-            self.conversation.push(Arc::new(Message::user(results)));
+            push_merged(&mut self.conversation, Arc::new(Message::user(results)));
         }
     }
 
@@ -367,7 +370,7 @@ impl Query {
         if let State::AwaitingTools { turn } | State::Ending { turn, .. } = &self.state {
             assert!(!turn.executor.is_settled(), "a turn whose results are all emitted has gone on");
         }
-        let doubled = self.conversation.windows(2).any(|pair| pair[0].role == Role::Assistant && pair[1].role == Role::Assistant);
-        assert!(!doubled || self.pauses > 0, "only a resumed pause puts one answer after another");
+        let alternates = self.conversation.windows(2).all(|pair| pair[0].role != pair[1].role);
+        assert!(alternates, "user and model take turns (N-7)");
     }
 }

@@ -10,7 +10,7 @@ use super::random::Seed;
 use super::settings::RetrySettings;
 use super::time::Micros;
 use crate::prelude::*;
-use crate::wire::error::{ApiError, ErrorKind};
+use crate::wire::error::{ApiError, ContextFigures, ErrorKind};
 
 /// Why an attempt failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct Failure {
     /// What the server asks the client to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Micros>,
+    /// Whether the API says that the prompt is too long.
+    #[serde(default)]
+    pub too_long: bool,
     /// What the server says about repeating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub should_retry: Option<bool>,
@@ -37,11 +40,10 @@ impl Failure {
 
     /// Whether it is about too long a prompt or too large media, which is not an attempt's matter.
     pub(crate) fn too_much(&self) -> Option<Decision> {
-        let names = |words: &[&str]| words.iter().any(|word| self.message.contains(word));
         match self.status {
-            Some(400 | 413) if names(&["image", "document", "PDF"]) => Some(Decision::Media),
+            Some(400 | 413) if names_large_media(&self.message) => Some(Decision::Media),
             Some(413) => Some(Decision::TooLong),
-            Some(400) if names(&["prompt is too long"]) => Some(Decision::TooLong),
+            Some(400) if self.too_long => Some(Decision::TooLong),
             _ => None,
         }
     }
@@ -60,6 +62,8 @@ impl From<&ApiError> for Failure {
             status: error.status,
             kind: error.kind.as_str().into(),
             message: error.message.clone(),
+            too_long: matches!(error.context, Some(ContextFigures::PromptTooLong { .. }))
+                || error.message.to_lowercase().contains("prompt is too long"),
             retry_after: error.delay_us().map(Micros),
             should_retry: error.should_retry,
         }
@@ -130,6 +134,14 @@ pub(crate) fn decide(failure: &Failure, id: RequestId, history: History, setting
         (None, kind) if is_transient(kind) => repeat(),
         (None, _) => Decision::GiveUp(None),
     }
+}
+
+/// Whether a message is about the size of an image or a document: both the thing and its size, as whole words.
+fn names_large_media(message: &str) -> bool {
+    let lower = message.to_lowercase();
+    let has = |known: &[&str]| lower.split(|c: char| !c.is_alphanumeric()).any(|word| known.contains(&word));
+    has(&["image", "images", "document", "documents", "pdf"])
+        && has(&["exceed", "exceeds", "exceeded", "size", "large", "maximum", "resize", "dimensions"])
 }
 
 fn is_transient(kind: &str) -> bool {
@@ -204,7 +216,7 @@ mod tests {
         let word = |status, word| Failure { should_retry: Some(word), ..failure(Some(status), "x", "") };
         assert!(retried(&of(&word(400, true), History::default())));
         assert_eq!(of(&word(529, false), History::default()), Decision::GiveUp(None));
-        let too_long = Failure { should_retry: Some(true), ..failure(Some(400), "x", "prompt is too long: 3 tokens > 2 maximum") };
+        let too_long = Failure { should_retry: Some(true), too_long: true, ..failure(Some(400), "x", "prompt is too long") };
         assert_eq!(of(&too_long, History::default()), Decision::TooLong);
     }
 
@@ -213,6 +225,8 @@ mod tests {
         let image = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum";
         assert_eq!(of(&failure(Some(413), "request_too_large", "Request exceeds the maximum size"), History::default()), Decision::TooLong);
         assert_eq!(of(&failure(Some(400), "x", image), History::default()), Decision::Media);
+        let other = "max_tokens: must be positive, maximum 5. See our documentation.";
+        assert_eq!(of(&failure(Some(400), "x", other), History::default()), Decision::GiveUp(None), "documentation is no document");
     }
 
     #[test]

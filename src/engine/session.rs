@@ -81,7 +81,7 @@ impl Session {
         let frame = Arc::new(Frame::of(env));
         phase(Phase::UserInput, effects);
         if conversation.is_empty() {
-            conversation.clone_from(&env.history);
+            env.history.iter().for_each(|message| push_merged(&mut conversation, message.clone()));
         }
         push_merged(&mut conversation, Arc::new(Message::user(content.to_vec())));
         phase(Phase::InitMessage, effects);

@@ -170,6 +170,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
     let with_warnings =
         |error: SetupError| at_tape(std::iter::once(error.to_string()).chain(warnings.clone()).collect::<Vec<_>>().join("\n"));
     let setup = Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(with_warnings)?;
+    setup.check_results().map_err(|error| LoadError::Read { path: path.into(), problem: error.to_string() })?;
     Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), warnings })
 }
 

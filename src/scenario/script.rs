@@ -9,6 +9,8 @@ use core::fmt;
 use super::types::{Turn, TurnBlock};
 use crate::engine::random::{Draws, Seed};
 use crate::prelude::*;
+use crate::wire::block::ToolInput;
+use crate::wire::error::ErrorKind;
 use crate::wire::json::{Json, push_string};
 
 /// What a scripted answer belongs to, each counted from 1.
@@ -70,7 +72,16 @@ pub fn body(turn: &Turn, place: Place, model: &str, seed: Seed, stream: bool) ->
     if let Some(body) = &turn.body {
         return body.as_bytes().to_vec();
     }
+    if turn.status != 200 {
+        return error_body(turn.status).into_bytes();
+    }
     if stream { sse(turn, place, model, seed).into_bytes() } else { whole(turn, place, model).into_bytes() }
+}
+
+/// What the API says with a status when the script does not.
+fn error_body(status: u16) -> String {
+    let kind = Json::of(ErrorKind::of_status(status).as_str());
+    format!(r#"{{"type":"error","error":{{"type":{kind},"message":"(status {status})"}}}}"#)
 }
 
 /// The stop reason: as written, else what the content implies.
@@ -185,7 +196,7 @@ fn whole(turn: &Turn, place: Place, model: &str) -> String {
             TurnBlock::Thinking(text) => {
                 format!(r#"{{"type":"thinking","thinking":{},"signature":{}}}"#, Json::of(&**text), Json::of(&signature(text)))
             }
-            TurnBlock::Tool { input, .. } => tool_block(block, &ids.next().unwrap_or_default(), input),
+            TurnBlock::Tool { input, .. } => tool_block(block, &ids.next().unwrap_or_default(), ToolInput::read(input).to_json().as_str()),
         });
     }
     let (head, reason) = (message_head(turn, place, model), Json::of(stop_reason(turn)));

@@ -309,6 +309,10 @@ pub struct Expect {
     pub text_present: Vec<String>,
     /// Text that no emitted message holds.
     pub text_absent: Vec<String>,
+    /// Text that some request holds, in what it adds or in its system prompt, tools and further members.
+    pub sent: Vec<String>,
+    /// Text that no request holds.
+    pub not_sent: Vec<String>,
     /// Lines of the transcript, each by a part of its text, in this order.
     pub order: Vec<String>,
     /// The run ends at or after this.

@@ -306,8 +306,21 @@ fn expect_section(out: &mut Out, expect: &Expect) {
     if *expect == Expect::default() {
         return;
     }
-    let Expect { terminal, terminals, transitions, requests, models, result, text_present, text_absent, order, ends_after, ends_before } =
-        expect;
+    let Expect {
+        terminal,
+        terminals,
+        transitions,
+        requests,
+        models,
+        result,
+        text_present,
+        text_absent,
+        sent,
+        not_sent,
+        order,
+        ends_after,
+        ends_before,
+    } = expect;
     out.table("[expect]");
     for (key, value) in [("terminal", terminal), ("result", result)] {
         if let Some(value) = value {
@@ -324,6 +337,8 @@ fn expect_section(out: &mut Out, expect: &Expect) {
     }
     out.texts("text_present", text_present);
     out.texts("text_absent", text_absent);
+    out.texts("sent", sent);
+    out.texts("not_sent", not_sent);
     out.texts("order", order);
     for (key, at) in [("ends_after", ends_after), ("ends_before", ends_before)] {
         if let Some(at) = at {

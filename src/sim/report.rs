@@ -71,6 +71,10 @@ impl<E> Report<E> {
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
             failures.push(format!("the run ended with {}: {}", self.end.as_str(), text::end_text(&self.end)));
         }
+        failures.extend(self.whats().filter_map(|what| match what {
+            What::Misuse { text } => Some(format!("the engine broke the contract: {text}")),
+            _ => None,
+        }));
         if setup.scenario.matching.strict {
             failures.extend(self.strict_failures(setup, world));
         }
@@ -119,8 +123,23 @@ impl<E> Report<E> {
         for text in expect.text_absent.iter().filter(|text| emitted.iter().any(|emitted| emitted.contains(*text))) {
             failures.push(format!("expected no message to hold {text:?}, one does"));
         }
+        self.check_sent(expect, failures);
         self.check_order(expect, failures);
         self.check_times(expect, failures);
+    }
+
+    /// What the requests held, as JSON text.
+    fn check_sent(&self, expect: &Expect, failures: &mut Vec<String>) {
+        if expect.sent.is_empty() && expect.not_sent.is_empty() {
+            return;
+        }
+        let sent: Vec<String> = self.whats().filter_map(sent_text).collect();
+        for text in expect.sent.iter().filter(|text| !sent.iter().any(|sent| sent.contains(*text))) {
+            failures.push(format!("expected some request to hold {text:?}, none does"));
+        }
+        for text in expect.not_sent.iter().filter(|text| sent.iter().any(|sent| sent.contains(*text))) {
+            failures.push(format!("expected no request to hold {text:?}, one does"));
+        }
     }
 
     fn check_order(&self, expect: &Expect, failures: &mut Vec<String>) {
@@ -181,10 +200,19 @@ impl<E> Report<E> {
         let text = |what: &What| match what {
             What::Effect(Effect::Emit(Emission::Assistant(message))) => Some(plain(message.block.json().as_str())),
             What::Effect(Effect::Emit(Emission::User(message))) => Some(plain(message.block.json().as_str())),
+            What::Effect(Effect::Emit(Emission::Interrupted { text, .. })) => Some(text.to_string()),
             _ => None,
         };
         self.whats().filter_map(text).collect()
     }
+}
+
+/// What a request adds to the one before it, as JSON text.
+fn sent_text(what: &What) -> Option<String> {
+    let What::Request { request, .. } = what else { return None };
+    let frame = request.frame.iter().flat_map(|frame| [frame.system.as_ref(), frame.tools.as_ref(), Some(&frame.extra)]).flatten();
+    let blocks = request.added.iter().flat_map(|message| &message.content).map(crate::wire::block::Block::json);
+    Some(frame.chain(blocks).map(|json| json.as_str()).collect::<Vec<_>>().join("\n"))
 }
 
 /// The strings of a block, unescaped, one after another: what a person would search in.
@@ -196,7 +224,9 @@ fn plain(json: &str) -> String {
                 out.push('\n');
             }
             serde_json::Value::Array(items) => items.iter().for_each(|item| collect(item, out)),
-            serde_json::Value::Object(members) => members.values().for_each(|member| collect(member, out)),
+            serde_json::Value::Object(members) => {
+                members.iter().filter(|(name, _)| *name != "type").for_each(|(_, member)| collect(member, out));
+            }
             _ => (),
         }
     }

@@ -175,16 +175,53 @@ fn d_1_a_boundary_log_replays_byte_for_byte_and_a_changed_one_does_not() {
 
 #[test]
 fn d_4_at_the_same_instant_the_answer_comes_before_a_tool() {
+    // The tool is scheduled first, for the instant of the event after the next: only its class puts it behind.
     let fixed = |ms| Latency::Fixed(Micros::from_millis(ms));
     let mut tie = scenario();
     tie.timing.head = fixed(10);
     tie.timing.first_event = fixed(10);
     tie.timing.between_events = fixed(10);
-    tie.tools[0].latency = Some(fixed(10)); // ends with the next event of the stream
+    tie.tools[0].latency = Some(fixed(20));
     let text = run(tie).text(Detail::Debug);
     let lines: Vec<&str> = text.lines().collect();
     let returns = lines.iter().position(|line| line.contains("tool 1A   returns")).unwrap();
     let same_instant = lines[returns].split_whitespace().next().unwrap();
     let event = lines.iter().position(|line| line.contains("event") && line.split_whitespace().next() == Some(same_instant)).unwrap();
     assert!(event < returns, "{text}");
+}
+
+/// An engine that answers each prompt twice and names all its requests alike.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Stutterer;
+
+impl Engine for Stutterer {
+    fn step(&mut self, _env: &crate::engine::contract::Environment, _now: Time, input: &Input, effects: &mut Effects) {
+        use crate::engine::contract::{Message, Payload, Request, RequestId, Terminal};
+        match input {
+            Input::Prompt { content, .. } => {
+                for _ in 0..2 {
+                    let request = Request::new("m", 1).with_messages([Message::user(content.to_vec())]);
+                    effects.push(Effect::Request { id: RequestId::first(1), request: request.into() });
+                }
+            }
+            Input::Stream { event, .. } if *event.payload() == Payload::MessageStop => {
+                for prompt in [1, 1, 7] {
+                    effects.push(Effect::Finished { prompt, terminal: Terminal::Completed });
+                }
+            }
+            _ => (),
+        }
+    }
+}
+
+#[test]
+fn an_engine_that_breaks_the_contract_is_told_what_it_did_and_nothing_panics() {
+    let mut two = scenario();
+    two.prompts[0].turns = vec![turn(vec![text("a")]), turn(vec![text("b")])];
+    two.prompts.push(two.prompts[0].clone());
+    let report = Run::new(Arc::new(Setup::new(two, None).unwrap()), Stutterer).to_end();
+    let told = |part: &str| report.failures.iter().any(|failure| failure.contains(part));
+    assert!(told("prompt 1 was finished, and no such prompt was open"), "{:?}", report.failures);
+    assert!(told("prompt 7 was finished"), "{:?}", report.failures);
+    assert!(told("request 1 was made while another of that name is open"), "{:?}", report.failures);
 }

@@ -89,6 +89,11 @@ pub enum What {
         /// Its name.
         answer: Arc<str>,
     },
+    /// The engine did something that the contract does not allow.
+    Misuse {
+        /// What.
+        text: String,
+    },
     /// The run is over.
     Ended {
         /// Why.
@@ -108,6 +113,9 @@ pub struct RequestRecord {
     /// System prompt, tools and further members, where they changed since the request before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<FrameRecord>,
+    /// Whether the last message carries a cache breakpoint (N-7).
+    #[serde(default)]
+    pub cache_last_message: bool,
     /// How many messages it has in common with the start of the request before.
     pub kept: usize,
     /// The messages after those.

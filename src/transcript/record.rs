@@ -109,6 +109,7 @@ fn record(before: Option<&Request>, request: &Request) -> RequestRecord {
         model: request.model.clone(),
         max_tokens: request.max_tokens,
         stream: request.stream,
+        cache_last_message: request.cache_last_message,
         frame: (!same_frame).then(|| FrameRecord {
             system: request.system.clone(),
             tools: request.tools.clone(),

@@ -58,6 +58,8 @@ pub(super) struct View {
     started: BTreeMap<ToolRun, Time>,
     /// How many tool uses each answer had so far.
     tool_uses: BTreeMap<RequestId, u32>,
+    /// Which run a tool use's id stands for; the latest, should an id come twice.
+    runs: BTreeMap<Arc<str>, ToolRun>,
 }
 
 impl View {
@@ -70,8 +72,11 @@ impl View {
             What::Effect(Effect::StartTool { run, .. }) => {
                 self.started.insert(*run, event.at);
             }
-            What::Effect(Effect::Emit(Emission::Assistant(message))) if message.block.as_tool_use().is_some() => {
-                *self.tool_uses.entry(message.id).or_default() += 1;
+            What::Effect(Effect::Emit(Emission::Assistant(message))) => {
+                if let Some(tool_use) = message.block.as_tool_use() {
+                    *self.tool_uses.entry(message.id).or_default() += 1;
+                    self.runs.insert(tool_use.id.clone(), self.latest_tool_use(message.id));
+                }
             }
             _ => (),
         }
@@ -85,6 +90,11 @@ impl View {
     /// The run that the latest tool use of an answer is for.
     pub(super) fn latest_tool_use(&self, request: RequestId) -> ToolRun {
         ToolRun { request, index: self.tool_uses.get(&request).map_or(0, |count| count.saturating_sub(1)) }
+    }
+
+    /// The run that a tool use's id stands for.
+    pub(super) fn run_of(&self, tool_use_id: &str) -> Option<ToolRun> {
+        self.runs.get(tool_use_id).copied()
     }
 
     fn write(&self, out: &mut String, event: &Event, line: &Line) {
@@ -104,8 +114,8 @@ impl View {
     }
 }
 
-/// The text with everything escaped that would break a line, move the cursor or turn the reading direction: no content can forge a
-/// line. Backslashes are doubled where something is escaped, so that the escapes are unambiguous.
+/// The text with a sign for everything that would break a line, move the cursor or turn the reading direction, so that no content can
+/// forge a line: `⏎` for a line end, `⇥` for a tab, the control pictures for other controls.
 fn one_line(text: &str) -> Cow<'_, str> {
     let dangerous = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(dangerous) {
@@ -114,7 +124,9 @@ fn one_line(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
-            '\\' | '\n' | '\r' | '\t' => out.extend(c.escape_default()),
+            '\n' => out.push('⏎'),
+            '\t' => out.push('⇥'),
+            '\0'..='\u{1f}' => out.extend(char::from_u32(0x2400 + u32::from(c))),
             c if dangerous(c) => out.extend(c.escape_unicode()),
             c => out.push(c),
         }

@@ -3,14 +3,13 @@
 //! System prompt, tools and further members are kept as JSON text: they are the same in every request of a session, so they are
 //! written once and shared. Only the messages grow.
 
-use alloc::collections::BTreeMap;
-
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::block::{Block, BlockKind, Message, Role};
 use super::json::{Json, push_string};
+use super::raw::Object;
 use crate::prelude::*;
 
 /// The body of a `POST /v1/messages`.
@@ -97,24 +96,24 @@ impl Request {
     /// # Errors
     /// The parser's message, when the text is not an object with `model` and `messages` as the API defines them.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        let members: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+        let members = Object::parse(text)?;
         let mut request = Self { stream: false, ..Self::new("", 0) };
         let mut extra = String::from("{");
-        for (name, raw) in members {
-            match name.as_str() {
-                "model" => request.model = serde_json::from_str(raw.get())?,
-                "max_tokens" => request.max_tokens = serde_json::from_str(raw.get())?,
-                "stream" => request.stream = serde_json::from_str(raw.get())?,
-                "system" => request.system = Some(Json::trusted(raw.get())),
-                "tools" => request.tools = Some(Json::trusted(raw.get())),
+        for (name, raw) in members.members() {
+            match name {
+                "model" => request.model = serde_json::from_str(raw)?,
+                "max_tokens" => request.max_tokens = serde_json::from_str(raw)?,
+                "stream" => request.stream = serde_json::from_str(raw)?,
+                "system" => request.system = Some(Json::trusted(raw)),
+                "tools" => request.tools = Some(Json::trusted(raw)),
                 "messages" => request.messages = read_messages(raw)?,
                 _ => {
                     if extra.len() > 1 {
                         extra.push(',');
                     }
-                    push_string(&mut extra, &name);
+                    push_string(&mut extra, name);
                     extra.push(':');
-                    extra.push_str(raw.get());
+                    extra.push_str(raw);
                 }
             }
         }
@@ -178,7 +177,7 @@ fn with_breakpoint(object: &str) -> String {
 
 fn push_with_breakpoint(out: &mut String, object: &str) {
     match object.trim_end().strip_suffix('}') {
-        Some(open) if !object.contains(r#""cache_control""#) => {
+        Some(open) if Object::parse(object).is_ok_and(|object| object.get("cache_control").is_none()) => {
             out.push_str(open);
             if !open.trim_end().ends_with('{') {
                 out.push(',');
@@ -203,13 +202,14 @@ fn push_message(out: &mut String, message: &Message, breakpoint: bool) {
     out.push_str(r#"{"role":""#);
     out.push_str(message.role.as_str());
     out.push_str(r#"","content":["#);
+    // The API refuses a breakpoint on thinking.
+    let may_carry = |block: &Block| !matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
+    let carrier = if breakpoint { message.content.iter().rposition(may_carry) } else { None };
     for (position, block) in message.content.iter().enumerate() {
         if position > 0 {
             out.push(',');
         }
-        // The API refuses a breakpoint on thinking.
-        let may_carry = !matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
-        if breakpoint && may_carry && position + 1 == message.content.len() {
+        if carrier == Some(position) {
             push_with_breakpoint(out, block.json().as_str());
         } else {
             out.push_str(block.json().as_str());
@@ -226,8 +226,8 @@ struct ReadMessage<'a> {
     content: &'a RawValue,
 }
 
-fn read_messages(raw: &RawValue) -> Result<Vec<Arc<Message>>, serde_json::Error> {
-    let read: Vec<ReadMessage<'_>> = serde_json::from_str(raw.get())?;
+fn read_messages(raw: &str) -> Result<Vec<Arc<Message>>, serde_json::Error> {
+    let read: Vec<ReadMessage<'_>> = serde_json::from_str(raw)?;
     read.into_iter().map(|message| Ok(Arc::new(Message { role: message.role, content: read_content(message.content.get())? }))).collect()
 }
 

@@ -12,6 +12,7 @@ use crate::wire::sse::Framer;
 /// An answer under way.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Delivery {
+    serial: u32,
     id: RequestId,
     /// When its request was made.
     from: Time,
@@ -33,8 +34,13 @@ pub(crate) enum Part {
 
 impl Delivery {
     /// An answer that begins now.
-    pub(crate) fn new(id: RequestId, plan: Plan, now: Time) -> Self {
-        Self { id, from: now, plan: Arc::new(plan), next_piece: 0, framer: Box::default() }
+    pub(crate) fn new(serial: u32, id: RequestId, plan: Plan, now: Time) -> Self {
+        Self { serial, id, from: now, plan: Arc::new(plan), next_piece: 0, framer: Box::default() }
+    }
+
+    /// Its number among all deliveries of a run.
+    pub(crate) fn serial(&self) -> u32 {
+        self.serial
     }
 
     /// Which request it answers.

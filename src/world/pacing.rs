@@ -34,15 +34,17 @@ pub struct Times {
 /// A whole turn where nothing is known of it.
 const TURN: Latency = Latency::LogNormal { p50: Micros::from_secs(5), p99: Micros::from_secs(46) };
 
-/// The times of one answer. `draws` belong to this answer alone; piece k takes the k-th draws, so that a longer answer changes
-/// nothing that came before.
+/// The times of one answer. `draws` belong to this answer alone; piece k takes the k-th draws, so that with given gaps a longer answer
+/// changes nothing that came before. Shares of a whole turn do depend on how many pieces share it.
 pub fn times(timing: &Timing, known: &Known, draws: &mut Draws) -> Times {
     let drawn_turn = TURN.draw(draws, None, 0).unwrap_or_default();
     let usual_head = known.end.unwrap_or(drawn_turn).scaled(1, 8);
-    let head = timing.head.draw(draws, known.head, 0).unwrap_or(usual_head);
+    // Pieces that are recorded without a head came right behind it.
+    let known_head = known.head.or_else(|| known.pieces.first().copied().flatten());
+    let head = timing.head.draw(draws, known_head, 0).unwrap_or(usual_head);
     let turn = known.end.unwrap_or(drawn_turn).max(head);
     let pieces = if known.pieces.iter().all(Option::is_some) && matches!(timing.between_events, Latency::Recorded { .. }) {
-        recorded_pieces(timing, known, head, draws)
+        recorded_pieces(timing, known, known_head, head, draws)
     } else {
         drawn_pieces(timing, known.pieces.len(), head, turn, draws)
     };
@@ -55,8 +57,8 @@ pub fn times(timing: &Timing, known: &Known, draws: &mut Draws) -> Times {
 }
 
 /// Recorded gaps, scaled as asked; the gap before the first piece may be set apart.
-fn recorded_pieces(timing: &Timing, known: &Known, head: Micros, draws: &mut Draws) -> Vec<Micros> {
-    let mut before = known.head.unwrap_or(Micros::ZERO);
+fn recorded_pieces(timing: &Timing, known: &Known, known_head: Option<Micros>, head: Micros, draws: &mut Draws) -> Vec<Micros> {
+    let mut before = known_head.unwrap_or(Micros::ZERO);
     let mut at = head;
     let mut pieces = Vec::with_capacity(known.pieces.len());
     for (position, recorded) in known.pieces.iter().flatten().enumerate() {
@@ -104,6 +106,8 @@ mod tests {
         let known = Known { head: Some(Micros(400)), pieces: vec![Some(Micros(500)), Some(Micros(1_700))], end: Some(Micros(1_800)) };
         let times = of(&Timing::default(), &known);
         assert_eq!(times, Times { head: Micros(400), pieces: vec![Micros(500), Micros(1_700)], end: Micros(1_800) });
+        let headless = Known { head: None, ..known.clone() };
+        assert_eq!(of(&Timing::default(), &headless).pieces, [Micros(500), Micros(1_700)], "offsets hold without a recorded head");
         let half = Timing { between_events: Latency::Recorded { percent: 50 }, ..Timing::default() };
         assert_eq!(of(&half, &known).pieces, [Micros(500), Micros(1_100)]);
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::pacing::Known;
+use super::tool_uses;
 use crate::engine::contract::RequestId;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
@@ -15,7 +16,7 @@ use crate::prelude::*;
 use crate::scenario::script::{self, Origin, Place};
 use crate::scenario::tape::{Chunk, End, Exchange, Provenance, Tape};
 use crate::scenario::types::{Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
-use crate::wire::http::{self, Header};
+use crate::wire::http::Header;
 
 /// A scenario with everything that follows from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +62,14 @@ pub enum SetupError {
     /// The scenario names a tape and none was given.
     #[error("the scenario replays a tape, but none was read")]
     NoTape,
+    /// A result is given for a tool use that no answer asks for.
+    #[error("[[result]] is given for `{id}`, which no answer asks for; the answers ask for {known}")]
+    UnknownToolUse {
+        /// The id.
+        id: Arc<str>,
+        /// The ids that there are.
+        known: String,
+    },
     /// The tape has no such thread.
     #[error("the tape has no thread `{thread}`; it has {known}")]
     NoThread {
@@ -72,6 +81,25 @@ pub enum SetupError {
 }
 
 impl Setup {
+    /// Holds the results that a scenario gives by id against the tool uses that its answers ask for: a misspelt id would be answered
+    /// with a default text, and nobody would notice.
+    ///
+    /// # Errors
+    /// The first id that no answer asks for.
+    pub fn check_results(&self) -> Result<(), SetupError> {
+        if self.scenario.results.is_empty() {
+            return Ok(());
+        }
+        let asked: Vec<Arc<str>> = self.answers.iter().flat_map(tool_uses::asked_for).collect();
+        match self.scenario.results.keys().find(|id| !asked.contains(id)) {
+            None => Ok(()),
+            Some(id) => {
+                let known = if asked.is_empty() { String::from("no tool") } else { asked.join(", ") };
+                Err(SetupError::UnknownToolUse { id: id.clone(), known })
+            }
+        }
+    }
+
     /// Makes a scenario ready.
     ///
     /// # Errors
@@ -119,12 +147,8 @@ fn recorded(scenario: &Scenario, tape: &Tape, thread: &str) -> Result<Vec<Prepar
 fn of_exchange(scenario: &Scenario, exchange: &Exchange) -> Prepared {
     let answer = &exchange.answer;
     let request = serde_json::from_slice::<Value>(&exchange.body).ok();
-    let asked_for_stream = request.as_ref().is_none_or(|request| request.get("stream") == Some(&Value::Bool(true)));
-    let is_stream = match http::find(&answer.headers, "content-type") {
-        Some(kind) => kind.starts_with("text/event-stream"),
-        // Some recorders keep no headers (go-vcr as one agent configures it).
-        None => answer.status == 200 && asked_for_stream,
-    };
+    // An error has a body, whatever it says of itself.
+    let is_stream = answer.status == 200 && answer.is_event_stream();
     let (pieces, times) = pieces_of(&answer.chunks, is_stream);
     Prepared {
         name: format!("exchange {}", exchange.id).into(),

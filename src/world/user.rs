@@ -25,7 +25,9 @@ pub(crate) struct User {
     is_injected: bool,
     /// The numbers of messages that were taken into the conversation.
     absorbed: Vec<u32>,
-    /// The terminal of each prompt that ended, in order.
+    /// The numbers of the prompts that ended.
+    finished: Vec<u32>,
+    /// The terminal of each of them, in order.
     terminals: Vec<Terminal>,
 }
 
@@ -61,9 +63,15 @@ impl User {
         }
     }
 
-    /// A prompt ended.
-    pub(crate) fn on_finished(&mut self, terminal: &Terminal) {
+    /// A prompt ended; `false` when no such prompt was open, which counts for nothing.
+    pub(crate) fn on_finished(&mut self, prompt: u32, terminal: &Terminal) -> bool {
+        let is_known = prompt >= 1 && prompt as usize <= self.numbers.len();
+        if !is_known || self.finished.contains(&prompt) || self.absorbed.contains(&prompt) {
+            return false;
+        }
+        self.finished.push(prompt);
         self.terminals.push(terminal.clone());
+        true
     }
 
     /// A submitted message is part of the conversation now.

@@ -157,6 +157,22 @@ fn t_6_progress_comes_before_its_result_and_never_after() {
 }
 
 #[test]
+fn q_9_at_once_progress_comes_out_in_the_step_in_which_it_arrives() {
+    let mut bench = Bench::new(at_once(EmissionOrder::Eager));
+    let a = bench.tool("R");
+    bench.seen();
+    let env = bench.env.clone();
+    bench.executor.on_progress(&env.settings, a, &"half".into(), &mut bench.effects);
+    assert_eq!(bench.seen(), ["progress A"]);
+    let mut waiting = Bench::new(Settings::default());
+    let a = waiting.tool("R");
+    waiting.seen();
+    let env = waiting.env.clone();
+    waiting.executor.on_progress(&env.settings, a, &"half".into(), &mut waiting.effects);
+    assert_eq!(waiting.seen(), [] as [&str; 0], "the default waits for the next item");
+}
+
+#[test]
 fn t_7_an_executing_exclusive_tool_holds_back_what_came_after_it() {
     let mut bench = Bench::new(at_once(EmissionOrder::Eager));
     let write = bench.tool("W");
@@ -192,11 +208,11 @@ fn t_10_in_progress_runs_from_start_to_the_emission_of_the_result() {
         .effects
         .drain()
         .filter_map(|(_, effect)| match effect {
-            Effect::Emit(Emission::InProgress { tool_use_ids }) => Some(tool_use_ids.len()),
+            Effect::Emit(Emission::InProgress { tool_use_ids }) => Some(tool_use_ids.join(" ")),
             _ => None,
         })
         .collect();
-    assert_eq!(sets, [1, 2, 1, 0]);
+    assert_eq!(sets, ["toolu_0", "toolu_0 toolu_1", "toolu_1", ""]);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! How a query ends, and what it leaves behind.
 
+use crate::engine::call::ApiCall;
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::emission::{AssistantMessage, Emission};
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::retry::{Decision, Failure};
-use crate::engine::time::Micros;
+use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::usage::Usage;
@@ -49,10 +50,22 @@ impl Totals {
             _ => None,
         };
         self.text = blocks.last().and_then(text).unwrap_or_default();
-        let model = blocks.last().map_or_else(Arc::default, |message| message.model.clone());
-        match self.usage_by_model.iter_mut().find(|(known, _)| *known == model) {
-            Some((_, usage)) => usage.add(&ended.usage),
-            None => self.usage_by_model.push((model, ended.usage)),
+        let answered = blocks.last().map(|message| &message.model).filter(|model| !model.is_empty());
+        self.add_usage(answered.unwrap_or(&ended.model), &ended.usage);
+    }
+
+    /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
+    pub(super) fn count_lost(&mut self, now: Time, call: &ApiCall) {
+        self.api_time = self.api_time + now.since(call.since());
+        if *call.usage() != Usage::default() {
+            self.add_usage(call.model(), call.usage());
+        }
+    }
+
+    fn add_usage(&mut self, model: &Arc<str>, usage: &Usage) {
+        match self.usage_by_model.iter_mut().find(|(known, _)| known == model) {
+            Some((_, total)) => total.add(usage),
+            None => self.usage_by_model.push((model.clone(), *usage)),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::scenario::types::Expect;
 
 /// Terminals and the run's own ends (M-3, M-9).
-const TERMINALS: [&str; 14] = [
+const TERMINALS: [&str; 15] = [
     "completed",
     "aborted_streaming",
     "aborted_tools",
@@ -24,6 +24,7 @@ const TERMINALS: [&str; 14] = [
     "max_budget",
     "structured_output_retries",
     "tape_exhausted",
+    "stalled",
     "limit_reached",
 ];
 
@@ -55,6 +56,8 @@ pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
         result: word(reader, "result", &RESULTS),
         text_present: texts(reader, "text_present"),
         text_absent: texts(reader, "text_absent"),
+        sent: texts(reader, "sent"),
+        not_sent: texts(reader, "not_sent"),
         order: reader.get("order").unwrap_or_default(),
         ends_after: reader.get("ends_after"),
         ends_before: reader.get("ends_before"),

@@ -184,6 +184,8 @@ fn f_6_conditions_and_expectations_read_back() {
             result: Some("success".into()),
             text_present: vec!["a".into()],
             text_absent: vec!["b".into(), "c".into()],
+            sent: vec!["d".into()],
+            not_sent: vec!["e".into()],
             order: vec!["d".into()],
             ends_after: Some(Micros(1)),
             ends_before: Some(Micros::from_secs(9)),

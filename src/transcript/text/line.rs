@@ -1,6 +1,6 @@
 //! One event as one line: who, what, and the words; and from which level of detail on it is shown.
 
-use super::super::event::{Event, RequestRecord, What, cut};
+use super::super::event::{Event, FrameRecord, RequestRecord, What, cut};
 use super::{Detail, View, end_text, one_line};
 use crate::engine::contract::{Effect, Input, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note, ResultMessage, ToolState, UserMessage};
@@ -11,6 +11,9 @@ use crate::wire::usage::Usage;
 
 /// How many characters of content a line shows.
 const CONTENT_CHARACTERS_MAX: usize = 100;
+
+/// How many characters of an error.
+const ERROR_CHARACTERS_MAX: usize = 400;
 
 /// One line before its time is put in front.
 pub(super) struct Line {
@@ -40,7 +43,7 @@ pub(super) fn of(event: &Event, view: &View) -> Option<Line> {
     use Detail::{Debug, Normal};
     Some(match &event.what {
         What::Input(input) => of_input(event, input)?,
-        What::Request { id, request } => line(Normal, Clock::Run, "engine", &format!("request {id}"), request_text(request)),
+        What::Request { id, request } => line(Normal, Clock::Run, "engine", &format!("request {id}"), request_text(request, view)),
         What::Effect(effect) => of_effect(event, effect, view)?,
         What::Served { id, answer, provenance } => {
             line(Debug, Clock::Request(*id), "model", "answers with", format!("{answer} ({provenance})"))
@@ -55,6 +58,7 @@ pub(super) fn of(event: &Event, view: &View) -> Option<Line> {
             line(Normal, Clock::Request(*id), "replay", "differs", text)
         }
         What::Unused { answer } => line(Normal, Clock::Run, "replay", "unused", answer.to_string()),
+        What::Misuse { text } => line(Normal, Clock::Latest, "engine", "misuse", text.clone()),
         What::Ended { end } => line(Normal, Clock::Run, "run", end.as_str(), end_text(end)),
     })
 }
@@ -146,7 +150,7 @@ fn of_emission(emission: &Emission, view: &View) -> Line {
 fn of_assistant(message: &AssistantMessage, view: &View) -> Line {
     let clock = Clock::Request(message.id);
     if let Some(kind) = &message.error {
-        let text = block_text(&message.block);
+        let text = error_text(&message.block);
         let text = if text.contains(&**kind) { text } else { format!("{kind}: {text}") };
         return line(Detail::Brief, clock, "engine", "error", text);
     }
@@ -211,7 +215,7 @@ fn attempt(report: &AttemptReport) -> Line {
     line(detail, Clock::Request(report.id), "engine", if ok { "attempt" } else { "fails" }, text)
 }
 
-fn request_text(request: &RequestRecord) -> String {
+fn request_text(request: &RequestRecord, view: &View) -> String {
     let mut text = format!("{}, max {}", request.model, request.max_tokens);
     if !request.stream {
         text.push_str(", not streamed");
@@ -220,24 +224,36 @@ fn request_text(request: &RequestRecord) -> String {
         text.push_str(&format!(", {} as before", plural(request.kept, "message")));
     }
     for message in &request.added {
-        text.push_str(&format!(", + {}", message_text(message)));
+        text.push_str(&format!(", + {}", message_text(message, view)));
     }
-    if request.kept > 0 && request.frame.is_some() {
-        text.push_str(", system or tools changed");
+    if let Some(frame) = &request.frame {
+        text.push_str(&format!(", {}", frame_text(frame)));
+    }
+    if request.cache_last_message {
+        text.push_str(", cached");
     }
     text
 }
 
-fn message_text(message: &Message) -> String {
-    let parts: Vec<&str> = message
+/// What stays the same over a session, as a digest: it shows when any of it changes.
+fn frame_text(frame: &FrameRecord) -> String {
+    let system = frame.system.as_ref().map_or("", |json| json.as_str());
+    let tools = frame.tools.as_ref().map_or("", |json| json.as_str());
+    let whole = format!("{system}\n{tools}\n{}", frame.extra);
+    format!("frame {}", &blake3::hash(whole.as_bytes()).to_hex().as_str()[..8])
+}
+
+fn message_text(message: &Message, view: &View) -> String {
+    let named = |word: &str, id: &str| view.run_of(id).map_or_else(|| word.to_string(), |run| format!("{word} {run}"));
+    let parts: Vec<String> = message
         .content
         .iter()
         .map(|block| match block.kind() {
-            BlockKind::Text(_) => "text",
-            BlockKind::Thinking { .. } | BlockKind::RedactedThinking => "thinking",
-            BlockKind::ToolUse(_) => "tool",
-            BlockKind::ToolResult { .. } => "result",
-            BlockKind::Other(kind) => kind,
+            BlockKind::Text(_) => String::from("text"),
+            BlockKind::Thinking { .. } | BlockKind::RedactedThinking => String::from("thinking"),
+            BlockKind::ToolUse(tool_use) => named("tool", &tool_use.id),
+            BlockKind::ToolResult { tool_use_id, .. } => named("result", tool_use_id),
+            BlockKind::Other(kind) => kind.to_string(),
         })
         .collect();
     format!("{}({})", message.role.as_str(), parts.join(", "))
@@ -291,6 +307,14 @@ fn block_text(block: &Block) -> String {
 /// Content on one line: line ends as `\n`, cut at a set length with a digest of the whole.
 fn short(text: &str) -> String {
     cut(&one_line(text), CONTENT_CHARACTERS_MAX)
+}
+
+/// An error in full, as far as a line can hold it.
+fn error_text(block: &Block) -> String {
+    match block.kind() {
+        BlockKind::Text(text) => cut(&one_line(text), ERROR_CHARACTERS_MAX),
+        _ => block_text(block),
+    }
 }
 
 fn plural(count: usize, noun: &str) -> String {

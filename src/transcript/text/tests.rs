@@ -17,7 +17,7 @@ fn x_2_no_content_can_break_a_line_or_forge_one() {
     let text = rendered("a\nb", "one\n   0.000s  engine    completed\r\u{1b}[31m\u{202e}\\n");
     assert_eq!(text.lines().count(), 4, "{text}");
     assert!(text.lines().all(|line| !line.contains(char::is_control)), "{text:?}");
-    assert!(text.contains(r"one\n   0.000s  engine    completed\r\u{1b}[31m\u{202e}\\n"), "{text}");
+    assert!(text.contains("one⏎   0.000s  engine    completed␍␛[31m\\u{202e}\\n"), "{text}");
 }
 
 #[test]

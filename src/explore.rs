@@ -1,0 +1,36 @@
+//! Looking for what breaks: many runs of one scenario, each a little different, all oracles on each.
+//!
+//! ```text
+//!   run ──event──event──event──…          the scenario as it is
+//!     └copy   └copy   └copy               at each boundary: inject, run to the end, ask the oracles
+//! ```
+//!
+//! [`sweep`] is complete: every boundary, every kind of interrupt. Nothing here knows files or threads; the runner gives each
+//! scenario a thread.
+
+pub mod audit;
+pub mod canary;
+
+pub mod interrupt;
+pub mod sweep;
+
+use crate::prelude::*;
+
+/// What stands between a run and whoever looks at it, for engines that panic: pure rooms cannot catch that.
+pub trait Guard {
+    /// Does the work; an error is the words of its panic.
+    ///
+    /// # Errors
+    /// When the work panicked and the guard caught it.
+    fn run<R>(&self, work: impl FnOnce() -> R) -> Result<R, String>;
+}
+
+/// Lets a panic through.
+#[derive(Clone, Copy, Debug)]
+pub struct Unguarded;
+
+impl Guard for Unguarded {
+    fn run<R>(&self, work: impl FnOnce() -> R) -> Result<R, String> {
+        Ok(work())
+    }
+}

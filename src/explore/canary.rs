@@ -1,0 +1,126 @@
+//! Canaries: saboteurs around an engine, each of which one oracle must catch. They prove that the oracle can.
+//!
+//! An engine has no switches for this. A [`Saboteur`] stands between it and its driver and drops, doubles, delays, reorders or
+//! invents what passes, or tells it lies about its environment:
+//!
+//! ```text
+//!   driver ── input ──> Saboteur ── input' ──> engine
+//!   driver <── effect' ─ Saboteur <── effect ── engine
+//! ```
+
+mod sabotage;
+
+use core::sync::atomic::AtomicU32;
+
+use crate::engine::contract::{Effect, Effects, Engine, Environment, Input, Request, RequestId, Time};
+use crate::prelude::*;
+
+/// One way to break an engine from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Canary {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The oracle that must catch it.
+    pub oracle: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    trick: Trick,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trick {
+    DropResultFromRequest,
+    SwapResultsInRequest,
+    InventResultInRequest,
+    DropResult,
+    DoubleResult,
+    DropResultsAfterCancel,
+    CallAllToolsSafe,
+    ForgetTheCap,
+    DoubleTerminal,
+    DropTerminal,
+    ResultAfterTerminal,
+    RequestAfterTerminal,
+    DropCancel,
+    RequestAfterCancel,
+    DelayProgress,
+    SwapResults,
+    CountAcrossCopies,
+}
+
+/// All of them, by the number of their oracle.
+pub const CANARIES: &[Canary] = &[
+    canary("drop-result-from-request", "O-1", "leaves the last result out of each request", Trick::DropResultFromRequest),
+    canary("swap-results-in-request", "O-1", "turns the results of a request's last message round", Trick::SwapResultsInRequest),
+    canary("invent-result-in-request", "O-1", "adds a result to each request that nobody asked for", Trick::InventResultInRequest),
+    canary("drop-result", "O-2", "emits no result of the first tool use", Trick::DropResult),
+    canary("double-result", "O-2", "emits each result twice", Trick::DoubleResult),
+    canary("drop-results-after-cancel", "O-2", "emits no result once the user cancels", Trick::DropResultsAfterCancel),
+    canary("call-all-tools-safe", "O-3", "tells the engine that every tool may run beside others", Trick::CallAllToolsSafe),
+    canary("forget-the-cap", "O-3", "tells the engine that any number of tools may run at once", Trick::ForgetTheCap),
+    canary("double-terminal", "O-8", "gives each terminal twice", Trick::DoubleTerminal),
+    canary("drop-terminal", "O-8", "gives no terminal", Trick::DropTerminal),
+    canary("result-after-terminal", "O-8", "holds the result message back until the terminal is given", Trick::ResultAfterTerminal),
+    canary("request-after-terminal", "O-8", "sends the last request again when all is over", Trick::RequestAfterTerminal),
+    canary("drop-cancel", "O-11", "does not tell the engine that the user cancels", Trick::DropCancel),
+    canary("request-after-cancel", "O-11", "sends the last request again when the user cancels", Trick::RequestAfterCancel),
+    canary("delay-progress", "O-14", "holds progress back until the result is out", Trick::DelayProgress),
+    canary("swap-results", "O-14", "emits each second result before the first", Trick::SwapResults),
+    canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", Trick::CountAcrossCopies),
+];
+
+const fn canary(name: &'static str, oracle: &'static str, about: &'static str, trick: Trick) -> Canary {
+    Canary { name, oracle, about, trick }
+}
+
+impl Canary {
+    /// The canary of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        CANARIES.iter().copied().find(|canary| canary.name == name)
+    }
+}
+
+/// An engine with a canary around it.
+#[derive(Clone, Debug)]
+pub struct Saboteur<E> {
+    engine: E,
+    canary: Canary,
+    /// Effects that are held back.
+    held: Vec<Effect>,
+    last_request: Option<(RequestId, Arc<Request>)>,
+    /// Whether what is done once was done, or the user has cancelled.
+    is_done: bool,
+    /// What no engine may have: memory that its copies share.
+    shared: Arc<AtomicU32>,
+}
+
+/// The shared memory is no part of what an engine is.
+impl<E: PartialEq> PartialEq for Saboteur<E> {
+    fn eq(&self, other: &Self) -> bool {
+        let own = |saboteur: &Self| (saboteur.canary, saboteur.is_done);
+        self.engine == other.engine && own(self) == own(other) && self.held == other.held && self.last_request == other.last_request
+    }
+}
+
+impl<E> Saboteur<E> {
+    /// Puts a canary around an engine.
+    pub fn new(engine: E, canary: Canary) -> Self {
+        Self { engine, canary, held: Vec::new(), last_request: None, is_done: false, shared: Arc::default() }
+    }
+}
+
+impl<E: Engine> Engine for Saboteur<E> {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        let mut honest = Effects::of(effects.agent().clone());
+        if !self.swallows(input) {
+            match self.lies(env) {
+                Some(lies) => self.engine.step(&lies, now, input, &mut honest),
+                None => self.engine.step(env, now, input, &mut honest),
+            }
+        }
+        self.before(input, effects);
+        for (agent, effect) in honest.drain() {
+            effects.for_agent(agent, |effects| self.pass(effect, effects));
+        }
+    }
+}

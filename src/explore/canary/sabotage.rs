@@ -1,0 +1,142 @@
+//! What each canary does to what passes.
+
+use core::sync::atomic::Ordering;
+
+use super::{Saboteur, Trick};
+use crate::engine::contract::{Block, Effect, Effects, Emission, Environment, Input, Json, Note, Request, RequestId, Role, ToolRun};
+use crate::prelude::*;
+use crate::wire::block::BlockKind;
+
+impl<E> Saboteur<E> {
+    /// Whether the engine does not get to know of an input.
+    pub(super) fn swallows(&self, input: &Input) -> bool {
+        self.canary.trick == Trick::DropCancel && *input == Input::Cancel
+    }
+
+    /// Another environment than the real one.
+    pub(super) fn lies(&self, env: &Environment) -> Option<Environment> {
+        let mut lies = match self.canary.trick {
+            Trick::CallAllToolsSafe | Trick::ForgetTheCap => env.clone(),
+            _ => return None,
+        };
+        if self.canary.trick == Trick::ForgetTheCap {
+            lies.settings.max_concurrent_tools = None;
+            lies.settings.max_batch_tools = u32::MAX;
+        } else {
+            lies.tools.iter_mut().for_each(|tool| tool.safe = Some(true));
+        }
+        Some(lies)
+    }
+
+    /// What goes out before the engine's own effects.
+    pub(super) fn before(&mut self, input: &Input, effects: &mut Effects) {
+        if *input != Input::Cancel {
+            return;
+        }
+        match self.canary.trick {
+            Trick::DropResultsAfterCancel => self.is_done = true,
+            Trick::RequestAfterCancel => self.ask_again(effects),
+            _ => (),
+        }
+    }
+
+    /// Passes one effect on, or something else in its place.
+    pub(super) fn pass(&mut self, effect: Effect, effects: &mut Effects) {
+        match effect {
+            Effect::Request { id, request } => self.pass_request(id, &request, effects),
+            Effect::Emit(Emission::User(_)) => self.pass_result(effect, effects),
+            Effect::Emit(Emission::Progress { .. }) if self.canary.trick == Trick::DelayProgress => self.held.push(effect),
+            Effect::Emit(Emission::Result(_)) if self.canary.trick == Trick::ResultAfterTerminal => self.held.push(effect),
+            Effect::Finished { .. } => self.pass_terminal(effect, effects),
+            other => effects.push(other),
+        }
+    }
+
+    fn pass_request(&mut self, id: RequestId, request: &Arc<Request>, effects: &mut Effects) {
+        self.release(effects);
+        self.last_request = Some((id, request.clone()));
+        let mut request = request.clone();
+        if let Some(message) = Arc::make_mut(&mut request).messages.last_mut().filter(|message| message.role == Role::User) {
+            self.spoil(&mut Arc::make_mut(message).content);
+        }
+        effects.push(Effect::Request { id, request });
+    }
+
+    /// Changes the last message of a request.
+    fn spoil(&self, content: &mut Vec<Block>) {
+        let is_result = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { .. });
+        match self.canary.trick {
+            Trick::DropResultFromRequest => {
+                if let Some(last) = content.iter().rposition(is_result) {
+                    content.remove(last);
+                }
+            }
+            Trick::SwapResultsInRequest => {
+                let results = content.iter().take_while(|block| is_result(block)).count();
+                content[..results].reverse();
+            }
+            Trick::InventResultInRequest => content.insert(0, Block::tool_result("toolu_invented", &Json::of("nothing"), false)),
+            _ => (),
+        }
+    }
+
+    fn pass_result(&mut self, result: Effect, effects: &mut Effects) {
+        match self.canary.trick {
+            Trick::DropResult if !self.is_done => self.is_done = true,
+            Trick::DropResultsAfterCancel if self.is_done => (),
+            Trick::DoubleResult => {
+                effects.push(result.clone());
+                effects.push(result);
+            }
+            Trick::SwapResults if self.held.is_empty() => self.held.push(result),
+            Trick::SwapResults | Trick::DelayProgress => {
+                let run = run_of(&result);
+                effects.push(result);
+                let is_due = |held: &mut Effect| self.canary.trick == Trick::SwapResults || run_of(held) == run;
+                self.held.extract_if(.., is_due).for_each(|held| effects.push(held));
+            }
+            _ => effects.push(result),
+        }
+    }
+
+    fn pass_terminal(&mut self, terminal: Effect, effects: &mut Effects) {
+        match self.canary.trick {
+            Trick::DropTerminal => return,
+            Trick::DoubleTerminal => effects.push(terminal.clone()),
+            Trick::CountAcrossCopies => {
+                let count = self.shared.fetch_add(1, Ordering::Relaxed);
+                let text = format!("terminal {count}").into();
+                effects.push(Effect::Note(Note::Defect { id: RequestId::first(1), name: "canary".into(), text }));
+            }
+            Trick::SwapResults | Trick::DelayProgress => self.release(effects),
+            _ => (),
+        }
+        effects.push(terminal);
+        match self.canary.trick {
+            Trick::ResultAfterTerminal => self.release(effects),
+            Trick::RequestAfterTerminal => self.ask_again(effects),
+            _ => (),
+        }
+        self.last_request = None; // what is over is not cancelled
+    }
+
+    /// Lets go of all that is held back.
+    fn release(&mut self, effects: &mut Effects) {
+        self.held.drain(..).for_each(|held| effects.push(held));
+    }
+
+    fn ask_again(&self, effects: &mut Effects) {
+        if let Some((id, request)) = &self.last_request {
+            effects.push(Effect::Request { id: RequestId { attempt: id.attempt + 1, ..*id }, request: request.clone() });
+        }
+    }
+}
+
+/// The run that a result or a word of progress is about.
+fn run_of(effect: &Effect) -> Option<ToolRun> {
+    match effect {
+        Effect::Emit(Emission::User(message)) => Some(message.run),
+        Effect::Emit(Emission::Progress { run, .. }) => Some(*run),
+        _ => None,
+    }
+}

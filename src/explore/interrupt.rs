@@ -1,0 +1,193 @@
+//! Where a run is interrupted, and how: one injection, named so that it can be made again.
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::engine::contract::{Block, Engine, Input};
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::sim::Run;
+use crate::transcript::event::RunEnd;
+use crate::transcript::watch::Watch;
+
+/// What the user says who interrupts.
+pub const TEXT: &str = "Wait. Something else first.";
+
+/// The kinds of interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The user aborts.
+    Cancel,
+    /// The user submits a message.
+    Interrupt,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Cancel, Self::Interrupt];
+
+    /// The word that the command line uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Interrupt => "interrupt",
+        }
+    }
+
+    /// The input that does it. `prompt` is the number that a message gets.
+    pub fn input(self, prompt: u32, content: &Arc<[Block]>) -> Input {
+        match self {
+            Self::Cancel => Input::Cancel,
+            Self::Interrupt => Input::Interrupt { prompt, content: content.clone() },
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        known.ok_or_else(|| format!("there is no interrupt `{text}`: write `cancel` or `interrupt`"))
+    }
+}
+
+/// One place between two events of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Boundary {
+    /// Which input of the engine, from 1.
+    pub event: u64,
+    /// On which side of it: the instant before an event is that of the event, the instant after it too, so that between two
+    /// events there are two places.
+    pub side: Side,
+}
+
+/// A side of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The event is due, and the engine does not know it yet.
+    Before,
+    /// The engine has carried out all that it wants because of the event.
+    After,
+}
+
+impl fmt::Display for Boundary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = match self.side {
+            Side::Before => "before",
+            Side::After => "after",
+        };
+        write!(f, "{}:{side}", self.event)
+    }
+}
+
+/// `12`, `12:before` (the same) or `12:after`.
+impl FromStr for Boundary {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || format!("`{text}` is no place in a run: write the number of an event from 1, then `:before` or `:after`");
+        let (number, side) = match text.split_once(':') {
+            None => (text, Side::Before),
+            Some((number, "before")) => (number, Side::Before),
+            Some((number, "after")) => (number, Side::After),
+            Some(_) => return Err(wrong()),
+        };
+        let event = number.parse().ok().filter(|event| *event > 0).ok_or_else(wrong)?;
+        Ok(Self { event, side })
+    }
+}
+
+/// The words of an interrupting message, ready to be shared.
+pub fn content() -> Arc<[Block]> {
+    [Block::text(TEXT)].into()
+}
+
+/// Interrupts a run here and now.
+pub fn inject<E: Engine, W: Watch>(run: &mut Run<E, W>, kind: Kind, content: &Arc<[Block]>) {
+    let input = kind.input(run.next_prompt(), content);
+    run.inject(input);
+}
+
+/// Brings a run that has not begun to a boundary and interrupts it there.
+///
+/// # Errors
+/// When the run is over before; with how it ended and after how many events.
+pub fn interrupt_at<E: Engine, W: Watch>(run: &mut Run<E, W>, boundary: Boundary, kind: Kind) -> Result<(), (RunEnd, u64)> {
+    let before = match boundary.side {
+        Side::Before => boundary.event - 1,
+        Side::After => boundary.event,
+    };
+    while run.events() < before {
+        if let Some(end) = run.advance() {
+            return Err((end, run.events()));
+        }
+    }
+    if boundary.side == Side::Before
+        && let Some(end) = run.reach()
+    {
+        return Err((end, run.events()));
+    }
+    inject(run, kind, &content());
+    Ok(())
+}
+
+/// A boundary with what a person wants to know of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where.
+    pub boundary: Boundary,
+    /// When.
+    pub at: Time,
+    /// The event, in a few words.
+    pub event: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = match self.boundary.side {
+            Side::Before => "before",
+            Side::After => "after",
+        };
+        write!(f, "{side} event {} at {} ({})", self.boundary.event, self.at, self.event)
+    }
+}
+
+/// An input in a few words.
+pub(super) fn describe(input: &Input) -> String {
+    match input {
+        Input::Prompt { prompt, .. } => format!("prompt {prompt}"),
+        Input::Head { id, status, .. } => format!("head of answer {id}, {status}"),
+        Input::Stream { id, event } => format!("{} of answer {id}", event.name()),
+        Input::Body { id, .. } => format!("body of answer {id}"),
+        Input::End { id, .. } => format!("end of answer {id}"),
+        Input::ToolProgress { run, .. } => format!("tool {run} says something"),
+        Input::ToolEnded { run, .. } => format!("tool {run} ends"),
+        Input::Timer(timer) => format!("timer {}", timer.id),
+        Input::Cancel => String::from("cancel"),
+        Input::Interrupt { prompt, .. } => format!("interrupt, message {prompt}"),
+        Input::AuthRefreshed { id, .. } => format!("credentials for request {id}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_boundary_is_written_as_it_is_read() {
+        for text in ["1:before", "12:after"] {
+            assert_eq!(text.parse::<Boundary>().unwrap().to_string(), text);
+        }
+        assert_eq!("7".parse::<Boundary>(), "7:before".parse());
+        for wrong in ["", "0", "x", "1:", "1:within", "-1:after"] {
+            assert!(wrong.parse::<Boundary>().unwrap_err().contains("from 1"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-16).
+//!
+//! ```text
+//!   run ── input, effect, note ──> Oracles ──> pairs, results, overlap, terminal, abort, order
+//!                                     └ running: which tools execute now, told to all
+//! ```
+//!
+//! Oracles look at what crosses the engine's boundary and at nothing inside it, so they hold for any engine. They are copied with
+//! their run: what they remember is small. They watch the root agent; only overlaps are looked for in the whole tree of agents.
+
+mod abort;
+mod order;
+mod overlap;
+mod pairs;
+mod results;
+mod running;
+mod terminal;
+
+pub mod repeat;
+
+use abort::Abort;
+use order::Order;
+use pairs::Pairs;
+use results::Results;
+use running::{Running, Tools};
+use terminal::Terminals;
+
+use crate::engine::contract::{Agent, Effect, Environment, Input, Message, RequestId};
+use crate::engine::settings::{EmissionOrder, ResultOrder};
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::transcript::event::{RunEnd, Transcript, What};
+use crate::transcript::watch::Watch;
+
+/// A rule that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Violation {
+    /// When it was seen.
+    pub at: Time,
+    /// Which: `O-2`.
+    pub oracle: &'static str,
+    /// What was seen, in a sentence.
+    pub text: String,
+}
+
+/// The oracles that there are, each with what it holds.
+pub const ORACLES: &[(&str, &str)] = &[
+    (pairs::ORACLE, "in every request each tool use has exactly one result, in the next user message, in the order asked for"),
+    (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
+    (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
+    (terminal::ORACLE, "every prompt has exactly one terminal, and nothing of it comes after"),
+    (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
+    (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
+    (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
+];
+
+/// All oracles over one run.
+#[derive(Clone, Debug)]
+pub struct Oracles {
+    rules: Arc<Rules>,
+    running: Running,
+    pairs: Pairs,
+    results: Results,
+    terminals: Terminals,
+    abort: Abort,
+    order: Order,
+    violations: Vec<Violation>,
+}
+
+/// What the oracles need of an environment.
+#[derive(Debug)]
+struct Rules {
+    tools: Tools,
+    result_order: ResultOrder,
+    emission_order: EmissionOrder,
+    /// How many tools may run at once.
+    at_once_max: Option<u32>,
+    tool_grace: Micros,
+}
+
+/// Where an oracle puts what it finds.
+struct Findings<'a> {
+    at: Time,
+    violations: &'a mut Vec<Violation>,
+}
+
+impl Findings<'_> {
+    fn add(&mut self, oracle: &'static str, text: String) {
+        self.violations.push(Violation { at: self.at, oracle, text });
+    }
+}
+
+impl Oracles {
+    /// Oracles of a run that has not begun.
+    pub fn new(environment: &Environment) -> Self {
+        let settings = &environment.settings;
+        let batch = (!settings.streaming_execution).then_some(settings.max_batch_tools);
+        let rules = Rules {
+            tools: Tools::of(environment),
+            result_order: settings.result_order,
+            emission_order: settings.emission_order,
+            at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
+            tool_grace: settings.tool_grace,
+        };
+        Self {
+            rules: Arc::new(rules),
+            running: Running::default(),
+            pairs: Pairs::default(),
+            results: Results::default(),
+            terminals: Terminals::default(),
+            abort: Abort::default(),
+            order: Order::default(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// What did not hold so far, in the order in which it was seen.
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    /// The same, taking it.
+    pub fn into_violations(self) -> Vec<Violation> {
+        self.violations
+    }
+
+    /// The run is over and owes nothing: each prompt must have its terminal, each tool use its result. Not for a run that was stopped
+    /// from outside, or that is meant to get stuck: it had no chance.
+    pub fn expect_nothing_open(&mut self, at: Time) {
+        let found = &mut Findings { at, violations: &mut self.violations };
+        self.results.on_end(found);
+        self.terminals.on_end(found);
+    }
+
+    fn on_request(&mut self, at: Time, id: RequestId, messages: &[Arc<Message>]) {
+        let found = &mut Findings { at, violations: &mut self.violations };
+        self.pairs.on_request(&self.rules, id, messages, found);
+        self.terminals.on_request(id, found);
+        self.abort.on_request(id, found);
+    }
+}
+
+impl Watch for Oracles {
+    fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
+        let found = &mut Findings { at, violations: &mut self.violations };
+        self.running.on_input(at, agent, input);
+        if agent.is_root() {
+            self.abort.on_input(&self.rules, &self.running, at, input, found);
+            self.terminals.on_input(input);
+        }
+    }
+
+    fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
+        if let Effect::StartTool { run, tool_use } = effect {
+            let found = &mut Findings { at, violations: &mut self.violations };
+            let class = self.rules.tools.class(tool_use);
+            overlap::on_start(&self.rules, &self.running, *run, class, found);
+        }
+        self.running.on_effect(&self.rules.tools, self.rules.tool_grace, at, agent, effect);
+        if !agent.is_root() {
+            return;
+        }
+        if let Effect::Request { id, request } = effect {
+            return self.on_request(at, *id, &request.messages);
+        }
+        let found = &mut Findings { at, violations: &mut self.violations };
+        self.pairs.on_effect(&self.rules, effect);
+        self.results.on_effect(effect, found);
+        self.order.on_effect(&self.rules, &self.running, effect, found);
+        self.abort.on_effect(effect, found);
+        self.terminals.on_effect(effect, found);
+    }
+
+    fn note(&mut self, at: Time, _agent: &Agent, what: &What) {
+        if let What::Ended { end: RunEnd::Idle | RunEnd::Stalled } = what {
+            self.abort.on_end(&mut Findings { at, violations: &mut self.violations });
+        }
+    }
+}
+
+/// What did not hold in a transcript that is already there. `environment` is that of its run.
+pub fn check(environment: &Environment, transcript: &Transcript) -> Vec<Violation> {
+    let mut oracles = Oracles::new(environment);
+    let mut messages = Vec::new();
+    for event in transcript.events.iter() {
+        match &event.what {
+            What::Input(input) => oracles.input(event.at, &event.agent, input),
+            What::Effect(effect) => oracles.effect(event.at, &event.agent, effect),
+            What::Request { id, request } => {
+                messages.truncate(request.kept);
+                messages.extend(request.added.iter().cloned());
+                if event.agent.is_root() {
+                    oracles.on_request(event.at, *id, &messages);
+                }
+            }
+            note => {
+                oracles.note(event.at, &event.agent, note);
+                if let What::Ended { end: RunEnd::Idle | RunEnd::Stalled } = note {
+                    oracles.expect_nothing_open(event.at);
+                }
+            }
+        }
+    }
+    oracles.into_violations()
+}
+
+#[cfg(test)]
+mod tests;

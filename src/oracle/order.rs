@@ -1,0 +1,63 @@
+//! O-14: progress precedes its result, and results respect the order of emission that the settings ask for (T-6, T-7, T-8).
+
+use super::running::{Class, Running};
+use super::{Findings, Rules};
+use crate::engine::contract::{Effect, Emission, RequestId, ToolRun};
+use crate::engine::settings::EmissionOrder;
+use crate::prelude::*;
+
+pub(super) const ORACLE: &str = "O-14";
+
+/// The tool uses of the prompts that are not over, in order of arrival.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Order(Vec<Use>);
+
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    run: ToolRun,
+    has_result: bool,
+}
+
+impl Order {
+    pub(super) fn on_effect(&mut self, rules: &Rules, running: &Running, effect: &Effect, found: &mut Findings<'_>) {
+        match effect {
+            Effect::Emit(Emission::Assistant(message)) if message.block.as_tool_use().is_some() => {
+                let run = ToolRun { request: message.id, index: self.next_index(message.id) };
+                self.0.push(Use { run, has_result: false });
+            }
+            Effect::Emit(Emission::Progress { run, .. }) => {
+                if self.0.iter().any(|entry| entry.run == *run && entry.has_result) {
+                    found.add(ORACLE, format!("progress of {run} came out after its result"));
+                }
+            }
+            Effect::Emit(Emission::User(message)) => self.on_result(rules, running, message.run, found),
+            Effect::Finished { prompt, .. } => self.0.retain(|entry| entry.run.request.prompt != *prompt),
+            _ => (),
+        }
+    }
+
+    fn next_index(&self, request: RequestId) -> u32 {
+        let of_request = self.0.iter().rev().find(|entry| entry.run.request == request);
+        of_request.map_or(0, |entry| entry.run.index + 1)
+    }
+
+    fn on_result(&mut self, rules: &Rules, running: &Running, run: ToolRun, found: &mut Findings<'_>) {
+        let earlier = |other: ToolRun| other.request == run.request && other.index < run.index;
+        let holds_back = match rules.emission_order {
+            EmissionOrder::Arrival => self.0.iter().find(|entry| earlier(entry.run) && !entry.has_result).map(|entry| entry.run),
+            EmissionOrder::Eager => {
+                running.tools().iter().find(|tool| earlier(tool.run) && tool.class == Class::Exclusive).map(|tool| tool.run)
+            }
+        };
+        if let Some(other) = holds_back {
+            let why = match rules.emission_order {
+                EmissionOrder::Arrival => "which arrived earlier and has no result yet",
+                EmissionOrder::Eager => "which arrived earlier, must run alone, and still runs",
+            };
+            found.add(ORACLE, format!("the result of {run} came out before that of {other}, {why}"));
+        }
+        if let Some(entry) = self.0.iter_mut().find(|entry| entry.run == run) {
+            entry.has_result = true;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! O-2: every emitted tool use has exactly one emitted result by the end of its prompt, and none has two.
+
+use super::Findings;
+use crate::engine::contract::{Effect, Emission, RequestId};
+use crate::prelude::*;
+use crate::wire::block::BlockKind;
+
+pub(super) const ORACLE: &str = "O-2";
+
+/// The tool uses of the prompts that are not over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Results(Vec<Use>);
+
+#[derive(Clone, Debug)]
+struct Use {
+    request: RequestId,
+    id: Arc<str>,
+    is_answered: bool,
+}
+
+impl Results {
+    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut Findings<'_>) {
+        match effect {
+            Effect::Emit(Emission::Assistant(message)) => {
+                if let Some(tool_use) = message.block.as_tool_use() {
+                    self.0.push(Use { request: message.id, id: tool_use.id.clone(), is_answered: false });
+                }
+            }
+            Effect::Emit(Emission::User(message)) => {
+                if let BlockKind::ToolResult { tool_use_id, .. } = message.block.kind() {
+                    self.on_result(message.run.request, tool_use_id, found);
+                }
+            }
+            Effect::Finished { prompt, .. } => self.on_finished(*prompt, found),
+            _ => (),
+        }
+    }
+
+    /// A run may be over without the end of a prompt.
+    pub(super) fn on_end(&mut self, found: &mut Findings<'_>) {
+        self.0.iter().for_each(|entry| entry.check(found));
+    }
+
+    /// The same id may be asked for more than once in an answer; each use takes one result.
+    fn on_result(&mut self, request: RequestId, id: &Arc<str>, found: &mut Findings<'_>) {
+        let same = |entry: &&mut Use| entry.request == request && entry.id == *id;
+        let is_known = self.0.iter_mut().any(|mut entry| same(&&mut entry));
+        match self.0.iter_mut().filter(same).find(|entry| !entry.is_answered) {
+            Some(entry) => entry.is_answered = true,
+            None if is_known => found.add(ORACLE, format!("tool use {id} of answer {request} has a second result")),
+            None => found.add(ORACLE, format!("a result of {id} came out, which answer {request} did not ask for")),
+        }
+    }
+
+    fn on_finished(&mut self, prompt: u32, found: &mut Findings<'_>) {
+        self.0.iter().filter(|entry| entry.request.prompt == prompt).for_each(|entry| entry.check(found));
+        self.0.retain(|entry| entry.request.prompt != prompt);
+    }
+}
+
+impl Use {
+    fn check(&self, found: &mut Findings<'_>) {
+        if !self.is_answered {
+            found.add(ORACLE, format!("tool use {} of answer {} has no result at the end", self.id, self.request));
+        }
+    }
+}

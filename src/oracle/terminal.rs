@@ -1,0 +1,90 @@
+//! O-8: every prompt has exactly one terminal, and nothing of it comes after: no request, no tool start, no emission. A
+//! message that was taken into another prompt has none.
+
+use super::Findings;
+use crate::engine::contract::{Effect, Emission, Input, RequestId};
+use crate::prelude::*;
+
+pub(super) const ORACLE: &str = "O-8";
+
+/// Every prompt that was submitted, by number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Terminals(Vec<(u32, Standing)>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Open,
+    TakenIn,
+    Ended,
+}
+
+impl Terminals {
+    pub(super) fn on_input(&mut self, input: &Input) {
+        if let Input::Prompt { prompt, .. } | Input::Interrupt { prompt, .. } = input {
+            self.0.push((*prompt, Standing::Open));
+        }
+    }
+
+    pub(super) fn on_request(&self, id: RequestId, found: &mut Findings<'_>) {
+        self.expect_open(id.prompt, || format!("request {id} was sent"), found);
+    }
+
+    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut Findings<'_>) {
+        match effect {
+            Effect::StartTool { run, .. } => self.expect_open(run.request.prompt, || format!("tool {run} was started"), found),
+            Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.close(*prompt, Standing::TakenIn, found),
+            Effect::Emit(emission) => self.on_emission(emission, found),
+            Effect::Finished { prompt, .. } => self.close(*prompt, Standing::Ended, found),
+            _ => (),
+        }
+    }
+
+    pub(super) fn on_end(&self, found: &mut Findings<'_>) {
+        for (prompt, _) in self.0.iter().filter(|(_, standing)| *standing == Standing::Open) {
+            found.add(ORACLE, format!("prompt {prompt} has no terminal"));
+        }
+    }
+
+    fn on_emission(&self, emission: &Emission, found: &mut Findings<'_>) {
+        let (prompt, what) = match emission {
+            Emission::Init { prompt, .. } => (*prompt, "an init message"),
+            Emission::StreamEvent { id, .. } => (id.prompt, "a stream event"),
+            Emission::Assistant(message) => (message.id.prompt, "an assistant message"),
+            Emission::User(message) => (message.run.request.prompt, "a result"),
+            Emission::Progress { run, .. } => (run.request.prompt, "progress"),
+            Emission::Interrupted { prompt, .. } => (*prompt, "an interruption message"),
+            Emission::ApiRetry { id, .. } => (id.prompt, "a retry message"),
+            Emission::Result(result) => (result.prompt, "a result message"),
+            // What tools do is said of no prompt.
+            _ => return self.expect_any_open(found),
+        };
+        self.expect_open(prompt, || format!("{what} came out"), found);
+    }
+
+    fn expect_any_open(&self, found: &mut Findings<'_>) {
+        if !self.0.iter().any(|(_, standing)| *standing == Standing::Open) {
+            found.add(ORACLE, String::from("a message about tools came out, and no prompt is open"));
+        }
+    }
+
+    fn expect_open(&self, prompt: u32, what: impl Fn() -> String, found: &mut Findings<'_>) {
+        match self.standing(prompt) {
+            Some(Standing::Open) => (),
+            Some(Standing::Ended) => found.add(ORACLE, format!("{} for prompt {prompt} after its terminal", what())),
+            Some(Standing::TakenIn) => found.add(ORACLE, format!("{} for prompt {prompt}, which was taken into another", what())),
+            None => found.add(ORACLE, format!("{} for prompt {prompt}, which nobody submitted", what())),
+        }
+    }
+
+    fn close(&mut self, prompt: u32, standing: Standing, found: &mut Findings<'_>) {
+        let what = || String::from(if standing == Standing::Ended { "a terminal was given" } else { "a queued message came out" });
+        self.expect_open(prompt, what, found);
+        if let Some((_, open)) = self.0.iter_mut().find(|(number, _)| *number == prompt) {
+            *open = standing;
+        }
+    }
+
+    fn standing(&self, prompt: u32) -> Option<Standing> {
+        self.0.iter().find(|(number, _)| *number == prompt).map(|(_, standing)| *standing)
+    }
+}

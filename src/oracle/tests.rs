@@ -1,0 +1,280 @@
+//! Each oracle alone, on short lists of events made by hand.
+
+use super::*;
+use crate::engine::contract::{
+    AnswerEnd, Block, Emission, Header, Json, Request, Role, Settings, Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
+};
+use crate::engine::emission::{AssistantMessage, UserMessage};
+use crate::engine::settings::InterruptBehaviour;
+use crate::wire::block::{BlockKind, ToolInput};
+
+/// `R` is safe, `W` exclusive, `C` safe and stops for a message.
+fn environment(change: impl FnOnce(&mut Settings)) -> Environment {
+    let tool = |name: &str, safe| ToolDefinition::new(name, Some(safe), Json::trusted("{}"));
+    let stops = ToolDefinition { interrupt: Some(InterruptBehaviour::Cancel), ..tool("C", true) };
+    let mut environment = Environment { tools: vec![tool("R", true), tool("W", false), stops], ..Environment::default() };
+    change(&mut environment.settings);
+    environment
+}
+
+/// A run as a list of events, one a millisecond.
+struct Story {
+    oracles: Oracles,
+    at: Time,
+}
+
+const ASKED: RequestId = RequestId { prompt: 1, turn: 1, attempt: 1 };
+
+fn run(index: u32) -> ToolRun {
+    ToolRun { request: ASKED, index }
+}
+
+fn tool_use(name: &str, index: u32) -> ToolUse {
+    ToolUse { id: format!("t{index}").into(), name: name.into(), input: ToolInput::Valid(Json::trusted("{}")) }
+}
+
+fn use_block(name: &str, index: u32) -> Block {
+    Block::assembled(BlockKind::ToolUse(tool_use(name, index)), Json::trusted("{}"))
+}
+
+fn result_block(index: u32) -> Block {
+    Block::tool_result(&format!("t{index}"), &Json::of("x"), false)
+}
+
+impl Story {
+    fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let story = Self { oracles: Oracles::new(&environment(change)), at: Time::ZERO };
+        story.input(Input::Prompt { prompt: 1, content: [].into() })
+    }
+
+    fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    fn input(mut self, input: Input) -> Self {
+        self.at = self.at + Micros::from_millis(1);
+        self.oracles.input(self.at, &Agent::ROOT, &input);
+        self
+    }
+
+    fn effect(mut self, effect: Effect) -> Self {
+        self.oracles.effect(self.at, &Agent::ROOT, &effect);
+        self
+    }
+
+    /// Sends messages, given as (whether the model speaks, blocks).
+    fn request(self, turn: u32, messages: &[(Role, &[Block])]) -> Self {
+        let mut request = Request::new("m", 1);
+        request.messages = messages.iter().map(|(role, blocks)| Arc::new(Message { role: *role, content: blocks.to_vec() })).collect();
+        self.effect(Effect::Request { id: RequestId { turn, ..ASKED }, request: Arc::new(request) })
+    }
+
+    fn says(self, block: Block) -> Self {
+        let message = AssistantMessage { uuid: "u".into(), id: ASKED, api_id: "".into(), model: "".into(), block, error: None };
+        self.effect(Effect::Emit(Emission::Assistant(Arc::new(message))))
+    }
+
+    /// The model asks for a tool, which starts at once.
+    fn asks(self, name: &str, index: u32) -> Self {
+        self.says(use_block(name, index)).effect(Effect::StartTool { run: run(index), tool_use: Arc::new(tool_use(name, index)) })
+    }
+
+    fn ends(self, index: u32) -> Self {
+        self.input(Input::ToolEnded { run: run(index), outcome: Arc::new(ToolOutcome::text("x")) })
+    }
+
+    fn result(self, index: u32) -> Self {
+        let message = UserMessage { uuid: "u".into(), run: run(index), answers: "u".into(), block: result_block(index) };
+        self.effect(Effect::Emit(Emission::User(Arc::new(message))))
+    }
+
+    fn progress(self, index: u32) -> Self {
+        let id = format!("t{index}").into();
+        self.effect(Effect::Emit(Emission::Progress { run: run(index), tool_use_id: id, text: "…".into() }))
+    }
+
+    fn terminal(self) -> Self {
+        self.effect(Effect::Finished { prompt: 1, terminal: Terminal::Completed })
+    }
+
+    /// The run is over: which oracles complained, once for each complaint.
+    fn broken(mut self) -> Vec<&'static str> {
+        self.oracles.note(self.at, &Agent::ROOT, &What::Ended { end: RunEnd::Idle });
+        self.oracles.expect_nothing_open(self.at);
+        self.oracles.violations().iter().map(|violation| violation.oracle).collect()
+    }
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn a_turn_with_two_tools_breaks_nothing() {
+    let asked: &[Block] = &[use_block("R", 0), use_block("R", 1)];
+    let story = Story::new().request(1, &[]).asks("R", 0).asks("R", 1).progress(0).ends(1).result(1).ends(0).result(0);
+    let story = story.request(2, &[(Role::User, &[]), (Role::Assistant, asked), (Role::User, &[result_block(0), result_block(1)])]);
+    assert_eq!(story.terminal().broken(), NONE);
+}
+
+#[test]
+fn o_1_each_use_has_its_result_in_the_next_user_message() {
+    let two: &[Block] = &[use_block("R", 0), use_block("R", 1)];
+    let (a, b) = (result_block(0), result_block(1));
+    let table: [(&[Block], &[&str], &str); 6] = [
+        (&[a.clone(), b.clone()], &[], "both, in order"),
+        (&[a.clone()], &["O-1"], "one is missing"),
+        (&[], &["O-1", "O-1"], "both are missing"),
+        (&[a.clone(), b.clone(), b.clone()], &["O-1"], "one is there twice"),
+        (&[b.clone(), a.clone()], &["O-1"], "the wrong way round"),
+        (&[a.clone(), b.clone(), result_block(2)], &["O-1"], "one that nobody asked for"),
+    ];
+    for (results, expected, reason) in table {
+        let story = Story::new().request(1, &[(Role::User, &[]), (Role::Assistant, two), (Role::User, results)]);
+        assert_eq!(story.terminal().broken(), expected, "{reason}");
+    }
+    let late = [(Role::Assistant, two), (Role::User, &[][..]), (Role::User, &[a.clone(), b.clone()][..])];
+    assert_eq!(Story::new().request(1, &late).terminal().broken(), ["O-1"; 4], "not in the next message, and alone in the one behind");
+    let last = [(Role::User, &[][..]), (Role::Assistant, two)];
+    assert_eq!(Story::new().request(1, &last).terminal().broken(), ["O-1"; 2], "the request ends with tool uses");
+}
+
+#[test]
+fn o_1_with_emission_order_requests_have_results_as_they_came_out() {
+    let asked: &[Block] = &[use_block("R", 0), use_block("R", 1)];
+    let sent = |order: [u32; 2]| {
+        let story = Story::with(|settings| settings.result_order = ResultOrder::Emission);
+        let story = story.request(1, &[]).asks("R", 0).asks("R", 1).ends(1).result(1).ends(0).result(0);
+        let results = order.map(result_block);
+        story.request(2, &[(Role::Assistant, asked), (Role::User, &results)]).terminal().broken()
+    };
+    assert_eq!(sent([1, 0]), NONE);
+    assert_eq!(sent([0, 1]), ["O-1"]);
+}
+
+#[test]
+fn o_2_each_emitted_use_has_one_emitted_result() {
+    let asked = || Story::new().request(1, &[]).asks("R", 0).ends(0);
+    assert_eq!(asked().result(0).terminal().broken(), NONE);
+    assert_eq!(asked().terminal().broken(), ["O-2"], "none");
+    assert_eq!(asked().result(0).result(0).terminal().broken(), ["O-2"], "two");
+    assert_eq!(asked().result(0).result(1).terminal().broken(), ["O-2"], "one that nobody asked for");
+    let same_id_twice = asked().asks("R", 0).ends(0).result(0).result(0);
+    assert_eq!(same_id_twice.terminal().broken(), NONE, "a model that uses an id twice gets two results");
+}
+
+#[test]
+fn o_3_an_exclusive_tool_runs_alone() {
+    let beside = |first: &str, second: &str| {
+        let story = Story::new().request(1, &[]).asks(first, 0).asks(second, 1).ends(0).result(0).ends(1).result(1);
+        story.terminal().broken()
+    };
+    assert_eq!(beside("R", "R"), NONE);
+    assert_eq!(beside("R", "W"), ["O-3"]);
+    assert_eq!(beside("W", "R"), ["O-3"]);
+    assert_eq!(beside("R", "unknown"), ["O-3"], "what is not known to be safe is exclusive");
+}
+
+#[test]
+fn o_3_a_stopped_tool_counts_until_its_grace_is_over() {
+    let grace = |grace_ms| {
+        let story = Story::with(|settings| settings.tool_grace = Micros::from_millis(grace_ms)).request(1, &[]);
+        let story = story.asks("W", 0).effect(Effect::StopTool { run: run(0) }).result(0);
+        let story = story.input(Input::End { id: ASKED, how: AnswerEnd::Reset }); // a millisecond later
+        story.asks("W", 1).ends(1).result(1).terminal().broken()
+    };
+    assert_eq!(grace(1), NONE);
+    assert_eq!(grace(2), ["O-3"]);
+}
+
+#[test]
+fn o_3_no_more_run_at_once_than_may() {
+    let three = |change: fn(&mut Settings)| {
+        let story = Story::with(change).request(1, &[]).asks("R", 0).asks("R", 1).asks("R", 2);
+        story.ends(0).result(0).ends(1).result(1).ends(2).result(2).terminal().broken()
+    };
+    assert_eq!(three(|settings| settings.max_concurrent_tools = Some(3)), NONE);
+    assert_eq!(three(|settings| settings.max_concurrent_tools = Some(2)), ["O-3"]);
+    assert_eq!(three(|settings| settings.max_batch_tools = 2), NONE, "batches are cut without streaming execution alone");
+    let batches = |settings: &mut Settings| (settings.streaming_execution, settings.max_batch_tools) = (false, 2);
+    assert_eq!(three(batches), ["O-3"]);
+}
+
+#[test]
+fn o_8_one_terminal_each_and_nothing_after_it() {
+    let text = || Block::text("hi");
+    let story = || Story::new().request(1, &[]).says(text());
+    assert_eq!(story().terminal().broken(), NONE);
+    assert_eq!(story().broken(), ["O-8"], "none");
+    assert_eq!(story().terminal().terminal().broken(), ["O-8"], "two");
+    assert_eq!(story().terminal().says(text()).broken(), ["O-8"], "a message after it");
+    assert_eq!(story().terminal().request(2, &[]).broken(), ["O-8"], "a request after it");
+    assert_eq!(story().terminal().effect(Effect::Emit(Emission::Interruptible(false))).broken(), ["O-8"], "a word about tools after it");
+    let start = Effect::StartTool { run: run(0), tool_use: Arc::new(tool_use("R", 0)) };
+    assert_eq!(story().terminal().effect(start).broken(), ["O-8"], "a tool after it");
+    assert_eq!(story().terminal().effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken(), ["O-8"], "nobody's");
+}
+
+#[test]
+fn o_8_a_message_that_was_taken_in_has_no_terminal() {
+    let message = || Input::Interrupt { prompt: 2, content: [].into() };
+    let taken_in = || Effect::Emit(Emission::QueuedCommand { prompt: 2, content: [].into() });
+    let story = || Story::new().request(1, &[]).asks("R", 0).input(message()).effect(taken_in()).ends(0).result(0).terminal();
+    assert_eq!(story().broken(), NONE);
+    assert_eq!(story().effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken(), ["O-8"]);
+}
+
+#[test]
+fn o_11_a_cancelled_prompt_ends_within_the_grace() {
+    let grace = |change: &mut Settings| change.tool_grace = Micros::from_millis(2);
+    let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+    let cancelled = || Story::with(grace).request(1, &[]).input(Input::Cancel);
+    assert_eq!(cancelled().terminal().broken(), NONE);
+    assert_eq!(cancelled().input(head()).terminal().broken(), ["O-11"], "nothing runs, so nothing has a grace");
+    let with_tool = || Story::with(grace).request(1, &[]).asks("R", 0).input(Input::Cancel);
+    assert_eq!(with_tool().ends(0).result(0).terminal().broken(), NONE);
+    assert_eq!(with_tool().input(head()).input(head()).input(head()).result(0).terminal().broken(), ["O-11"], "too late");
+    assert_eq!(with_tool().request(2, &[]).result(0).terminal().broken(), ["O-11"], "asks again");
+    assert_eq!(with_tool().asks("R", 1).result(0).result(1).terminal().broken(), ["O-11"], "starts a tool");
+    assert_eq!(with_tool().result(0).broken(), ["O-11", "O-8"], "never");
+    assert_eq!(Story::new().request(1, &[]).terminal().input(Input::Cancel).input(head()).broken(), NONE, "nothing is worked on");
+}
+
+#[test]
+fn o_11_a_submitted_message_aborts_unless_a_tool_blocks_it() {
+    let message = || Input::Interrupt { prompt: 2, content: [].into() };
+    let end = |story: Story| story.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken();
+    let with = |name: &str| Story::new().request(1, &[]).asks(name, 0).input(message()).request(2, &[]).result(0).terminal();
+    assert_eq!(end(with("R")), NONE, "it waits for a tool that blocks");
+    assert_eq!(end(with("C")), ["O-11"], "it does not wait for one that stops");
+    assert_eq!(end(Story::new().request(1, &[]).input(message()).terminal()), NONE);
+}
+
+#[test]
+fn o_14_progress_comes_before_its_result() {
+    let story = || Story::new().request(1, &[]).asks("R", 0).ends(0);
+    assert_eq!(story().progress(0).result(0).terminal().broken(), NONE);
+    assert_eq!(story().result(0).progress(0).terminal().broken(), ["O-14"]);
+}
+
+#[test]
+fn o_14_results_come_in_the_order_of_the_settings() {
+    let second_first = |order: EmissionOrder, first: &str| {
+        let story = Story::with(|settings| settings.emission_order = order).request(1, &[]).asks(first, 0).says(use_block("R", 1));
+        story.result(1).ends(0).result(0).terminal().broken()
+    };
+    assert_eq!(second_first(EmissionOrder::Eager, "R"), NONE);
+    assert_eq!(second_first(EmissionOrder::Eager, "W"), ["O-14"]);
+    assert_eq!(second_first(EmissionOrder::Arrival, "R"), ["O-14"]);
+}
+
+#[test]
+fn o_16_the_first_event_that_differs_is_named() {
+    let transcript = |times: &[u64]| {
+        let event = |at: &u64| crate::transcript::event::Event { at: Time(*at), agent: Agent::ROOT, what: What::Input(Input::Cancel) };
+        Transcript { header: Default::default(), events: times.iter().map(event).collect() }
+    };
+    let compare = |other: &[u64]| repeat::compare(&transcript(&[1, 2]), &transcript(other)).map(|found| (found.at.0, found.text));
+    assert_eq!(compare(&[1, 2]), None);
+    assert_eq!(compare(&[1, 3]).unwrap().0, 2);
+    assert!(compare(&[1]).unwrap().1.contains("event 2 of 2"));
+    assert!(compare(&[1, 2, 9]).is_some_and(|(at, _)| at == 9), "more events are a difference too");
+}
