@@ -3,13 +3,15 @@
 //! | exit code | meaning |
 //! | --- | --- |
 //! | 0 | everything ran and is as expected |
-//! | 1 | a run failed: an expectation, a snapshot, a digest, a replay |
+//! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay |
 //! | 2 | the input or the command line is wrong; the message says where |
 
 mod import;
 mod output;
 mod replay;
 mod run;
+mod selection;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -30,6 +32,8 @@ struct Arguments {
 enum Command {
     /// Run scenarios on the virtual clock and show what happened
     Run(run::Arguments),
+    /// Interrupt scenarios before and after every event, and ask all oracles about each run
+    Sweep(sweep::Arguments),
     /// Make a tape and scenarios from a recording in another format
     Import(import::Arguments),
     /// Feed a boundary log to the engine and compare its effects, byte for byte
@@ -64,6 +68,7 @@ where
 {
     let exit = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments, &new_engine),
+        Command::Sweep(arguments) => sweep::run(&arguments, &new_engine),
         Command::Import(arguments) => import::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments, new_engine()),
     };

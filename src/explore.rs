@@ -13,6 +13,7 @@ pub mod canary;
 
 pub mod interrupt;
 pub mod sweep;
+pub mod verdict;
 
 use crate::prelude::*;
 

@@ -18,6 +18,8 @@ mod terminal;
 
 pub mod repeat;
 
+use core::fmt;
+
 use abort::Abort;
 use order::Order;
 use pairs::Pairs;
@@ -41,6 +43,13 @@ pub struct Violation {
     pub oracle: &'static str,
     /// What was seen, in a sentence.
     pub text: String,
+}
+
+/// `O-2 at 2.514s: …`.
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}: {}", self.oracle, self.at, self.text)
+    }
 }
 
 /// The oracles that there are, each with what it holds.
@@ -132,6 +141,25 @@ impl Oracles {
         self.terminals.on_end(found);
     }
 
+    /// Watches a run again that is over, from its transcript.
+    pub fn watch(&mut self, transcript: &Transcript) {
+        let mut messages = Vec::new();
+        for event in transcript.events.iter() {
+            match &event.what {
+                What::Input(input) => self.input(event.at, &event.agent, input),
+                What::Effect(effect) => self.effect(event.at, &event.agent, effect),
+                What::Request { id, request } => {
+                    messages.truncate(request.kept);
+                    messages.extend(request.added.iter().cloned());
+                    if event.agent.is_root() {
+                        self.on_request(event.at, *id, &messages);
+                    }
+                }
+                note => self.note(event.at, &event.agent, note),
+            }
+        }
+    }
+
     fn on_request(&mut self, at: Time, id: RequestId, messages: &[Arc<Message>]) {
         let found = &mut Findings { at, violations: &mut self.violations };
         self.pairs.on_request(&self.rules, id, messages, found);
@@ -176,32 +204,6 @@ impl Watch for Oracles {
             self.abort.on_end(&mut Findings { at, violations: &mut self.violations });
         }
     }
-}
-
-/// What did not hold in a transcript that is already there. `environment` is that of its run.
-pub fn check(environment: &Environment, transcript: &Transcript) -> Vec<Violation> {
-    let mut oracles = Oracles::new(environment);
-    let mut messages = Vec::new();
-    for event in transcript.events.iter() {
-        match &event.what {
-            What::Input(input) => oracles.input(event.at, &event.agent, input),
-            What::Effect(effect) => oracles.effect(event.at, &event.agent, effect),
-            What::Request { id, request } => {
-                messages.truncate(request.kept);
-                messages.extend(request.added.iter().cloned());
-                if event.agent.is_root() {
-                    oracles.on_request(event.at, *id, &messages);
-                }
-            }
-            note => {
-                oracles.note(event.at, &event.agent, note);
-                if let What::Ended { end: RunEnd::Idle | RunEnd::Stalled } = note {
-                    oracles.expect_nothing_open(event.at);
-                }
-            }
-        }
-    }
-    oracles.into_violations()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! back in the order of the scenarios.
 
 pub mod snapshot;
+pub mod sweep;
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +14,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use crate::engine::contract::Engine;
+use crate::explore::Guard;
 use crate::files::scenario::{LoadError, Loaded, load};
 use crate::prelude::*;
 use crate::sim::Run;
@@ -41,30 +43,40 @@ where
     E: Engine + Send,
     F: Fn() -> E + Sync,
 {
+    in_parallel(scenarios, threads, |scenario| run_one(scenario, new_engine()))
+}
+
+/// Does the same work on each item; results come back in the order of the items.
+pub(crate) fn in_parallel<T, R, F>(items: &[T], threads: NonZeroUsize, work: F) -> Vec<R>
+where
+    T: Sync,
+    R: Send,
+    F: Fn(&T) -> R + Sync,
+{
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..threads.get().min(scenarios.len()) {
-            let (sender, next, new_engine) = (sender.clone(), &next, &new_engine);
+        for _ in 0..threads.get().min(items.len()) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
             scope.spawn(move || {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(scenario) = scenarios.get(index) else { break };
-                    // The receiver outlives this scope, so the outcome always arrives.
-                    let _ = sender.send((index, run_one(scenario, new_engine())));
+                    let Some(item) = items.get(index) else { break };
+                    // The receiver outlives this scope, so the result always arrives.
+                    let _ = sender.send((index, work(item)));
                 }
             });
         }
     });
     drop(sender);
-    let mut outcomes: Vec<(usize, Outcome<E>)> = receiver.into_iter().collect();
-    outcomes.sort_by_key(|(index, _)| *index);
-    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+    let mut results: Vec<(usize, R)> = receiver.into_iter().collect();
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Runs one scenario and keeps the log at the engine's boundary.
 pub fn run_logged<E: Engine>(scenario: &Loaded, engine: E) -> Outcome<E> {
-    caught(|| Run::new(scenario.setup.clone(), engine).with_log().to_end())
+    Catching.run(|| Run::new(scenario.setup.clone(), engine).with_log().to_end()).map_err(Panic)
 }
 
 /// How many threads there are cores for.
@@ -74,12 +86,19 @@ pub fn threads_available() -> NonZeroUsize {
 }
 
 fn run_one<E: Engine>(scenario: &Loaded, engine: E) -> Outcome<E> {
-    caught(|| Run::new(scenario.setup.clone(), engine).to_end())
+    Catching.run(|| Run::new(scenario.setup.clone(), engine).to_end()).map_err(Panic)
 }
 
-fn caught<E>(run: impl FnOnce() -> Report<E>) -> Outcome<E> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
-        Panic(text.unwrap_or("(without a message)").to_string())
-    })
+/// Makes a panic of an engine a value, so that it ends its own run only.
+#[derive(Clone, Copy, Debug)]
+pub struct Catching;
+
+impl Guard for Catching {
+    fn run<R>(&self, work: impl FnOnce() -> R) -> Result<R, String> {
+        // A run that panicked is thrown away, or only read for what it had recorded.
+        catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+            let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
+            text.unwrap_or("(without a message)").to_string()
+        })
+    }
 }

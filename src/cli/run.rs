@@ -1,36 +1,33 @@
 //! `reenact run PATH…`.
 
 mod check;
+mod look;
 
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use super::Exit;
 use super::output::{complain, say};
+use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
+use crate::explore::canary::{Canary, Saboteur};
+use crate::explore::interrupt::{Boundary, Kind};
+use crate::explore::verdict::violations_of;
 use crate::files::atomic;
-use crate::files::scenario::{Loaded, find, load};
+use crate::files::scenario::Loaded;
 use crate::prelude::*;
 use crate::runner::snapshot::{self, Standing};
-use crate::runner::{Outcome, run_all, run_logged, threads_available};
+use crate::runner::{Outcome, run_all, run_logged};
 use crate::sim::report::Report;
 use crate::transcript::json;
 use crate::transcript::text::Detail;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Scenarios (`*.toml`), tapes (`*.tape.jsonl`), or folders of scenarios
-    #[arg(default_value = "scenarios")]
-    paths: Vec<PathBuf>,
-    /// Use this seed in place of the scenario's
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Set a key of the scenario, e.g. `engine.model=claude-haiku-4-5` or `limits.time=2h`
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
-    set: Vec<(String, String)>,
+    #[command(flatten)]
+    selection: Selection,
     /// How much the transcript shows; one scenario is shown at `normal`, several only when this is given
     #[arg(long, value_enum)]
     detail: Option<DetailArgument>,
@@ -49,9 +46,18 @@ pub(super) struct Arguments {
     /// Write the log at the engine's boundary here (one scenario only); `reenact replay` reads it
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// How many threads run scenarios; one for each core when not given
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    /// Ask all oracles as well: rules that must hold in every run
+    #[arg(long)]
+    oracles: bool,
+    /// Interrupt the run before or after its N-th event, as a sweep does (one scenario only); expectations are not asked for
+    #[arg(long, value_name = "N[:before|after]", conflicts_with_all = ["check", "snapshots", "accept", "log"])]
+    interrupt_at: Option<Boundary>,
+    /// How it is interrupted: `cancel` or `interrupt`
+    #[arg(long, value_name = "KIND", default_value = "cancel", requires = "interrupt_at")]
+    interrupt_kind: Kind,
+    /// Put this saboteur around the engine; `reenact sweep --canary list` says which there are
+    #[arg(long, value_name = "NAME", value_parser = canary, conflicts_with_all = ["check", "snapshots", "accept", "log"])]
+    canary: Option<Canary>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -68,8 +74,25 @@ enum Format {
     Digest,
 }
 
+impl Arguments {
+    fn detail(&self) -> Detail {
+        match self.detail {
+            Some(DetailArgument::Brief) => Detail::Brief,
+            Some(DetailArgument::Normal) | None => Detail::Normal,
+            Some(DetailArgument::Debug) => Detail::Debug,
+        }
+    }
+}
+
 pub(super) fn run<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
-    let (scenarios, mut exit) = load_all(arguments);
+    match arguments.canary {
+        Some(canary) => run_selected(arguments, &|| Saboteur::new(new_engine(), canary)),
+        None => run_selected(arguments, new_engine),
+    }
+}
+
+fn run_selected<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+    let (scenarios, mut exit) = arguments.selection.load();
     if scenarios.is_empty() {
         return exit;
     }
@@ -77,10 +100,12 @@ pub(super) fn run<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn
         complain(&problem);
         return Exit::WrongInput;
     }
-    let threads = arguments.threads.unwrap_or_else(threads_available);
+    if let Some(boundary) = arguments.interrupt_at {
+        return exit.max(look::run(arguments, &scenarios[0], boundary, &new_engine()));
+    }
     let outcomes = match &arguments.log {
         Some(_) => vec![run_logged(&scenarios[0], new_engine())],
-        None => run_all(&scenarios, threads, new_engine),
+        None => run_all(&scenarios, arguments.selection.threads(), new_engine),
     };
     let mut failed = 0;
     for (scenario, outcome) in scenarios.iter().zip(&outcomes) {
@@ -103,47 +128,17 @@ pub(super) fn run<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn
     exit
 }
 
-/// Everything that can be read; what cannot is complained about, all of it.
-fn load_all(arguments: &Arguments) -> (Vec<Loaded>, Exit) {
-    let (paths, errors) = find(&arguments.paths);
-    let mut exit = if errors.is_empty() { Exit::Fine } else { Exit::WrongInput };
-    errors.iter().for_each(|error| complain(&error.to_string()));
-    let mut scenarios = Vec::new();
-    for path in paths {
-        match load(&path, &overrides(arguments)) {
-            Ok(loaded) => {
-                if !loaded.warnings.is_empty() {
-                    exit = Exit::WrongInput; // the rest is run all the same: nothing is lost (F-2)
-                }
-                loaded.warnings.iter().for_each(|warning| complain(warning));
-                scenarios.push(loaded);
-            }
-            Err(error) => {
-                complain(&error.to_string());
-                exit = Exit::WrongInput;
-            }
-        }
-    }
-    (scenarios, exit)
-}
-
-fn overrides(arguments: &Arguments) -> Vec<(String, String)> {
-    let mut overrides = arguments.set.clone();
-    if let Some(seed) = arguments.seed {
-        overrides.push((String::from("seed"), format!("\"{seed}\"")));
-    }
-    overrides
-}
-
 fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String> {
-    let changed = arguments.seed.is_some() || !arguments.set.is_empty();
-    if changed && (arguments.snapshots || arguments.accept) {
+    if arguments.selection.changes_scenarios() && (arguments.snapshots || arguments.accept) {
         return Err(String::from(
             "snapshots are of scenarios as they are written: leave out --seed and --set, or --snapshots and --accept",
         ));
     }
     if let Some(path) = arguments.log.as_ref().filter(|path| path.exists() && !is_log(path)) {
         return Err(format!("--log {}: this file is there already and is no boundary log: name another", path.display()));
+    }
+    if arguments.interrupt_at.is_some() && scenarios.len() > 1 {
+        return Err(format!("--interrupt-at takes one scenario, and these are {}: name one of them", scenarios.len()));
     }
     if arguments.log.is_some() && scenarios.len() > 1 {
         return Err(format!("--log takes one scenario, and these are {}: name one of them", scenarios.len()));
@@ -163,6 +158,11 @@ fn problems_of<E>(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<E>
         Err(panic) => return vec![panic.to_string()],
     };
     let mut problems = report.failures.clone();
+    if arguments.oracles {
+        let expected = scenario.setup.scenario.expect.terminal.as_deref();
+        let violations = violations_of(&scenario.setup, &report.transcript, expected);
+        problems.extend(violations.iter().map(ToString::to_string));
+    }
     let standing = if arguments.accept {
         snapshot::approve(scenario, report)
     } else if arguments.snapshots {
@@ -196,13 +196,8 @@ fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Out
             Format::Jsonl => say(&json::to_json_lines(&report.transcript)),
             Format::Digest => say(&format!("{}  {}", digest(), scenario.name)),
             Format::Text if count == 1 || arguments.detail.is_some() => {
-                let detail = match arguments.detail {
-                    Some(DetailArgument::Brief) => Detail::Brief,
-                    Some(DetailArgument::Normal) | None => Detail::Normal,
-                    Some(DetailArgument::Debug) => Detail::Debug,
-                };
                 let gap = if count == 1 { "" } else { "\n" };
-                say(&format!("{}\n{}{gap}", scenario.name, report.text(detail)));
+                say(&format!("{}\n{}{gap}", scenario.name, report.text(arguments.detail())));
             }
             Format::Text => {
                 let end = report.transcript.events.last().map_or(0, |event| event.at.0);
@@ -237,9 +232,4 @@ fn write_log<E>(path: &Path, outcome: &Outcome<E>) -> Exit {
             Exit::WrongInput
         }
     }
-}
-
-fn key_and_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, e.g. `engine.model=claude-haiku-4-5`")?;
-    Ok((key.trim().into(), value.trim().into()))
 }

@@ -4,20 +4,14 @@
 //! that it ends as a run should: with a terminal for every prompt, or as the uninterrupted run does.
 
 use super::interrupt::{Boundary, Kind, Place, Side, content, describe, inject};
+use super::verdict::{judge, panicked};
 use super::{Guard, audit};
 use crate::engine::contract::{Block, Engine, Input};
-use crate::engine::time::Time;
 use crate::oracle::{Oracles, Violation};
 use crate::prelude::*;
 use crate::sim::{Finished, Run};
 use crate::transcript::event::RunEnd;
-use crate::transcript::text::end_text;
 use crate::world::setup::Setup;
-
-/// What a run breaks that ends otherwise than with a terminal for every prompt.
-const ENDS: &str = "O-18";
-/// What a run breaks whose engine panics.
-const NO_PANIC: &str = "O-19";
 
 /// What a sweep found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,32 +106,12 @@ impl<G: Guard> Sweep<'_, G> {
         // What was wrong before the interrupt is a finding of the run as it is.
         let known = run.watcher().violations().len();
         let (end, violations) = match self.guard.run(|| work(run.clone())) {
-            Ok(finished) => (Some(finished.end.clone()), judge(finished, known, accepted)),
-            Err(panic) => (None, vec![violation(run.now(), NO_PANIC, format!("the engine panicked: {panic}"))]),
+            Ok(Finished { end, at, watcher, .. }) => (Some(end.clone()), judge(watcher, known, (&end, at), accepted)),
+            Err(panic) => (None, vec![panicked(run.now(), &panic)]),
         };
         if !violations.is_empty() {
             self.report.findings.push(Finding { interrupt: place.map(|place| place()), violations });
         }
         end
     }
-}
-
-/// What is wrong with a finished run, beside the `known` violations that it began with.
-fn judge<E>(finished: Finished<E, Oracles>, known: usize, accepted: Option<&str>) -> Vec<Violation> {
-    let Finished { end, at, mut watcher, .. } = finished;
-    let is_as_usual = end != RunEnd::Idle && accepted == Some(end.as_str());
-    if matches!(end, RunEnd::Idle | RunEnd::Stalled) && !is_as_usual {
-        watcher.expect_nothing_open(at);
-    }
-    let mut violations = watcher.into_violations();
-    violations.drain(..known);
-    // A run that ends badly because of what an oracle saw needs no second word.
-    if violations.is_empty() && end != RunEnd::Idle && !is_as_usual {
-        violations.push(violation(at, ENDS, format!("the run ended with {}: {}", end.as_str(), end_text(&end))));
-    }
-    violations
-}
-
-fn violation(at: Time, oracle: &'static str, text: String) -> Violation {
-    Violation { at, oracle, text }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::super::Exit;
 use super::super::output::{complain, say};
-use super::{Arguments, Format, overrides};
+use super::{Arguments, Format};
 use crate::engine::contract::Engine;
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
@@ -58,7 +58,7 @@ fn fresh_process(arguments: &Arguments, scenarios: &[Loaded]) -> Result<Vec<Stri
     let program = env::current_exe().map_err(|error| format!("this program cannot find itself: {error}"))?;
     let mut command = Command::new(program);
     command.args(["run", "--format", "digest"]).envs(OTHER_SURROUNDINGS);
-    for (key, value) in overrides(arguments) {
+    for (key, value) in arguments.selection.overrides() {
         command.args(["--set", &format!("{key}={value}")]);
     }
     command.args(scenarios.iter().map(|scenario| &scenario.path));

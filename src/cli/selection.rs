@@ -1,0 +1,109 @@
+//! Which scenarios a command takes, and how they are changed before it does.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use super::Exit;
+use super::output::complain;
+use crate::explore::canary::{CANARIES, Canary};
+use crate::files::scenario::{Loaded, find, load};
+use crate::prelude::*;
+use crate::runner::threads_available;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Selection {
+    /// Scenarios (`*.toml`), tapes (`*.tape.jsonl`), or folders of scenarios
+    #[arg(default_value = "scenarios")]
+    paths: Vec<PathBuf>,
+    /// Use this seed in place of the scenario's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Set a key of the scenario, e.g. `engine.model=claude-haiku-4-5` or `limits.time=2h`
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    set: Vec<(String, String)>,
+    /// How many threads run scenarios; one for each core when not given
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl Selection {
+    /// Everything that can be read; what cannot is complained about, all of it.
+    pub(super) fn load(&self) -> (Vec<Loaded>, Exit) {
+        let (paths, errors) = find(&self.paths);
+        let mut exit = if errors.is_empty() { Exit::Fine } else { Exit::WrongInput };
+        errors.iter().for_each(|error| complain(&error.to_string()));
+        let mut scenarios = Vec::new();
+        for path in paths {
+            match load(&path, &self.overrides()) {
+                Ok(loaded) => {
+                    if !loaded.warnings.is_empty() {
+                        exit = Exit::WrongInput; // the rest is run all the same: nothing is lost (F-2)
+                    }
+                    loaded.warnings.iter().for_each(|warning| complain(warning));
+                    scenarios.push(loaded);
+                }
+                Err(error) => {
+                    complain(&error.to_string());
+                    exit = Exit::WrongInput;
+                }
+            }
+        }
+        (scenarios, exit)
+    }
+
+    /// How many threads to run on.
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        self.threads.unwrap_or_else(threads_available)
+    }
+
+    /// Whether scenarios are run otherwise than they are written.
+    pub(super) fn changes_scenarios(&self) -> bool {
+        self.seed.is_some() || !self.set.is_empty()
+    }
+
+    /// What is set in the scenarios.
+    pub(super) fn overrides(&self) -> Vec<(String, String)> {
+        let mut overrides = self.set.clone();
+        if let Some(seed) = self.seed {
+            overrides.push((String::from("seed"), format!("\"{seed}\"")));
+        }
+        overrides
+    }
+
+    /// The options that change scenarios, as they are typed, each with a blank before it.
+    pub(super) fn options(&self) -> String {
+        let set = self.set.iter().map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))));
+        set.chain(self.seed.map(|seed| format!(" --seed {seed}"))).collect()
+    }
+}
+
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=:,@+%".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// The canary of this name.
+pub(super) fn canary(name: &str) -> Result<Canary, String> {
+    Canary::named(name).ok_or_else(|| {
+        let names: Vec<&str> = CANARIES.iter().map(|canary| canary.name).collect();
+        format!("there is no such canary; `reenact sweep --canary list` explains them: {}", names.join(", "))
+    })
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, e.g. `engine.model=claude-haiku-4-5`")?;
+    Ok((key.trim().into(), value.trim().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_a_shell_would_cut_it() {
+        assert_eq!(quoted("scenarios/a-b.toml"), "scenarios/a-b.toml");
+        assert_eq!(quoted("chunking=\"bytes\""), "'chunking=\"bytes\"'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

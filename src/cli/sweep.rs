@@ -1,0 +1,129 @@
+//! `reenact sweep PATH…`: interrupts at every boundary, all oracles on each run (E-1).
+
+use std::env;
+use std::panic;
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::Exit;
+use super::output::{complain, say};
+use super::selection::{Selection, canary, quoted};
+use crate::engine::contract::Engine;
+use crate::explore::canary::{CANARIES, Canary, Saboteur};
+use crate::explore::interrupt::Kind;
+use crate::explore::sweep::{Finding, SweepReport};
+use crate::files::scenario::Loaded;
+use crate::prelude::*;
+use crate::runner::sweep::sweep_all;
+
+/// How many findings of a scenario are shown.
+const SHOWN_MAX: usize = 3;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// Which interrupts are injected
+    #[arg(long, value_enum, default_value = "both")]
+    kind: KindArgument,
+    /// Show all findings, not only the first three of each scenario
+    #[arg(long)]
+    all: bool,
+    /// Put this saboteur around the engine, to see that it is caught; `list` says which there are
+    #[arg(long, value_name = "NAME", value_parser = canary_or_list)]
+    canary: Option<CanaryArgument>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum KindArgument {
+    Cancel,
+    Interrupt,
+    Both,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum CanaryArgument {
+    List,
+    Of(Canary),
+}
+
+pub(super) fn run<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+    match arguments.canary {
+        Some(CanaryArgument::List) => {
+            CANARIES.iter().for_each(|canary| say(&format!("{:<26} {:<5} {}", canary.name, canary.oracle, canary.about)));
+            Exit::Fine
+        }
+        Some(CanaryArgument::Of(canary)) => sweep(arguments, &|| Saboteur::new(new_engine(), canary)),
+        None => sweep(arguments, new_engine),
+    }
+}
+
+fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+    let (scenarios, exit) = arguments.selection.load();
+    if scenarios.is_empty() {
+        return exit;
+    }
+    let kinds: &[Kind] = match arguments.kind {
+        KindArgument::Cancel => &[Kind::Cancel],
+        KindArgument::Interrupt => &[Kind::Interrupt],
+        KindArgument::Both => &Kind::ALL,
+    };
+    // A panic is a finding, told with the command that shows it; its own words at each of a hundred boundaries would bury that.
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let reports = sweep_all(&scenarios, arguments.selection.threads(), kinds, new_engine);
+    panic::set_hook(usual);
+    for (scenario, report) in scenarios.iter().zip(&reports) {
+        show(arguments, scenario, report);
+    }
+    let runs: usize = reports.iter().map(|report| report.runs).sum();
+    let findings: usize = reports.iter().map(|report| report.findings.len()).sum();
+    let with_findings = reports.iter().filter(|report| !report.findings.is_empty()).count();
+    say(&format!("{} scenarios, {runs} runs, {findings} findings in {with_findings} scenarios", scenarios.len()));
+    if findings > 0 { exit.max(Exit::Failed) } else { exit }
+}
+
+fn show(arguments: &Arguments, scenario: &Loaded, report: &SweepReport) {
+    let SweepReport { boundaries, runs, findings } = report;
+    let word = if findings.is_empty() { "ok" } else { "FAILED" };
+    say(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {:>5} findings", scenario.name, findings.len()));
+    let shown = if arguments.all { findings.len() } else { SHOWN_MAX.min(findings.len()) };
+    for finding in &findings[..shown] {
+        complain(&text(arguments, scenario, finding));
+    }
+    if shown < findings.len() {
+        complain(&format!("{}: {} more findings: --all shows them", scenario.path.display(), findings.len() - shown));
+    }
+}
+
+fn text(arguments: &Arguments, scenario: &Loaded, finding: &Finding) -> String {
+    let path = scenario.path.display();
+    let mut text = match &finding.interrupt {
+        Some((place, kind)) => format!("{path}: {kind} {place}"),
+        None => format!("{path}: without an interrupt"),
+    };
+    for violation in &finding.violations {
+        text += &format!("\n  {violation}");
+    }
+    text + "\n  look at it: " + &command(arguments, &scenario.path, finding)
+}
+
+/// The command that shows a finding.
+fn command(arguments: &Arguments, path: &Path, finding: &Finding) -> String {
+    let program = env::args_os().next().and_then(|program| Some(Path::new(&program).file_name()?.to_string_lossy().into_owned()));
+    let mut command = format!("{} run {}", program.as_deref().unwrap_or("reenact"), quoted(&path.to_string_lossy()));
+    command += &match &finding.interrupt {
+        Some((place, kind)) => format!(" --interrupt-at {} --interrupt-kind {kind}", place.boundary),
+        None => String::from(" --oracles"),
+    };
+    command += &arguments.selection.options();
+    if let Some(CanaryArgument::Of(canary)) = arguments.canary {
+        command += &format!(" --canary {}", canary.name);
+    }
+    command
+}
+
+fn canary_or_list(text: &str) -> Result<CanaryArgument, String> {
+    if text == "list" { Ok(CanaryArgument::List) } else { canary(text).map(CanaryArgument::Of) }
+}

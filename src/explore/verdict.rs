@@ -1,0 +1,95 @@
+//! What is wrong with a run that is over: what the oracles saw, and how it ended.
+
+use super::Guard;
+use super::interrupt::{Boundary, Kind, interrupt_at};
+use crate::engine::contract::Engine;
+use crate::engine::time::Time;
+use crate::oracle::{Oracles, Violation, repeat};
+use crate::prelude::*;
+use crate::sim::Run;
+use crate::transcript::event::{RunEnd, Transcript, What};
+use crate::transcript::record::Recorder;
+use crate::transcript::text::end_text;
+use crate::world::setup::Setup;
+
+/// What a run breaks that ends otherwise than with a terminal for every prompt.
+const ENDS: &str = "O-18";
+/// What a run breaks whose engine panics.
+const NO_PANIC: &str = "O-19";
+
+/// A run that was made again to be looked at.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// What happened, up to a panic if there was one.
+    pub transcript: Transcript,
+    /// What did not hold.
+    pub violations: Vec<Violation>,
+}
+
+/// Makes an interrupted run again, from the start.
+///
+/// # Errors
+/// When the run is over before the boundary; says how many events it has.
+pub fn look<E: Engine>(setup: &Arc<Setup>, engine: &E, boundary: Boundary, kind: Kind, guard: &impl Guard) -> Result<Looked, String> {
+    let new_run = || Run::new(setup.clone(), engine.clone());
+    let mut run = new_run();
+    interrupt_at(&mut run, boundary, kind).map_err(|(end, events)| {
+        format!("event {boundary} is not reached: the run is over after {events} events ({}): name one of these", end_text(&end))
+    })?;
+    let usual_end = guard.run(|| new_run().finish().end).ok();
+    let copy = guard.run(|| run.clone().finish());
+    let transcript_of = |recorder: Recorder| recorder.into_transcript(&setup.scenario.title, setup.scenario.seed);
+    let accepted = usual_end.as_ref().map(RunEnd::as_str);
+    match (copy, guard.run(|| run.clone().finish())) {
+        (Ok(copy), Ok(again)) => {
+            let transcript = transcript_of(copy.watcher);
+            let mut violations = violations_of(setup, &transcript, accepted);
+            violations.extend(repeat::compare(&transcript, &transcript_of(again.watcher)));
+            Ok(Looked { transcript, violations })
+        }
+        (Err(panic), _) | (_, Err(panic)) => {
+            let transcript = transcript_of(until_panic(run, guard));
+            let at = transcript.events.last().map(|event| event.at).unwrap_or_default();
+            let mut violations = violations_of(setup, &transcript, accepted);
+            violations.push(panicked(at, &panic));
+            Ok(Looked { transcript, violations })
+        }
+    }
+}
+
+/// What is wrong with the run of a transcript. `accepted` is an end that counts as good beside a terminal for every prompt.
+pub fn violations_of(setup: &Setup, transcript: &Transcript, accepted: Option<&str>) -> Vec<Violation> {
+    let mut oracles = Oracles::new(&setup.environment);
+    oracles.watch(transcript);
+    match transcript.events.last().map(|event| (event.at, &event.what)) {
+        Some((at, What::Ended { end })) => judge(oracles, 0, (end, at), accepted),
+        _ => oracles.into_violations(),
+    }
+}
+
+/// What is wrong with a finished run, beside the `known` violations that it began with.
+pub(super) fn judge(mut oracles: Oracles, known: usize, (end, at): (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
+    let is_good = *end == RunEnd::Idle || accepted == Some(end.as_str());
+    // A run that is meant to get stuck, or was stopped from outside, had no chance to give what it owes.
+    if *end == RunEnd::Idle || (*end == RunEnd::Stalled && !is_good) {
+        oracles.expect_nothing_open(at);
+    }
+    let mut violations = oracles.into_violations();
+    violations.drain(..known);
+    // One that ends badly because of what an oracle saw needs no second word.
+    if violations.is_empty() && !is_good {
+        let text = format!("the run ended with {}: {}", end.as_str(), end_text(end));
+        violations.push(Violation { at, oracle: ENDS, text });
+    }
+    violations
+}
+
+pub(super) fn panicked(at: Time, words: &str) -> Violation {
+    Violation { at, oracle: NO_PANIC, text: format!("the run panicked: {words}") }
+}
+
+/// Goes on until the panic that is known to come, for what was recorded up to it.
+fn until_panic<E: Engine>(mut run: Run<E>, guard: &impl Guard) -> Recorder {
+    while let Ok(None) = guard.run(|| run.advance()) {}
+    run.watcher().clone()
+}
