@@ -225,3 +225,95 @@ fn an_engine_that_breaks_the_contract_is_told_what_it_did_and_nothing_panics() {
     assert!(told("prompt 7 was finished"), "{:?}", report.failures);
     assert!(told("request 1 was made while another of that name is open"), "{:?}", report.failures);
 }
+
+/// What T-4, T-5, T-7 and T-8 say about three tool uses that arrive at once, by a model that knows no engine: who ends when, and in
+/// which order results come out.
+fn expected_emissions(exclusive: [bool; 3], takes: [u64; 3], order: crate::engine::settings::EmissionOrder) -> Vec<usize> {
+    let (mut started, mut ended) = ([None; 3], [None::<u64>; 3]);
+    let mut emitted = Vec::new();
+    for now in 0..200 {
+        for tool in 0..3 {
+            if started[tool].is_some_and(|from: u64| from + takes[tool] == now) {
+                ended[tool] = Some(now);
+            }
+        }
+        for tool in 0..3 {
+            let running: Vec<usize> = (0..3).filter(|other| started[*other].is_some() && ended[*other].is_none()).collect();
+            let may = running.is_empty() || (!exclusive[tool] && running.iter().all(|other| !exclusive[*other]));
+            if started[tool].is_none() && may {
+                started[tool] = Some(now);
+            } else if started[tool].is_none() && exclusive[tool] {
+                break;
+            }
+        }
+        for tool in 0..3 {
+            if ended[tool].is_some() && !emitted.contains(&tool) {
+                emitted.push(tool);
+            }
+            let holds = match order {
+                crate::engine::settings::EmissionOrder::Eager => exclusive[tool] && started[tool].is_some(),
+                crate::engine::settings::EmissionOrder::Arrival => true,
+            };
+            if ended[tool].is_none() && holds {
+                break;
+            }
+        }
+    }
+    emitted
+}
+
+#[test]
+fn t_8_two_safe_and_one_exclusive_tool_in_all_orders_of_completion_and_both_settings() {
+    use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder};
+    let orders = [[10, 20, 30], [10, 30, 20], [20, 10, 30], [20, 30, 10], [30, 10, 20], [30, 20, 10]];
+    let arrangements = [[true, false, false], [false, true, false], [false, false, true]];
+    let settings = [(EmissionOrder::Eager, ResultOrder::ToolUse), (EmissionOrder::Eager, ResultOrder::Emission)];
+    let settings =
+        settings.into_iter().chain([(EmissionOrder::Arrival, ResultOrder::ToolUse), (EmissionOrder::Arrival, ResultOrder::Emission)]);
+    let all = settings.flat_map(|setting| arrangements.map(|exclusive| (setting, exclusive)));
+    for (((emission, result), exclusive), takes) in all.flat_map(|case| orders.map(|takes| (case, takes))) {
+        let mut scenario = scenario();
+        scenario.settings.emission_order = emission;
+        scenario.settings.result_order = result;
+        scenario.settings.result_delivery = ResultDelivery::AtOnce;
+        let fixed = |micros| Latency::Fixed(Micros(micros));
+        scenario.timing = crate::scenario::types::Timing { head: fixed(1), first_event: fixed(0), between_events: fixed(0) };
+        scenario.tools = ["S0", "S1", "S2", "X0", "X1", "X2"].map(|name| tool_taking(name, name.starts_with('S'), takes)).into();
+        let name = |index: usize| format!("{}{index}", if exclusive[index] { "X" } else { "S" });
+        scenario.prompts[0].turns[0].content = (0..3).map(|index| tool(&name(index), "{}")).collect();
+        let report = run(scenario);
+        let expected = expected_emissions(exclusive, takes, emission);
+        assert_eq!(emitted_results(&report), expected, "{exclusive:?} {takes:?} {emission:?}");
+        let sent = if result == ResultOrder::ToolUse { vec![0, 1, 2] } else { expected };
+        assert_eq!(sent_results(&report), sent, "{exclusive:?} {takes:?} {emission:?} {result:?}");
+    }
+}
+
+fn tool_taking(name: &str, safe: bool, takes: [u64; 3]) -> ScriptedTool {
+    let index = usize::from(name.as_bytes()[1] - b'0');
+    let definition = ToolDefinition::new(name, Some(safe), crate::wire::json::Json::trusted("{}"));
+    ScriptedTool { definition, latency: Some(Latency::Fixed(Micros::from_millis(takes[index]))), outcome: None }
+}
+
+/// The indexes of the emitted results, in order.
+fn emitted_results(report: &Report<AgentLoop>) -> Vec<usize> {
+    let index = |event: &crate::transcript::event::Event| match &event.what {
+        What::Effect(Effect::Emit(crate::engine::emission::Emission::User(message))) => Some(message.run.index as usize),
+        _ => None,
+    };
+    report.transcript.events.iter().filter_map(index).collect()
+}
+
+/// The indexes of the results in the second request, in order.
+fn sent_results(report: &Report<AgentLoop>) -> Vec<usize> {
+    let requests = report.transcript.events.iter().filter_map(|event| match &event.what {
+        What::Request { request, .. } => Some(request),
+        _ => None,
+    });
+    let blocks = requests.last().into_iter().flat_map(|request| &request.added).flat_map(|message| &message.content);
+    let index = |block: &Block| match block.kind() {
+        crate::wire::block::BlockKind::ToolResult { tool_use_id, .. } => tool_use_id.bytes().last().map(|digit| usize::from(digit - b'1')),
+        _ => None,
+    };
+    blocks.filter_map(index).collect()
+}

@@ -98,3 +98,51 @@ pub(crate) fn unstreamed(plan: &Plan) -> Option<Plan> {
     let times = Times { head: at, pieces: vec![at], end: at };
     Some(Plan { head, is_stream: false, pieces: [Arc::from(text.into_bytes())].into(), times, end: plan.end.clone() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::AnswerEnd;
+    use crate::engine::random::Seed;
+    use crate::engine::time::Micros;
+    use crate::scenario::script::{self, Origin, Place};
+    use crate::scenario::types::{Turn, TurnBlock};
+    use crate::wire::whole::whole_message;
+
+    fn plan(turn: &Turn, is_stream: bool) -> Plan {
+        let body = script::body(turn, Place { origin: Origin::Prompt(1), turn: 1 }, "m", Seed(1), is_stream);
+        let head = Some(Head { status: 200, headers: [Header::new("Content-Type", "text/event-stream")].into() });
+        let times = Times { head: Micros(1), pieces: vec![Micros(2)], end: Micros(3) };
+        Plan { head, is_stream, pieces: [Arc::from(body)].into(), times, end: Some(AnswerEnd::Complete) }
+    }
+
+    fn turn() -> Turn {
+        let tool = TurnBlock::Tool { name: "Read".into(), input: r#"{"id":"toolu_p1t1n1"}"#.into(), id: None, outcome: None };
+        Turn { content: vec![TurnBlock::Text("msg_p1t1".into()), tool], input_tokens: Some(5), ..Turn::default() }
+    }
+
+    #[test]
+    fn m_3_an_answer_given_again_has_ids_of_its_own() {
+        for is_stream in [true, false] {
+            let (again, ids) = with_fresh_ids(&plan(&turn(), is_stream), 2);
+            let originals: Vec<&str> = ids.iter().map(|id| &*id.original).collect();
+            assert_eq!(originals, ["msg_p1t1", "toolu_p1t1n1"]);
+            let text = String::from_utf8(again.pieces.concat()).unwrap();
+            assert!(text.contains(r#""id":"toolu_p1t1n1_2""#) && text.contains(r#""id":"msg_p1t1_2""#), "{text}");
+            let sent = with_original_ids(String::from(r#"{"tool_use_id":"toolu_p1t1n1_2"}"#), &ids);
+            assert_eq!(sent, r#"{"tool_use_id":"toolu_p1t1n1"}"#);
+        }
+    }
+
+    #[test]
+    fn r_13_a_stream_as_one_message() {
+        let whole = unstreamed(&plan(&turn(), true)).unwrap();
+        let body = String::from_utf8(whole.pieces.concat()).unwrap();
+        let scripted = String::from_utf8(plan(&turn(), false).pieces.concat()).unwrap();
+        assert_eq!(whole_message(&body).unwrap(), whole_message(&scripted).unwrap());
+        assert_eq!(whole.head.unwrap().headers[..], [Header::new("content-type", "application/json")]);
+        assert_eq!(whole.times, Times { head: Micros(3), pieces: vec![Micros(3)], end: Micros(3) });
+        let cut = Plan { pieces: [Arc::from(&b"event: message_start\n"[..])].into(), ..plan(&turn(), true) };
+        assert_eq!(unstreamed(&cut), None);
+    }
+}

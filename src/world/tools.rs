@@ -31,7 +31,7 @@ pub(crate) struct Tools {
 #[derive(Clone, Debug, PartialEq)]
 struct Running {
     run: ToolRun,
-    performance: Performance,
+    performance: Arc<Performance>,
     /// From when on it does nothing but stop.
     stops: Option<Time>,
 }
@@ -71,7 +71,7 @@ impl Tools {
         let progress = performance.progress.iter().enumerate().map(|(index, (after, _))| (now + *after, Deed::Progress(index)));
         let end = performance.ends_after.map(|after| (now + after, Deed::Ends));
         let deeds = progress.chain(end).collect();
-        self.running.push(Running { run, performance, stops: None });
+        self.running.push(Running { run, performance: Arc::new(performance), stops: None });
         deeds
     }
 

@@ -18,6 +18,7 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     reader.set_some("system_context", &mut settings.system_context);
     reader.set("cache_breakpoints", &mut settings.cache_breakpoints);
     if let Some(Object(json)) = reader.get("request_extra") {
+        refuse_own_members(reader, &json);
         settings.request_extra = json;
     }
     reader.set("partial_messages", &mut settings.partial_messages);
@@ -38,6 +39,25 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     reader.set("max_pause_resumes", &mut settings.max_pause_resumes);
     reader.set("retry_refusal", &mut settings.retry_refusal);
     settings
+}
+
+/// What the engine writes itself would stand in a request twice.
+fn refuse_own_members(reader: &mut Reader<'_, '_>, extra: &Json) {
+    const OWN: [(&str, &str); 6] = [
+        ("model", "`model`"),
+        ("max_tokens", "`max_tokens`"),
+        ("stream", "`stream`"),
+        ("system", "`system_prompt`"),
+        ("tools", "[[tool]]"),
+        ("messages", "[[history]] and [[prompt]]"),
+    ];
+    let value = extra.to_value();
+    for (name, instead) in OWN.into_iter().filter(|(name, _)| value.get(name).is_some()) {
+        if let Some(member) = reader.member("request_extra") {
+            let message = format!("`{name}` is not an extra member of a request; write {instead} instead");
+            reader.report.value(member.value.place, message, None);
+        }
+    }
 }
 
 /// `[engine.retry]`: R-1's figures.

@@ -10,6 +10,7 @@ use crate::wire::json::Json;
 use proptest::prelude::*;
 
 mod behaviour;
+mod faults;
 mod interrupts;
 
 fn read(text: &str) -> Scenario {
@@ -105,6 +106,26 @@ requests = 5
 [matching]
 strict = true
 volatile = ["metadata", "echo"]
+
+[auth]
+refresh = "fails"
+
+[[fault]]
+at = { request = 1, attempt = "1..=3", probability = 0.5 }
+status = 529
+retry_after = "1.5s"
+
+[[fault]]
+cut = { after_events = 3, how = "reset" }
+
+[[interrupt]]
+kind = "interrupt"
+text = "stop"
+when = { tool = "Read", state = "executing" }
+offset = "5ms"
+
+[[interrupt.turn]]
+text = "Stopped."
 
 [expect]
 terminal = "completed"

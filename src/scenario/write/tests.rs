@@ -7,6 +7,8 @@ use crate::engine::random::Seed;
 use crate::engine::settings::{
     EmissionOrder, InterruptBehaviour, Observable, ResultDelivery, ResultOrder, RetrySettings, Settings, ToolDefinition,
 };
+use crate::scenario::fault::known_errors::KnownError;
+use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span};
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
@@ -221,4 +223,43 @@ fn f_11_interrupts_read_back() {
     let interrupt = Interrupt { kind: says, moment: Moment::At(Micros::ZERO), turns: turns() };
     let interrupts = cancels.into_iter().chain([interrupt]).collect();
     reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, default_answer: Some("ok".into()), ..Scenario::default() });
+}
+
+#[test]
+fn f_11_faults_read_back() {
+    let insert = |name: &str| Change::Insert { after_events: 1, name: name.into(), data: "{\"a\": 'b'}".into() };
+    let changes = [
+        Change::Cut { after: CutAfter::Events(3), how: CutHow::Reset },
+        Change::Cut { after: CutAfter::Bytes(0), how: CutHow::Close },
+        Change::Stall { after_events: 1, time: Some(Micros(1)) },
+        Change::Stall { after_events: 0, time: None },
+        insert("error"),
+        Change::Duplicate { name: "content_block_start", after_events: 0 },
+        Change::Missing { name: "message_delta", after_events: 9 },
+        Change::EmptyBody,
+        Change::ContentType("text/html".into()),
+        Change::TruncateToolInput,
+        Change::Drip { bytes_per_second: 1 },
+    ];
+    let headers = vec![("x-b".into(), "1".into()), ("retry-after".into(), "\"2\"".into())];
+    let answers = [
+        FaultAnswer { status: 529, ..FaultAnswer::default() },
+        FaultAnswer { status: 400, error: KnownError::named("image_too_large"), ..FaultAnswer::default() },
+        FaultAnswer { status: 299, body: Some("a\nb".into()), headers, retry_after: Some(Micros(1)), rate_limits: true, error: None },
+    ];
+    let connections = ConnectFault::ALL.map(|(_, how)| FaultKind::Instead(Instead::Connection(how)));
+    let kinds = changes.map(FaultKind::Change).into_iter().chain(answers.map(|answer| FaultKind::Instead(Instead::Answer(answer))));
+    let at = FaultPlace {
+        prompt: Some(Span { first: 1, last: Some(1) }),
+        request: Some(Span { first: 1, last: Some(3) }),
+        attempt: Some(Span { first: 2, last: None }),
+        model: Some("m".into()),
+        thread: Some("main".into()),
+        after: Some(Micros(1)),
+        before: Some(Micros(2)),
+        probability: Some(0.1),
+    };
+    let rule = |kind| FaultRule { at: FaultPlace::default(), kind };
+    let faults = kinds.chain(connections).map(rule).chain([FaultRule { at, kind: FaultKind::Change(Change::EmptyBody) }]).collect();
+    reads_back(&Scenario { prompts: vec![prompt("hi")], faults, ..Scenario::default() });
 }

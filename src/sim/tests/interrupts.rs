@@ -96,6 +96,15 @@ fn m_8_requests_results_and_terminals() {
 }
 
 #[test]
+fn m_8_while_a_retry_waits() {
+    let fault = "[[fault]]\nat = { request = 1, attempt = \"1..=2\" }\nstatus = 529\n";
+    let report = scene(&format!("{fault}[[interrupt]]\nkind = \"cancel\"\nwhen = {{ retry = 2 }}\noffset = \"100ms\"\n"));
+    assert_eq!(report.terminal(), "aborted_streaming", "{}", report.text(Detail::Normal));
+    let requests = report.transcript.events.iter().filter(|event| matches!(event.what, What::Request { .. })).count();
+    assert_eq!(requests, 2, "the third attempt is never made");
+}
+
+#[test]
 fn m_8_a_tool_that_is_told_to_stop_is_stopped() {
     let report = scene("[[interrupt]]\nkind = \"cancel\"\nwhen = { tool = \"Build\", state = \"executing\" }\noffset = \"300ms\"\n");
     let ended: Vec<_> = inputs(&report).into_iter().filter(|(_, word)| word.starts_with("ended")).map(|(_, word)| word).collect();
