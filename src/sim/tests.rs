@@ -306,11 +306,11 @@ fn emitted_results(report: &Report<AgentLoop>) -> Vec<usize> {
 
 /// The indexes of the results in the second request, in order.
 fn sent_results(report: &Report<AgentLoop>) -> Vec<usize> {
-    let requests = report.transcript.events.iter().filter_map(|event| match &event.what {
+    let mut requests = report.transcript.events.iter().filter_map(|event| match &event.what {
         What::Request { request, .. } => Some(request),
         _ => None,
     });
-    let blocks = requests.last().into_iter().flat_map(|request| &request.added).flat_map(|message| &message.content);
+    let blocks = requests.next_back().into_iter().flat_map(|request| &request.added).flat_map(|message| &message.content);
     let index = |block: &Block| match block.kind() {
         crate::wire::block::BlockKind::ToolResult { tool_use_id, .. } => tool_use_id.bytes().last().map(|digit| usize::from(digit - b'1')),
         _ => None,

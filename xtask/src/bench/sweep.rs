@@ -52,7 +52,7 @@ fn at_each_boundary(setup: &Arc<Setup>) -> Vec<Watched> {
 pub(crate) fn copies() -> Vec<Line> {
     let setup = setup();
     let boundaries = at_each_boundary(&setup);
-    let mut costs: Vec<f64> = boundaries.iter().map(|run| cost_of_copy(run)).collect();
+    let mut costs: Vec<f64> = boundaries.iter().map(cost_of_copy).collect();
     costs.sort_unstable_by(f64::total_cmp);
     let median = costs[costs.len() / 2];
     let mut recorded = Run::new(setup, AgentLoop::default());
