@@ -3,6 +3,7 @@
 use super::reader::Reader;
 use super::values::{ContentJson, Object, TextAsJson};
 use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, RetrySettings, Settings};
+use crate::prelude::*;
 use crate::wire::json::Json;
 
 /// Reads the settings; what is not said keeps its default.
