@@ -37,6 +37,18 @@ pub enum Emission {
     },
     /// One finished content block of an answer, or an error in an answer's place.
     Assistant(Arc<AssistantMessage>),
+    /// An answer is complete: what its assistant messages did not know yet.
+    Answered {
+        /// Which request it answers.
+        id: RequestId,
+        /// The last of its assistant messages, whose stop reason and tokens these are; `None` when the answer was empty.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        uuid: Option<Arc<str>>,
+        /// The stop reason; `None` when the API gave none.
+        stop_reason: Option<Arc<str>>,
+        /// The answer's tokens.
+        usage: Usage,
+    },
     /// A user message: a tool result.
     User(Arc<UserMessage>),
     /// Progress of a tool (T-6).
@@ -182,15 +194,6 @@ pub enum Note {
     Transition(Transition),
     /// An attempt at a request is over.
     Attempt(Box<AttemptReport>),
-    /// The answer's stop reason and tokens are known.
-    Stopped {
-        /// Which request.
-        id: RequestId,
-        /// The stop reason; `None` when the API gave none.
-        stop_reason: Option<Arc<str>>,
-        /// The answer's tokens.
-        usage: Usage,
-    },
     /// A tool entry changed its state (T-1).
     Tool {
         /// Which.

@@ -200,7 +200,12 @@ impl Query {
             self.on_block(env, message, effects);
         }
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        effects.push(Effect::Note(Note::Stopped { id: call.id(), stop_reason: ended.stop_reason.clone(), usage: ended.usage }));
+        effects.push(Effect::Emit(Emission::Answered {
+            id: call.id(),
+            uuid: turn.blocks.last().map(|message| message.uuid.clone()),
+            stop_reason: ended.stop_reason.clone(),
+            usage: ended.usage,
+        }));
         turn.executor.on_stream_over(&env.settings, effects);
         self.totals.count(&turn.blocks, &ended);
         let answer = Answer {

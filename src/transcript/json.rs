@@ -10,6 +10,9 @@ use thiserror::Error;
 use super::event::{Event, Header, Transcript};
 use crate::prelude::*;
 
+/// The JSON Schema of one line, header or event: what the emitted messages hold inside is described where their types are.
+pub const SCHEMA: &str = include_str!("schema.json");
+
 /// The version of the JSON form.
 pub const TRANSCRIPT_VERSION: u32 = 1;
 

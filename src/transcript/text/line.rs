@@ -123,6 +123,10 @@ fn of_emission(emission: &Emission, view: &View) -> Line {
             line(Debug, Clock::Request(*id), "engine", "passes on", format!("{}{first}", event.name()))
         }
         Emission::Assistant(message) => of_assistant(message, view),
+        Emission::Answered { id, stop_reason, usage, .. } => {
+            let reason = stop_reason.as_deref().unwrap_or("no stop reason");
+            line(Normal, Clock::Request(*id), "model", "stop", format!("{reason}{}", usage_text(usage)))
+        }
         Emission::User(message) => of_user(message),
         Emission::Progress { run, text, .. } => {
             line(Normal, Clock::Request(run.request), "engine", &format!("progress {run}"), short(text))
@@ -179,10 +183,6 @@ fn of_note(event: &Event, note: &Note, view: &View) -> Line {
         Note::Phase(phase) => line(Debug, Clock::Run, "engine", "phase", format!("{phase:?}")),
         Note::Transition(transition) => line(Brief, Clock::Latest, "engine", transition.as_str(), String::new()),
         Note::Attempt(report) => attempt(report),
-        Note::Stopped { id, stop_reason, usage } => {
-            let reason = stop_reason.as_deref().unwrap_or("no stop reason");
-            line(Normal, Clock::Request(*id), "model", "stop", format!("{reason}{}", usage_text(usage)))
-        }
         Note::Tool { run, state } => {
             let (detail, what, text) = match state {
                 ToolState::QueuedSafe => (Debug, "queued", String::from("safe")),
