@@ -276,6 +276,7 @@ impl ApiCall {
         self.report(now, &failure.summary(), effects);
         let handed_up = matches!(self.state, State::Streaming { handed_up: true, .. });
         let settings = &env.settings.retry;
+        self.history.background = env.settings.background;
         let decision = retry::decide(&failure, self.id, self.history, settings, env.seed);
         match decision {
             Decision::After { delay, new_client } if !handed_up => {

@@ -81,6 +81,8 @@ pub(crate) struct History {
     pub(crate) forced_refresh: bool,
     /// Whether the answer was asked for as a stream.
     pub(crate) streamed: bool,
+    /// Whether the call is background work, which must not add to an overload.
+    pub(crate) background: bool,
 }
 
 /// What to do.
@@ -128,6 +130,9 @@ pub(crate) fn decide(failure: &Failure, id: RequestId, history: History, setting
         (Some(401), _) => Decision::RefreshAuth { forced: false },
         (Some(403), _) if failure.message.contains("revoked") && !history.forced_refresh => Decision::RefreshAuth { forced: true },
         (Some(404), _) if history.streamed => Decision::WithoutStreaming,
+        (Some(529), _) | (None, "overloaded_error") if history.background => {
+            Decision::GiveUp(Some(String::from("background work does not ask an overloaded API again")))
+        }
         (Some(408 | 409 | 429 | 500..), _) => repeat(),
         (Some(_), _) => Decision::GiveUp(None),
         // A stream that broke before any content is an attempt like any other, and so is what never reached the API.
@@ -209,6 +214,15 @@ mod tests {
         assert_eq!(of(&failure(Some(404), "x", ""), streamed), Decision::WithoutStreaming);
         assert_eq!(of(&failure(Some(404), "x", ""), History::default()), Decision::GiveUp(None));
         assert_eq!(of(&failure(None, "invalid_request_error", ""), streamed), Decision::GiveUp(None), "an error event of that kind");
+    }
+
+    #[test]
+    fn r_3_background_work_does_not_add_to_an_overload() {
+        let background = History { background: true, streamed: true, ..History::default() };
+        for failure in [failure(Some(529), "overloaded_error", ""), failure(None, "overloaded_error", "")] {
+            assert!(matches!(of(&failure, background), Decision::GiveUp(Some(_))), "{failure:?}");
+        }
+        assert!(retried(&of(&failure(Some(500), "api_error", ""), background)), "other errors are tried again");
     }
 
     #[test]

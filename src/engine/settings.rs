@@ -79,6 +79,8 @@ pub struct Settings {
     pub max_pause_resumes: u32,
     /// Whether a refused turn is tried once more.
     pub retry_refusal: bool,
+    /// Whether this agent does background work (titles, suggestions): an overloaded API is not asked again for that.
+    pub background: bool,
 }
 
 impl Settings {
@@ -114,6 +116,7 @@ impl Default for Settings {
             retry: RetrySettings::default(),
             max_pause_resumes: 10,
             retry_refusal: false,
+            background: false,
         }
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     settings.retry = reader.section("retry", "[engine.retry]", retry).unwrap_or_default();
     reader.set("max_pause_resumes", &mut settings.max_pause_resumes);
     reader.set("retry_refusal", &mut settings.retry_refusal);
+    reader.set("background", &mut settings.background);
     settings
 }
 

@@ -44,6 +44,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         max_concurrent_tools,
         max_pause_resumes,
         retry_refusal,
+        background,
         streaming_execution,
         max_batch_tools,
         sibling_abort,
@@ -86,6 +87,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         out.raw("max_pause_resumes", max_pause_resumes);
     }
     out.flag("retry_refusal", *retry_refusal, default.retry_refusal);
+    out.flag("background", *background, default.background);
     out.flag("streaming_execution", *streaming_execution, default.streaming_execution);
     if *max_batch_tools != default.max_batch_tools {
         out.raw("max_batch_tools", max_batch_tools);

@@ -153,6 +153,7 @@ fn f_6_settings_read_back() {
         max_concurrent_tools: Some(2),
         max_pause_resumes: 3,
         retry_refusal: true,
+        background: true,
         streaming_execution: false,
         max_batch_tools: 3,
         sibling_abort: false,
