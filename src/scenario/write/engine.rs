@@ -56,30 +56,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         out.text("request_extra", request_extra.as_str());
     }
     out.flag("partial_messages", *partial_messages, default.partial_messages);
-    out.word(
-        "emission_order",
-        *emission_order,
-        match emission_order {
-            EmissionOrder::Eager => "eager",
-            EmissionOrder::Arrival => "arrival",
-        },
-    );
-    out.word(
-        "result_order",
-        *result_order,
-        match result_order {
-            ResultOrder::ToolUse => "tool_use",
-            ResultOrder::Emission => "emission",
-        },
-    );
-    out.word(
-        "result_delivery",
-        *result_delivery,
-        match result_delivery {
-            ResultDelivery::NextItem => "next_item",
-            ResultDelivery::AtOnce => "at_once",
-        },
-    );
+    result_orders(out, *emission_order, *result_order, *result_delivery);
     if let Some(most) = max_concurrent_tools {
         out.raw("max_concurrent_tools", most);
     }
@@ -95,6 +72,34 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
     retry_section(out, retry);
+}
+
+/// T-8 and Q-9.
+fn result_orders(out: &mut Out, emission_order: EmissionOrder, result_order: ResultOrder, result_delivery: ResultDelivery) {
+    out.word(
+        "emission_order",
+        emission_order,
+        match emission_order {
+            EmissionOrder::Eager => "eager",
+            EmissionOrder::Arrival => "arrival",
+        },
+    );
+    out.word(
+        "result_order",
+        result_order,
+        match result_order {
+            ResultOrder::ToolUse => "tool_use",
+            ResultOrder::Emission => "emission",
+        },
+    );
+    out.word(
+        "result_delivery",
+        result_delivery,
+        match result_delivery {
+            ResultDelivery::NextItem => "next_item",
+            ResultDelivery::AtOnce => "at_once",
+        },
+    );
 }
 
 fn retry_section(out: &mut Out, retry: &RetrySettings) {
