@@ -11,7 +11,7 @@
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
 use super::emission::{AssistantMessage, AttemptReport, Emission, Note};
-use super::retry::{self, Decision, Failure, History};
+use super::retry::{self, Call, Decision, Failure, History};
 use super::settings::Environment;
 use super::time::{Micros, Time};
 use crate::prelude::*;
@@ -104,8 +104,7 @@ impl ApiCall {
     pub(crate) fn open(id: RequestId, now: Time, request: Request, effects: &mut Effects) -> Self {
         let request = Arc::new(request);
         effects.push(Effect::Request { id, request: request.clone() });
-        let history = History { streamed: request.stream, ..History::default() };
-        let (usage, refusal_category, state) = (Usage::default(), None, State::AwaitingHead);
+        let (history, usage, refusal_category, state) = (History::default(), Usage::default(), None, State::AwaitingHead);
         Self { id, request, client: 1, history, since: now, started: now, first_byte: None, usage, refusal_category, state }
     }
 
@@ -276,8 +275,8 @@ impl ApiCall {
         self.report(now, &failure.summary(), effects);
         let handed_up = matches!(self.state, State::Streaming { handed_up: true, .. });
         let settings = &env.settings.retry;
-        self.history.background = env.settings.background;
-        let decision = retry::decide(&failure, self.id, self.history, settings, env.seed);
+        let call = Call { streamed: self.request.stream, background: env.settings.background };
+        let decision = retry::decide(&failure, self.id, call, self.history, settings, env.seed);
         match decision {
             Decision::After { delay, new_client } if !handed_up => {
                 self.client += u32::from(new_client);
@@ -293,7 +292,6 @@ impl ApiCall {
             }
             Decision::WithoutStreaming if !handed_up => {
                 self.request = Arc::new(Request { stream: false, ..Request::clone(&self.request) });
-                self.history.streamed = false;
                 self.attempt(now, effects);
                 Verdict::Pending
             }

@@ -70,6 +70,15 @@ impl From<&ApiError> for Failure {
     }
 }
 
+/// What kind of call it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// Whether the answer was asked for as a stream.
+    pub(crate) streamed: bool,
+    /// Whether it is background work, which must not add to an overload.
+    pub(crate) background: bool,
+}
+
 /// What happened to this call before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct History {
@@ -79,10 +88,6 @@ pub(crate) struct History {
     pub(crate) just_refreshed: bool,
     /// Whether credentials were renewed by force in this call.
     pub(crate) forced_refresh: bool,
-    /// Whether the answer was asked for as a stream.
-    pub(crate) streamed: bool,
-    /// Whether the call is background work, which must not add to an overload.
-    pub(crate) background: bool,
 }
 
 /// What to do.
@@ -111,7 +116,7 @@ pub(crate) enum Decision {
 }
 
 /// The decision for one failed attempt: the table of.
-pub(crate) fn decide(failure: &Failure, id: RequestId, history: History, settings: &RetrySettings, seed: Seed) -> Decision {
+pub(crate) fn decide(failure: &Failure, id: RequestId, call: Call, history: History, settings: &RetrySettings, seed: Seed) -> Decision {
     if let Some(too_much) = failure.too_much() {
         return too_much; // whatever `x-should-retry` says
     }
@@ -129,8 +134,8 @@ pub(crate) fn decide(failure: &Failure, id: RequestId, history: History, setting
         (Some(401), _) if history.just_refreshed => Decision::GiveUp(Some(String::from("new credentials did not help"))),
         (Some(401), _) => Decision::RefreshAuth { forced: false },
         (Some(403), _) if failure.message.contains("revoked") && !history.forced_refresh => Decision::RefreshAuth { forced: true },
-        (Some(404), _) if history.streamed => Decision::WithoutStreaming,
-        (Some(529), _) | (None, "overloaded_error") if history.background => {
+        (Some(404), _) if call.streamed => Decision::WithoutStreaming,
+        (Some(529), _) | (None, "overloaded_error") if call.background => {
             Decision::GiveUp(Some(String::from("background work does not ask an overloaded API again")))
         }
         (Some(408 | 409 | 429 | 500..), _) => repeat(),
@@ -190,7 +195,11 @@ mod tests {
     }
 
     fn of(failure: &Failure, history: History) -> Decision {
-        decide(failure, RequestId::first(1), history, &RetrySettings::default(), Seed(1))
+        decide(failure, RequestId::first(1), Call::default(), history, &RetrySettings::default(), Seed(1))
+    }
+
+    fn of_call(failure: &Failure, call: Call) -> Decision {
+        decide(failure, RequestId::first(1), call, History::default(), &RetrySettings::default(), Seed(1))
     }
 
     fn retried(decision: &Decision) -> bool {
@@ -199,30 +208,30 @@ mod tests {
 
     #[test]
     fn r_3_the_table() {
-        let streamed = History { streamed: true, ..History::default() };
+        let streamed = Call { streamed: true, ..Call::default() };
         for kind in ["connection_refused", "dns", "tls", "connect_timeout", "connection_reset", "broken_pipe", "overloaded_error"] {
-            assert!(retried(&of(&failure(None, kind, ""), streamed)), "{kind}");
+            assert!(retried(&of_call(&failure(None, kind, ""), streamed)), "{kind}");
         }
         for status in [408, 409, 429, 500, 502, 503, 504, 529] {
-            assert!(retried(&of(&failure(Some(status), "x", ""), streamed)), "{status}");
+            assert!(retried(&of_call(&failure(Some(status), "x", ""), streamed)), "{status}");
         }
         for status in [400, 402, 403, 405, 422] {
-            assert_eq!(of(&failure(Some(status), "x", "no"), streamed), Decision::GiveUp(None), "{status}");
+            assert_eq!(of_call(&failure(Some(status), "x", "no"), streamed), Decision::GiveUp(None), "{status}");
         }
-        assert_eq!(of(&failure(Some(401), "x", ""), streamed), Decision::RefreshAuth { forced: false });
-        assert_eq!(of(&failure(Some(403), "x", "OAuth token has been revoked"), streamed), Decision::RefreshAuth { forced: true });
-        assert_eq!(of(&failure(Some(404), "x", ""), streamed), Decision::WithoutStreaming);
+        assert_eq!(of_call(&failure(Some(401), "x", ""), streamed), Decision::RefreshAuth { forced: false });
+        assert_eq!(of_call(&failure(Some(403), "x", "OAuth token has been revoked"), streamed), Decision::RefreshAuth { forced: true });
+        assert_eq!(of_call(&failure(Some(404), "x", ""), streamed), Decision::WithoutStreaming);
         assert_eq!(of(&failure(Some(404), "x", ""), History::default()), Decision::GiveUp(None));
-        assert_eq!(of(&failure(None, "invalid_request_error", ""), streamed), Decision::GiveUp(None), "an error event of that kind");
+        assert_eq!(of_call(&failure(None, "invalid_request_error", ""), streamed), Decision::GiveUp(None), "an error event of that kind");
     }
 
     #[test]
     fn r_3_background_work_does_not_add_to_an_overload() {
-        let background = History { background: true, streamed: true, ..History::default() };
+        let background = Call { background: true, streamed: true };
         for failure in [failure(Some(529), "overloaded_error", ""), failure(None, "overloaded_error", "")] {
-            assert!(matches!(of(&failure, background), Decision::GiveUp(Some(_))), "{failure:?}");
+            assert!(matches!(of_call(&failure, background), Decision::GiveUp(Some(_))), "{failure:?}");
         }
-        assert!(retried(&of(&failure(Some(500), "api_error", ""), background)), "other errors are tried again");
+        assert!(retried(&of_call(&failure(Some(500), "api_error", ""), background)), "other errors are tried again");
     }
 
     #[test]
@@ -260,7 +269,7 @@ mod tests {
     fn r_1_jitter_is_keyed_by_the_attempt() {
         let of = |attempt, seed| {
             let id = RequestId { attempt, ..RequestId::first(1) };
-            decide(&failure(Some(529), "x", ""), id, History::default(), &RetrySettings::default(), Seed(seed))
+            decide(&failure(Some(529), "x", ""), id, Call::default(), History::default(), &RetrySettings::default(), Seed(seed))
         };
         assert_eq!(of(1, 1), of(1, 1));
         assert_ne!(of(1, 1), of(2, 1));

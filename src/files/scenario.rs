@@ -11,7 +11,7 @@ use crate::prelude::*;
 use crate::scenario::derive;
 use crate::scenario::parse::{self, Fault, Faults};
 use crate::scenario::tape::Tape;
-use crate::scenario::types::{Scenario, TapeSource};
+use crate::scenario::types::Scenario;
 use crate::world::setup::{Setup, SetupError};
 
 /// A scenario that can be run.
@@ -167,9 +167,8 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
             (Some(tape), warnings)
         }
     };
-    let with_warnings =
-        |error: SetupError| at_tape(std::iter::once(error.to_string()).chain(warnings.clone()).collect::<Vec<_>>().join("\n"));
-    let setup = Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(with_warnings)?;
+    let setup =
+        Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
     setup.check_results().map_err(|error| LoadError::Read { path: path.into(), problem: error.to_string() })?;
     Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), warnings })
 }
@@ -177,20 +176,20 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
 fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
     let tape = tape::read(path).map_err(|error| LoadError::Tape(error.to_string()))?;
     let warnings = tape::warnings(path, &tape);
-    let setup = main_thread(path, &tape)
-        .map_err(|error| LoadError::Tape(std::iter::once(error.to_string()).chain(warnings.clone()).collect::<Vec<_>>().join("\n")))?;
+    let setup = main_thread(path, &tape).map_err(|error| LoadError::Tape(with_warnings(&error, &warnings)))?;
     Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), warnings })
+}
+
+/// An error, and what of the tape was left out: often the one explains the other.
+fn with_warnings(error: &dyn std::error::Error, warnings: &[String]) -> String {
+    std::iter::once(&error.to_string()).chain(warnings).map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
 fn main_thread(path: &Path, tape: &Tape) -> Result<Setup, LoadError> {
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let scenario: Option<Scenario> = derive::scenarios(tape, &file).into_iter().next().map(|derived| derived.scenario);
     let nothing = || LoadError::Tape(format!("{}: the tape holds no complete exchange to replay", path.display()));
-    let mut scenario = scenario.ok_or_else(nothing)?;
-    if scenario.tape.is_none() {
-        scenario.tape = Some(TapeSource { path: file, thread: "main".into() });
-    }
-    Setup::new(scenario, Some(tape)).map_err(|error| LoadError::Tape(format!("{}: {error}", path.display())))
+    Setup::new(scenario.ok_or_else(nothing)?, Some(tape)).map_err(|error| LoadError::Tape(format!("{}: {error}", path.display())))
 }
 
 /// `a/scenarios/executor/order.toml` is `executor/order`; elsewhere the file's own name.

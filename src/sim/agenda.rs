@@ -34,11 +34,6 @@ impl Agenda {
     pub fn pop(&mut self) -> Option<(Time, Arrival)> {
         self.heap.pop().map(|Reverse(entry)| (entry.at, entry.arrival))
     }
-
-    /// The time of the next arrival.
-    pub fn next_at(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
-    }
 }
 
 impl Entry {
