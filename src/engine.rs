@@ -11,13 +11,17 @@
 pub mod agent_loop;
 pub mod contract;
 pub mod emission;
+pub mod hook;
 pub mod log;
+pub mod permission;
 pub mod random;
 pub mod retry;
 pub mod settings;
 pub mod time;
 
 mod call;
+mod compaction;
+mod conversation;
 mod executor;
 mod query;
 mod session;

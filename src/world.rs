@@ -150,6 +150,15 @@ impl World {
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
             Effect::Emit(_) | Effect::Note(_) => (),
+            Effect::CheckTool { .. }
+            | Effect::RunHook { .. }
+            | Effect::StopHook { .. }
+            | Effect::AskPermission { .. }
+            | Effect::WithdrawPermission { .. }
+            | Effect::StoreResult { .. }
+            | Effect::LookUp { .. }
+            | Effect::Elicit { .. }
+            | Effect::AnswerElicitation { .. } => (),
         }
         None
     }

@@ -80,6 +80,22 @@ pub(crate) enum Verdict {
     Ended(Ended),
     /// The call is lost.
     Failed(Failure),
+    /// The model is overloaded and another one takes over: the owner makes the whole request again.
+    Fallback {
+        /// The model that takes over.
+        to: Arc<str>,
+        /// What the last attempt failed with.
+        failure: Failure,
+    },
+    /// A stream broke after blocks of it were handed up: the owner forgets them, then lets the call [go on](ApiCall::go_on).
+    Abandoned(Failure),
+}
+
+/// What one call leaves to the next ones of the session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Standing {
+    /// Consecutive answers that the API is overloaded, carried into this call.
+    pub(crate) overloads: u32,
 }
 
 /// A complete answer.
@@ -131,6 +147,16 @@ impl ApiCall {
     /// When the first attempt was made.
     pub(crate) fn since(&self) -> Time {
         self.since
+    }
+
+    /// What later calls go on from.
+    pub(crate) fn standing(&self) -> Standing {
+        Standing::default()
+    }
+
+    /// Makes the next attempt after the owner has forgotten an abandoned one.
+    pub(crate) fn go_on(&mut self, now: Time, effects: &mut Effects) {
+        self.attempt(now, effects);
     }
 
     /// Takes the head of the answer: from here on it is a stream or a body.
@@ -287,7 +313,7 @@ impl ApiCall {
                 self.history.forced_refresh |= forced;
                 self.client += 1;
                 self.state = State::Refreshing(failure);
-                effects.push(Effect::RefreshAuth { id: self.id, forced });
+                effects.push(Effect::RefreshAuth { id: self.id, forced, provider: None });
                 Verdict::Pending
             }
             Decision::WithoutStreaming if !handed_up => {

@@ -1,14 +1,20 @@
-//! What comes out of an agent: messages for whoever uses it, and notes that only a transcript shows.
+//! What comes out of an agent: messages for whoever uses it. Notes that only a transcript shows are in [`note`](Note).
 //!
 //! Every name here is derived from lineage: a message's uuid says prompt, request, attempt and block.
+
+mod note;
+
+pub use note::{AttemptReport, CompactionLevel, Note, Phase, PipelineStep, ToolState, Transition};
 
 use serde::{Deserialize, Serialize};
 
 use super::contract::{RequestId, Terminal, ToolRun};
+use super::hook::HookRun;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::Block;
 use crate::wire::event::Event;
+use crate::wire::json::Json;
 use crate::wire::usage::Usage;
 
 /// Something for the consumer of an agent.
@@ -98,8 +104,143 @@ pub enum Emission {
         /// What was said.
         text: Arc<str>,
     },
+    /// A hidden user message: the model reads it, nobody wrote it (Q-15, Q-16, Q-17, S-9).
+    Hidden {
+        /// Its name in the conversation.
+        uuid: Arc<str>,
+        /// Why it is there: the transition or the hook that made it.
+        why: Arc<str>,
+        /// What it says.
+        text: Arc<str>,
+    },
+    /// Another model takes over for the rest of the prompt.
+    ModelFallback {
+        /// The attempt that gave up.
+        id: RequestId,
+        /// The model that did not answer.
+        from: Arc<str>,
+        /// The model that takes over.
+        to: Arc<str>,
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// A message that was emitted does not count: consumers remove it.
+    Tombstone {
+        /// Its name.
+        uuid: Arc<str>,
+    },
+    /// Dead messages are gone from the conversation (C-1).
+    SnipBoundary {
+        /// Their names.
+        names: Vec<Arc<str>>,
+        /// About how many tokens that saves.
+        tokens_freed: u64,
+    },
+    /// Old tool results are cleared (C-2).
+    MicrocompactBoundary {
+        /// The tool uses whose results they are.
+        tool_use_ids: Vec<Arc<str>>,
+        /// About how many tokens that saves, or how many the API says that it saved.
+        tokens_freed: u64,
+    },
+    /// All before this is summarised (C-4, C-5, C-9).
+    CompactBoundary {
+        /// Why it was done.
+        trigger: CompactTrigger,
+        /// About how many tokens the context had before.
+        tokens_before: u64,
+        /// And has now.
+        tokens_after: u64,
+    },
+    /// The turn limit is reached (S-10).
+    MaxTurnsReached {
+        /// How many turns there were.
+        turns: u32,
+    },
+    /// The model called the structured-output tool (S-9).
+    StructuredOutput {
+        /// Its input.
+        json: Json,
+    },
+    /// Something that a hook wants the model to know (T-23, T-26).
+    HookContext {
+        /// Which hook.
+        hook: HookRun,
+        /// What it says.
+        text: Arc<str>,
+    },
+    /// A slash command answers without the model (S-5).
+    LocalOutput {
+        /// Which prompt.
+        prompt: u32,
+        /// What it says.
+        text: Arc<str>,
+    },
+    /// What the user said, said again for consumers that want the whole conversation (S-11).
+    UserPrompt {
+        /// Which prompt.
+        prompt: u32,
+        /// What it says.
+        content: Arc<[Block]>,
+    },
+    /// A long wait goes on.
+    Heartbeat {
+        /// The attempt that failed.
+        id: RequestId,
+        /// How long was waited so far.
+        waited: Micros,
+        /// How long is still to wait.
+        remaining: Micros,
+    },
+    /// The speed of requests changed.
+    Speed {
+        /// Whether they are fast from now on.
+        fast: bool,
+        /// Until when they are not; `None` for good.
+        until: Option<Time>,
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// What the session is busy with (S-11: status reports).
+    Status {
+        /// A word: `compacting`, or empty for nothing out of the ordinary.
+        status: Arc<str>,
+    },
+    /// Something that the user should know and that stops nothing.
+    Warning {
+        /// What.
+        text: Arc<str>,
+    },
+    /// The state of the files is kept under this message's name (S-6).
+    FileSnapshot {
+        /// The message.
+        uuid: Arc<str>,
+    },
     /// The last message of a prompt (S-8).
     Result(Box<ResultMessage>),
+}
+
+/// Why a conversation was compacted (C-4, C-5, C-9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactTrigger {
+    /// The context came near the window.
+    Auto,
+    /// The user asked for it.
+    Manual,
+    /// The API said that the prompt is too long.
+    Reactive,
+}
+
+impl CompactTrigger {
+    /// The word that transcripts and scenarios use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Manual => "manual",
+            Self::Reactive => "reactive",
+        }
+    }
 }
 
 /// One content block that the model sent, or an error that took its place.
@@ -171,6 +312,12 @@ pub enum ResultSubtype {
     Success,
     /// Ended with an error.
     ErrorDuringExecution,
+    /// The turn limit was reached (S-10).
+    ErrorMaxTurns,
+    /// The money is spent (S-10).
+    ErrorMaxBudgetUsd,
+    /// The model was asked too often for its structured output (S-9).
+    ErrorMaxStructuredOutputRetries,
 }
 
 impl ResultSubtype {
@@ -179,125 +326,9 @@ impl ResultSubtype {
         match self {
             Self::Success => "success",
             Self::ErrorDuringExecution => "error_during_execution",
+            Self::ErrorMaxTurns => "error_max_turns",
+            Self::ErrorMaxBudgetUsd => "error_max_budget_usd",
+            Self::ErrorMaxStructuredOutputRetries => "error_max_structured_output_retries",
         }
     }
-}
-
-/// Something that only a transcript shows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Note {
-    /// A phase of the session began (S-1 to S-8).
-    Phase(Phase),
-    /// The query loop goes on, and why.
-    Transition(Transition),
-    /// An attempt at a request is over.
-    Attempt(Box<AttemptReport>),
-    /// A tool entry changed its state (T-1).
-    Tool {
-        /// Which.
-        run: ToolRun,
-        /// Its state now.
-        state: ToolState,
-    },
-    /// A context change of an exclusive tool was applied (T-11).
-    ContextChanged {
-        /// Which run brought it.
-        run: ToolRun,
-        /// The change.
-        change: Arc<str>,
-    },
-    /// Something is wrong with an answer or a tool, and the engine went on.
-    Defect {
-        /// The request or the answer it is about.
-        id: RequestId,
-        /// A stable short name.
-        name: Arc<str>,
-        /// What there is to say beside the name; may be empty.
-        text: Arc<str>,
-    },
-}
-
-/// The session's phases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Phase {
-    /// S-1.
-    Init,
-    /// S-2.
-    SystemPrompt,
-    /// S-3.
-    UserInput,
-    /// S-4.
-    InitMessage,
-    /// S-7.
-    MainLoop,
-    /// S-8.
-    Result,
-}
-
-/// Why the query loop goes round again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Transition {
-    /// Tool results are in.
-    NextTurn,
-    /// The server paused its own tool loop.
-    PauseTurnResume,
-    /// The model refused and a setting asks for one more try.
-    RefusalRetry,
-}
-
-impl Transition {
-    /// The word that transcripts and scenarios use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NextTurn => "next_turn",
-            Self::PauseTurnResume => "pause_turn_resume",
-            Self::RefusalRetry => "refusal_retry",
-        }
-    }
-}
-
-/// T-1, and the class that T-3 gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ToolState {
-    /// Waits, and may run beside others.
-    QueuedSafe,
-    /// Waits, and must run alone.
-    QueuedExclusive,
-    /// Runs.
-    Executing,
-    /// Has its result.
-    Completed,
-    /// Its result is emitted.
-    Yielded,
-    /// It was told to stop and has not yet (T-15a).
-    Stopping,
-}
-
-/// One attempt, from its start to its end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AttemptReport {
-    /// Which.
-    pub id: RequestId,
-    /// The model that was asked.
-    pub model: Arc<str>,
-    /// Which HTTP client made it: grows when a failure asks for a new one.
-    pub client: u32,
-    /// When the request was made.
-    pub started: Time,
-    /// When the head of the answer was in.
-    pub first_byte: Option<Time>,
-    /// When it was over.
-    pub ended: Time,
-    /// `ok`, or what went wrong.
-    pub outcome: Arc<str>,
-    /// The tokens of its answer.
-    pub usage: Usage,
 }

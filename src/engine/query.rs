@@ -21,6 +21,7 @@ pub(crate) use outcome::{Outcome, Totals};
 
 use super::call::{ApiCall, Ended, RETRY_TIMER, Verdict as CallVerdict};
 use super::contract::{Effect, Effects, Input, RequestId, Terminal};
+use super::conversation::{Conversation, ItemKind, results_name};
 use super::emission::{AssistantMessage, Emission, Note, Transition};
 use super::executor::abort::AbortKind;
 use super::executor::{Executor, GRACE_TIMER};
@@ -29,8 +30,8 @@ use super::session::prompt::Frame;
 use super::settings::Environment;
 use super::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
-use crate::wire::request::push_merged;
+use crate::wire::block::{Block, BlockKind};
+use crate::wire::usage::Usage;
 
 /// One prompt's way through the loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +39,7 @@ pub(crate) struct Query {
     prompt: u32,
     frame: Arc<Frame>,
     /// The conversation that the next request carries.
-    conversation: Vec<Arc<Message>>,
+    conversation: Conversation,
     /// Context changes of exclusive tools, in order (T-11).
     context: Vec<Arc<str>>,
     /// How many paused answers came in a row.
@@ -72,6 +73,8 @@ enum State {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Turn {
     blocks: Vec<Arc<AssistantMessage>>,
+    /// The tokens of the answer, once it is complete.
+    usage: Option<Usage>,
     executor: Executor,
 }
 
@@ -87,9 +90,9 @@ pub(crate) enum Verdict {
 
 impl Query {
     /// Begins with the first request.
-    pub(crate) fn start(now: Time, prompt: u32, frame: Arc<Frame>, conversation: Vec<Arc<Message>>, effects: &mut Effects) -> Self {
+    pub(crate) fn start(now: Time, prompt: u32, frame: Arc<Frame>, conversation: Conversation, effects: &mut Effects) -> Self {
         let id = RequestId::first(prompt);
-        let call = ApiCall::open(id, now, frame.request(&conversation), effects);
+        let call = ApiCall::open(id, now, frame.request(&conversation.messages()), effects);
         let state = State::Calling { call: Box::new(call), turn: Turn::default() };
         let (context, queued, totals) = (Vec::new(), Vec::new(), Totals::default());
         Self { prompt, frame, conversation, context, pauses: 0, refusal_retried: false, totals, queued, state }
@@ -127,7 +130,9 @@ impl Query {
                     Verdict::Running
                 }
                 CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
-                CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
+                CallVerdict::Failed(failure) | CallVerdict::Abandoned(failure) | CallVerdict::Fallback { failure, .. } => {
+                    self.on_call_lost(env, now, failure, effects)
+                }
             },
         };
         self.check_invariants();
@@ -207,6 +212,7 @@ impl Query {
             usage: ended.usage,
         }));
         turn.executor.on_stream_over(&env.settings, effects);
+        turn.usage = Some(ended.usage);
         self.totals.count(&turn.blocks, &ended);
         let answer = Answer {
             stop_reason: ended.stop_reason.as_deref(),
@@ -221,7 +227,7 @@ impl Query {
                 self.settle(env, now, effects)
             }
             Next::Completed { defect } => {
-                self.keep_answer(&turn.blocks);
+                self.keep_answer(&turn.blocks, turn.usage);
                 if let Some(name) = defect {
                     let text = format!("answer {} ended with {}", call.id(), ended.stop_reason.as_deref().unwrap_or("no stop reason"));
                     effects.push(Effect::Note(Note::Defect { id: call.id(), name: name.into(), text: text.into() }));
@@ -229,7 +235,7 @@ impl Query {
                 self.finish(Ending::well(Terminal::Completed), effects)
             }
             Next::ResumePause => {
-                self.keep_answer(&turn.blocks);
+                self.keep_answer(&turn.blocks, turn.usage);
                 self.pauses += 1;
                 self.ask_again(now, call.id(), Transition::PauseTurnResume, effects)
             }
@@ -238,12 +244,12 @@ impl Query {
                 self.ask_again(now, call.id(), Transition::RefusalRetry, effects)
             }
             Next::OutputLimit => {
-                self.keep_answer(&turn.blocks);
+                self.keep_answer(&turn.blocks, turn.usage);
                 let failure = Failure::of("max_output_tokens", "the answer reached the output limit before it was complete");
                 self.finish(Ending::failed(Terminal::Completed, call.id(), failure), effects)
             }
             Next::PausedTooOften => {
-                self.keep_answer(&turn.blocks);
+                self.keep_answer(&turn.blocks, turn.usage);
                 let failure = Failure::of("paused_too_often", "the answer was paused more often than it may be resumed");
                 self.finish(Ending::failed(Terminal::Completed, call.id(), failure), effects)
             }
@@ -276,14 +282,14 @@ impl Query {
     fn next_turn(&mut self, env: &Environment, now: Time, turn: &Turn, effects: &mut Effects) -> Verdict {
         self.totals.turns += 1;
         self.pauses = 0;
-        self.keep_answer(&turn.blocks);
+        self.keep_answer(&turn.blocks, turn.usage);
         let mut content = turn.executor.results(&env.settings);
         for (prompt, message) in core::mem::take(&mut self.queued) {
             content.extend(message.iter().cloned());
             effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
-        push_merged(&mut self.conversation, Arc::new(Message::user(content)));
         let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
+        self.conversation.push_user(results_name(asked), ItemKind::Results, content);
         self.ask_again(now, asked, Transition::NextTurn, effects)
     }
 
@@ -323,18 +329,18 @@ impl Query {
     fn ask_again(&mut self, now: Time, asked: RequestId, transition: Transition, effects: &mut Effects) -> Verdict {
         effects.push(Effect::Note(Note::Transition(transition)));
         let id = RequestId { prompt: asked.prompt, turn: asked.turn + 1, attempt: 1 };
-        let call = ApiCall::open(id, now, self.frame.request(&self.conversation), effects);
+        let call = ApiCall::open(id, now, self.frame.request(&self.conversation.messages()), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn::default() };
         Verdict::Running
     }
 
     /// N-7: the blocks of one answer are one message again. The API refuses a message without content.
-    fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>]) {
+    fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>], usage: Option<Usage>) {
         // The API refuses empty text, too.
         let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.is_empty());
         let content: Vec<Block> = blocks.iter().map(|message| message.block.clone()).filter(|block| !is_empty(block)).collect();
-        if !content.is_empty() {
-            push_merged(&mut self.conversation, Arc::new(Message::assistant(content)));
+        if let Some(first) = blocks.first() {
+            self.conversation.push_answer(first.id, content, usage);
         }
     }
 
@@ -344,10 +350,10 @@ impl Query {
         let is_thinking =
             |message: &Arc<AssistantMessage>| matches!(message.block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
         let kept = turn.blocks.iter().rposition(|message| !is_thinking(message)).map_or(0, |last| last + 1);
-        self.keep_answer(&turn.blocks[..kept]);
-        let results = turn.executor.results(&env.settings);
-        if !results.is_empty() {
-            push_merged(&mut self.conversation, Arc::new(Message::user(results)));
+        self.keep_answer(&turn.blocks[..kept], None);
+        if let Some(first) = turn.blocks.first() {
+            let results = turn.executor.results(&env.settings);
+            self.conversation.push_user(results_name(first.id), ItemKind::Results, results);
         }
     }
 
@@ -356,7 +362,7 @@ impl Query {
         self.state = State::Finished;
         let said = ending.say(self.prompt, effects);
         if let Some(text) = ending.kept_text() {
-            push_merged(&mut self.conversation, Arc::new(Message::user(vec![Block::text(text)])));
+            self.conversation.push_user(format!("p{}.interrupted", self.prompt), ItemKind::Hidden, vec![Block::text(text)]);
         }
         Verdict::Finished(Box::new(Outcome {
             terminal: ending.terminal,
@@ -375,7 +381,5 @@ impl Query {
         if let State::AwaitingTools { turn } | State::Ending { turn, .. } = &self.state {
             assert!(!turn.executor.is_settled(), "a turn whose results are all emitted has gone on");
         }
-        let alternates = self.conversation.windows(2).all(|pair| pair[0].role != pair[1].role);
-        assert!(alternates, "user and model take turns (N-7)");
     }
 }

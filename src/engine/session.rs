@@ -11,13 +11,13 @@ use alloc::collections::VecDeque;
 use prompt::Frame;
 
 use super::contract::{Effect, Effects, Input};
+use super::conversation::{Conversation, ItemKind};
 use super::emission::{Emission, Note, Phase};
 use super::query::{Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, Message};
-use crate::wire::request::push_merged;
+use crate::wire::block::Block;
 
 /// The root agent's conversation with its user.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,14 +30,14 @@ pub(crate) struct Session {
 #[derive(Clone, Debug, PartialEq)]
 enum State {
     /// Nothing to do; the conversation so far.
-    Idle { conversation: Vec<Arc<Message>> },
+    Idle { conversation: Conversation },
     /// A prompt is worked on.
     Running { query: Box<Query>, prompt: u32, since: Time },
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self::Idle { conversation: Vec::new() }
+        Self::Idle { conversation: Conversation::default() }
     }
 }
 
@@ -72,7 +72,7 @@ impl Session {
         now: Time,
         prompt: u32,
         content: &Arc<[Block]>,
-        mut conversation: Vec<Arc<Message>>,
+        mut conversation: Conversation,
         effects: &mut Effects,
     ) {
         let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
@@ -81,9 +81,9 @@ impl Session {
         let frame = Arc::new(Frame::of(env));
         phase(Phase::UserInput, effects);
         if conversation.is_empty() {
-            env.history.iter().for_each(|message| push_merged(&mut conversation, message.clone()));
+            conversation = Conversation::earlier(&env.history);
         }
-        push_merged(&mut conversation, Arc::new(Message::user(content.to_vec())));
+        conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
         effects.push(Effect::Emit(Emission::Init { prompt, model: env.settings.model.clone(), tools }));

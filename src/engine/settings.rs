@@ -4,6 +4,14 @@
 
 use serde::{Deserialize, Serialize};
 
+mod compaction;
+mod session;
+
+pub use compaction::{CompactionSettings, Microcompact};
+pub use session::SessionSettings;
+
+use super::hook::HookDefinition;
+use super::permission::PermissionSettings;
 use super::random::Seed;
 use super::time::Micros;
 use crate::prelude::*;
@@ -17,6 +25,9 @@ pub struct Environment {
     pub settings: Settings,
     /// Tool definitions, in the order in which requests list them.
     pub tools: Vec<ToolDefinition>,
+    /// Hooks, in the order in which what they say is put together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookDefinition>,
     /// The conversation that the session goes on from (S-11: starting messages).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Arc<Message>>,
@@ -75,6 +86,12 @@ pub struct Settings {
     pub tool_grace: Micros,
     /// How failed attempts are repeated.
     pub retry: RetrySettings,
+    /// When and how the context is shortened (C-1 to C-9).
+    pub compaction: CompactionSettings,
+    /// Rules on which tools may run; `None` when nothing asks, and every tool runs (T-24).
+    pub permissions: Option<PermissionSettings>,
+    /// Budgets, structured output, commands and the rest of what a session is given (S-1 to S-11).
+    pub session: SessionSettings,
     /// How often a paused answer is resumed in a row.
     pub max_pause_resumes: u32,
     /// Whether a refused turn is tried once more.
@@ -114,6 +131,9 @@ impl Default for Settings {
             sibling_abort: true,
             tool_grace: Micros::from_secs(5),
             retry: RetrySettings::default(),
+            compaction: CompactionSettings::default(),
+            permissions: None,
+            session: SessionSettings::default(),
             max_pause_resumes: 10,
             retry_refusal: false,
             background: false,

@@ -172,6 +172,15 @@ pub(super) fn describe(input: &Input) -> String {
         Input::Timer(timer) => format!("timer {}", timer.id),
         Input::Cancel => String::from("cancel"),
         Input::Interrupt { prompt, .. } => format!("interrupt, message {prompt}"),
+        Input::ToolChecked { run, .. } => format!("check of tool {run}"),
+        Input::HookEnded { hook, .. } => format!("hook {} ends", hook.hook + 1),
+        Input::PermissionAnswered { run, .. } => format!("permission for tool {run}"),
+        Input::ResultStored { run, .. } => format!("result of tool {run} stored"),
+        Input::LookedUp { what, .. } => format!("{} looked up", what.as_str()),
+        Input::CollapseStaged(staged) => format!("summary of {} to {} staged", staged.from, staged.to),
+        Input::MarkedDead { .. } => String::from("messages marked as dead"),
+        Input::ElicitationAsked { run, .. } => format!("tool {run} asks the user"),
+        Input::ElicitationAnswered { run, .. } => format!("user answers tool {run}"),
         Input::AuthRefreshed { id, .. } => format!("credentials for request {id}"),
     }
 }

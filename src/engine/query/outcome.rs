@@ -2,12 +2,13 @@
 
 use crate::engine::call::ApiCall;
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::conversation::Conversation;
 use crate::engine::emission::{AssistantMessage, Emission};
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::retry::{Decision, Failure};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message};
+use crate::wire::block::{Block, BlockKind};
 use crate::wire::usage::Usage;
 
 /// How a query ended.
@@ -18,7 +19,7 @@ pub(crate) struct Outcome {
     /// What went wrong; the result is an error if there is anything.
     pub(crate) errors: Vec<Arc<str>>,
     /// The conversation to go on from with the next prompt.
-    pub(crate) conversation: Vec<Arc<Message>>,
+    pub(crate) conversation: Conversation,
     /// Submitted messages that found no place in it: they are the next prompts.
     pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
     /// For the result message.

@@ -41,7 +41,7 @@ mod tests {
         Outcome {
             terminal: Terminal::Completed,
             errors: errors.iter().map(|text| Arc::from(*text)).collect(),
-            conversation: Vec::new(),
+            conversation: crate::engine::conversation::Conversation::default(),
             queued: Vec::new(),
             totals: Totals { usage_by_model: vec![("a".into(), of(3)), ("b".into(), of(4))], ..Totals::default() },
         }

@@ -50,6 +50,9 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         sibling_abort,
         tool_grace,
         retry,
+        compaction: _,
+        permissions: _,
+        session: _,
     } = settings;
     out.flag("cache_breakpoints", *cache_breakpoints, default.cache_breakpoints);
     if *request_extra != default.request_extra {

@@ -5,7 +5,8 @@ use alloc::collections::BTreeMap;
 use super::*;
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    EmissionOrder, InterruptBehaviour, Observable, ResultDelivery, ResultOrder, RetrySettings, Settings, ToolDefinition,
+    CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, ResultDelivery, ResultOrder, RetrySettings, SessionSettings,
+    Settings, ToolDefinition,
 };
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span};
@@ -159,6 +160,9 @@ fn f_6_settings_read_back() {
         sibling_abort: false,
         tool_grace: Micros::from_millis(1),
         retry: RetrySettings { max_retries: 1, base_delay: Micros(1), max_delay: Micros(2), jitter_percent: 3, max_retry_after: Micros(4) },
+        compaction: CompactionSettings::default(),
+        permissions: None,
+        session: SessionSettings::default(),
     };
     reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
 }

@@ -2,12 +2,15 @@
 
 use super::super::event::{Event, FrameRecord, RequestRecord, What, cut};
 use super::{Detail, View, end_text, one_line};
-use crate::engine::contract::{Effect, Input, RequestId};
-use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note, ResultMessage, ToolState, UserMessage};
+mod outgoing;
+
+use crate::engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, RequestId};
+use crate::engine::emission::{AssistantMessage, AttemptReport, ResultMessage, UserMessage};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::request::read_content;
 use crate::wire::usage::Usage;
+use outgoing::{of_emission, of_note};
 
 /// How many characters of content a line shows.
 const CONTENT_CHARACTERS_MAX: usize = 100;
@@ -87,68 +90,88 @@ fn of_input(_event: &Event, input: &Input) -> Option<Line> {
             let text = if *ok { "new credentials" } else { "no new credentials" };
             line(Detail::Normal, Clock::Request(*id), "auth", "answers", text.into())
         }
+        Input::ToolChecked { run, check } => {
+            let word = check.permission.map_or("no word", |word| word.as_str());
+            let text = check.problem.as_deref().map_or_else(|| format!("fine, {word} on the permission"), short);
+            line(Debug, Clock::Request(run.request), &format!("tool {run}"), "checked", text)
+        }
+        Input::HookEnded { hook, outcome } => line(Debug, Clock::Latest, &format!("hook {}", hook.hook + 1), "says", hook_text(outcome)),
+        Input::PermissionAnswered { run, answer } => {
+            let text = match &**answer {
+                PermissionAnswer::Allow { updated_input, rules } => {
+                    let changed = if updated_input.is_some() { ", with another input" } else { "" };
+                    let from_now_on = if rules.is_empty() { String::new() } else { format!(", and from now on {}", rules.join(", ")) };
+                    format!("may run{changed}{from_now_on}")
+                }
+                PermissionAnswer::Refuse { reason } => format!("may not run: {}", short(reason)),
+                PermissionAnswer::RefuseAndAbort { reason } => format!("may not run, and all stops: {}", short(reason)),
+            };
+            line(Detail::Normal, Clock::Request(run.request), "user", &format!("answers {run}"), text)
+        }
+        Input::ResultStored { run, path } => {
+            line(Debug, Clock::Request(run.request), "files", "stored", path.as_deref().unwrap_or("nothing: there is no place").into())
+        }
+        Input::LookedUp { what, names } => {
+            let names = if names.is_empty() { String::from("none") } else { names.join(", ") };
+            line(Debug, Clock::Run, "files", "has", format!("{}: {names}", what.as_str()))
+        }
+        Input::CollapseStaged(staged) => {
+            line(Debug, Clock::Latest, "summary", "staged", format!("{} to {}: {}", staged.from, staged.to, short(&staged.summary)))
+        }
+        Input::MarkedDead { names } => line(Debug, Clock::Latest, "marker", "names", names.join(", ")),
+        Input::ElicitationAsked { run, message } => {
+            line(Detail::Normal, Clock::Request(run.request), &format!("tool {run}"), "asks", short(message))
+        }
+        Input::ElicitationAnswered { run, answer } => {
+            let text = answer.as_ref().map_or_else(|| String::from("declines"), |answer| short(answer));
+            line(Detail::Normal, Clock::Request(run.request), "user", &format!("answers {run}"), text)
+        }
         Input::Timer(timer) => line(Debug, Clock::Latest, "timer", &format!("{}", timer.id), format!("generation {}", timer.generation)),
     })
 }
 
 fn of_effect(event: &Event, effect: &Effect, view: &View) -> Option<Line> {
-    use Detail::Debug;
+    use Detail::{Debug, Normal};
     Some(match effect {
         Effect::Emit(emission) => of_emission(emission, view),
         Effect::Note(note) => of_note(event, note, view),
         Effect::CloseRequest { id } => line(Debug, Clock::Request(*id), "engine", "closes", format!("request {id}")),
         Effect::StopTool { run } => line(Debug, Clock::Request(run.request), "engine", "stops", format!("tool {run}")),
-        Effect::RefreshAuth { id, forced } => {
-            let text = if *forced { "forced" } else { "" };
-            line(Detail::Normal, Clock::Request(*id), "engine", "refreshes auth", text.into())
+        Effect::RefreshAuth { id, forced, provider } => {
+            let of = provider.as_ref().map(|provider| format!("of {provider}")).unwrap_or_default();
+            let text = if *forced { format!("forced{}{of}", if of.is_empty() { "" } else { ", " }) } else { of };
+            line(Normal, Clock::Request(*id), "engine", "refreshes auth", text)
         }
         Effect::SetTimer { timer, at } => {
             line(Debug, Clock::Latest, "engine", "sets timer", format!("{} generation {} for {at}", timer.id, timer.generation))
         }
         Effect::Finished { terminal, .. } => line(Detail::Brief, Clock::Latest, "engine", terminal.as_str(), String::new()),
+        Effect::CheckTool { run, .. } => line(Debug, Clock::Request(run.request), &format!("tool {run}"), "checks", "its input".into()),
+        Effect::RunHook { hook, input } => {
+            let tool = input.tool.as_ref().map(|tool| format!(" for {tool}")).unwrap_or_default();
+            line(Debug, Clock::Latest, "engine", "runs hook", format!("{} {}{tool}", hook.hook + 1, input.event.as_str()))
+        }
+        Effect::StopHook { hook } => line(Debug, Clock::Latest, "engine", "stops hook", format!("{}", hook.hook + 1)),
+        Effect::AskPermission { run, tool_use, reason, suggestions } => {
+            let rules = if suggestions.is_empty() { String::new() } else { format!(" (rules that would do: {})", suggestions.join(", ")) };
+            let text = format!("{} {}: {reason}{rules}", tool_use.name, short(tool_use.input.as_str()));
+            line(Normal, Clock::Request(run.request), "engine", &format!("asks {run}"), text)
+        }
+        Effect::WithdrawPermission { run } => {
+            line(Normal, Clock::Request(run.request), "engine", "withdraws", format!("the question about tool {run}"))
+        }
+        Effect::StoreResult { run, content } => {
+            line(Debug, Clock::Request(run.request), "engine", "stores", format!("result {run}, {} bytes", content.as_str().len()))
+        }
+        Effect::LookUp { what } => line(Debug, Clock::Run, "engine", "looks up", what.as_str().into()),
+        Effect::Elicit { run, message } => line(Normal, Clock::Request(run.request), "engine", &format!("asks for {run}"), short(message)),
+        Effect::AnswerElicitation { run, answer } => {
+            let text = answer.as_ref().map_or_else(|| String::from("declined"), |answer| short(answer));
+            line(Debug, Clock::Request(run.request), "engine", &format!("tells {run}"), text)
+        }
         // The request has its own event; the start of a tool is told by its state.
         Effect::Request { .. } | Effect::StartTool { .. } => return None,
     })
-}
-
-fn of_emission(emission: &Emission, view: &View) -> Line {
-    use Detail::{Brief, Debug, Normal};
-    match emission {
-        Emission::Init { prompt, model, tools } => {
-            let tools = if tools.is_empty() { String::from("none") } else { tools.join(", ") };
-            line(Normal, Clock::Run, "engine", &format!("init {prompt}"), format!("{model}, tools: {tools}"))
-        }
-        Emission::StreamEvent { id, event, time_to_first_token } => {
-            let first = time_to_first_token.map(|time| format!(" (first after {time})")).unwrap_or_default();
-            line(Debug, Clock::Request(*id), "engine", "passes on", format!("{}{first}", event.name()))
-        }
-        Emission::Assistant(message) => of_assistant(message, view),
-        Emission::Answered { id, stop_reason, usage, .. } => {
-            let reason = stop_reason.as_deref().unwrap_or("no stop reason");
-            line(Normal, Clock::Request(*id), "model", "stop", format!("{reason}{}", usage_text(usage)))
-        }
-        Emission::User(message) => of_user(message),
-        Emission::Progress { run, text, .. } => {
-            line(Normal, Clock::Request(run.request), "engine", &format!("progress {run}"), short(text))
-        }
-        Emission::InProgress { tool_use_ids } => {
-            let text = if tool_use_ids.is_empty() { String::from("none") } else { tool_use_ids.join(", ") };
-            line(Debug, Clock::Latest, "engine", "in progress", text)
-        }
-        Emission::Interruptible(may) => {
-            let text = if *may { "may interrupt" } else { "may not interrupt" };
-            line(Debug, Clock::Latest, "engine", "says", text.into())
-        }
-        Emission::Interrupted { text, .. } => line(Brief, Clock::Latest, "engine", "interrupted", short(text)),
-        Emission::QueuedCommand { content, .. } => line(Brief, Clock::Latest, "engine", "takes in", content_text(content)),
-        Emission::ApiRetry { id, retry, of, delay, status, kind, text } => {
-            let status = status.map(|status| format!("{status} ")).unwrap_or_default();
-            let said = if text.is_empty() { String::new() } else { format!(": {}", short(text)) };
-            let text = format!("of {of} in {delay}, after {status}{kind}{said}");
-            line(Normal, Clock::Request(*id), "engine", &format!("retry {retry}"), text)
-        }
-        Emission::Result(result) => line(Brief, Clock::Latest, "engine", "result", result_text(result)),
-    }
 }
 
 fn of_assistant(message: &AssistantMessage, view: &View) -> Line {
@@ -177,37 +200,24 @@ fn of_user(message: &UserMessage) -> Line {
     line(Detail::Brief, Clock::Request(run.request), "engine", &format!("result {run}"), result_block_text(&message.block))
 }
 
-fn of_note(event: &Event, note: &Note, view: &View) -> Line {
-    use Detail::{Brief, Debug, Normal};
-    match note {
-        Note::Phase(phase) => line(Debug, Clock::Run, "engine", "phase", format!("{phase:?}")),
-        Note::Transition(transition) => line(Brief, Clock::Latest, "engine", transition.as_str(), String::new()),
-        Note::Attempt(report) => attempt(report),
-        Note::Tool { run, state } => {
-            let (detail, what, text) = match state {
-                ToolState::QueuedSafe => (Debug, "queued", String::from("safe")),
-                ToolState::QueuedExclusive => (Debug, "queued", String::from("exclusive")),
-                ToolState::Executing => (Normal, "starts", String::new()),
-                ToolState::Completed => {
-                    let took = view.tool_started(*run).map(|from| format!("after {}", event.at.since(from)));
-                    (Normal, "ends", took.unwrap_or_else(|| String::from("without having run")))
-                }
-                ToolState::Yielded => (Debug, "yielded", String::new()),
-                ToolState::Stopping => (Normal, "is stopped", String::new()),
-            };
-            line(detail, Clock::Request(run.request), &format!("tool {run}"), what, text)
-        }
-        Note::ContextChanged { run, change } => {
-            line(Normal, Clock::Request(run.request), &format!("tool {run}"), "changes", format!("context: {}", short(change)))
-        }
-        Note::Defect { id, name, text } => {
-            let colon = if text.is_empty() { "" } else { ": " };
-            line(Normal, Clock::Request(*id), "engine", "defect", format!("{name}{colon}{text}"))
-        }
-    }
+/// What a hook said, in the order in which it counts.
+fn hook_text(outcome: &HookOutcome) -> String {
+    let HookOutcome { decision, reason, updated_input, context, stop, failure } = outcome;
+    let decision = decision.map(|decision| format!("{decision:?}").to_lowercase());
+    let said = |word: &str, text: &Option<Arc<str>>| text.as_deref().map(|text| format!("{word}{}", short(text)));
+    let parts = [
+        decision,
+        said("", reason),
+        updated_input.as_ref().map(|input| format!("input {}", short(input.as_str()))),
+        said("context ", context),
+        said("stop ", stop),
+        said("fails: ", failure),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { String::from("nothing") } else { parts.join(", ") }
 }
 
-fn attempt(report: &AttemptReport) -> Line {
+pub(super) fn attempt(report: &AttemptReport) -> Line {
     let ok = &*report.outcome == "ok";
     let detail = if ok { Detail::Debug } else { Detail::Normal };
     let took = report.ended.since(report.started);

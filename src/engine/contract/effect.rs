@@ -1,0 +1,187 @@
+//! Everything that an engine can want done, and how a prompt can end.
+
+use serde::{Deserialize, Serialize};
+
+use super::input::Catalogue;
+use super::{RequestId, TimerId, ToolRun};
+use crate::engine::emission::{Emission, Note};
+use crate::engine::hook::{HookInput, HookRun};
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::wire::block::ToolUse;
+use crate::wire::json::Json;
+use crate::wire::request::Request;
+
+/// Everything that an engine can want done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Effect {
+    /// Send a request; answer with `Head`, then `Stream` or `Body`, then `End`.
+    Request {
+        /// Its name from now on.
+        id: RequestId,
+        /// What is sent.
+        request: Arc<Request>,
+    },
+    /// The answer no longer matters; nothing more of it need come.
+    CloseRequest {
+        /// Which.
+        id: RequestId,
+    },
+    /// Run a tool; answer with `ToolProgress` as it comes and one `ToolEnded`.
+    StartTool {
+        /// Its name from now on.
+        run: ToolRun,
+        /// What the model asked for.
+        tool_use: Arc<ToolUse>,
+    },
+    /// Tell a running tool to stop; `ToolEnded` still comes when it has.
+    StopTool {
+        /// Which run.
+        run: ToolRun,
+    },
+    /// Get new credentials; answer with `AuthRefreshed`.
+    RefreshAuth {
+        /// For which request.
+        id: RequestId,
+        /// Whether the old ones are known to be revoked.
+        forced: bool,
+        /// The cloud provider whose credentials they are; `None` for the API's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<Arc<str>>,
+    },
+    /// Let a tool look at its input before it runs; answer with `ToolChecked` (T-22).
+    CheckTool {
+        /// Its name from now on.
+        run: ToolRun,
+        /// What the model asked for.
+        tool_use: Arc<ToolUse>,
+    },
+    /// Run a hook; answer with `HookEnded` (T-23, T-26, Q-16, C-4).
+    RunHook {
+        /// Its name from now on.
+        hook: HookRun,
+        /// What it is told.
+        input: Arc<HookInput>,
+    },
+    /// What the hook says no longer matters.
+    StopHook {
+        /// Which.
+        hook: HookRun,
+    },
+    /// Ask a person whether a tool may run; answer with `PermissionAnswered` (T-24).
+    AskPermission {
+        /// Which run.
+        run: ToolRun,
+        /// What it would do.
+        tool_use: Arc<ToolUse>,
+        /// Why it is asked.
+        reason: Arc<str>,
+        /// Rules that would make the question needless, as a person could choose them.
+        suggestions: Vec<Arc<str>>,
+    },
+    /// The question is no longer asked.
+    WithdrawPermission {
+        /// Which run it was about.
+        run: ToolRun,
+    },
+    /// Store a large result as a file; answer with `ResultStored` (T-27).
+    StoreResult {
+        /// Whose result.
+        run: ToolRun,
+        /// The content: a JSON string or a JSON array of blocks.
+        content: Json,
+    },
+    /// Look up skills or plugins; answer with `LookedUp` (S-4).
+    LookUp {
+        /// Which of them.
+        what: Catalogue,
+    },
+    /// Ask the user what a tool's server asks; answer with `ElicitationAnswered` (S-11).
+    Elicit {
+        /// Which run the tool is in.
+        run: ToolRun,
+        /// What is asked.
+        message: Arc<str>,
+    },
+    /// Give a tool's server the answer to what it asked (S-11).
+    AnswerElicitation {
+        /// Which run.
+        run: ToolRun,
+        /// The answer; `None` when it is declined.
+        answer: Option<Arc<str>>,
+    },
+    /// Give `Timer` at the given time, or at once if that is past.
+    SetTimer {
+        /// Which timer and which setting of it.
+        timer: TimerId,
+        /// When.
+        at: Time,
+    },
+    /// Something for whoever uses the agent: messages, results, stream events.
+    Emit(Emission),
+    /// Something that only a transcript shows: transitions, tool states, defects.
+    Note(Note),
+    /// The prompt is answered. Nothing comes after this for the prompt.
+    Finished {
+        /// Which prompt.
+        prompt: u32,
+        /// Why it ended.
+        terminal: Terminal,
+    },
+}
+
+/// Why a prompt ended: exactly one each.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Terminal {
+    /// The turn ended well, or every recovery from the output limit was used up.
+    Completed,
+    /// Too long a prompt, and no recovery helped.
+    PromptTooLong,
+    /// Too large media, and no recovery helped.
+    ImageError,
+    /// The API call gave up.
+    ModelError,
+    /// The user aborted while the model streamed or while a retry was waiting.
+    AbortedStreaming,
+    /// The user aborted while tools ran.
+    AbortedTools,
+    /// The context is over the hard limit and nothing is left that could shorten it.
+    BlockingLimit,
+    /// A stop hook said not to go on.
+    StopHookPrevented,
+    /// A tool hook said not to go on (T-23, T-26).
+    HookStopped,
+    /// The turn limit is reached (S-10).
+    MaxTurns,
+    /// The money is spent (S-10).
+    MaxBudget,
+    /// The model was asked too often for its structured output (S-9).
+    StructuredOutputRetries,
+    /// An end that only another engine knows.
+    Other(Arc<str>),
+}
+
+impl Terminal {
+    /// The word that transcripts and scenarios use.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Completed => "completed",
+            Self::PromptTooLong => "prompt_too_long",
+            Self::ImageError => "image_error",
+            Self::ModelError => "model_error",
+            Self::AbortedStreaming => "aborted_streaming",
+            Self::AbortedTools => "aborted_tools",
+            Self::BlockingLimit => "blocking_limit",
+            Self::StopHookPrevented => "stop_hook_prevented",
+            Self::HookStopped => "hook_stopped",
+            Self::MaxTurns => "max_turns",
+            Self::MaxBudget => "max_budget",
+            Self::StructuredOutputRetries => "structured_output_retries",
+            Self::Other(name) => name,
+        }
+    }
+}

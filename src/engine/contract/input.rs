@@ -1,0 +1,228 @@
+//! Everything that can happen to an engine.
+
+use serde::{Deserialize, Serialize};
+
+use super::{RequestId, TimerId, ToolRun};
+use crate::engine::hook::{HookOutcome, HookRun};
+use crate::engine::permission::{PermissionAnswer, ToolCheck};
+use crate::prelude::*;
+use crate::wire::block::Block;
+use crate::wire::event::Event;
+use crate::wire::http::Header;
+use crate::wire::json::Json;
+
+/// Everything that can happen to an engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Input {
+    /// The user submits a prompt.
+    Prompt {
+        /// Which one, from 1.
+        prompt: u32,
+        /// What it says.
+        content: Arc<[Block]>,
+    },
+    /// The head of an answer is in.
+    Head {
+        /// Which request it answers.
+        id: RequestId,
+        /// HTTP status.
+        status: u16,
+        /// Headers as received.
+        headers: Arc<[Header]>,
+    },
+    /// One event of a streamed answer.
+    Stream {
+        /// Which request it answers.
+        id: RequestId,
+        /// The event.
+        event: Arc<Event>,
+    },
+    /// The whole body of an answer that is not an event stream (an error, or an answer that was not asked for as a stream).
+    Body {
+        /// Which request it answers.
+        id: RequestId,
+        /// The body as text; bytes that are not UTF-8 are replaced.
+        body: Arc<str>,
+    },
+    /// An answer ended, well or not.
+    End {
+        /// Which request it answered.
+        id: RequestId,
+        /// How.
+        how: AnswerEnd,
+    },
+    /// A running tool reports progress.
+    ToolProgress {
+        /// Which run.
+        run: ToolRun,
+        /// What it says.
+        text: Arc<str>,
+    },
+    /// A tool run is over.
+    ToolEnded {
+        /// Which run.
+        run: ToolRun,
+        /// What it gave.
+        outcome: Arc<ToolOutcome>,
+    },
+    /// A timer is due.
+    Timer(TimerId),
+    /// The user aborts (ESC, Ctrl+C, shutdown): everything ends (Q-22, `cancel`).
+    Cancel,
+    /// The user submits a message while work goes on (Q-22, `interrupt`). When nothing goes on it is a prompt like any other.
+    Interrupt {
+        /// Its number, should it become a prompt of its own.
+        prompt: u32,
+        /// What it says.
+        content: Arc<[Block]>,
+    },
+    /// New credentials are there, or not to be had.
+    AuthRefreshed {
+        /// For which request.
+        id: RequestId,
+        /// Whether there are any.
+        ok: bool,
+    },
+    /// A tool has looked at an input, for [`Effect::CheckTool`](super::Effect::CheckTool) (T-22, T-24).
+    ToolChecked {
+        /// Which run.
+        run: ToolRun,
+        /// What it says.
+        check: ToolCheck,
+    },
+    /// A hook is over (T-23, T-26, Q-16, C-4).
+    HookEnded {
+        /// Which hook, run for what.
+        hook: HookRun,
+        /// What it said.
+        outcome: Arc<HookOutcome>,
+    },
+    /// The person who was asked has answered (T-24).
+    PermissionAnswered {
+        /// Which run was asked about.
+        run: ToolRun,
+        /// The answer.
+        answer: Arc<PermissionAnswer>,
+    },
+    /// A large result was stored, or could not be (T-27).
+    ResultStored {
+        /// Whose result.
+        run: ToolRun,
+        /// Where; `None` when there is no place for it.
+        path: Option<Arc<str>>,
+    },
+    /// Skills or plugins were looked up (S-4).
+    LookedUp {
+        /// Which of them.
+        what: Catalogue,
+        /// What there is, in order.
+        names: Arc<[Arc<str>]>,
+    },
+    /// A span of the conversation was summarised in the background (C-3).
+    CollapseStaged(Arc<Staged>),
+    /// Messages are dead: a marker names them (C-1).
+    MarkedDead {
+        /// The items of the conversation, each by its name (`p1`, `p1.r2.a1`, `p1.r2.a1.results`).
+        names: Arc<[Arc<str>]>,
+    },
+    /// A server that a tool talks to asks the user something (S-11: elicitation handler).
+    ElicitationAsked {
+        /// Which run the tool is in.
+        run: ToolRun,
+        /// What is asked.
+        message: Arc<str>,
+    },
+    /// The user has answered what such a server asked.
+    ElicitationAnswered {
+        /// Which run.
+        run: ToolRun,
+        /// The answer; `None` when the user declined.
+        answer: Option<Arc<str>>,
+    },
+}
+
+/// What a session looks up before its first request (S-4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Catalogue {
+    /// Skills.
+    Skills,
+    /// Plugins.
+    Plugins,
+}
+
+impl Catalogue {
+    /// The word that transcripts use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Skills => "skills",
+            Self::Plugins => "plugins",
+        }
+    }
+}
+
+/// A summary that may take the place of a span of the conversation (C-3).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Staged {
+    /// The first item that it stands for.
+    pub from: Arc<str>,
+    /// The last one.
+    pub to: Arc<str>,
+    /// What the model sees in their place.
+    pub summary: Arc<str>,
+}
+
+/// How an answer ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AnswerEnd {
+    /// The body is whole, as far as HTTP can tell.
+    Complete,
+    /// The connection was cut.
+    Reset,
+    /// The connection was cut while the request was being sent.
+    BrokenPipe,
+    /// Nobody listens there.
+    ConnectRefused,
+    /// The host's name is not known.
+    Dns,
+    /// No secure connection could be made.
+    Tls,
+    /// No connection could be made in time.
+    ConnectTimeout,
+    /// Nothing came any more until the connection timed out.
+    Timeout,
+    /// The event stream could not be framed (an event over the size limit).
+    Framing(Arc<str>),
+}
+
+/// What a tool run gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolOutcome {
+    /// The result's content: a JSON string or a JSON array of blocks.
+    pub content: Json,
+    /// Whether it is an error.
+    #[serde(default)]
+    pub is_error: bool,
+    /// A change of the tools' context that comes with it (T-11).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_change: Option<Arc<str>>,
+    /// Why the run aborted itself, if it did: the whole query is aborted for the same reason (T-14).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abort: Option<Arc<str>>,
+}
+
+impl ToolOutcome {
+    /// An outcome with this text.
+    pub fn text(text: &str) -> Self {
+        Self { content: Json::of(text), is_error: false, context_change: None, abort: None }
+    }
+
+    /// An error with this text.
+    pub fn error(text: &str) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+}

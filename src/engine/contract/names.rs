@@ -1,0 +1,104 @@
+//! The names that inputs and effects go by: agents, requests, tool runs, timers. Each is made of lineage, none is a running index.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
+
+/// Who an input is for and an effect is from: the root agent, or a child named by the tool use that made it.
+///
+/// The simulated world talks to the root alone until it knows sub-agents: what a child asks for is answered to the root.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Agent(Option<Arc<str>>);
+
+impl Agent {
+    /// The agent that talks with the user.
+    pub const ROOT: Self = Self(None);
+
+    /// The child that a tool use made.
+    pub fn child(tool_use_id: &str) -> Self {
+        Self(Some(tool_use_id.into()))
+    }
+
+    /// Whether this is the agent that talks with the user.
+    pub fn is_root(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The tool use that made this agent; `None` for the root.
+    pub fn tool_use_id(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+/// One attempt at one request, named by its lineage: prompt, turn within it, attempt within that; each from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RequestId {
+    /// Which prompt of the session.
+    pub prompt: u32,
+    /// Which request of the prompt.
+    pub turn: u32,
+    /// Which attempt at it.
+    pub attempt: u32,
+}
+
+impl RequestId {
+    /// The first attempt at the first request of a prompt.
+    pub fn first(prompt: u32) -> Self {
+        Self { prompt, turn: 1, attempt: 1 }
+    }
+}
+
+/// `2` is request 2 of the first prompt, `2.3` its third attempt, `p2/1` the first request of the second prompt.
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.prompt != 1 {
+            write!(f, "p{}/", self.prompt)?;
+        }
+        write!(f, "{}", self.turn)?;
+        if self.attempt != 1 {
+            write!(f, ".{}", self.attempt)?;
+        }
+        Ok(())
+    }
+}
+
+/// One run of one tool, named by its lineage: the answer that asked for it, and which of that answer's tool uses it is (from 0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ToolRun {
+    /// The request whose answer holds the tool use.
+    pub request: RequestId,
+    /// The position among that answer's tool uses.
+    pub index: u32,
+}
+
+/// `1A` is the first tool use in the answer to request 1, `1.2C` the third of its second attempt.
+impl fmt::Display for ToolRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.request, Letters(self.index))
+    }
+}
+
+/// 0 is `A`, 25 is `Z`, 26 is `AA`.
+struct Letters(u32);
+
+impl fmt::Display for Letters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 >= 26 {
+            Letters(self.0 / 26 - 1).fmt(f)?;
+        }
+        let letter = u8::try_from(self.0 % 26).unwrap_or(0) + b'A';
+        write!(f, "{}", char::from(letter))
+    }
+}
+
+/// A timer: which one, and which setting of it. A stale generation is ignored by the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TimerId {
+    /// Which timer.
+    pub id: u32,
+    /// Which setting of it.
+    pub generation: u32,
+}

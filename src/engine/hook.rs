@@ -1,0 +1,141 @@
+//! Hooks: programs of the user that are asked at fixed points (T-23, T-26, Q-16, C-4).
+//!
+//! All hooks of a point run at once. What they say is put together in the order in which they are defined: deny wins over ask, ask over
+//! allow; the last changed input counts; every context is kept.
+
+mod running;
+
+pub(crate) use running::{HOOK_TIMER, HookVerdict, RunningHooks, without_tool};
+
+use serde::{Deserialize, Serialize};
+
+use super::contract::{RequestId, ToolRun};
+use super::time::Micros;
+use crate::prelude::*;
+use crate::wire::json::Json;
+
+/// A hook as the environment defines it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookDefinition {
+    /// What transcripts call it.
+    pub name: Arc<str>,
+    /// When it runs.
+    pub event: HookEvent,
+    /// The tools that it is for, by name (`Bash`, `Read|Edit`, `*`); `None` for all. Not for hooks without a tool.
+    pub matcher: Option<Arc<str>>,
+    /// How long its answer is waited for; after that it counts as having failed, which stops nothing.
+    pub timeout: Micros,
+}
+
+impl HookDefinition {
+    /// How long is waited where nothing is said.
+    pub const TIMEOUT: Micros = Micros::from_secs(60);
+}
+
+/// The points at which hooks run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookEvent {
+    /// Before a tool is called (T-23).
+    PreToolUse,
+    /// After a call that went well (T-26).
+    PostToolUse,
+    /// After a call that failed (T-26).
+    PostToolFailure,
+    /// Before a prompt would end well.
+    Stop,
+    /// Before the conversation is compacted (C-4).
+    PreCompact,
+    /// After that (C-4).
+    PostCompact,
+}
+
+impl HookEvent {
+    /// All of them, in the order in which they can happen.
+    pub const ALL: [Self; 6] =
+        [Self::PreToolUse, Self::PostToolUse, Self::PostToolFailure, Self::Stop, Self::PreCompact, Self::PostCompact];
+
+    /// The word that transcripts and scenarios use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "pre_tool_use",
+            Self::PostToolUse => "post_tool_use",
+            Self::PostToolFailure => "post_tool_failure",
+            Self::Stop => "stop",
+            Self::PreCompact => "pre_compact",
+            Self::PostCompact => "post_compact",
+        }
+    }
+}
+
+/// One run of one hook, named by its definition and what it runs for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct HookRun {
+    /// Its position among the environment's hooks, from 0.
+    pub hook: u32,
+    /// What it runs for.
+    pub subject: HookSubject,
+}
+
+/// What a hook runs for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookSubject {
+    /// A tool run.
+    Tool(ToolRun),
+    /// The answer after which the prompt would end.
+    Stop(RequestId),
+    /// The compaction that begins or ended with this request.
+    Compaction(RequestId),
+}
+
+/// What a hook is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookInput {
+    /// When it runs.
+    pub event: HookEvent,
+    /// The tool, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Arc<str>>,
+    /// The tool's input, or what else there is to know, as one JSON value.
+    pub data: Json,
+    /// Whether the turn goes on because a stop hook objected before.
+    #[serde(default)]
+    pub stop_hook_active: bool,
+}
+
+/// What a hook said. By default it is silent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HookOutcome {
+    /// Its decision: about a tool use; `Deny` from a stop hook means that it objects to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<HookDecision>,
+    /// Why; what the model is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Arc<str>>,
+    /// The tool's input as the hook wants it: one JSON object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_input: Option<Json>,
+    /// Something that the model should know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Arc<str>>,
+    /// The turn should not go on, and why ("prevent continuation").
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Arc<str>>,
+    /// The hook itself failed, which stops nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Arc<str>>,
+}
+
+/// What a hook decides; a later one of this list wins over an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookDecision {
+    /// It may go on; rules of the settings still count (T-24).
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It may not.
+    Deny,
+}

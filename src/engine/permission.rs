@@ -1,0 +1,136 @@
+//! Whether a tool may run (T-24, P-1): what is asked and answered at the boundary, and the settings that decide before anyone is asked.
+
+use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
+use crate::wire::json::Json;
+
+/// What a tool says of an input before it runs (T-22, T-24).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolCheck {
+    /// What is wrong with the values (the file was not read before, old and new text are the same …): the use is answered with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Arc<str>>,
+    /// What it says of the permission; `None` when it leaves that to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission: Option<PermissionWord>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Arc<str>>,
+}
+
+/// A word on whether something may happen; a later one of this list wins over an earlier one (P-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionWord {
+    /// It may.
+    Allow,
+    /// A person decides.
+    Ask,
+    /// It may not.
+    Deny,
+}
+
+impl PermissionWord {
+    /// The word that transcripts and scenarios use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// What the person says (T-24).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionAnswer {
+    /// It may run.
+    Allow {
+        /// With another input: one JSON object.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        updated_input: Option<Json>,
+        /// Rules that hold from now on, so that the question is not asked again.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rules: Vec<Arc<str>>,
+    },
+    /// It may not; the turn goes on.
+    Refuse {
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// It may not, and the query is aborted (T-14).
+    RefuseAndAbort {
+        /// Why.
+        reason: Arc<str>,
+    },
+}
+
+/// The settings' part of the decision (P-1).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PermissionSettings {
+    /// What happens to what no rule decides.
+    pub mode: PermissionMode,
+    /// The rules, in the order in which they are written.
+    pub rules: Vec<PermissionRule>,
+    /// Where the mode `accept_edits` lets edits happen, besides the working directory.
+    pub directories: Vec<Arc<str>>,
+}
+
+/// P-1: what happens to what no rule decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionMode {
+    /// A person is asked.
+    #[default]
+    Default,
+    /// Edits inside the working directories may happen; for the rest a person is asked.
+    AcceptEdits,
+    /// Only what reads may happen.
+    Plan,
+    /// Everything may happen but what a rule denies.
+    Bypass,
+}
+
+impl PermissionMode {
+    /// The word that transcripts and scenarios use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AcceptEdits => "accept_edits",
+            Self::Plan => "plan",
+            Self::Bypass => "bypass",
+        }
+    }
+}
+
+/// `Tool` or `Tool(pattern)`, with a word and where it comes from (P-1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionRule {
+    /// What it says.
+    pub word: PermissionWord,
+    /// What it is about: `Bash`, `Bash(git *)`, `Edit(/w/src/*)`.
+    pub about: Arc<str>,
+    /// Who says it.
+    pub source: RuleSource,
+}
+
+/// Who says a rule, the highest rank first (P-1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleSource {
+    /// Whoever administers the machine: such a rule decides.
+    Policy,
+    /// The command line, and answers of the person during the session.
+    CommandLine,
+    /// The project's settings of this user.
+    Local,
+    /// The project's settings.
+    Project,
+    /// The user's settings.
+    #[default]
+    User,
+}

@@ -1,0 +1,15 @@
+//! What a session is given beside the model and its tools (S-1 to S-11).
+
+use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
+
+/// Settings of the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionSettings {
+    /// The model that takes over when the first one is overloaded.
+    pub fallback_model: Option<Arc<str>>,
+    /// How many turns a prompt may have (S-10).
+    pub max_turns: Option<u32>,
+}

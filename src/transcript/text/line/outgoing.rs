@@ -1,0 +1,128 @@
+//! Lines of what comes out of an agent: emissions and notes.
+
+use super::{Clock, Line, attempt, content_text, line, of_assistant, of_user, plural, result_text, short, usage_text};
+use crate::engine::emission::{Emission, Note, ToolState};
+use crate::prelude::*;
+use crate::transcript::event::Event;
+use crate::transcript::text::{Detail, View};
+
+pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
+    use Detail::{Brief, Debug, Normal};
+    match emission {
+        Emission::Init { prompt, model, tools } => {
+            let tools = if tools.is_empty() { String::from("none") } else { tools.join(", ") };
+            line(Normal, Clock::Run, "engine", &format!("init {prompt}"), format!("{model}, tools: {tools}"))
+        }
+        Emission::StreamEvent { id, event, time_to_first_token } => {
+            let first = time_to_first_token.map(|time| format!(" (first after {time})")).unwrap_or_default();
+            line(Debug, Clock::Request(*id), "engine", "passes on", format!("{}{first}", event.name()))
+        }
+        Emission::Assistant(message) => of_assistant(message, view),
+        Emission::Answered { id, stop_reason, usage, .. } => {
+            let reason = stop_reason.as_deref().unwrap_or("no stop reason");
+            line(Normal, Clock::Request(*id), "model", "stop", format!("{reason}{}", usage_text(usage)))
+        }
+        Emission::User(message) => of_user(message),
+        Emission::Progress { run, text, .. } => {
+            line(Normal, Clock::Request(run.request), "engine", &format!("progress {run}"), short(text))
+        }
+        Emission::InProgress { tool_use_ids } => {
+            let text = if tool_use_ids.is_empty() { String::from("none") } else { tool_use_ids.join(", ") };
+            line(Debug, Clock::Latest, "engine", "in progress", text)
+        }
+        Emission::Interruptible(may) => {
+            let text = if *may { "may interrupt" } else { "may not interrupt" };
+            line(Debug, Clock::Latest, "engine", "says", text.into())
+        }
+        Emission::Interrupted { text, .. } => line(Brief, Clock::Latest, "engine", "interrupted", short(text)),
+        Emission::QueuedCommand { content, .. } => line(Brief, Clock::Latest, "engine", "takes in", content_text(content)),
+        Emission::ApiRetry { id, retry, of, delay, status, kind, text } => {
+            let status = status.map(|status| format!("{status} ")).unwrap_or_default();
+            let said = if text.is_empty() { String::new() } else { format!(": {}", short(text)) };
+            let text = format!("of {of} in {delay}, after {status}{kind}{said}");
+            line(Normal, Clock::Request(*id), "engine", &format!("retry {retry}"), text)
+        }
+        Emission::Hidden { why, text, .. } => line(Normal, Clock::Latest, "engine", "hidden", format!("{why}: {}", short(text))),
+        Emission::ModelFallback { from, to, reason, .. } => {
+            line(Brief, Clock::Latest, "engine", "fallback", format!("{from} -> {to} ({})", short(reason)))
+        }
+        Emission::Tombstone { uuid } => line(Brief, Clock::Latest, "engine", "tombstone", uuid.to_string()),
+        Emission::SnipBoundary { names, tokens_freed } => {
+            line(Brief, Clock::Latest, "engine", "snip", format!("{}, {tokens_freed} tokens", names.join(", ")))
+        }
+        Emission::MicrocompactBoundary { tool_use_ids, tokens_freed } => {
+            line(Brief, Clock::Latest, "engine", "microcompact", format!("{}, {tokens_freed} tokens", tool_use_ids.join(", ")))
+        }
+        Emission::CompactBoundary { trigger, tokens_before, tokens_after } => {
+            line(Brief, Clock::Latest, "engine", "compacted", format!("{}, {tokens_before} -> {tokens_after} tokens", trigger.as_str()))
+        }
+        Emission::MaxTurnsReached { turns } => {
+            line(Brief, Clock::Latest, "engine", "max turns", format!("after {}", plural(*turns as usize, "turn")))
+        }
+        Emission::StructuredOutput { json } => line(Brief, Clock::Latest, "engine", "structured", short(json.as_str())),
+        Emission::HookContext { hook, text } => line(Normal, Clock::Latest, "engine", &format!("hook {}", hook.hook + 1), short(text)),
+        Emission::LocalOutput { text, .. } => line(Brief, Clock::Latest, "engine", "answers", short(text)),
+        Emission::UserPrompt { prompt, content } => {
+            line(Normal, Clock::Latest, "engine", &format!("replays {prompt}"), content_text(content))
+        }
+        Emission::Heartbeat { id, waited, remaining } => {
+            line(Normal, Clock::Request(*id), "engine", "heartbeat", format!("waited {waited}, {remaining} to go"))
+        }
+        Emission::Speed { fast, until, reason } => {
+            let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
+            line(Normal, Clock::Latest, "engine", if *fast { "fast" } else { "not fast" }, format!("{}{until}", short(reason)))
+        }
+        Emission::Status { status } => {
+            line(Normal, Clock::Latest, "engine", "status", if status.is_empty() { "none".into() } else { status.to_string() })
+        }
+        Emission::Warning { text } => line(Normal, Clock::Latest, "engine", "warns", short(text)),
+        Emission::FileSnapshot { uuid } => line(Debug, Clock::Latest, "engine", "keeps files", uuid.to_string()),
+        Emission::Result(result) => line(Brief, Clock::Latest, "engine", "result", result_text(result)),
+    }
+}
+
+pub(super) fn of_note(event: &Event, note: &Note, view: &View) -> Line {
+    use Detail::{Brief, Debug, Normal};
+    match note {
+        Note::Phase(phase) => line(Debug, Clock::Run, "engine", "phase", format!("{phase:?}")),
+        Note::Transition(transition) => line(Brief, Clock::Latest, "engine", transition.as_str(), String::new()),
+        Note::Attempt(report) => attempt(report),
+        Note::Tool { run, state } => {
+            let (detail, what, text) = match state {
+                ToolState::QueuedSafe => (Debug, "queued", String::from("safe")),
+                ToolState::QueuedExclusive => (Debug, "queued", String::from("exclusive")),
+                ToolState::Executing => (Normal, "starts", String::new()),
+                ToolState::Completed => {
+                    let took = view.tool_started(*run).map(|from| format!("after {}", event.at.since(from)));
+                    (Normal, "ends", took.unwrap_or_else(|| String::from("without having run")))
+                }
+                ToolState::Yielded => (Debug, "yielded", String::new()),
+                ToolState::Stopping => (Normal, "is stopped", String::new()),
+            };
+            line(detail, Clock::Request(run.request), &format!("tool {run}"), what, text)
+        }
+        Note::ContextChanged { run, change } => {
+            line(Normal, Clock::Request(run.request), &format!("tool {run}"), "changes", format!("context: {}", short(change)))
+        }
+        Note::Pipeline { run, step } => line(Debug, Clock::Request(run.request), &format!("tool {run}"), "step", step.as_str().into()),
+        Note::Slow { run, step, took } => {
+            line(Normal, Clock::Request(run.request), &format!("tool {run}"), "is slow", format!("{} took {took}", step.as_str()))
+        }
+        Note::Compaction { level, ran, why, before, after } => {
+            let figures = if *ran { format!(", {before} -> {after} tokens") } else { String::new() };
+            line(if *ran { Normal } else { Debug }, Clock::Latest, "engine", level.as_str(), format!("{why}{figures}"))
+        }
+        Note::Discarded { id, running } => {
+            let still: Vec<String> = running.iter().map(ToString::to_string).collect();
+            let still = if still.is_empty() { String::from("none still runs") } else { format!("{} told to stop", still.join(", ")) };
+            line(Normal, Clock::Request(*id), "engine", "discards", format!("the tools of request {id}: {still}"))
+        }
+        Note::Repeated { run, earlier } => {
+            line(Normal, Clock::Request(run.request), &format!("tool {run}"), "repeats", format!("what tool {earlier} did"))
+        }
+        Note::Defect { id, name, text } => {
+            let colon = if text.is_empty() { "" } else { ": " };
+            line(Normal, Clock::Request(*id), "engine", "defect", format!("{name}{colon}{text}"))
+        }
+    }
+}
