@@ -17,7 +17,6 @@ mod partial;
 pub(crate) mod raw;
 pub mod request;
 pub mod sse;
-pub mod tokens;
 pub mod usage;
 pub mod validate;
 pub mod whole;

@@ -217,7 +217,7 @@ fn n_6_bodies_that_are_no_requests() {
     let of = |body: &str| refusal_of_body(body, &Rules::default()).map_or_else(|| "taken".into(), |refusal| refusal.message);
     assert_eq!(of(r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#), "taken");
     assert_eq!(
-        of(r#"{"model":"m","messages":[{"role":"robot","content":"hi"}]}"#),
+        of(r#"{"model":"m","max_tokens":9,"messages":[{"role":"robot","content":"hi"}]}"#),
         "messages.0.role: Input should be 'user' or 'assistant'"
     );
     assert_eq!(of(r#"{"max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#), "model: Field required");
