@@ -16,5 +16,6 @@ mod partial;
 pub(crate) mod raw;
 pub mod request;
 pub mod sse;
+pub mod tokens;
 pub mod usage;
 pub mod whole;
