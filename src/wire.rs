@@ -17,6 +17,7 @@ mod partial;
 pub(crate) mod raw;
 pub mod request;
 pub mod sse;
+pub mod tokens;
 pub mod usage;
 pub mod validate;
 pub mod whole;
