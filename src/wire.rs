@@ -14,6 +14,7 @@ pub mod json;
 pub mod models;
 pub mod order;
 mod partial;
+pub mod rate_limit;
 pub(crate) mod raw;
 pub mod request;
 pub mod sse;

@@ -19,7 +19,7 @@ use after_answer::{Answer, Next};
 use outcome::Ending;
 pub(crate) use outcome::{Outcome, Totals};
 
-use super::call::{ApiCall, Ended, RETRY_TIMER, Verdict as CallVerdict};
+use super::call::{ApiCall, Ended, Standing, Verdict as CallVerdict};
 use super::contract::{Effect, Effects, Input, RequestId, Terminal};
 use super::conversation::{Conversation, ItemKind, results_name};
 use super::emission::{AssistantMessage, Emission, Note, Transition};
@@ -40,6 +40,8 @@ pub(crate) struct Query {
     frame: Arc<Frame>,
     /// The conversation that the next request carries.
     conversation: Conversation,
+    /// What the next call goes on from.
+    standing: Standing,
     /// Context changes of exclusive tools, in order (T-11).
     context: Vec<Arc<str>>,
     /// How many paused answers came in a row.
@@ -90,12 +92,20 @@ pub(crate) enum Verdict {
 
 impl Query {
     /// Begins with the first request.
-    pub(crate) fn start(now: Time, prompt: u32, frame: Arc<Frame>, conversation: Conversation, effects: &mut Effects) -> Self {
+    pub(crate) fn start(
+        env: &Environment,
+        now: Time,
+        prompt: u32,
+        frame: Arc<Frame>,
+        conversation: Conversation,
+        standing: Standing,
+        effects: &mut Effects,
+    ) -> Self {
         let id = RequestId::first(prompt);
-        let call = ApiCall::open(id, now, frame.request(&conversation.messages()), effects);
+        let call = ApiCall::open(env, id, now, frame.request(&conversation.messages()), standing.clone(), effects);
         let state = State::Calling { call: Box::new(call), turn: Turn::default() };
         let (context, queued, totals) = (Vec::new(), Vec::new(), Totals::default());
-        Self { prompt, frame, conversation, context, pauses: 0, refusal_retried: false, totals, queued, state }
+        Self { prompt, frame, conversation, standing, context, pauses: 0, refusal_retried: false, totals, queued, state }
     }
 
     /// Takes everything that can happen while the prompt is worked on.
@@ -162,7 +172,7 @@ impl Query {
     fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
         let State::Calling { call, turn } = &mut self.state else { return CallVerdict::Pending };
         match input {
-            Input::Head { id, status, headers } if call.id() == *id => call.on_head(now, *status, headers),
+            Input::Head { id, status, headers } if call.id() == *id => call.on_head(env, now, *status, headers, effects),
             Input::Body { id, body } if call.id() == *id => call.on_body(body),
             Input::Stream { id, event } if call.id() == *id => {
                 let first = call.awaits_first_event().then(|| now.since(call.started()));
@@ -174,8 +184,8 @@ impl Query {
                 return call.on_event(env, now, event, effects);
             }
             Input::End { id, how } if call.id() == *id => return call.on_end(env, now, how, effects),
-            Input::Timer(timer) if timer.id == RETRY_TIMER => call.on_timer(now, timer.generation, effects),
-            Input::AuthRefreshed { id, ok } if call.id() == *id => return call.on_auth(now, *ok, effects),
+            Input::Timer(timer) => return call.on_timer(env, now, *timer, effects),
+            Input::AuthRefreshed { id, ok } if call.id() == *id => return call.on_auth(env, now, *ok, effects),
             _ => (), // an abandoned attempt speaks
         }
         CallVerdict::Pending
@@ -205,6 +215,7 @@ impl Query {
             self.on_block(env, message, effects);
         }
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
+        self.standing = call.standing();
         effects.push(Effect::Emit(Emission::Answered {
             id: call.id(),
             uuid: turn.blocks.last().map(|message| message.uuid.clone()),
@@ -237,11 +248,11 @@ impl Query {
             Next::ResumePause => {
                 self.keep_answer(&turn.blocks, turn.usage);
                 self.pauses += 1;
-                self.ask_again(now, call.id(), Transition::PauseTurnResume, effects)
+                self.ask_again(env, now, call.id(), Transition::PauseTurnResume, effects)
             }
             Next::RetryRefusal => {
                 self.refusal_retried = true;
-                self.ask_again(now, call.id(), Transition::RefusalRetry, effects)
+                self.ask_again(env, now, call.id(), Transition::RefusalRetry, effects)
             }
             Next::OutputLimit => {
                 self.keep_answer(&turn.blocks, turn.usage);
@@ -290,7 +301,7 @@ impl Query {
         }
         let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
         self.conversation.push_user(results_name(asked), ItemKind::Results, content);
-        self.ask_again(now, asked, Transition::NextTurn, effects)
+        self.ask_again(env, now, asked, Transition::NextTurn, effects)
     }
 
     /// everything ends, and every open tool use gets its one result. A second abort finds nothing more to end.
@@ -298,6 +309,7 @@ impl Query {
         let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
             State::Calling { mut call, turn } => {
                 call.abort(now, effects);
+                self.standing = call.standing();
                 self.totals.count_lost(now, &call);
                 (turn, Terminal::AbortedStreaming)
             }
@@ -319,6 +331,7 @@ impl Query {
     fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
         self.totals.count_lost(now, &call);
+        self.standing = call.standing();
         turn.executor.lose(&env.settings, now, effects);
         let ending = Ending::call_lost(call.id(), failure);
         self.state = State::Ending { turn, ending: Box::new(ending) };
@@ -326,10 +339,10 @@ impl Query {
     }
 
     /// Opens the next request under a named transition.
-    fn ask_again(&mut self, now: Time, asked: RequestId, transition: Transition, effects: &mut Effects) -> Verdict {
+    fn ask_again(&mut self, env: &Environment, now: Time, asked: RequestId, transition: Transition, effects: &mut Effects) -> Verdict {
         effects.push(Effect::Note(Note::Transition(transition)));
         let id = RequestId { prompt: asked.prompt, turn: asked.turn + 1, attempt: 1 };
-        let call = ApiCall::open(id, now, self.frame.request(&self.conversation.messages()), effects);
+        let call = ApiCall::open(env, id, now, self.frame.request(&self.conversation.messages()), self.standing.clone(), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn::default() };
         Verdict::Running
     }
@@ -368,6 +381,7 @@ impl Query {
             terminal: ending.terminal,
             errors: said.into_iter().collect(),
             conversation: core::mem::take(&mut self.conversation),
+            standing: core::mem::take(&mut self.standing),
             queued: core::mem::take(&mut self.queued),
             totals: core::mem::take(&mut self.totals),
         }))

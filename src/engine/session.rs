@@ -10,6 +10,7 @@ use alloc::collections::VecDeque;
 
 use prompt::Frame;
 
+use super::call::Standing;
 use super::contract::{Effect, Effects, Input};
 use super::conversation::{Conversation, ItemKind};
 use super::emission::{Emission, Note, Phase};
@@ -23,6 +24,8 @@ use crate::wire::block::Block;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Session {
     state: State,
+    /// What the next prompt's first call goes on from.
+    standing: Standing,
     /// Prompts that came while one was worked on.
     waiting: VecDeque<(u32, Arc<[Block]>)>,
 }
@@ -88,7 +91,7 @@ impl Session {
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
         effects.push(Effect::Emit(Emission::Init { prompt, model: env.settings.model.clone(), tools }));
         phase(Phase::MainLoop, effects);
-        let query = Query::start(now, prompt, frame, conversation, effects);
+        let query = Query::start(env, now, prompt, frame, conversation, self.standing.clone(), effects);
         self.state = State::Running { query: Box::new(query), prompt, since: now };
     }
 
@@ -99,6 +102,7 @@ impl Session {
         effects.push(Effect::Note(Note::Phase(Phase::Result)));
         effects.push(Effect::Emit(Emission::Result(Box::new(result::message(prompt, now.since(since), &outcome)))));
         effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
+        self.standing = outcome.standing;
         self.state = State::Idle { conversation: outcome.conversation };
         for message in outcome.queued.into_iter().rev() {
             self.waiting.push_front(message);

@@ -1,6 +1,6 @@
 //! How a query ends, and what it leaves behind.
 
-use crate::engine::call::ApiCall;
+use crate::engine::call::{ApiCall, Standing};
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
 use crate::engine::emission::{AssistantMessage, Emission};
@@ -20,6 +20,8 @@ pub(crate) struct Outcome {
     pub(crate) errors: Vec<Arc<str>>,
     /// The conversation to go on from with the next prompt.
     pub(crate) conversation: Conversation,
+    /// What the next call goes on from.
+    pub(crate) standing: Standing,
     /// Submitted messages that found no place in it: they are the next prompts.
     pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
     /// For the result message.
