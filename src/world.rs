@@ -79,10 +79,10 @@ pub struct Arrival(What);
 enum What {
     /// Which delivery.
     Answer(u32, Part),
-    Tool(ToolRun, Deed),
+    Tool(Agent, ToolRun, Deed),
     /// Which of the timers that were set.
     Timer(u32),
-    Auth(RequestId),
+    Auth(Agent, RequestId),
     Prompt,
     /// Which of the scenario's interrupts.
     Interrupt(usize),
@@ -93,7 +93,7 @@ impl Arrival {
     pub fn class(&self) -> u8 {
         match self.0 {
             What::Answer(..) => 0,
-            What::Tool(..) | What::Auth(_) => 1,
+            What::Tool(..) | What::Auth(..) => 1,
             What::Timer(_) => 2,
             What::Prompt | What::Interrupt(_) => 3,
         }
@@ -151,22 +151,24 @@ impl World {
         self.happening.extend(self.watch.effect(setup, agent, effect));
         match effect {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
-            Effect::CloseRequest { id } => self.deliveries.retain(|delivery| delivery.id() != *id),
+            Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
-                let deeds = self.tools.start(setup, now, *run, tool_use, self.server.original_id(&tool_use.id));
-                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(*run, deed)))));
+                let deeds = self.tools.start(setup, now, (agent, *run), tool_use, self.server.original_id(&tool_use.id));
+                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::StopTool { run } => {
-                let stops = self.tools.stop(now, *run);
-                schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(*run, deed)))));
+                let stops = self.tools.stop(now, agent, *run);
+                schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::RefreshAuth { id, .. } => {
-                let mut draws = setup.scenario.seed.draws("auth-latency", &id.to_string());
+                let mut draws = setup.scenario.seed.draws("auth-latency", &agent.key(*id));
                 let takes = setup.scenario.auth.latency.draw(&mut draws, None, 0).unwrap_or_default();
-                schedule.push((now + takes, Arrival(What::Auth(*id))));
+                schedule.push((now + takes, Arrival(What::Auth(agent.clone(), *id))));
             }
-            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(*timer))))),
-            Effect::CancelTimer { timer } => self.timers.cancel(*timer),
+            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(agent, *timer))))),
+            Effect::CancelTimer { timer } => self.timers.cancel(agent, *timer),
+            // Who made a child waits for it; the user does not.
+            Effect::Finished { .. } | Effect::Emit(Emission::QueuedCommand { .. }) if !agent.is_root() => (),
             Effect::Finished { prompt, terminal } => {
                 if !self.user.on_finished(*prompt, terminal) {
                     self.misuse = Some(format!("prompt {prompt} was finished, and no such prompt was open"));
@@ -197,7 +199,7 @@ impl World {
     }
 
     /// Lets an arrival happen: the inputs that it brings, in order. An answer that was closed brings nothing.
-    pub fn arrive(&mut self, setup: &Setup, now: Time, arrival: Arrival, inputs: &mut Vec<Input>, schedule: &mut Schedule) {
+    pub fn arrive(&mut self, setup: &Setup, now: Time, arrival: Arrival, inputs: &mut Vec<(Agent, Input)>, schedule: &mut Schedule) {
         match arrival.0 {
             What::Answer(serial, part) => {
                 let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
@@ -206,15 +208,17 @@ impl World {
                     None => drop(self.deliveries.remove(index)),
                 }
             }
-            What::Tool(run, deed) => {
-                let (input, next) = self.tools.arrive(now, run, deed);
-                inputs.extend(input);
-                schedule.extend(next.map(|(at, deed)| (at, Arrival(What::Tool(run, deed)))));
+            What::Tool(agent, run, deed) => {
+                let (input, next) = self.tools.arrive(now, &agent, run, deed);
+                schedule.extend(next.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), run, deed)))));
+                inputs.extend(input.map(|input| (agent, input)));
             }
-            What::Auth(id) => inputs.push(Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }),
-            What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(Input::Timer)),
-            What::Prompt => inputs.push(self.user.speak(setup)),
-            What::Interrupt(index) => inputs.push(self.user.interrupt(setup, index)),
+            What::Auth(agent, id) => {
+                inputs.push((agent, Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }));
+            }
+            What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(|(agent, timer)| (agent, Input::Timer(timer)))),
+            What::Prompt => inputs.push((Agent::ROOT, self.user.speak(setup))),
+            What::Interrupt(index) => inputs.push((Agent::ROOT, self.user.interrupt(setup, index))),
         }
     }
 
@@ -302,12 +306,12 @@ impl World {
                 }
             }
         };
-        if self.deliveries.iter().any(|delivery| delivery.id() == id) {
+        if self.deliveries.iter().any(|delivery| delivery.answers(agent, id)) {
             self.misuse = Some(format!("request {id} was made while another of that name is open"));
         }
         self.served += 1;
         let serial = self.served;
-        let delivery = Delivery::new(serial, id, plan, now);
+        let delivery = Delivery::new(serial, agent.clone(), id, plan, now);
         schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(What::Answer(serial, part)))));
         self.deliveries.push(delivery);
         note
@@ -325,7 +329,7 @@ impl World {
         let origins = self.user.origins(id.prompt);
         let incoming = Incoming { origins: &origins, agent, id, request, is_changed: change.is_some() };
         let scenario_tells = setup.scenario.api.tells_tokens();
-        let mut draws = setup.scenario.seed.draws("answer-pace", &id.to_string());
+        let mut draws = setup.scenario.seed.draws("answer-pace", &agent.key(id));
         let (mut plan, name, provenance, differences) = match self.server.serve(setup, &incoming) {
             Some(Served { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];

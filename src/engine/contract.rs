@@ -49,7 +49,7 @@ use crate::prelude::*;
 
 pub use effect::{Effect, Terminal};
 pub use input::{AnswerEnd, Catalogue, Input, Staged, ToolOutcome};
-pub use names::{Agent, RequestId, TimerId, ToolRun};
+pub use names::{Agent, ByAgent, RequestId, TimerId, ToolRun};
 
 pub use super::emission::{Emission, Note};
 pub use super::hook::{HookDecision, HookEvent, HookInput, HookOutcome, HookRun, HookSubject};

@@ -113,7 +113,7 @@ pub enum What {
     },
 }
 
-/// A request as what it adds to the one before it.
+/// A request as what it adds to the same agent's one before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestRecord {
     /// The model.
