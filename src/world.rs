@@ -7,6 +7,7 @@ pub mod pacing;
 pub mod setup;
 
 mod again;
+mod asked;
 mod delivery;
 mod faults;
 mod plan;
@@ -17,6 +18,7 @@ mod tools;
 mod user;
 mod watch;
 
+use asked::Questions;
 use delivery::{Delivery, Part};
 use faults::Asked;
 use plan::Plan;
@@ -42,6 +44,7 @@ pub struct World {
     server: Server,
     deliveries: Vec<Delivery>,
     tools: Tools,
+    questions: Questions,
     user: User,
     watch: Watch,
     timers: Timers,
@@ -65,17 +68,19 @@ enum What {
     /// Which of the timers that were set.
     Timer(u32),
     Auth(RequestId),
+    /// Which question to a hook, a person, a tool or the store.
+    Answered(u32),
     Prompt,
     /// Which of the scenario's interrupts.
     Interrupt(usize),
 }
 
 impl Arrival {
-    /// The order among arrivals at the same instant: answers, tools and credentials, timers, the user.
+    /// The order among arrivals at the same instant: answers, tools and whoever else is asked, timers, the user.
     pub fn class(&self) -> u8 {
         match self.0 {
             What::Answer(..) => 0,
-            What::Tool(..) | What::Auth(_) => 1,
+            What::Tool(..) | What::Auth(_) | What::Answered(_) => 1,
             What::Timer(_) => 2,
             What::Prompt | What::Interrupt(_) => 3,
         }
@@ -155,15 +160,13 @@ impl World {
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
             Effect::Emit(_) | Effect::Note(_) => (),
-            Effect::CheckTool { .. }
-            | Effect::RunHook { .. }
-            | Effect::StopHook { .. }
-            | Effect::AskPermission { .. }
-            | Effect::WithdrawPermission { .. }
-            | Effect::StoreResult { .. }
-            | Effect::LookUp { .. }
-            | Effect::Elicit { .. }
-            | Effect::AnswerElicitation { .. } => (),
+            Effect::CheckTool { .. } | Effect::RunHook { .. } | Effect::AskPermission { .. } | Effect::StoreResult { .. } => {
+                let answered = self.ask(setup, now, effect);
+                schedule.extend(answered.map(|(at, number)| (at, Arrival(What::Answered(number)))));
+            }
+            Effect::StopHook { hook } => self.questions.stop_hook(*hook),
+            Effect::WithdrawPermission { run } => self.questions.withdraw(*run),
+            Effect::LookUp { .. } | Effect::Elicit { .. } | Effect::AnswerElicitation { .. } => (),
         }
         None
     }
@@ -193,6 +196,7 @@ impl World {
             }
             What::Auth(id) => inputs.push(Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }),
             What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(Input::Timer)),
+            What::Answered(number) => inputs.extend(self.questions.answer(number)),
             What::Prompt => inputs.push(self.user.speak(setup)),
             What::Interrupt(index) => inputs.push(self.user.interrupt(setup, index)),
         }
@@ -248,6 +252,17 @@ impl World {
     /// The names of the answers that nobody asked for (M-3).
     pub fn unused_answers(&self, setup: &Setup) -> Vec<Arc<str>> {
         self.server.unused(setup)
+    }
+
+    /// Passes a question on; the time of its answer and its number, if it is ever answered.
+    fn ask(&mut self, setup: &Setup, now: Time, effect: &Effect) -> Option<(Time, u32)> {
+        match effect {
+            Effect::CheckTool { run, tool_use } => self.questions.check(setup, now, *run, tool_use, self.server.original_id(&tool_use.id)),
+            Effect::RunHook { hook, .. } => self.questions.hook(setup, now, *hook),
+            Effect::AskPermission { run, tool_use, .. } => self.questions.permission(setup, now, *run, tool_use),
+            Effect::StoreResult { run, .. } => self.questions.store(setup, now, *run),
+            _ => None,
+        }
     }
 
     fn schedule_prompt(&mut self, setup: &Setup, now: Time, schedule: &mut Schedule) {

@@ -5,6 +5,7 @@
 //!
 //! What is written is taken apart field by field, so that a new field does not compile until it is written.
 
+mod asked;
 mod engine;
 mod fault;
 mod interrupt;
@@ -47,6 +48,9 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         seed,
         settings,
         tools,
+        hooks,
+        permissions,
+        store,
         history,
         prompts,
         faults,
@@ -90,6 +94,12 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     matching_section(out, matching);
     auth_section(out, auth);
     tools.iter().for_each(|tool| tool_entry(out, tool));
+    hooks.iter().for_each(|hook| asked::hook_entry(out, hook));
+    if let Some(permissions) = &settings.permissions {
+        asked::permissions(out, permissions);
+    }
+    permissions.iter().for_each(|permission| asked::permission_entry(out, permission));
+    asked::store_section(out, store);
     for message in history {
         out.table("[[history]]");
         out.text("role", message.role.as_str());

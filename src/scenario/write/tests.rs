@@ -1,5 +1,7 @@
 //! What is written reads back as the same scenario.
 
+mod asked;
+
 use alloc::collections::BTreeMap;
 
 use super::*;
@@ -69,6 +71,7 @@ fn outcome() -> ScriptedOutcome {
         aborts: Some("refused".into()),
         ending: ToolEnding::ReturnsTwice,
         stopping: ToolStopping { ignores: Deaf::For(Micros::from_secs(2)), takes: Micros::from_millis(50) },
+        check: None,
     }
 }
 
