@@ -11,7 +11,9 @@ mod asked;
 mod delivery;
 mod faults;
 mod plan;
+mod refusal;
 mod server;
+mod signatures;
 mod timers;
 mod tool_uses;
 mod tools;
@@ -37,6 +39,7 @@ use crate::scenario::interrupt::Moment;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
+use signatures::Given;
 
 /// The world of one run, as far as it changes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,6 +57,21 @@ pub struct World {
     served: u32,
     /// What the engine did in the last effect that the contract does not allow.
     misuse: Option<String>,
+    /// The request in the last effect, if it is not valid.
+    refused: Option<(RequestId, Refused)>,
+    /// What thinking was given out.
+    signatures: Given,
+}
+
+/// A request that is not valid (M-2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Which rule it breaks, in a word.
+    pub rule: &'static str,
+    /// What the API says.
+    pub text: Arc<str>,
+    /// Whether it was answered all the same, because the recording has an answer.
+    pub overruled: bool,
 }
 
 /// Something that will happen. At the same instant, lower classes come first (D4).
@@ -110,6 +128,8 @@ pub enum WorldNote {
         /// What.
         text: Arc<str>,
     },
+    /// The API said what is wrong with a request, in the answer's place.
+    Answered,
     /// No answer was left for a request: the run ends (M-3).
     Exhausted {
         /// The request.
@@ -229,6 +249,11 @@ impl World {
         self.misuse.take()
     }
 
+    /// The request in the last effect, if it is not valid, and what is wrong with it.
+    pub fn take_refused(&mut self) -> Option<(RequestId, Refused)> {
+        self.refused.take()
+    }
+
     /// Something was injected that is no part of the scenario: requests may come because of it alone (M-3).
     pub fn on_injected(&mut self) {
         self.user.on_injected();
@@ -271,11 +296,18 @@ impl World {
 
     fn serve(&mut self, setup: &Setup, now: Time, agent: &Agent, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
         let scenario = &setup.scenario;
+        let refusal = refusal::of(setup, &self.signatures, request);
+        // What a recording has an answer to was taken, whatever the rules say.
+        let overruled = scenario.tape.is_some();
+        self.refused = refusal.as_ref().map(|refusal| (id, Refused { rule: refusal.name, text: (&*refusal.message).into(), overruled }));
         let asked = Asked { id, agent, model: &request.model, now };
         let (plan, note) = match faults::verdict(&scenario.faults, &asked, scenario.seed) {
             Some(kind @ FaultKind::Instead(instead)) => {
                 let plan = faults::instead(instead, &asked, &scenario.timing, scenario.seed);
                 (plan, WorldNote::Fault { id, text: kind.to_string().into() })
+            }
+            _ if let Some(refusal) = refusal.filter(|_| !overruled) => {
+                (refusal::plan(&refusal, &asked, &scenario.timing, scenario.seed), WorldNote::Answered)
             }
             other => {
                 let change = if let Some(FaultKind::Change(change)) = other { Some(change) } else { None };
@@ -307,6 +339,7 @@ impl World {
     ) -> Option<(Plan, WorldNote)> {
         let origins = self.user.origins(id.prompt);
         let incoming = Incoming { origins: &origins, agent, id, request, is_changed: change.is_some() };
+        let scenario_tells = setup.scenario.api.tells_tokens();
         let mut draws = setup.scenario.seed.draws("answer-pace", &id.to_string());
         let (mut plan, name, provenance, differences) = match self.server.serve(setup, &incoming) {
             Some(Served { answer, nth, differences }) => {
@@ -325,6 +358,10 @@ impl World {
             }
             None => return None,
         };
+        if scenario_tells && let Some(counted) = refusal::with_input_tokens(&plan, request) {
+            plan = counted;
+        }
+        self.signatures.remember(setup, request, &plan);
         if !request.stream && plan.is_stream {
             plan = again::unstreamed(&plan).unwrap_or(plan);
         }
