@@ -7,6 +7,7 @@ pub mod pacing;
 pub mod setup;
 
 mod again;
+mod asked;
 mod delivery;
 mod faults;
 mod plan;
@@ -19,6 +20,7 @@ mod tools;
 mod user;
 mod watch;
 
+use asked::Questions;
 use delivery::{Delivery, Part};
 use faults::Asked;
 use plan::Plan;
@@ -29,11 +31,12 @@ use tools::{Deed, Tools};
 use user::User;
 use watch::Watch;
 
-use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
+use crate::engine::contract::{Agent, ByAgent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::fault::{Change, FaultKind};
 use crate::scenario::interrupt::Moment;
+use crate::scenario::script::Origin;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
@@ -45,6 +48,7 @@ pub struct World {
     server: Server,
     deliveries: Vec<Delivery>,
     tools: Tools,
+    questions: ByAgent<Questions>,
     user: User,
     watch: Watch,
     timers: Timers,
@@ -83,17 +87,19 @@ enum What {
     /// Which of the timers that were set.
     Timer(u32),
     Auth(Agent, RequestId),
+    /// Which question to a hook, a person, a tool or the store.
+    Answered(Agent, u32),
     Prompt,
     /// Which of the scenario's interrupts.
     Interrupt(usize),
 }
 
 impl Arrival {
-    /// The order among arrivals at the same instant: answers, tools and credentials, timers, the user.
+    /// The order among arrivals at the same instant: answers, tools and whoever else is asked, timers, the user.
     pub fn class(&self) -> u8 {
         match self.0 {
             What::Answer(..) => 0,
-            What::Tool(..) | What::Auth(..) => 1,
+            What::Tool(..) | What::Auth(..) | What::Answered(..) => 1,
             What::Timer(_) => 2,
             What::Prompt | What::Interrupt(_) => 3,
         }
@@ -176,16 +182,14 @@ impl World {
                 self.schedule_prompt(setup, now, schedule);
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
-            Effect::Emit(_) | Effect::Note(_) => (),
-            Effect::CheckTool { .. }
-            | Effect::RunHook { .. }
-            | Effect::StopHook { .. }
-            | Effect::AskPermission { .. }
-            | Effect::WithdrawPermission { .. }
-            | Effect::StoreResult { .. }
-            | Effect::LookUp { .. }
-            | Effect::Elicit { .. }
-            | Effect::AnswerElicitation { .. } => (),
+            Effect::Emit(_) | Effect::Note(_) | Effect::StartAgent { .. } => (),
+            Effect::CheckTool { .. } | Effect::RunHook { .. } | Effect::AskPermission { .. } | Effect::StoreResult { .. } => {
+                let answered = self.ask(setup, now, agent, effect);
+                schedule.extend(answered.map(|(at, number)| (at, Arrival(What::Answered(agent.clone(), number)))));
+            }
+            Effect::StopHook { hook } => self.questions.of(agent).stop_hook(*hook),
+            Effect::WithdrawPermission { run } => self.questions.of(agent).withdraw(*run),
+            Effect::LookUp { .. } | Effect::Elicit { .. } | Effect::AnswerElicitation { .. } => (),
         }
         None
     }
@@ -217,6 +221,9 @@ impl World {
                 inputs.push((agent, Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }));
             }
             What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(|(agent, timer)| (agent, Input::Timer(timer)))),
+            What::Answered(agent, number) => {
+                inputs.extend(self.questions.of(&agent).answer(number).map(|input| (agent, input)));
+            }
             What::Prompt => inputs.push((Agent::ROOT, self.user.speak(setup))),
             What::Interrupt(index) => inputs.push((Agent::ROOT, self.user.interrupt(setup, index))),
         }
@@ -279,6 +286,18 @@ impl World {
         self.server.unused(setup)
     }
 
+    /// Passes a question on; the time of its answer and its number, if it is ever answered.
+    fn ask(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect) -> Option<(Time, u32)> {
+        let questions = Questions::of(&mut self.questions, agent);
+        match effect {
+            Effect::CheckTool { run, tool_use } => questions.check(setup, now, *run, tool_use, self.server.original_id(&tool_use.id)),
+            Effect::RunHook { hook, .. } => questions.hook(setup, now, *hook),
+            Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, now, *run, tool_use),
+            Effect::StoreResult { run, .. } => questions.store(setup, now, *run),
+            _ => None,
+        }
+    }
+
     fn schedule_prompt(&mut self, setup: &Setup, now: Time, schedule: &mut Schedule) {
         schedule.extend(self.user.next_prompt(setup, now).map(|at| (at, Arrival(What::Prompt))));
     }
@@ -317,6 +336,16 @@ impl World {
         note
     }
 
+    /// Whose scripted answers a request may get: what the user said, or the tool use that made the agent.
+    fn origins(&self, setup: &Setup, agent: &Agent, id: RequestId) -> Vec<Origin> {
+        let Some(address) = agent.tool_use_id() else { return self.user.origins(id.prompt) };
+        // Behind the tool use's id stands which of its agents this is; the id itself may be fresh.
+        let (tool_use, task) = address.split_once('.').unwrap_or((address, ""));
+        let known = self.server.original_id(tool_use);
+        let known = if task.is_empty() { known.into() } else { format!("{known}.{task}") };
+        setup.agents.get(&*known).copied().into_iter().collect()
+    }
+
     /// The answer that the request gets, changed by a fault if there is one; `None` when none is left.
     fn answer(
         &mut self,
@@ -326,7 +355,7 @@ impl World {
         request: &Request,
         change: Option<&Change>,
     ) -> Option<(Plan, WorldNote)> {
-        let origins = self.user.origins(id.prompt);
+        let origins = self.origins(setup, agent, id);
         let incoming = Incoming { origins: &origins, agent, id, request, is_changed: change.is_some() };
         let scenario_tells = setup.scenario.api.tells_tokens();
         let mut draws = setup.scenario.seed.draws("answer-pace", &agent.key(id));

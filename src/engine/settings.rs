@@ -194,12 +194,29 @@ pub struct ToolDefinition {
     /// Fields that consumers see in its input and the API does not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observable: Vec<Observable>,
+    /// Whether agents of the engine's own carry it out (B-8), and which; `None` for a tool that is run from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentTool>,
 }
 
 impl ToolDefinition {
     /// A tool that derives no observable fields.
     pub fn new(name: &str, safe: Option<bool>, json: Json) -> Self {
-        Self { name: name.into(), safe, shell: false, interrupt: None, json, observable: Vec::new() }
+        Self { name: name.into(), safe, shell: false, interrupt: None, json, observable: Vec::new(), agent: None }
+    }
+}
+
+/// How sub-agents are made (B-8).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentTool {
+    /// The model of sub-agents that are not given one, and of whoever puts their results together.
+    pub fast_model: Arc<str>,
+}
+
+impl Default for AgentTool {
+    fn default() -> Self {
+        Self { fast_model: "claude-haiku-4-5".into() }
     }
 }
 

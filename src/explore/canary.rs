@@ -46,6 +46,7 @@ enum Trick {
     DelayProgress,
     SwapResults,
     CountAcrossCopies,
+    SendEmptyText,
 }
 
 /// All of them, by the number of their oracle.
@@ -62,6 +63,7 @@ pub const CANARIES: &[Canary] = &[
     canary("drop-terminal", "O-8", "gives no terminal", Trick::DropTerminal),
     canary("result-after-terminal", "O-8", "holds the result message back until the terminal is given", Trick::ResultAfterTerminal),
     canary("request-after-terminal", "O-8", "sends the last request again when all is over", Trick::RequestAfterTerminal),
+    canary("send-empty-text", "O-10", "adds empty text to the last message of each request", Trick::SendEmptyText),
     canary("drop-cancel", "O-11", "does not tell the engine that the user cancels", Trick::DropCancel),
     canary("request-after-cancel", "O-11", "sends the last request again when the user cancels", Trick::RequestAfterCancel),
     canary("delay-progress", "O-14", "holds progress back until the result is out", Trick::DelayProgress),

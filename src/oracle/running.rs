@@ -1,6 +1,7 @@
 //! Which tools execute now, seen from outside the engine: from their start until they end, or until their grace is over.
 
-use crate::engine::contract::{Agent, Effect, Environment, Input, ToolRun};
+use crate::engine::contract::{Agent, Effect, Emission, Environment, Input, Note, ToolRun};
+use crate::engine::emission::ToolState;
 use crate::engine::settings::InterruptBehaviour;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -26,12 +27,14 @@ pub(super) struct Running(Vec<Tool>);
 /// One of them.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
-    agent: Agent,
+    pub(super) agent: Agent,
     pub(super) run: ToolRun,
     pub(super) class: Class,
     behaviour: InterruptBehaviour,
     /// Told to stop: it is over when this time is reached, whatever it does (T-15a).
     until: Option<Time>,
+    /// It is carried out by agents of its own, whose tools are seen for themselves.
+    pub(super) waits_for_agents: bool,
 }
 
 impl Tools {
@@ -72,8 +75,15 @@ impl Running {
         match effect {
             Effect::StartTool { run, tool_use } => {
                 let (class, behaviour) = (tools.class(tool_use), tools.behaviour(tool_use));
-                self.0.push(Tool { agent: agent.clone(), run: *run, class, behaviour, until: None });
+                self.0.push(Tool { agent: agent.clone(), run: *run, class, behaviour, until: None, waits_for_agents: false });
             }
+            Effect::StartAgent { run, tool_use } => {
+                let (class, behaviour) = (tools.class(tool_use), tools.behaviour(tool_use));
+                self.0.push(Tool { agent: agent.clone(), run: *run, class, behaviour, until: None, waits_for_agents: true });
+            }
+            // Its end is seen by its result alone.
+            Effect::Note(Note::Tool { run, state: ToolState::Completed }) => self.agents_are_done(agent, *run),
+            Effect::Emit(Emission::User(message)) => self.agents_are_done(agent, message.run),
             Effect::StopTool { run } => {
                 if let Some(tool) = self.0.iter_mut().find(|tool| tool.run == *run && tool.agent == *agent) {
                     tool.until.get_or_insert(at + grace);
@@ -83,13 +93,17 @@ impl Running {
         }
     }
 
+    fn agents_are_done(&mut self, agent: &Agent, run: ToolRun) {
+        self.0.retain(|tool| !(tool.waits_for_agents && tool.run == run && tool.agent == *agent));
+    }
+
     /// All of them, in the order in which they started.
     pub(super) fn tools(&self) -> &[Tool] {
         &self.0
     }
 
-    /// Whether a submitted message has to wait for one of them.
+    /// Whether a submitted message has to wait for one of them: it is the root's tools that say so.
     pub(super) fn blocks_interrupt(&self) -> bool {
-        self.0.iter().any(|tool| tool.until.is_none() && tool.behaviour == InterruptBehaviour::Block)
+        self.0.iter().any(|tool| tool.agent.is_root() && tool.until.is_none() && tool.behaviour == InterruptBehaviour::Block)
     }
 }

@@ -6,6 +6,7 @@ use crate::engine::contract::{
 };
 use crate::engine::emission::{AssistantMessage, UserMessage};
 use crate::engine::settings::InterruptBehaviour;
+use crate::wire::block::Message;
 use crate::wire::block::{BlockKind, ToolInput};
 
 /// `R` is safe, `W` exclusive, `C` safe and stops for a message.

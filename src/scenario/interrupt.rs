@@ -1,6 +1,7 @@
 //! What the user does beside speaking when asked to: cancelling, and submitting a message while work goes on (M-8).
 
 use super::types::Turn;
+use crate::engine::contract::Agent;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Block;
@@ -34,6 +35,8 @@ pub enum Moment {
     When {
         /// What.
         anchor: Anchor,
+        /// Of which agent.
+        agent: Agent,
         /// Whether the engine has seen it by then.
         side: Side,
         /// How long after; zero with [`Side::Before`].

@@ -4,10 +4,12 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::asked::{Reply, ScriptedHook, ScriptedPermission, Store};
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
 use super::tape::Provenance;
+use crate::engine::permission::ToolCheck;
 use crate::engine::random::Seed;
 use crate::engine::settings::{Settings, ToolDefinition};
 use crate::engine::time::Micros;
@@ -30,6 +32,12 @@ pub struct Scenario {
     pub settings: Settings,
     /// The tools: as the engine knows them, and how they behave here.
     pub tools: Vec<ScriptedTool>,
+    /// The hooks, in the order in which what they say is put together.
+    pub hooks: Vec<ScriptedHook>,
+    /// What people answer who are asked whether a tool may run.
+    pub permissions: Vec<ScriptedPermission>,
+    /// Where large results are stored.
+    pub store: Store,
     /// What was said before the first prompt.
     pub history: Vec<Arc<Message>>,
     /// What the user says, in order.
@@ -104,6 +112,19 @@ pub struct ScriptedOutcome {
     pub ending: ToolEnding,
     /// How it takes being told to stop.
     pub stopping: ToolStopping,
+    /// What the agents are answered that it makes, where it is a tool that makes agents.
+    pub agents: AgentScript,
+    /// What the tool finds that looks at this input first (T-22); `None` for nothing.
+    pub check: Option<Reply<ToolCheck>>,
+}
+
+/// What the agents are answered that a tool use makes (B-8).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentScript {
+    /// The answers that each agent gets, in order.
+    pub tasks: Vec<Vec<Turn>>,
+    /// The answer to whoever puts the results of several together.
+    pub synthesis: Option<Turn>,
 }
 
 /// How a tool run ends when nobody stops it (M-7).

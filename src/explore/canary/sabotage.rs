@@ -75,6 +75,7 @@ impl<E> Saboteur<E> {
                 let results = content.iter().take_while(|block| is_result(block)).count();
                 content[..results].reverse();
             }
+            Trick::SendEmptyText => content.push(Block::text("")),
             Trick::InventResultInRequest => content.insert(0, Block::tool_result("toolu_invented", &Json::of("nothing"), false)),
             _ => (),
         }

@@ -3,6 +3,7 @@
 use super::prompts;
 use super::reader::{Reader, known_word};
 use super::tree::Kind;
+use crate::engine::contract::Agent;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
@@ -54,7 +55,7 @@ fn moment(reader: &mut Reader<'_, '_>) -> Option<Moment> {
         reader.lacks(&["at", "when"], "[[interrupt]] needs `at` or `when`".into(), Some(help.into()));
     }
     let at: Option<Micros> = reader.get("at");
-    let anchor = reader.section("when", "`when`", anchor).flatten();
+    let anchor = reader.section("when", "`when`", |reader| Some((anchor(reader)?, whose(reader)))).flatten();
     let offset: Option<Micros> = reader.get("offset");
     let side = reader.choice("side", &[("before", Side::Before), ("after", Side::After)]).unwrap_or_default();
     if which.is_some_and(|member| member.key == "at") {
@@ -65,11 +66,16 @@ fn moment(reader: &mut Reader<'_, '_>) -> Option<Moment> {
         }
         return at.map(Moment::At);
     }
-    let anchor = anchor?;
+    let (anchor, agent) = anchor?;
     if side == Side::Before {
         check_before(reader, &anchor);
     }
-    Some(Moment::When { anchor, side, offset: offset.unwrap_or_default() })
+    Some(Moment::When { anchor, agent, side, offset: offset.unwrap_or_default() })
+}
+
+/// `agent = "toolu_1"`: the sub-agent that this tool use made; the root agent otherwise.
+fn whose(reader: &mut Reader<'_, '_>) -> Agent {
+    reader.get::<Arc<str>>("agent").map_or(Agent::ROOT, |tool_use| Agent::child(&tool_use))
 }
 
 /// Before the engine has seen something there is nothing that it does about it, and no time to wait.

@@ -2,13 +2,14 @@
 
 use alloc::collections::BTreeMap;
 
+use super::asked;
 use super::engine::text_or_json;
 use super::reader::Reader;
 use super::tree::Kind;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::{Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
+use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
 
 const KEYS: [&str; 11] = [
     "result",
@@ -27,7 +28,7 @@ const KEYS: [&str; 11] = [
 /// An outcome without its latency; `None` when nothing is said.
 pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
     let mut said = false;
-    for key in KEYS {
+    for key in KEYS.into_iter().chain(asked::CHECK_KEYS) {
         said |= reader.member(key).is_some();
     }
     let outcome = ScriptedOutcome {
@@ -42,6 +43,8 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
         aborts: reader.get("aborts"),
         ending: ending(reader),
         stopping: ToolStopping { ignores: ignores_stop(reader), takes: reader.get("stop_takes").unwrap_or_default() },
+        check: asked::check(reader),
+        agents: AgentScript::default(),
     };
     said.then_some(outcome)
 }

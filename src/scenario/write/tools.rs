@@ -1,8 +1,9 @@
 //! `[[tool]]` and what tool runs do, as TOML.
 
+use super::asked::check_keys;
 use super::text::{duration, latency, string};
 use super::{Out, text_or_json};
-use crate::engine::settings::{InterruptBehaviour, Observable, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, Observable, ToolDefinition};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
@@ -10,7 +11,8 @@ use crate::scenario::types::{Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, To
 
 /// `[[tool]]`.
 pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
-    let ScriptedTool { definition: ToolDefinition { name, safe, json, observable, shell, interrupt }, latency: span, outcome } = tool;
+    let ScriptedTool { definition: ToolDefinition { name, safe, json, observable, shell, interrupt, agent }, latency: span, outcome } =
+        tool;
     out.table("[[tool]]");
     out.text("name", name);
     let known = known_tool(name);
@@ -39,6 +41,9 @@ pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
         };
         out.raw("observable", format!("[{}]", observable.iter().map(entry).collect::<Vec<_>>().join(", ")));
     }
+    if let Some(AgentTool { fast_model }) = agent {
+        out.raw("agent", format!("{{ fast_model = {} }}", string(fast_model)));
+    }
     if let Some(span) = span {
         out.raw("latency", latency(span));
     }
@@ -49,7 +54,8 @@ pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
 
 /// What a tool run does, as keys of whatever it belongs to.
 pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
-    let ScriptedOutcome { content, is_error, latency: span, progress: steps, context_change, aborts, ending, stopping } = outcome;
+    let ScriptedOutcome { content, is_error, latency: span, progress: steps, context_change, aborts, ending, stopping, check, agents: _ } =
+        outcome;
     if let Some(content) = content {
         text_or_json(out, "result", content);
     }
@@ -79,6 +85,9 @@ pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
         Deaf::Forever => out.raw("ignores_stop", true),
     }
     out.span("stop_takes", *takes, Micros::ZERO);
+    if let Some(check) = check {
+        check_keys(out, check);
+    }
 }
 
 fn progress(progress: &[(Micros, Arc<str>)]) -> String {
