@@ -21,6 +21,7 @@ mod prompts;
 mod reader;
 mod report;
 mod run;
+mod session;
 mod span;
 #[cfg(test)]
 mod tests;

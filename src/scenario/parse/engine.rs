@@ -1,6 +1,7 @@
 //! `[engine]`: the reference engine's settings.
 
 use super::reader::Reader;
+use super::session::session;
 use super::values::{ContentJson, Object, TextAsJson};
 use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, RetrySettings, Settings};
 use crate::prelude::*;
@@ -40,6 +41,7 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     reader.set("max_pause_resumes", &mut settings.max_pause_resumes);
     reader.set("retry_refusal", &mut settings.retry_refusal);
     reader.set("background", &mut settings.background);
+    settings.session = session(reader);
     settings
 }
 
