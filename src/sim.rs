@@ -138,6 +138,9 @@ impl<E: Engine, W: Watch> Run<E, W> {
                 let is_done = self.world.is_done(&self.setup) && self.injected.is_done();
                 return Some(if is_done { RunEnd::Idle } else { RunEnd::Stalled });
             };
+            if !self.world.awaits(&arrival) {
+                continue;
+            }
             if at > Time::ZERO + self.setup.scenario.limits.time {
                 return Some(RunEnd::LimitReached { limit: "virtual time".into() });
             }

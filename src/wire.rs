@@ -13,6 +13,7 @@ pub mod http;
 pub mod json;
 pub mod order;
 mod partial;
+pub mod rate_limit;
 pub(crate) mod raw;
 pub mod request;
 pub mod sse;

@@ -11,6 +11,7 @@ mod delivery;
 mod faults;
 mod plan;
 mod server;
+mod timers;
 mod tool_uses;
 mod tools;
 mod user;
@@ -21,11 +22,12 @@ use faults::Asked;
 use plan::Plan;
 use server::{Incoming, Served, Server};
 use setup::Setup;
+use timers::Timers;
 use tools::{Deed, Tools};
 use user::User;
 use watch::Watch;
 
-use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId, Terminal, TimerId, ToolRun};
+use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::fault::{Change, FaultKind};
@@ -42,6 +44,7 @@ pub struct World {
     tools: Tools,
     user: User,
     watch: Watch,
+    timers: Timers,
     /// Interrupts whose moment came in the step that is carried out.
     happening: Vec<usize>,
     /// How many answers were on their way so far: what arrives names its delivery, not its request, which an engine may name twice.
@@ -59,7 +62,8 @@ enum What {
     /// Which delivery.
     Answer(u32, Part),
     Tool(ToolRun, Deed),
-    Timer(TimerId),
+    /// Which of the timers that were set.
+    Timer(u32),
     Auth(RequestId),
     Prompt,
     /// Which of the scenario's interrupts.
@@ -141,7 +145,8 @@ impl World {
                 let takes = setup.scenario.auth.latency.draw(&mut draws, None, 0).unwrap_or_default();
                 schedule.push((now + takes, Arrival(What::Auth(*id))));
             }
-            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(*timer)))),
+            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(*timer))))),
+            Effect::CancelTimer { timer } => self.timers.cancel(*timer),
             Effect::Finished { prompt, terminal } => {
                 if !self.user.on_finished(*prompt, terminal) {
                     self.misuse = Some(format!("prompt {prompt} was finished, and no such prompt was open"));
@@ -163,6 +168,14 @@ impl World {
         None
     }
 
+    /// Whether an arrival is still to happen: a timer that was cancelled is not, and no time passes for it.
+    pub fn awaits(&self, arrival: &Arrival) -> bool {
+        match arrival.0 {
+            What::Timer(serial) => self.timers.is_set(serial),
+            _ => true,
+        }
+    }
+
     /// Lets an arrival happen: the inputs that it brings, in order. An answer that was closed brings nothing.
     pub fn arrive(&mut self, setup: &Setup, now: Time, arrival: Arrival, inputs: &mut Vec<Input>, schedule: &mut Schedule) {
         match arrival.0 {
@@ -179,7 +192,7 @@ impl World {
                 schedule.extend(next.map(|(at, deed)| (at, Arrival(What::Tool(run, deed)))));
             }
             What::Auth(id) => inputs.push(Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }),
-            What::Timer(timer) => inputs.push(Input::Timer(timer)),
+            What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(Input::Timer)),
             What::Prompt => inputs.push(self.user.speak(setup)),
             What::Interrupt(index) => inputs.push(self.user.interrupt(setup, index)),
         }

@@ -28,7 +28,7 @@ mod too_long;
 use outcome::Ending;
 pub(crate) use outcome::{Carried, Outcome, Totals};
 
-use super::call::{ApiCall, RETRY_TIMER, Verdict as CallVerdict};
+use super::call::{ApiCall, Verdict as CallVerdict};
 use super::compaction::Compaction;
 use super::contract::{Effect, Effects, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
@@ -225,7 +225,7 @@ impl Query {
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
         let verdict = match input {
             Input::Head { id, status, headers } if call.id() == *id => {
-                call.on_head(now, *status, headers);
+                call.on_head(env, now, *status, headers, effects);
                 CallVerdict::Pending
             }
             Input::Body { id, body } if call.id() == *id => {
@@ -242,11 +242,8 @@ impl Query {
                 call.on_event(env, now, event, effects)
             }
             Input::End { id, how } if call.id() == *id => call.on_end(env, now, how, effects),
-            Input::Timer(timer) if timer.id == RETRY_TIMER => {
-                call.on_timer(now, timer.generation, effects);
-                CallVerdict::Pending
-            }
-            Input::AuthRefreshed { id, ok } if call.id() == *id => call.on_auth(now, *ok, effects),
+            Input::Timer(timer) => call.on_timer(env, now, *timer, effects),
+            Input::AuthRefreshed { id, ok } if call.id() == *id => call.on_auth(env, now, *ok, effects),
             _ => CallVerdict::Pending, // an abandoned attempt speaks
         };
         self.on_call_verdict(env, now, verdict, effects)

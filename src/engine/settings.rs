@@ -5,9 +5,11 @@
 use serde::{Deserialize, Serialize};
 
 mod compaction;
+mod retry;
 mod session;
 
 pub use compaction::{CompactionSettings, Microcompact};
+pub use retry::{Cloud, OnOverload, RetrySettings};
 pub use session::SessionSettings;
 
 use super::hook::HookDefinition;
@@ -141,34 +143,6 @@ impl Default for Settings {
             max_pause_resumes: 10,
             retry_refusal: false,
             background: false,
-        }
-    }
-}
-
-/// R-1's figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RetrySettings {
-    /// How many attempts may follow the first.
-    pub max_retries: u32,
-    /// The first delay; each further one is twice as long.
-    pub base_delay: Micros,
-    /// No computed delay is longer, before jitter.
-    pub max_delay: Micros,
-    /// Jitter adds up to this many percent.
-    pub jitter_percent: u32,
-    /// A `retry-after` beyond this is not waited for.
-    pub max_retry_after: Micros,
-}
-
-impl Default for RetrySettings {
-    fn default() -> Self {
-        Self {
-            max_retries: 10,
-            base_delay: Micros::from_millis(500),
-            max_delay: Micros::from_secs(32),
-            jitter_percent: 25,
-            max_retry_after: Micros::from_secs(6 * 3_600),
         }
     }
 }

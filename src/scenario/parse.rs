@@ -20,6 +20,7 @@ mod overrides;
 mod prompts;
 mod reader;
 mod report;
+mod retry;
 mod run;
 mod session;
 mod span;

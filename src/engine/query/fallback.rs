@@ -37,7 +37,7 @@ impl Query {
         let next = RequestId { attempt: id.attempt + 1, ..id };
         let request = self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap);
         if let State::Calling { call, .. } = &mut self.state {
-            **call = ApiCall::open(next, now, request, effects);
+            **call = ApiCall::open(env, next, now, request, self.carried.standing.clone(), effects);
         }
         Verdict::Running
     }
@@ -50,7 +50,7 @@ impl Query {
             effects.push(Effect::Emit(Emission::Tombstone { uuid }));
         }
         turn.discard(&env.settings, now, call.id(), effects);
-        call.go_on(now, effects);
+        call.go_on(env, now, effects);
         Verdict::Running
     }
 }

@@ -25,7 +25,7 @@ impl Query {
     ) -> Verdict {
         let carried = &mut self.carried;
         match compaction::cascade(env, &mut carried.conversation, &mut carried.tracking, effects) {
-            Next::Call => self.call(now, id, executor, effects),
+            Next::Call => self.call(env, now, id, executor, effects),
             Next::Compact => {
                 let cause = Cause { trigger: CompactTrigger::Auto, instructions: None, excess: None, without_media: false };
                 self.compact(env, now, cause, (id, executor, AfterCompaction::Ask(id)), effects);
@@ -40,9 +40,9 @@ impl Query {
     }
 
     /// a fresh executor for each answer.
-    fn call(&mut self, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
+    fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
         let request = self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap);
-        let call = ApiCall::open(id, now, request, effects);
+        let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };
         Verdict::Running
     }
@@ -118,7 +118,7 @@ impl Query {
         let last = spent.last;
         self.spend(spent);
         match (then, failure) {
-            (AfterCompaction::Ask(id), _) => self.call(now, after(last, id), executor, effects),
+            (AfterCompaction::Ask(id), _) => self.call(env, now, after(last, id), executor, effects),
             (AfterCompaction::Retry(ending), None) => {
                 let asked = last.unwrap_or(ending.id(self.prompt));
                 self.ask_again(env, now, asked, executor, Transition::ReactiveCompactRetry, effects)

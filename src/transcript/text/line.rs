@@ -145,6 +145,9 @@ fn of_effect(event: &Event, effect: &Effect, view: &View) -> Option<Line> {
         Effect::SetTimer { timer, at } => {
             line(Debug, Clock::Latest, "engine", "sets timer", format!("{} generation {} for {at}", timer.id, timer.generation))
         }
+        Effect::CancelTimer { timer } => {
+            line(Debug, Clock::Latest, "engine", "cancels timer", format!("{} generation {}", timer.id, timer.generation))
+        }
         Effect::Finished { terminal, .. } => line(Detail::Brief, Clock::Latest, "engine", terminal.as_str(), String::new()),
         Effect::CheckTool { run, .. } => line(Debug, Clock::Request(run.request), &format!("tool {run}"), "checks", "its input".into()),
         Effect::RunHook { hook, input } => {

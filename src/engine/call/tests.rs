@@ -1,0 +1,1 @@
+//! Calls driven by hand.
