@@ -23,6 +23,7 @@ mod reader;
 mod report;
 mod retry;
 mod run;
+mod session;
 mod span;
 #[cfg(test)]
 mod tests;
