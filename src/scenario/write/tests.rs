@@ -1,5 +1,7 @@
 //! What is written reads back as the same scenario.
 
+mod asked;
+
 use alloc::collections::BTreeMap;
 
 use super::*;
@@ -69,6 +71,7 @@ fn outcome() -> ScriptedOutcome {
         aborts: Some("refused".into()),
         ending: ToolEnding::ReturnsTwice,
         stopping: ToolStopping { ignores: Deaf::For(Micros::from_secs(2)), takes: Micros::from_millis(50) },
+        check: None,
     }
 }
 
@@ -216,12 +219,19 @@ fn f_6_conditions_and_expectations_read_back() {
         chunking: Chunking::Every(7),
         limits: Limits { time: Micros::from_secs(60), events: 5, requests: 6 },
         auth: Auth { refresh: Refresh::Fails, latency: Latency::Fixed(Micros(7)) },
+        api: Api {
+            context_window: Some(200_000),
+            count_tokens: true,
+            counts_max_tokens: Some(false),
+            signatures: Some(Signatures::Refuse),
+        },
         matching: Matching { strict: true, volatile: Volatile::of([Rule::Metadata]) },
         expect: Expect {
             terminal: Some("completed".into()),
             terminals: Some(vec!["aborted_tools".into(), "completed".into()]),
             transitions: Some(vec!["next_turn".into()]),
             requests: Some(2),
+            refusals: Some(1),
             models: Some(Vec::new()),
             result: Some("success".into()),
             text_present: vec!["a".into()],

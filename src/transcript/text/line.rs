@@ -62,6 +62,10 @@ pub(super) fn of(event: &Event, view: &View) -> Option<Line> {
         }
         What::Unused { answer } => line(Normal, Clock::Run, "replay", "unused", answer.to_string()),
         What::Misuse { text } => line(Normal, Clock::Latest, "engine", "misuse", text.clone()),
+        What::Refused { id, text, overruled, .. } => {
+            let what = if *overruled { "would refuse" } else { "refuses" };
+            line(Detail::Brief, Clock::Request(*id), "api", what, cut(&one_line(text), ERROR_CHARACTERS_MAX))
+        }
         What::Ended { end } => line(Normal, Clock::Run, "run", end.as_str(), end_text(end)),
     })
 }
