@@ -160,6 +160,7 @@ impl Query {
             queued: Vec::new(),
             state: State::Finished,
         };
+        query.carried.turn_to(query.frame.model());
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
         let verdict = query.begin_iteration(env, now, RequestId::first(prompt), Executor::default(), effects);
         (query, verdict)

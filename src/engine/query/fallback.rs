@@ -32,7 +32,7 @@ impl Query {
         self.totals.count_lost(now, call);
         self.carried.standing = call.standing();
         self.frame = Arc::new(self.frame.with_model(to));
-        self.carried.conversation.strip_signatures();
+        self.carried.turn_to(to);
         effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
         let next = RequestId { attempt: id.attempt + 1, ..id };
         let request = self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap);
@@ -45,6 +45,7 @@ impl Query {
     /// Tombstoned tool uses need no result, and results that were emitted already are taken back with them.
     pub(super) fn on_abandoned(&mut self, env: &Environment, now: Time, _failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
+        self.totals.count_abandoned(call);
         let emitted = turn.blocks.iter().map(|message| message.uuid.clone()).chain(turn.executor.emitted_results());
         for uuid in emitted.collect::<Vec<_>>() {
             effects.push(Effect::Emit(Emission::Tombstone { uuid }));

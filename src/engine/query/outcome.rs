@@ -32,10 +32,22 @@ pub(crate) struct Outcome {
 pub(crate) struct Carried {
     /// The conversation.
     pub(crate) conversation: Conversation,
+    /// The model that signed the thinking in it; `None` when no request was made yet.
+    signed_by: Option<Arc<str>>,
     /// What is remembered of compactions.
     pub(crate) tracking: Tracking,
     /// What one call leaves to the next.
     pub(crate) standing: Standing,
+}
+
+impl Carried {
+    /// From here on another model may be asked: signatures are bound to the one that gave them.
+    pub(super) fn turn_to(&mut self, model: &Arc<str>) {
+        if self.signed_by.as_ref().is_some_and(|signed_by| signed_by != model) {
+            self.conversation.strip_signatures();
+        }
+        self.signed_by = Some(model.clone());
+    }
 }
 
 /// What the result message will say.
@@ -70,6 +82,11 @@ impl Totals {
     /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
     pub(super) fn count_lost(&mut self, now: Time, call: &ApiCall) {
         self.api_time = self.api_time + now.since(call.since());
+        self.count_abandoned(call);
+    }
+
+    /// Counts an attempt that was given up in the midst of its answer: what the API said of its tokens holds, too.
+    pub(super) fn count_abandoned(&mut self, call: &ApiCall) {
         if *call.usage() != Usage::default() {
             self.add_usage(call.model(), call.usage());
         }

@@ -34,6 +34,11 @@ impl Frame {
         Self { request, user_context: settings.user_context.as_deref().map(Block::text) }
     }
 
+    /// The model that is asked.
+    pub(crate) fn model(&self) -> &Arc<str> {
+        &self.request.model
+    }
+
     /// The same for another model.
     pub(crate) fn with_model(&self, model: &Arc<str>) -> Self {
         Self { request: Request { model: model.clone(), ..self.request.clone() }, user_context: self.user_context.clone() }
