@@ -1,7 +1,7 @@
 //! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-16).
 //!
 //! ```text
-//!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, abort, order
+//!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, order
 //!                                     │    └─> for all of them: overlap
 //!                                     └ running: which tools execute now, told to all
 //! ```
@@ -14,6 +14,7 @@ mod order;
 mod overlap;
 mod pairs;
 mod results;
+mod retry;
 mod running;
 mod terminal;
 mod valid;
@@ -26,6 +27,7 @@ use abort::Abort;
 use order::Order;
 use pairs::Pairs;
 use results::Results;
+use retry::Retry;
 use running::{Running, Tools};
 use terminal::Terminals;
 
@@ -59,8 +61,9 @@ pub const ORACLES: &[(&str, &str)] = &[
     (pairs::ORACLE, "in every request each tool use has exactly one result, in the next user message, in the order asked for"),
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
     (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
-    (valid::ORACLE, "every request is one that the API takes"),
     (terminal::ORACLE, "every prompt has exactly one terminal, and nothing of it comes after"),
+    (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
+    (valid::ORACLE, "every request is one that the API takes"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
@@ -81,6 +84,7 @@ struct Watched {
     pairs: Pairs,
     results: Results,
     terminals: Terminals,
+    retry: Retry,
     abort: Abort,
     order: Order,
 }
@@ -177,6 +181,7 @@ impl Oracles {
         let watched = self.agents.of(agent);
         watched.pairs.on_request(&self.rules, id, &request.messages, found);
         watched.terminals.on_request(agent, id, found);
+        watched.retry.on_request(at, id, &request.model, found);
         watched.abort.on_request(id, found);
         valid::on_request(&self.rules, id, request, found);
     }
@@ -193,7 +198,9 @@ impl Watch for Oracles {
         } else {
             self.agents.of(agent).abort.on_input(&self.rules, &self.running, at, input, found);
         }
-        self.agents.of(agent).terminals.on_input(input);
+        let watched = self.agents.of(agent);
+        watched.terminals.on_input(input);
+        watched.retry.on_input(at, input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
@@ -211,6 +218,7 @@ impl Watch for Oracles {
         watched.pairs.on_effect(&self.rules, effect);
         watched.results.on_effect(effect, found);
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
+        watched.retry.on_effect(at, effect, found);
         watched.abort.on_effect(effect, found);
         watched.terminals.on_effect(agent, effect, found);
     }

@@ -11,7 +11,7 @@ use reenact::explore::canary::{CANARIES, Canary, Saboteur};
 use reenact::explore::interrupt::Kind;
 use reenact::explore::sweep::{Finding, SweepReport};
 use reenact::explore::verdict::look;
-use reenact::files::scenario::{Loaded, find, load};
+use reenact::files::scenario::{Loaded, find, load, load_all};
 use reenact::oracle::ORACLES;
 use reenact::runner::sweep::sweep_all;
 use reenact::runner::{Catching, run_file};
@@ -23,7 +23,7 @@ fn root() -> &'static Path {
 fn shipped() -> Vec<Loaded> {
     let (paths, errors) = find(&[root().join("scenarios")]);
     assert!(errors.is_empty(), "{errors:?}");
-    paths.iter().map(|path| load(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
+    paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
 fn swept<E: Engine>(scenarios: &[Loaded], kinds: &[Kind], new_engine: impl Fn() -> E + Sync) -> Vec<SweepReport> {
@@ -60,7 +60,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[Kind]); 18] = [
+const CAUGHT: [(&str, &str, &[Kind]); 20] = [
     ("drop-result-from-request", "query/read-one-file", &Kind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &Kind::ALL),
     ("invent-result-in-request", "session/hello", &Kind::ALL),
@@ -73,6 +73,8 @@ const CAUGHT: [(&str, &str, &[Kind]); 18] = [
     ("drop-terminal", "session/hello", &[]), // a cancelled prompt without a terminal did not end in time either
     ("result-after-terminal", "session/hello", &Kind::ALL),
     ("request-after-terminal", "session/hello", &Kind::ALL),
+    ("hide-retry-after", "retry/retry-after", &Kind::ALL),
+    ("drop-retry-notice", "call/overloaded", &Kind::ALL),
     ("send-empty-text", "query/read-one-file", &Kind::ALL),
     ("drop-cancel", "session/hello", &[Kind::Cancel]),
     ("request-after-cancel", "session/hello", &[Kind::Cancel]),

@@ -103,6 +103,10 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The cap on output tokens where nobody chose another.
+    pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
+    /// What takes its place when it was reached.
+    pub const RAISED_MAX_TOKENS: u64 = 64_000;
     /// Used when no system prompt is set (S-2).
     pub const DEFAULT_SYSTEM_PROMPT: &str = "You are a helpful agent. Use the tools that you are given when they serve the task.";
     /// The memory-mechanics part (S-2).
@@ -114,7 +118,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             model: "claude-sonnet-4-5".into(),
-            max_tokens: 8_000,
+            max_tokens: Self::DEFAULT_MAX_TOKENS,
             stream: true,
             system_prompt: None,
             memory: false,

@@ -44,7 +44,9 @@ impl Order {
         let holds_back = match rules.emission_order {
             EmissionOrder::Arrival => self.0.iter().find(|entry| earlier(entry.run) && !entry.has_result).map(|entry| entry.run),
             EmissionOrder::Eager => {
-                let holds = |tool: &&Tool| tool.agent == *agent && earlier(tool.run) && tool.class == Class::Exclusive;
+                // What still runs and has its result was given it by the engine: its answer is lost.
+                let is_open = |run: ToolRun| self.0.iter().any(|entry| entry.run == run && !entry.has_result);
+                let holds = |tool: &&Tool| tool.agent == *agent && earlier(tool.run) && tool.class == Class::Exclusive && is_open(tool.run);
                 running.tools().iter().find(holds).map(|tool| tool.run)
             }
         };

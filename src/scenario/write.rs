@@ -10,6 +10,7 @@ mod engine;
 mod fault;
 mod interrupt;
 mod retry;
+mod session;
 mod text;
 mod tools;
 

@@ -2,6 +2,7 @@
 
 use super::reader::Reader;
 use super::retry;
+use super::session::session;
 use super::values::{ContentJson, Object, TextAsJson};
 use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, Settings};
 use crate::prelude::*;
@@ -41,6 +42,7 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     reader.set("max_pause_resumes", &mut settings.max_pause_resumes);
     reader.set("retry_refusal", &mut settings.retry_refusal);
     reader.set("background", &mut settings.background);
+    settings.session = session(reader);
     settings
 }
 

@@ -52,7 +52,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         retry,
         compaction: _,
         permissions: _,
-        session: _,
+        session,
     } = settings;
     out.flag("cache_breakpoints", *cache_breakpoints, default.cache_breakpoints);
     if *request_extra != default.request_extra {
@@ -74,6 +74,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
     }
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
+    super::session::session(out, session);
     super::retry::retry_section(out, retry);
 }
 
