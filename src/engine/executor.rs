@@ -14,11 +14,13 @@ mod admission;
 mod closing;
 mod entry;
 mod ordering;
+mod tree;
 
 use abort::{AbortKind, Aborts};
 use admission::{Class, Slot};
 use entry::{Entry, State};
 use ordering::Stage;
+pub(crate) use tree::Elsewhere;
 
 use super::contract::{Effect, Effects, TimerId, ToolOutcome, ToolRun};
 use super::emission::{AssistantMessage, Emission, Note, ToolState};
@@ -254,7 +256,7 @@ impl Executor {
     /// Starts what may start, in order, until nothing more may (T-5): one that fails at its start makes room at once.
     fn scan(&mut self, settings: &Settings, effects: &mut Effects) {
         loop {
-            let starts = self.admitted(settings);
+            let starts = self.admitted(settings, effects.elsewhere());
             if starts.is_empty() {
                 break;
             }
@@ -266,14 +268,16 @@ impl Executor {
     }
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part (T-20).
-    fn admitted(&self, settings: &Settings) -> Vec<usize> {
+    fn admitted(&self, settings: &Settings, elsewhere: Elsewhere) -> Vec<usize> {
         let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, Slot::Executing));
         let batch = self.entries.iter().find(|entry| entry.slot() != Slot::Over).map_or(0, |entry| entry.batch);
         let own = self.entries.iter().filter(|entry| entry.batch <= batch).map(|entry| (entry.class, entry.slot()));
-        let slots: Vec<_> = ghosts.chain(own).collect();
+        let others = elsewhere.slots();
+        let before = others.len() + self.ghosts.len();
+        let slots: Vec<_> = others.into_iter().chain(ghosts).chain(own).collect();
         let batch_cap = (!settings.streaming_execution).then_some(settings.max_batch_tools);
         let cap = [settings.max_concurrent_tools, batch_cap].into_iter().flatten().min();
-        admission::admit(&slots, cap).into_iter().map(|position| position - self.ghosts.len()).collect()
+        admission::admit(&slots, cap).into_iter().map(|position| position - before).collect()
     }
 
     fn start(&mut self, position: usize, effects: &mut Effects) {

@@ -33,7 +33,7 @@ use super::compaction::Compaction;
 use super::contract::{Effect, Effects, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
-use super::executor::{Executor, GRACE_TIMER};
+use super::executor::{Elsewhere, Executor, GRACE_TIMER};
 use super::hook::{HOOK_TIMER, RunningHooks};
 use super::session::prompt::Frame;
 use super::settings::Environment;
@@ -267,6 +267,26 @@ impl Query {
             State::Compacting { executor, .. } | State::StopHooks { executor, .. } => Some(executor),
             State::Finished => None,
         }
+    }
+
+    /// What runs here, as the other agents of the tree see it (T-4).
+    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
+        let executor = match &self.state {
+            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => &turn.executor,
+            State::Compacting { executor, .. } | State::StopHooks { executor, .. } => executor,
+            State::Finished => return Elsewhere::default(),
+        };
+        executor.executing(env)
+    }
+
+    /// A tool ended in another agent of the tree: what waited for it may start.
+    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+        // Without streaming execution nothing starts before the stream is over (T-20).
+        let may_start = env.settings.streaming_execution || matches!(self.state, State::AwaitingTools { .. });
+        if may_start && let Some(executor) = self.executor_mut() {
+            executor.on_room(&env.settings, effects);
+        }
+        self.settle(env, now, effects)
     }
 
     /// Says what there is to say, and hands everything to the session.
