@@ -179,11 +179,13 @@ impl Oracles {
     fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Request) {
         let found = &mut Findings { at, violations: &mut self.violations };
         let watched = self.agents.of(agent);
-        watched.pairs.on_request(&self.rules, id, &request.messages, found);
+        if !self.rules.expects_refusals {
+            watched.pairs.on_request(&self.rules, id, &request.messages, found);
+            valid::on_request(id, request, found);
+        }
         watched.terminals.on_request(agent, id, found);
         watched.retry.on_request(at, id, &request.model, found);
         watched.abort.on_request(id, found);
-        valid::on_request(&self.rules, id, request, found);
     }
 }
 

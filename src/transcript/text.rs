@@ -105,7 +105,8 @@ impl View {
             None => milliseconds("", event.at),
             Some(from) => milliseconds("+", Time(event.at.since(from).0)),
         };
-        let agent = event.agent.tool_use_id().map(|id| format!("[{id}] ")).unwrap_or_default();
+        let gap = if line.what.chars().count() < 15 { "" } else { " " };
+        let agent = event.agent.tool_use_id().map(|id| format!("{gap}[{id}] ")).unwrap_or_default();
         let text = format!("{time:>9}  {:<9} {:<15}{agent}{}", line.actor, line.what, line.text);
         out.push_str(one_line(&text).trim_end());
         out.push('\n');
