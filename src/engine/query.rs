@@ -24,7 +24,8 @@ use super::contract::{Effect, Effects, Input, RequestId, Terminal};
 use super::conversation::{Conversation, ItemKind, results_name};
 use super::emission::{AssistantMessage, Emission, Note, Transition};
 use super::executor::abort::AbortKind;
-use super::executor::{Executor, GRACE_TIMER};
+use super::executor::{Executor, Scope};
+use super::permission::context::PermissionContext;
 use super::retry::Failure;
 use super::session::prompt::Frame;
 use super::settings::Environment;
@@ -40,8 +41,8 @@ pub(crate) struct Query {
     frame: Arc<Frame>,
     /// The conversation that the next request carries.
     conversation: Conversation,
-    /// Context changes of exclusive tools, in order (T-11).
-    context: Vec<Arc<str>>,
+    /// What the session has learnt about permissions (T-11, T-24).
+    permissions: PermissionContext,
     /// How many paused answers came in a row.
     pauses: u32,
     /// Whether a refusal was tried again.
@@ -69,6 +70,15 @@ enum State {
     Finished,
 }
 
+impl State {
+    fn turn_mut(&mut self) -> Option<&mut Turn> {
+        match self {
+            Self::Calling { turn, .. } | Self::AwaitingTools { turn } | Self::Ending { turn, .. } => Some(turn),
+            Self::Finished => None,
+        }
+    }
+}
+
 /// What one answer has brought so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Turn {
@@ -94,8 +104,13 @@ impl Query {
         let id = RequestId::first(prompt);
         let call = ApiCall::open(id, now, frame.request(&conversation.messages()), effects);
         let state = State::Calling { call: Box::new(call), turn: Turn::default() };
-        let (context, queued, totals) = (Vec::new(), Vec::new(), Totals::default());
-        Self { prompt, frame, conversation, context, pauses: 0, refusal_retried: false, totals, queued, state }
+        let (permissions, queued, totals) = (PermissionContext::default(), Vec::new(), Totals::default());
+        Self { prompt, frame, conversation, permissions, pauses: 0, refusal_retried: false, totals, queued, state }
+    }
+
+    /// Goes on with what the session has learnt about permissions.
+    pub(crate) fn with_permissions(self, permissions: PermissionContext) -> Self {
+        Self { permissions, ..self }
     }
 
     /// Takes everything that can happen while the prompt is worked on.
@@ -108,25 +123,19 @@ impl Query {
                 }
                 self.settle(env, now, effects)
             }
-            Input::ToolEnded { run, outcome } => {
-                let Some(turn) = self.turn_mut() else { return Verdict::Running };
-                let ended = turn.executor.on_ended(&env.settings, now, *run, outcome, effects);
-                self.context.extend(ended.context_change);
+            input if Executor::is_for(input) => {
+                let Some(ended) = self.with_executor(env, now, effects, |executor, scope| executor.on_input(scope, input)) else {
+                    return Verdict::Running;
+                };
                 match ended.abort {
                     Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
                     None => self.settle(env, now, effects),
                 }
             }
-            Input::Timer(timer) if timer.id == GRACE_TIMER => {
-                if let Some(turn) = self.turn_mut() {
-                    turn.executor.on_grace_over(&env.settings, now, effects);
-                }
-                self.settle(env, now, effects)
-            }
             _ => match self.step_call(env, now, input, effects) {
                 CallVerdict::Pending => Verdict::Running,
                 CallVerdict::Block(message) => {
-                    self.on_block(env, &message, effects);
+                    self.on_block(env, now, &message, effects);
                     Verdict::Running
                 }
                 CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
@@ -182,19 +191,28 @@ impl Query {
     }
 
     fn turn_mut(&mut self) -> Option<&mut Turn> {
-        match &mut self.state {
-            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => Some(turn),
-            State::Finished => None,
-        }
+        self.state.turn_mut()
+    }
+
+    /// Lets the executor do something, with what its tool uses may look at and change.
+    fn with_executor<R>(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        effects: &mut Effects,
+        body: impl FnOnce(&mut Executor, &mut Scope<'_>) -> R,
+    ) -> Option<R> {
+        let turn = self.state.turn_mut()?;
+        Some(body(&mut turn.executor, &mut Scope { env, now, permissions: &mut self.permissions, effects }))
     }
 
     /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
-    fn on_block(&mut self, env: &Environment, message: &Arc<AssistantMessage>, effects: &mut Effects) {
+    fn on_block(&mut self, env: &Environment, now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) {
         let State::Calling { turn, .. } = &mut self.state else { return };
         effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
         turn.blocks.push(message.clone());
         if let Some(tool_use) = message.block.as_tool_use() {
-            turn.executor.submit(env, message, tool_use, effects);
+            turn.executor.submit(&mut Scope { env, now, permissions: &mut self.permissions, effects }, message, tool_use);
         }
         turn.executor.emit_completed(&env.settings, effects);
     }
@@ -202,7 +220,7 @@ impl Query {
     /// The answer is complete: its blocks decide what follows.
     fn on_answer(&mut self, env: &Environment, now: Time, ended: Ended, effects: &mut Effects) -> Verdict {
         for message in &ended.blocks {
-            self.on_block(env, message, effects);
+            self.on_block(env, now, message, effects);
         }
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
         effects.push(Effect::Emit(Emission::Answered {
@@ -211,7 +229,7 @@ impl Query {
             stop_reason: ended.stop_reason.clone(),
             usage: ended.usage,
         }));
-        turn.executor.on_stream_over(&env.settings, effects);
+        turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.permissions, effects });
         turn.usage = Some(ended.usage);
         self.totals.count(&turn.blocks, &ended);
         let answer = Answer {
@@ -269,11 +287,15 @@ impl Query {
             return Verdict::Running;
         }
         match core::mem::replace(&mut self.state, State::Finished) {
-            State::Ending { turn, ending } => {
+            State::Ending { mut turn, ending } => {
+                self.totals.denials.extend(turn.executor.take_denials());
                 self.keep_what_is_answered(env, &turn);
                 self.finish(*ending, effects)
             }
-            State::AwaitingTools { turn } => self.next_turn(env, now, &turn, effects),
+            State::AwaitingTools { mut turn } => {
+                self.totals.denials.extend(turn.executor.take_denials());
+                self.next_turn(env, now, &turn, effects)
+            }
             State::Calling { .. } | State::Finished => Verdict::Running,
         }
     }
@@ -283,12 +305,17 @@ impl Query {
         self.totals.turns += 1;
         self.pauses = 0;
         self.keep_answer(&turn.blocks, turn.usage);
+        let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
         let mut content = turn.executor.results(&env.settings);
+        content.extend(turn.executor.attachments());
+        if turn.executor.stopped_by_hook().is_some() {
+            self.conversation.push_user(results_name(asked), ItemKind::Results, content);
+            return self.finish(Ending::well(Terminal::HookStopped), effects);
+        }
         for (prompt, message) in core::mem::take(&mut self.queued) {
             content.extend(message.iter().cloned());
             effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
-        let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
         self.conversation.push_user(results_name(asked), ItemKind::Results, content);
         self.ask_again(now, asked, Transition::NextTurn, effects)
     }
@@ -303,13 +330,13 @@ impl Query {
             }
             State::AwaitingTools { turn } => (turn, Terminal::AbortedTools),
             State::Ending { mut turn, ending } => {
-                turn.executor.abort(&env.settings, now, kind, effects);
+                turn.executor.abort(&mut Scope { env, now, permissions: &mut self.permissions, effects }, kind);
                 self.state = State::Ending { turn, ending };
                 return self.settle(env, now, effects);
             }
             State::Finished => return Verdict::Running,
         };
-        turn.executor.abort(&env.settings, now, kind, effects);
+        turn.executor.abort(&mut Scope { env, now, permissions: &mut self.permissions, effects }, kind);
         let ending = Ending::aborted(terminal, kind);
         self.state = State::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)
@@ -319,7 +346,7 @@ impl Query {
     fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
         self.totals.count_lost(now, &call);
-        turn.executor.lose(&env.settings, now, effects);
+        turn.executor.lose(&mut Scope { env, now, permissions: &mut self.permissions, effects });
         let ending = Ending::call_lost(call.id(), failure);
         self.state = State::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)
@@ -352,7 +379,8 @@ impl Query {
         let kept = turn.blocks.iter().rposition(|message| !is_thinking(message)).map_or(0, |last| last + 1);
         self.keep_answer(&turn.blocks[..kept], None);
         if let Some(first) = turn.blocks.first() {
-            let results = turn.executor.results(&env.settings);
+            let mut results = turn.executor.results(&env.settings);
+            results.extend(turn.executor.attachments());
             self.conversation.push_user(results_name(first.id), ItemKind::Results, results);
         }
     }
@@ -370,6 +398,7 @@ impl Query {
             conversation: core::mem::take(&mut self.conversation),
             queued: core::mem::take(&mut self.queued),
             totals: core::mem::take(&mut self.totals),
+            permissions: core::mem::take(&mut self.permissions),
         }))
     }
 

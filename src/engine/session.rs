@@ -13,6 +13,7 @@ use prompt::Frame;
 use super::contract::{Effect, Effects, Input};
 use super::conversation::{Conversation, ItemKind};
 use super::emission::{Emission, Note, Phase};
+use super::permission::context::PermissionContext;
 use super::query::{Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
@@ -25,6 +26,8 @@ pub(crate) struct Session {
     state: State,
     /// Prompts that came while one was worked on.
     waiting: VecDeque<(u32, Arc<[Block]>)>,
+    /// What was learnt about permissions in earlier prompts (T-11, T-24).
+    permissions: PermissionContext,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +91,7 @@ impl Session {
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
         effects.push(Effect::Emit(Emission::Init { prompt, model: env.settings.model.clone(), tools }));
         phase(Phase::MainLoop, effects);
-        let query = Query::start(now, prompt, frame, conversation, effects);
+        let query = Query::start(now, prompt, frame, conversation, effects).with_permissions(core::mem::take(&mut self.permissions));
         self.state = State::Running { query: Box::new(query), prompt, since: now };
     }
 
@@ -99,6 +102,7 @@ impl Session {
         effects.push(Effect::Note(Note::Phase(Phase::Result)));
         effects.push(Effect::Emit(Emission::Result(Box::new(result::message(prompt, now.since(since), &outcome)))));
         effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
+        self.permissions = outcome.permissions;
         self.state = State::Idle { conversation: outcome.conversation };
         for message in outcome.queued.into_iter().rev() {
             self.waiting.push_front(message);

@@ -3,8 +3,9 @@
 use crate::engine::call::ApiCall;
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
-use crate::engine::emission::{AssistantMessage, Emission};
+use crate::engine::emission::{AssistantMessage, Denial, Emission};
 use crate::engine::executor::abort::AbortKind;
+use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{Decision, Failure};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -24,6 +25,8 @@ pub(crate) struct Outcome {
     pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
     /// For the result message.
     pub(crate) totals: Totals,
+    /// What the session has learnt about permissions.
+    pub(crate) permissions: PermissionContext,
 }
 
 /// What the result message will say.
@@ -39,6 +42,8 @@ pub(crate) struct Totals {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
+    /// Tool uses that were not permitted (S-1).
+    pub(crate) denials: Vec<Denial>,
 }
 
 impl Totals {
