@@ -4,8 +4,9 @@ use crate::engine::call::{ApiCall, Ended, Standing};
 use crate::engine::compaction::Tracking;
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
-use crate::engine::emission::{AssistantMessage, Emission};
+use crate::engine::emission::{AssistantMessage, Denial, Emission};
 use crate::engine::executor::abort::AbortKind;
+use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{Decision, Failure};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -38,6 +39,8 @@ pub(crate) struct Carried {
     pub(crate) tracking: Tracking,
     /// What one call leaves to the next.
     pub(crate) standing: Standing,
+    /// What was learnt about permissions (T-11, T-24).
+    pub(crate) permissions: PermissionContext,
 }
 
 impl Carried {
@@ -63,6 +66,8 @@ pub(crate) struct Totals {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
+    /// Tool uses that were not permitted (S-1).
+    pub(crate) denials: Vec<Denial>,
 }
 
 impl Totals {
