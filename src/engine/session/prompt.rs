@@ -7,6 +7,7 @@ use crate::prelude::*;
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
 use crate::wire::request::{Request, list_with_breakpoint, push_merged, system_with_breakpoint};
+use crate::wire::tokens;
 
 /// All of a request but its messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,11 @@ impl Frame {
         request.extra = settings.request_extra.clone();
         request.cache_last_message = settings.cache_breakpoints;
         Self { request, user_context: settings.user_context.as_deref().map(Block::text) }
+    }
+
+    /// About how many tokens come with the messages of a conversation: system prompt, tools, user context.
+    pub(crate) fn tokens(&self) -> u64 {
+        tokens::request(&self.request) + tokens::blocks(&self.user_context)
     }
 
     /// The request for a conversation; the user context goes before it as a hidden user message that is never stored (S-2a).
