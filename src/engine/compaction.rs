@@ -50,11 +50,11 @@ pub(crate) struct Tracking {
 
 /// The compaction that the conversation begins with.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Last {
+struct Last {
     /// Its name, like no other.
-    pub(crate) id: Arc<str>,
+    id: Arc<str>,
     /// How often the model was asked since.
-    pub(crate) turns: u32,
+    turns: u32,
 }
 
 /// What follows the cascade.
@@ -94,11 +94,6 @@ impl Tracking {
     /// A compaction failed. One that the user asked for opens no circuit breaker: the user sees it fail.
     pub(crate) fn on_failed(&mut self, trigger: CompactTrigger) {
         self.failures += u32::from(trigger != CompactTrigger::Manual);
-    }
-
-    /// The last compaction.
-    pub(crate) fn last(&self) -> Option<&Last> {
-        self.last.as_ref()
     }
 }
 

@@ -20,7 +20,7 @@ use super::compaction::microcompact::Edit;
 use super::contract::{RequestId, Staged};
 use super::session::prompt::Frame;
 use crate::prelude::*;
-use crate::wire::block::{Block, Message, Role};
+use crate::wire::block::{Block, BlockKind, Message, Role};
 use crate::wire::request::{Request, push_merged};
 use crate::wire::tokens;
 use crate::wire::usage::Usage;
@@ -106,8 +106,15 @@ impl Item {
 }
 
 impl Conversation {
+    /// Goes on from an earlier session, if nothing was said yet. What was staged before the first prompt stays staged.
+    pub(crate) fn begin(&mut self, history: &[Arc<Message>]) {
+        if self.items.is_empty() {
+            self.items = Self::earlier(history).items;
+        }
+    }
+
     /// A conversation from an earlier session.
-    pub(crate) fn earlier(history: &[Arc<Message>]) -> Self {
+    fn earlier(history: &[Arc<Message>]) -> Self {
         let mut messages = Vec::new();
         history.iter().for_each(|message| push_merged(&mut messages, message.clone()));
         let item = |(number, message): (usize, Arc<Message>)| {
@@ -125,6 +132,28 @@ impl Conversation {
     pub(crate) fn push_user(&mut self, name: impl Into<Arc<str>>, kind: ItemKind, content: Vec<Block>) {
         if !content.is_empty() {
             self.push(Item::user(name, kind, content));
+        }
+    }
+
+    /// Adds what the engine says in the user's name.
+    pub(crate) fn push_hidden(&mut self, name: impl Into<Arc<str>>, text: &str) {
+        self.push_user(name, ItemKind::Hidden, vec![Block::text(text)]);
+    }
+
+    /// Takes thinking out of all answers: a signature is bound to its model, another model refuses it, and thinking without its
+    /// signature is refused by every model. An answer that was nothing else is gone.
+    pub(crate) fn strip_signatures(&mut self) {
+        let is_thinking = |block: &Block| matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
+        for index in (0..self.items.len()).rev() {
+            let message = &self.items[index].message;
+            if message.content.iter().any(is_thinking) {
+                let content: Vec<Block> = message.content.iter().filter(|block| !is_thinking(block)).cloned().collect();
+                if content.is_empty() {
+                    self.remove(&[index]);
+                } else {
+                    self.replace_message(index, Message { role: message.role, content });
+                }
+            }
         }
     }
 
@@ -147,11 +176,6 @@ impl Conversation {
         &self.items
     }
 
-    /// Whether nothing was said.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     /// The messages of a request: neighbours of the same role are one (N-7).
     pub(crate) fn messages(&self) -> Vec<Arc<Message>> {
         let mut messages = Vec::with_capacity(self.items.len());
@@ -164,8 +188,8 @@ impl Conversation {
     }
 
     /// The request for it, with what the API is told to clear (C-2). Whoever makes a request of its own from [`Self::messages`] loses that.
-    pub(crate) fn request(&self, frame: &Frame) -> Request {
-        self.with_edit(frame.request(&self.messages()))
+    pub(crate) fn request(&self, frame: &Frame, raised_cap: Option<u64>) -> Request {
+        self.with_edit(frame.request(&self.messages(), raised_cap))
     }
 
     /// The same request with what the API is told to clear.

@@ -8,6 +8,7 @@
 //!
 //! Sections are functions that ask a `Reader` for their keys; adding a key is adding a line to one of them.
 
+mod asked;
 mod engine;
 mod expect;
 mod fault;
@@ -20,7 +21,9 @@ mod overrides;
 mod prompts;
 mod reader;
 mod report;
+mod retry;
 mod run;
+mod session;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -88,6 +91,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     }
     scenario.settings = reader.section("engine", "[engine]", engine::settings).unwrap_or_default();
     scenario.tools = tools::tools(reader);
+    asked::read(reader, &mut scenario);
     scenario.history = reader.entries("history", "[[history]]", prompts::message);
     scenario.results = outcome::results(reader);
     run::read(reader, &mut scenario);

@@ -64,6 +64,7 @@ const STEPS: &[Step] = &[
         work: Work::Run("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps"),
     },
     Step { name: "insta", holds: "the cargo-insta program understands our snapshots", work: Work::Run("cargo xtask insta") },
+    Step { name: "rules", holds: "something holds each rule of the engine", work: Work::Run("cargo xtask rules --missing") },
 ];
 
 /// What to do after a failed step.

@@ -1,10 +1,11 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `insta`, `bench`.
+//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `insta`, `bench`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench` builds itself again with what it measures.
 
 mod bench;
 mod ci;
 mod insta;
+mod rules;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,9 @@ cargo xtask <command>
            --list              print the steps and the command of each, run nothing
   tidy   the text checks over the checkout alone, in a second
            --list              print the checks and what each holds
+  rules  what holds each rule of xtask/rules.txt: tests, scenarios, oracles, checks
+           --missing           those alone that nothing holds
+           --rule <id>         everything that holds this one
   bench  how fast we are beside others: ratios that must hold, measured in turns; a minute
            --only <name>       this bench alone
            --report            exit code 0 even if a bar is missed
@@ -25,7 +29,7 @@ cargo xtask <command>
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
   help   this text
 
-Exit code 0: all is well. 1: a step or a check failed. 2: the command line was not understood.";
+Exit code 0: all is well. 1: a step or a check failed, or nothing holds a rule of the engine. 2: the command line was not understood.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,6 +37,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["ci", options @ ..] => ci::main(options),
         ["tidy", options @ ..] => tidy::main(options),
+        ["rules", options @ ..] => rules::main(options),
         ["bench", options @ ..] => bench::main(options),
         ["insta", options @ ..] => insta::main(options),
         ["help" | "--help" | "-h"] => {

@@ -6,14 +6,14 @@
 mod architecture;
 mod checkout;
 mod headers;
-mod lexer;
+pub(crate) mod lexer;
 mod purity;
 mod rooms;
 mod rules;
 mod toplevel;
 mod words;
 
-pub(crate) use checkout::{Checkout, Problem};
+pub(crate) use checkout::{Checkout, File, Problem};
 
 use std::process::ExitCode;
 
@@ -42,6 +42,15 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check { name: "words", holds: "no machine paths or registry hosts in any text; change log and README are in shape", run: words::check },
 ];
+
+/// Whether there is a check of this name: `tidy` ones are here, `ci` ones are steps.
+fn is_known(kind: &str, name: &str) -> bool {
+    match kind {
+        "tidy" => CHECKS.iter().any(|check| check.name == name),
+        "ci" => crate::ci::is_step(name),
+        _ => false,
+    }
+}
 
 /// Runs the checks over this checkout; prints each problem as `path:line: [check] message`.
 pub(crate) fn main(options: &[&str]) -> ExitCode {

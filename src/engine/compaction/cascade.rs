@@ -28,7 +28,8 @@ pub(crate) fn cascade(env: &Environment, conversation: &mut Conversation, tracki
     commit_staged(env, conversation, figures.commit, "the context is near the window", effects);
     let tokens = context_tokens(env, conversation);
     if tokens < figures.threshold {
-        let why = format!("{tokens} tokens are under the threshold of {}", figures.threshold);
+        let since = tracking.last.as_ref().map(|last| format!(", request {} after {}", last.turns, last.id)).unwrap_or_default();
+        let why = format!("{tokens} tokens are under the threshold of {}{since}", figures.threshold);
         note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
         warn(env, tokens, figures, tracking, effects);
         return Next::Call;

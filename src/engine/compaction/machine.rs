@@ -14,7 +14,7 @@ use super::cascade::note;
 use super::estimate::{answer_room, context_tokens};
 use super::summary::{self, Added, Parts};
 use super::{reactive, rounds};
-use crate::engine::call::{ApiCall, Ended, RETRY_TIMER, Standing, Verdict as CallVerdict};
+use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict};
 use crate::engine::contract::{Effect, Effects, Input, RequestId};
 use crate::engine::conversation::{Conversation, Item, ItemKind, answer_name};
 use crate::engine::emission::{AssistantMessage, CompactTrigger, CompactionLevel, Emission};
@@ -169,7 +169,7 @@ impl Compaction {
             let failure = Failure::of("nothing_to_summarise", "there is nothing before the last message that could be summarised");
             return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
         };
-        let request = conversation.with_edit(frame.request(&[]));
+        let request = conversation.with_edit(frame.request(&[], None));
         let left_out = request.tools.as_ref().map_or(0, tokens::tools) + parts.kept.iter().map(|item| item.tokens()).sum::<u64>();
         let base = Box::new(summary::request(request, answer_room(settings)));
         let instructions = cause.instructions.iter().cloned().collect();
@@ -245,7 +245,7 @@ impl Compaction {
         for message in summary::messages(&self.asked_about, are_all, &self.instructions) {
             push_merged(&mut request.messages, message);
         }
-        let call = open(env, now, id, request, self.spent.standing.clone(), effects);
+        let call = ApiCall::open(env, id, now, request, self.spent.standing.clone(), effects);
         self.state = State::Asking { call: Box::new(call), blocks: Vec::new() };
     }
 
@@ -259,7 +259,7 @@ impl Compaction {
             }
             CallVerdict::Abandoned(_) => {
                 blocks.clear(); // nothing of it was emitted, so there is nothing to take back
-                call.go_on(now, effects);
+                call.go_on(env, now, effects);
                 Verdict::Running
             }
             CallVerdict::Ended(ended) => {
@@ -274,10 +274,13 @@ impl Compaction {
             CallVerdict::Fallback { to, failure } => {
                 let (id, from) = (call.id(), call.model().clone());
                 self.spent.count_lost(now, call);
+                if from == to {
+                    return self.on_lost(env, now, id, failure, effects); // there is nowhere to go from here
+                }
                 effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
                 self.base.model = to;
                 self.forget_thinking();
-                self.ask(env, now, after(id), effects);
+                self.ask(env, now, RequestId { attempt: id.attempt + 1, ..id }, effects);
                 Verdict::Running
             }
         }
@@ -435,19 +438,15 @@ fn as_it_goes_on(item: &Arc<Item>, without_media: bool) -> Arc<Item> {
     }
 }
 
-fn open(_env: &Environment, now: Time, id: RequestId, request: Request, _standing: Standing, effects: &mut Effects) -> ApiCall {
-    ApiCall::open(id, now, request, effects)
-}
-
 /// What concerns the call; anything else finds nobody.
 fn step_call(call: &mut ApiCall, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
     match input {
-        Input::Head { id, status, headers } if call.id() == *id => call.on_head(now, *status, headers),
+        Input::Head { id, status, headers } if call.id() == *id => call.on_head(env, now, *status, headers, effects),
         Input::Body { id, body } if call.id() == *id => call.on_body(body),
         Input::Stream { id, event } if call.id() == *id => return call.on_event(env, now, event, effects),
         Input::End { id, how } if call.id() == *id => return call.on_end(env, now, how, effects),
-        Input::Timer(timer) if timer.id == RETRY_TIMER => call.on_timer(now, timer.generation, effects),
-        Input::AuthRefreshed { id, ok } if call.id() == *id => return call.on_auth(now, *ok, effects),
+        Input::Timer(timer) => return call.on_timer(env, now, *timer, effects),
+        Input::AuthRefreshed { id, ok } if call.id() == *id => return call.on_auth(env, now, *ok, effects),
         _ => (), // an abandoned attempt speaks
     }
     CallVerdict::Pending

@@ -5,7 +5,7 @@
 //! `cargo xtask ci`, `[ci: no-std]`.
 
 use super::checkout::File;
-use super::{CHECKS, Checkout, Problem};
+use super::{Checkout, Problem, is_known};
 
 const PAGE: &str = "ARCHITECTURE.md";
 const INVARIANT: &str = "Architecture invariant:";
@@ -70,10 +70,6 @@ fn tags(text: &str) -> Vec<(&str, &str)> {
     let inside = text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(inside, _)| inside);
     let pairs = inside.filter_map(|inside| inside.split_once(": ")).filter(|(kind, _)| ["tidy", "ci"].contains(kind));
     pairs.flat_map(|(kind, names)| names.split(", ").map(move |name| (kind, name.trim()))).collect()
-}
-
-fn is_known(kind: &str, name: &str) -> bool {
-    if kind == "tidy" { CHECKS.iter().any(|check| check.name == name) } else { crate::ci::is_step(name) }
 }
 
 #[cfg(test)]

@@ -1,0 +1,174 @@
+//! `cargo xtask rules`: what holds each rule of `xtask/rules.txt`, and which have nothing.
+//!
+//! A rule is held by what fails when it is broken: a test named for it, a scenario that lists it, an oracle that carries its id, or a check
+//! that its line in the list names. A comment that mentions a rule holds nothing. The table cannot know whether a holder is any good; it
+//! only makes sure that somebody said so in a place where it can be looked up.
+
+mod holders;
+pub(crate) mod ids;
+pub(crate) mod list;
+
+use crate::tidy::Checkout;
+use holders::{Holder, Holders};
+use list::{Group, Rule};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+/// The rules of the engine: each must be held by something. The rest is listed and counted.
+const MUST_BE_HELD: &[char] = &['S', 'Q', 'T', 'R', 'C'];
+
+/// What to print.
+#[derive(Clone, Copy)]
+enum Show<'a> {
+    Everything,
+    Missing,
+    Rule(&'a str),
+}
+
+pub(crate) fn main(options: &[&str]) -> ExitCode {
+    let show = match options {
+        [] => Show::Everything,
+        ["--missing"] => Show::Missing,
+        ["--rule", id] => Show::Rule(id),
+        _ => return crate::usage(&format!("`rules` does not know `{}`", options.join(" "))),
+    };
+    let checkout = match Checkout::read(&crate::root()) {
+        Ok(checkout) => checkout,
+        Err(error) => {
+            eprintln!("xtask rules: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let report = Report::of(&checkout);
+    match show {
+        Show::Everything => print!("{}", report.table(|_| true)),
+        Show::Missing => print!("{}", report.table(|holders| holders.is_empty())),
+        Show::Rule(id) => match report.in_full(id) {
+            Some(text) => print!("{text}"),
+            None => return crate::usage(&format!("there is no rule `{id}` in {}", list::LIST)),
+        },
+    }
+    match (show, report.missing().as_slice()) {
+        (Show::Rule(_), _) | (_, []) => ExitCode::SUCCESS,
+        (_, missing) => {
+            println!("xtask rules: {} rules of the engine are held by nothing: {}", missing.len(), missing.join(", "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The rules of a checkout, each with what holds it.
+struct Report {
+    rules: Vec<Rule>,
+    holders: BTreeMap<String, Vec<Holder>>,
+}
+
+impl Report {
+    fn of(checkout: &Checkout) -> Report {
+        let rules = checkout.file(list::LIST).map(list::read).unwrap_or_default();
+        let mut holders = Holders::of(checkout);
+        for rule in &rules {
+            rule.checks.iter().for_each(|check| holders.add_check(&rule.id, check));
+        }
+        Report { rules, holders: holders.by_rule }
+    }
+
+    fn held_by(&self, rule: &Rule) -> &[Holder] {
+        self.holders.get(&ids::canonical(&rule.id)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The rules that must be held and are not.
+    fn missing(&self) -> Vec<&str> {
+        let must = self.rules.iter().filter(|rule| rule.id.starts_with(MUST_BE_HELD));
+        must.filter(|rule| self.held_by(rule).is_empty()).map(|rule| rule.id.as_str()).collect()
+    }
+
+    /// One line a rule under a heading for each page, of those whose holders are `wanted`.
+    fn table(&self, wanted: impl Fn(&[Holder]) -> bool) -> String {
+        let mut text = String::new();
+        for group in Group::ALL {
+            let rules: Vec<&Rule> = self.rules.iter().filter(|rule| group.has(rule)).collect();
+            let held = rules.iter().filter(|rule| !self.held_by(rule).is_empty()).count();
+            let shown: Vec<&Rule> = rules.iter().copied().filter(|rule| wanted(self.held_by(rule))).collect();
+            if shown.is_empty() {
+                continue;
+            }
+            let _ = writeln!(text, "{}: {held} of {} held", group.title, rules.len());
+            for rule in shown {
+                let _ = writeln!(text, "  {:<5} {:<48} {}", rule.id, rule.name, summary(self.held_by(rule)));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Everything that holds one rule, each with its place.
+    fn in_full(&self, id: &str) -> Option<String> {
+        let rule = self.rules.iter().find(|rule| ids::canonical(&rule.id) == ids::canonical(id))?;
+        let mut text = format!("{} {}: {}\n", rule.id, rule.name, summary(self.held_by(rule)));
+        for holder in self.held_by(rule) {
+            let _ = writeln!(text, "  {holder}");
+        }
+        Some(text)
+    }
+}
+
+/// `3 tests, 1 scenario`; a dash when there is nothing.
+fn summary(holders: &[Holder]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for kind in holders.iter().map(Holder::kind) {
+        match counts.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((kind, 1)),
+        }
+    }
+    let words: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}{}", if *count == 1 { "" } else { "s" })).collect();
+    if words.is_empty() { String::from("-") } else { words.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: &str = "Q-1  every end is named\nT-4  admission of an entry\nD2  nothing unordered gets out  [tidy: purity]\n";
+
+    fn report(files: &[(&str, &str)]) -> Report {
+        let mut all = vec![(list::LIST, RULES)];
+        all.extend_from_slice(files);
+        Report::of(&Checkout::of(&all))
+    }
+
+    #[test]
+    fn a_rule_of_the_engine_that_nothing_holds_is_missing() {
+        let report = report(&[("src/engine/query.rs", "//! Ends have names (Q-1).\n/// Also here (Q-1).\nfn q_1_helper() {}")]);
+        assert_eq!(report.missing(), ["Q-1", "T-4"]);
+        assert!(report.table(|_| true).contains("Q-1   every end is named                               -"));
+    }
+
+    #[test]
+    fn tests_scenarios_and_checks_hold() {
+        let report = report(&[
+            ("scenarios/query/a.toml", "rules = [\"Q-1\"]\n"),
+            ("tests/a.rs", "#[test]\nfn q_1_and_t_4_all() {}\n#[test]\nfn t_4_more() {}"),
+        ]);
+        assert_eq!(report.missing(), [""; 0]);
+        assert_eq!(
+            report.in_full("q1").expect("is listed"),
+            "Q-1 every end is named: 1 scenario, 1 test\n  scenario scenarios/query/a.toml\n  test tests/a.rs:2 q_1_and_t_4_all\n"
+        );
+        assert!(report.in_full("D-2").expect("is listed").contains("  check [tidy: purity]\n"));
+        assert!(report.table(<[Holder]>::is_empty).is_empty(), "nothing is missing");
+        assert!(report.in_full("Q-99").is_none());
+    }
+
+    #[test]
+    fn every_rule_has_a_group() {
+        let checkout = Checkout::read(&crate::root()).expect("the checkout is readable");
+        let report = Report::of(&checkout);
+        let without: Vec<&str> =
+            report.rules.iter().filter(|rule| !Group::ALL.iter().any(|group| group.has(rule))).map(|rule| rule.id.as_str()).collect();
+        assert_eq!(without, [""; 0]);
+        assert!(report.rules.len() > 150, "the list was read");
+    }
+}
