@@ -158,6 +158,28 @@ fn snapshots_are_left_pending_until_they_are_accepted() {
 }
 
 #[test]
+fn f_9_each_run_of_a_matrix_has_its_snapshot_and_can_be_named() {
+    let matrix = "extends = \"_base.toml\"\n[matrix]\nseed = [1, 2]\n";
+    let base = "[[prompt]]\ntext = \"Hello.\"\n[[prompt.turn]]\ntext = \"Hi.\"\n";
+    let folder = folder(&[("scenarios/a.toml", matrix), ("scenarios/_base.toml", base)]);
+    let accepted = reenact(folder.path(), &["run", "scenarios", "--accept"]);
+    assert_eq!(accepted.status.code(), Some(0), "{}", text(&accepted.stderr));
+    for seed in [1, 2] {
+        assert!(folder.path().join(format!("snapshots/a@seed={seed}.snap")).is_file());
+    }
+    assert!(!folder.path().join("snapshots/_base.snap").exists());
+    let one = reenact(folder.path(), &["run", "scenarios/a.toml@seed=2", "--snapshots"]);
+    assert!(text(&one.stdout).starts_with("a@seed=2\n"), "{}", text(&one.stdout));
+    assert_eq!(one.status.code(), Some(0));
+    let checked = reenact(folder.path(), &["run", "scenarios", "--check", "--format", "digest"]);
+    assert!(text(&checked.stderr).contains("check: 2 digests the same"), "{}", text(&checked.stderr));
+    let swept = reenact(folder.path(), &["sweep", "scenarios", "--canary", "double-terminal"]);
+    assert!(text(&swept.stderr).contains("run scenarios/a.toml@seed=1 --oracles"), "{}", text(&swept.stderr));
+    refused(folder.path(), &["run", "scenarios/a.toml@seed=3"], &["no run of this file is called so", "scenarios/a.toml@seed=1"]);
+    refused(folder.path(), &["run", "scenarios/a.toml", "--log", "x.log"], &["takes one scenario, and these are 2"]);
+}
+
+#[test]
 fn a_failed_expectation_exits_with_1_and_says_what_it_got() {
     let folder = folder(&[("hello.toml", &format!("{HELLO}\n[expect]\nrequests = 2\n"))]);
     let output = reenact(folder.path(), &["run", "hello.toml"]);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::log::replay;
-use reenact::files::scenario::{Loaded, find, load, snapshot_path};
+use reenact::files::scenario::{Loaded, find, load, load_all, snapshot_path};
 use reenact::runner::run_all;
 use reenact::runner::snapshot::{Standing, check};
 use reenact::sim::Run;
@@ -22,7 +22,7 @@ fn root() -> &'static Path {
 fn shipped() -> Vec<Loaded> {
     let (paths, errors) = find(&[root().join("scenarios")]);
     assert!(errors.is_empty(), "{errors:?}");
-    paths.iter().map(|path| load(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
+    paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
 #[test]
@@ -62,8 +62,7 @@ fn d_1_every_boundary_log_replays_byte_for_byte() {
 
 #[test]
 fn m_6_chunking_changes_no_transcript_of_any_scenario() {
-    let (paths, _) = find(&[root().join("scenarios")]);
-    for path in paths {
+    for path in shipped().into_iter().map(|scenario| scenario.path) {
         let digest = |chunking: &str| {
             let overrides = [(String::from("chunking"), String::from(chunking))];
             let loaded = load(&path, &overrides).unwrap_or_else(|error| panic!("{error}"));

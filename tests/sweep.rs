@@ -11,7 +11,7 @@ use reenact::explore::canary::{CANARIES, Canary, Saboteur};
 use reenact::explore::interrupt::Kind;
 use reenact::explore::sweep::{Finding, SweepReport};
 use reenact::explore::verdict::look;
-use reenact::files::scenario::{Loaded, find, load};
+use reenact::files::scenario::{Loaded, find, load, load_all};
 use reenact::oracle::ORACLES;
 use reenact::runner::sweep::sweep_all;
 use reenact::runner::{Catching, run_file};
@@ -23,7 +23,7 @@ fn root() -> &'static Path {
 fn shipped() -> Vec<Loaded> {
     let (paths, errors) = find(&[root().join("scenarios")]);
     assert!(errors.is_empty(), "{errors:?}");
-    paths.iter().map(|path| load(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
+    paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
 fn swept<E: Engine>(scenarios: &[Loaded], kinds: &[Kind], new_engine: impl Fn() -> E + Sync) -> Vec<SweepReport> {

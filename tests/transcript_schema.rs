@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use reenact::engine::agent_loop::AgentLoop;
-use reenact::files::scenario::{find, load};
+use reenact::files::scenario::{find, load_all};
 use reenact::sim::Run;
 use reenact::transcript::json::{SCHEMA, to_json_lines};
 use serde_json::{Value, json};
@@ -18,11 +18,12 @@ fn x_4_every_line_of_every_transcript_is_as_the_schema_says() {
     let (paths, _) = find(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")]);
     let partial = [(String::from("engine.partial_messages"), String::from("true"))];
     for path in paths {
-        let loaded = load(&path, &partial).unwrap_or_else(|error| panic!("{error}"));
-        let transcript = Run::new(loaded.setup, AgentLoop::default()).to_end().transcript;
-        for line in to_json_lines(&transcript).lines() {
-            let value: Value = serde_json::from_str(line).unwrap();
-            assert!(validator.is_valid(&value), "{}: {line}", path.display());
+        for loaded in load_all(&path, &partial).unwrap_or_else(|error| panic!("{error}")) {
+            let transcript = Run::new(loaded.setup, AgentLoop::default()).to_end().transcript;
+            for line in to_json_lines(&transcript).lines() {
+                let value: Value = serde_json::from_str(line).unwrap();
+                assert!(validator.is_valid(&value), "{}: {line}", path.display());
+            }
         }
     }
 }

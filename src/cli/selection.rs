@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use super::Exit;
 use super::output::complain;
 use crate::explore::canary::{CANARIES, Canary};
-use crate::files::scenario::{Loaded, find, load};
+use crate::files::scenario::{Loaded, find, load_all};
 use crate::prelude::*;
 use crate::runner::threads_available;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Selection {
-    /// Scenarios (`*.toml`), tapes (`*.tape.jsonl`), or folders of scenarios
+    /// Scenarios (`*.toml`), tapes (`*.tape.jsonl`), or folders of scenarios; of a matrix some runs: `x.toml@seed=1`
     #[arg(default_value = "scenarios")]
     paths: Vec<PathBuf>,
     /// Use this seed in place of the scenario's
@@ -34,13 +34,14 @@ impl Selection {
         errors.iter().for_each(|error| complain(&error.to_string()));
         let mut scenarios = Vec::new();
         for path in paths {
-            match load(&path, &self.overrides()) {
-                Ok(loaded) => {
-                    if !loaded.warnings.is_empty() {
+            match load_all(&path, &self.overrides()) {
+                Ok(runs) => {
+                    let warnings: Vec<&String> = runs.iter().flat_map(|run| &run.warnings).collect();
+                    if !warnings.is_empty() {
                         exit = Exit::WrongInput; // the rest is run all the same: nothing is lost (F-2)
                     }
-                    loaded.warnings.iter().for_each(|warning| complain(warning));
-                    scenarios.push(loaded);
+                    warnings.iter().for_each(|warning| complain(warning));
+                    scenarios.extend(runs);
                 }
                 Err(error) => {
                     complain(&error.to_string());

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::{import, tape};
 use crate::prelude::*;
 use crate::scenario::derive;
-use crate::scenario::parse::{self, Fault, Faults};
+use crate::scenario::parse::{self, Fault, Faults, Parsed, Source};
 use crate::scenario::tape::Tape;
 use crate::scenario::types::Scenario;
 use crate::world::setup::{Setup, SetupError};
@@ -17,9 +17,9 @@ use crate::world::setup::{Setup, SetupError};
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// How people name it: its path below `scenarios`, without the extension.
+    /// How people name it: its path below `scenarios`, without the extension; of a matrix with the combination, `a/b@seed=1`.
     pub name: String,
-    /// Its file.
+    /// As it is named on the command line: its file, and of a matrix the combination, `scenarios/a/b.toml@seed=1`.
     pub path: PathBuf,
     /// Ready to run.
     pub setup: Arc<Setup>,
@@ -58,12 +58,32 @@ pub enum LoadError {
     /// Something that the text names is wrong.
     #[error("{0}")]
     Fault(Box<Fault>),
+    /// The file is a matrix, and one run is wanted.
+    #[error("{}: this is a matrix of {} runs; name one of them: {}", path.display(), runs.len(), one_a_line(path, runs))]
+    Several {
+        /// Which.
+        path: PathBuf,
+        /// The combinations.
+        runs: Vec<String>,
+    },
+    /// What stands behind the `@` selects nothing.
+    #[error("{}: no run of this file is called so{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
+    NoSuchRun {
+        /// As it was named.
+        path: PathBuf,
+        /// Its file.
+        file: PathBuf,
+        /// The combinations that there are.
+        runs: Vec<String>,
+    },
     /// A tape that was named by itself is wrong.
     #[error("{0}")]
     Tape(String),
 }
 
-/// The scenario files that `paths` name, in order, each once; folders are searched, their entries sorted by name.
+/// The scenario files that `paths` name, in order, each once; folders are searched, their entries sorted by name. Files whose name begins
+/// with `_` are there to be extended and are only run when they are named themselves (F-9). Behind an `@` a path may name some of the runs of
+/// a matrix: `x.toml@seed=1`.
 ///
 /// # Errors
 /// One for each path that leads to no scenario.
@@ -77,7 +97,7 @@ pub fn find(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<LoadError>) {
                 Ok(()) if !search.met_any => errors.push(LoadError::NoScenarios(path.clone())),
                 Ok(()) => (),
             }
-        } else if path.exists() {
+        } else if split(path).0.exists() {
             search.file(path.clone());
         } else {
             errors.push(LoadError::Missing(path.clone()));
@@ -107,7 +127,7 @@ impl Search {
         for entry in entries {
             if entry.is_dir() {
                 self.folder(&entry)?;
-            } else if entry.is_file() && entry.extension().is_some_and(|extension| extension == "toml") {
+            } else if entry.is_file() && entry.extension().is_some_and(|extension| extension == "toml") && !is_base(&entry) {
                 self.file(entry);
             }
         }
@@ -121,6 +141,7 @@ impl Search {
         }
     }
 
+    /// A file is new when it was not met, and so is another choice of its runs.
     fn is_new(&mut self, path: &Path) -> bool {
         self.visited.insert(absolute(path))
     }
@@ -128,18 +149,81 @@ impl Search {
 
 /// The path without links and dots; as it is where the system does not say.
 fn absolute(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.into())
+    let (file, combination) = split(path);
+    match (file.canonicalize(), combination) {
+        (Ok(file), Some(combination)) => with_combination(&file, combination),
+        (Ok(file), None) => file,
+        (Err(_), _) => path.into(),
+    }
 }
 
-/// Reads a scenario and its tape. A tape that is named by itself is replayed as the scenario that follows from it (K-4).
+/// Whether a file is there to be extended.
+fn is_base(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
+}
+
+/// `x.toml@seed=1` is the file `x.toml` and the combination `seed=1`. A file that has an `@` in its own name is not taken apart.
+fn split(path: &Path) -> (&Path, Option<&str>) {
+    let whole = path.to_str().filter(|_| !path.exists());
+    match whole
+        .and_then(|whole| whole.rsplit_once(".toml@").map(|(before, combination)| (before.len() + ".toml".len(), combination, whole)))
+    {
+        Some((file_length, combination, whole)) => (Path::new(&whole[..file_length]), Some(combination)),
+        None => (path, None),
+    }
+}
+
+fn with_combination(file: &Path, combination: &str) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push("@");
+    path.push(combination);
+    path.into()
+}
+
+fn one_a_line(file: &Path, runs: &[String]) -> String {
+    runs.iter().map(|run| format!("\n  {}", with_combination(file, run).display())).collect()
+}
+
+/// Reads a scenario that is one run. See [`load_all`].
+///
+/// # Errors
+/// Everything that is wrong, with its place; a matrix of which the path names no single run.
+pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+    let mut runs = load_all(path, overrides)?;
+    match runs.len() {
+        1 => Ok(runs.remove(0)),
+        _ => {
+            let names = runs.iter().filter_map(|run| Some(run.name.split_once('@')?.1.to_string())).collect();
+            Err(LoadError::Several { path: split(path).0.into(), runs: names })
+        }
+    }
+}
+
+/// Reads a scenario with all that it extends, and its tape: as many runs as its matrix has combinations, or as many of them as the path
+/// names. A tape that is named by itself is replayed as the scenario that follows from it (K-4).
 ///
 /// # Errors
 /// Everything that is wrong, with its place.
-pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<Loaded>, LoadError> {
     if path.to_string_lossy().ends_with(".jsonl") {
-        return load_tape(path);
+        return load_tape(path).map(|loaded| vec![loaded]);
     }
-    let shown = path.display().to_string();
+    let (file, combination) = split(path);
+    let text = read_text(file)?;
+    let source = Source { name: file.display().to_string(), text };
+    let mut chain = Chain { files: vec![file.into()] };
+    let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Faults)?;
+    let chosen = match combination {
+        None => runs,
+        Some(wanted) => choose(path, file, wanted, runs)?,
+    };
+    let mut loaded: Vec<Loaded> = chosen.into_iter().map(|run| ready(file, run)).collect::<Result<_, _>>()?;
+    // What is left out of a tape is told once.
+    loaded.iter_mut().skip(1).for_each(|run| run.warnings.clear());
+    Ok(loaded)
+}
+
+fn read_text(path: &Path) -> Result<String, LoadError> {
     if !path.is_file() {
         return Err(LoadError::Read { path: path.into(), problem: String::from("not a file that can be read as a scenario") });
     }
@@ -149,11 +233,49 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
     {
         return Err(LoadError::Recording { path: path.into(), format });
     }
-    let text = String::from_utf8(bytes).map_err(|error| LoadError::Read {
+    String::from_utf8(bytes).map_err(|error| LoadError::Read {
         path: path.into(),
         problem: format!("not UTF-8 text (byte {}); a scenario is a TOML file", error.utf8_error().valid_up_to() + 1),
-    })?;
-    let parsed = parse::scenario(&shown, &text, overrides).map_err(LoadError::Faults)?;
+    })
+}
+
+/// The files that extend each other, from the one that was named downwards.
+struct Chain {
+    files: Vec<PathBuf>,
+}
+
+impl Chain {
+    /// The file that the last one extends; paths are relative to the file that says them.
+    fn next(&mut self, path: &str) -> Result<Source, String> {
+        let last = self.files.last().map_or(Path::new(""), PathBuf::as_path);
+        let file = last.parent().unwrap_or(Path::new("")).join(path);
+        let circle = self.files.iter().position(|other| absolute(other) == absolute(&file));
+        if let Some(at) = circle {
+            let names: Vec<String> = self.files[at..].iter().chain([&file]).map(|file| file.display().to_string()).collect();
+            return Err(format!("these scenarios extend each other in a circle: {}", names.join(" -> ")));
+        }
+        if !file.is_file() {
+            return Err(format!("there is no file {} to extend; the path is relative to the file that says it", file.display()));
+        }
+        let text = fs::read_to_string(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+        self.files.push(file.clone());
+        Ok(Source { name: file.display().to_string(), text })
+    }
+}
+
+/// The runs in whose combination everything is set that `wanted` says: `seed=1` stands for all with this seed.
+fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<Parsed>) -> Result<Vec<Parsed>, LoadError> {
+    let names: Vec<String> = runs.iter().filter_map(|run| run.combination.clone()).collect();
+    let fits = |run: &Parsed| {
+        let set: Vec<&str> = run.combination.as_deref().map(|combination| combination.split(',').collect()).unwrap_or_default();
+        wanted.split(',').all(|part| set.contains(&part))
+    };
+    let chosen: Vec<Parsed> = runs.into_iter().filter(fits).collect();
+    if chosen.is_empty() { Err(LoadError::NoSuchRun { path: path.into(), file: file.into(), runs: names }) } else { Ok(chosen) }
+}
+
+/// One run of a file, with its tape.
+fn ready(file: &Path, parsed: Parsed) -> Result<Loaded, LoadError> {
     let at_tape = |message: String| match parsed.tape_fault(&message) {
         Some(fault) => LoadError::Fault(Box::new(fault)),
         None => LoadError::Tape(message),
@@ -161,16 +283,18 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
     let (tape, warnings) = match &parsed.scenario.tape {
         None => (None, Vec::new()),
         Some(source) => {
-            let file = path.parent().unwrap_or(Path::new("")).join(&source.path);
-            let tape = tape::read(&file).map_err(|error| at_tape(error.to_string()))?;
-            let warnings = tape::warnings(&file, &tape);
+            let said_in = parsed.tape_said_in().map_or(file, Path::new);
+            let tape_file = said_in.parent().unwrap_or(Path::new("")).join(&source.path);
+            let tape = tape::read(&tape_file).map_err(|error| at_tape(error.to_string()))?;
+            let warnings = tape::warnings(&tape_file, &tape);
             (Some(tape), warnings)
         }
     };
     let setup =
         Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
-    setup.check_results().map_err(|error| LoadError::Read { path: path.into(), problem: error.to_string() })?;
-    Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), warnings })
+    let path = parsed.combination.as_deref().map_or_else(|| file.into(), |combination| with_combination(file, combination));
+    setup.check_results().map_err(|error| LoadError::Read { path: path.clone(), problem: error.to_string() })?;
+    Ok(Loaded { name: name_of(&path), path, setup: Arc::new(setup), warnings })
 }
 
 fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
@@ -192,18 +316,19 @@ fn main_thread(path: &Path, tape: &Tape) -> Result<Setup, LoadError> {
     Setup::new(scenario.ok_or_else(nothing)?, Some(tape)).map_err(|error| LoadError::Tape(format!("{}: {error}", path.display())))
 }
 
-/// `a/scenarios/executor/order.toml` is `executor/order`; elsewhere the file's own name.
+/// `a/scenarios/executor/order.toml` is `executor/order`; elsewhere the file's own name. A combination stays behind it.
 fn name_of(path: &Path) -> String {
-    let (_, below) = below_scenarios(path);
+    let (file, combination) = split(path);
+    let (_, below) = below_scenarios(file);
     let text = below.to_string_lossy().replace('\\', "/");
     let text = text.trim_end_matches(".toml").trim_end_matches(".jsonl").trim_end_matches(".tape");
-    text.to_string()
+    combination.map_or_else(|| text.to_string(), |combination| format!("{text}@{combination}"))
 }
 
 /// Where the snapshot of a scenario is: `snapshots` beside the folder `scenarios` that it is in, under the same name; elsewhere in
 /// a folder `snapshots` beside the file.
 pub fn snapshot_path(path: &Path) -> PathBuf {
-    let (root, _) = below_scenarios(path);
+    let (root, _) = below_scenarios(split(path).0);
     root.join("snapshots").join(format!("{}.snap", name_of(path)))
 }
 
@@ -234,5 +359,6 @@ mod tests {
         assert_eq!(of("/x/scenarios/a/b/c.toml"), pair("a/b/c", "/x/snapshots/a/b/c.snap"));
         assert_eq!(of("mine/weather.toml"), pair("weather", "mine/snapshots/weather.snap"));
         assert_eq!(of("w.tape.jsonl"), pair("w", "snapshots/w.snap"));
+        assert_eq!(of("scenarios/query/none.toml@seed=1"), pair("query/none@seed=1", "snapshots/query/none@seed=1.snap"));
     }
 }

@@ -72,8 +72,9 @@ pub fn approve<E>(scenario: &Loaded, report: &Report<E>) -> Result<Standing, Sna
 
 fn snapshot_of<E>(scenario: &Loaded, report: &Report<E>) -> Snapshot {
     let title = scenario.setup.scenario.title.as_deref().unwrap_or(&scenario.name);
+    let file = scenario.name.split('@').next().unwrap_or_default();
     let metadata = Metadata::default()
-        .with("source", &format!("scenarios/{}.toml", scenario.name))
+        .with("source", &format!("scenarios/{file}.toml"))
         .with("description", title)
         .with("expression", "transcript, detail normal");
     Snapshot::new(metadata, &report.text(Detail::Normal))

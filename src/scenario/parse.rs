@@ -1,7 +1,9 @@
 //! From a scenario file's text to a [`Scenario`], with every fault of the file at once (F-6, F-7).
 //!
 //! ```text
-//! text ── mend ──> text without syntax errors ── tree ──> values with places <── overrides (--set)
+//! text ── mend ──> text without syntax errors ── tree ──> values with places <── files it extends, overrides (--set)
+//!           │                                                  │
+//!           │                                               matrix ──> a tree for each run
 //!           │                                                  │
 //!           └────────────── faults <── sections (reader) ──────┴──> Scenario
 //! ```
@@ -11,9 +13,11 @@
 mod asked;
 mod engine;
 mod expect;
+mod extends;
 mod fault;
 mod injected_fault;
 mod interrupts;
+mod matrix;
 mod mend;
 mod nearest;
 mod outcome;
@@ -33,11 +37,12 @@ mod values;
 
 use self::reader::{Reader, read_table};
 use self::report::Report;
-use self::tree::{Kind, Member, Place};
+use self::tree::{Kind, Member, Place, Table};
 use super::types::{Scenario, TapeSource};
 use crate::engine::random::Seed;
 use crate::prelude::*;
 
+pub use self::extends::{FindBase, Source};
 pub use self::fault::{Fault, Faults};
 
 /// A scenario, and what else its text says.
@@ -45,30 +50,73 @@ pub use self::fault::{Fault, Faults};
 pub struct Parsed {
     /// What is simulated and what must hold.
     pub scenario: Scenario,
-    tape: Option<Fault>,
+    /// Which combination of the file's `[matrix]` this is: `engine.model=x,seed=1`; none where there is no matrix.
+    pub combination: Option<String>,
+    tape: Option<TapeSaid>,
+}
+
+/// Where a scenario names its tape.
+#[derive(Clone, Debug, PartialEq)]
+struct TapeSaid {
+    fault: Fault,
+    file: Option<String>,
 }
 
 impl Parsed {
     /// The fault at the scenario's `tape` that a reader of files may find (no such file); `None` when there is no tape.
     pub fn tape_fault(&self, message: &str) -> Option<Fault> {
-        self.tape.as_ref().map(|fault| fault.saying(message.into()))
+        self.tape.as_ref().map(|tape| tape.fault.saying(message.into()))
+    }
+
+    /// The file that names the tape, which is the one that is read or one that it extends: the tape's path is relative to it. `None` when
+    /// there is no tape, and when it is named by an override.
+    pub fn tape_said_in(&self) -> Option<&str> {
+        self.tape.as_ref()?.file.as_deref()
     }
 }
 
-/// Reads a scenario. `source_name` is what faults call the file; `overrides` are dotted keys with values (`limits.time`, `2h`), where
-/// entries of arrays are counted from 0 (`prompt.0.text`). A value is taken as TOML, and as text when it is none. (F-6)
+/// Reads a scenario that stands alone. `source_name` is what faults call the file; `overrides` are dotted keys with values (`limits.time`,
+/// `2h`), where entries of arrays are counted from 0 (`prompt.0.text`). A value is taken as TOML, and as text when it is none. (F-6)
 ///
 /// # Errors
-/// Everything that is wrong, syntax and meaning, in the order of the places, the file's before the overrides' (F-7).
+/// Everything that is wrong, syntax and meaning, in the order of the places, the file's before the overrides' (F-7). A scenario that
+/// extends another or has a `[matrix]` is read by [`scenarios`].
 pub fn scenario(source_name: &str, text: &str, overrides: &[(String, String)]) -> Result<Parsed, Faults> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mended = mend::mend(text);
-    let mut report = Report::new(source_name, text, &mended);
-    let mut root = tree::from_file(&mended, text);
+    let file = Source { name: source_name.into(), text: text.into() };
+    let mut no_base = |path: &str, _: &str| Err(format!("no file is looked for here, so `{path}` cannot be extended"));
+    let mut runs = all_runs(&file, overrides, &mut no_base, Several::Refused)?;
+    // A file without a matrix is one run, and one with several has been refused.
+    Ok(runs.remove(0))
+}
+
+/// Reads a scenario, with what it extends, as the runs that it is: one for each combination of its `[matrix]`, in the order of its keys and
+/// values, or a single one. (F-9)
+///
+/// # Errors
+/// As for [`scenario`].
+pub fn scenarios(file: &Source, overrides: &[(String, String)], find_base: &mut FindBase<'_>) -> Result<Vec<Parsed>, Faults> {
+    all_runs(file, overrides, find_base, Several::Wanted)
+}
+
+/// Whether the reader can do with more than one run.
+#[derive(Clone, Copy, PartialEq)]
+enum Several {
+    Wanted,
+    Refused,
+}
+
+fn all_runs(file: &Source, overrides: &[(String, String)], find_base: &mut FindBase<'_>, several: Several) -> Result<Vec<Parsed>, Faults> {
+    let mut report = Report::new();
+    let mut root = extends::read(file, find_base, &mut report);
     overrides::apply(&mut root, overrides, &mut report);
+    if let (Several::Refused, Some(matrix)) = (several, root.get("matrix")) {
+        report.value(matrix.place, "a scenario with a [matrix] is several runs, and here one is wanted".into(), None);
+    }
     let start = Place { source: 0, start: 0, end: 0 };
-    let parsed = read_table(&mut report, &root, start, "", whole_file);
-    report.verdict().map(|()| parsed)
+    let trees = matrix::runs(root, overrides, &mut report);
+    let of = |(combination, tree): (Option<String>, Table)| Parsed { combination, ..read_table(&mut report, &tree, start, "", whole_file) };
+    let runs = trees.into_iter().map(of).collect();
+    report.verdict().map(|()| runs)
 }
 
 const SHORTEST: &str = "the shortest useful scenario is a [[prompt]] with `text` and a [[prompt.turn]] with `text`, or `tape = \"x.tape.jsonl\"` \
@@ -96,7 +144,15 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     scenario.results = outcome::results(reader);
     run::read(reader, &mut scenario);
     scenario.expect = reader.section("expect", "[expect]", expect::expect).unwrap_or_default();
-    Parsed { scenario, tape: tape.map(|member| reader.report.fault_at(member.value.place)) }
+    // Both are used up already, and known keys nevertheless.
+    for key in ["extends", "matrix"] {
+        reader.member(key);
+    }
+    let said = |member: &Member| TapeSaid {
+        fault: reader.report.fault_at(member.value.place),
+        file: reader.report.file_name(member.value.place).map(Into::into),
+    };
+    Parsed { scenario, combination: None, tape: tape.map(said) }
 }
 
 /// The tape and its thread; a thread without a tape means nothing, unless the reader was to find one.

@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// Puts every override into the tree, in order: a later one wins.
 pub(super) fn apply(root: &mut Table, overrides: &[(String, String)], report: &mut Report) {
     for (key, value) in overrides {
-        let source = report.add_source("--set", format!("{key}={value}"));
+        let source = report.add_override("--set", format!("{key}={value}"));
         let value = tree::from_override(value, source, key.len() + 1);
         let mut start = 0;
         let steps: Vec<Step<'_>> = key
@@ -22,10 +22,18 @@ pub(super) fn apply(root: &mut Table, overrides: &[(String, String)], report: &m
             .collect();
         if let Some(empty) = steps.iter().find(|step| step.name.is_empty()) {
             report.value(empty.place, "an empty key; write e.g. --set engine.model=x".into(), None);
+        } else if key == "extends" {
+            report.value(steps[0].place, "what a scenario extends is said in its file alone".into(), None);
         } else {
             put_into_table(root, &steps, value, report);
         }
     }
+}
+
+/// Puts one value at a dotted key that stands at one place, as it does in a `[matrix]`.
+pub(super) fn put_at(root: &mut Table, key: &str, place: Place, value: Value, report: &mut Report) {
+    let steps: Vec<Step<'_>> = key.split('.').map(|name| Step { name, place }).collect();
+    put_into_table(root, &steps, value, report);
 }
 
 /// One part of a dotted key.

@@ -9,8 +9,8 @@ use crate::prelude::*;
 /// The sources, and the faults found so far.
 pub(super) struct Report {
     sources: Vec<Source>,
-    /// Lines of the file, from 0, that could not be read at all.
-    lost: Vec<usize>,
+    /// A file that is extended and was not found: whatever is missing may be in it.
+    base_is_lost: bool,
     faults: Vec<(Place, String, Option<String>)>,
 }
 
@@ -18,28 +18,48 @@ pub(super) struct Report {
 struct Source {
     name: String,
     text: String,
+    /// Lines, from 0, that could not be read at all.
+    lost: Vec<usize>,
+    /// Whether it is a file, as against an override.
+    is_file: bool,
 }
 
 impl Report {
-    /// A report on a file, with its syntax errors already in it.
-    pub(super) fn new(name: &str, text: &str, mended: &Mended) -> Self {
-        let source = Source { name: name.into(), text: text.into() };
-        let mut report = Self { sources: vec![source], lost: mended.lost.clone(), faults: Vec::new() };
+    /// A report on nothing yet; the first file that is added is source 0.
+    pub(super) fn new() -> Self {
+        Self { sources: Vec::new(), base_is_lost: false, faults: Vec::new() }
+    }
+
+    /// Adds a file with its syntax errors, and gives its number.
+    pub(super) fn add_file(&mut self, name: &str, text: &str, mended: &Mended) -> usize {
+        let source = self.sources.len();
+        self.sources.push(Source { name: name.into(), text: text.into(), lost: mended.lost.clone(), is_file: true });
         for (span, message) in &mended.errors {
             let (message, help) = match message.split_once(", expected ") {
                 Some((message, "literal string")) => (message, Some("put it in quotes".into())),
                 Some((message, expected)) => (message, Some(format!("expected {expected}"))),
                 None => (message.as_str(), None),
             };
-            report.value(Place { source: 0, start: span.start, end: span.end }, message.into(), help);
+            self.value(Place { source, start: span.start, end: span.end }, message.into(), help);
         }
-        report
+        source
     }
 
-    /// Adds a source and gives its number.
-    pub(super) fn add_source(&mut self, name: &str, text: String) -> usize {
-        self.sources.push(Source { name: name.into(), text });
+    /// A file cannot be extended, for the reason that stands in `message`.
+    pub(super) fn lost_base(&mut self, place: Place, message: String) {
+        self.base_is_lost = true;
+        self.value(place, message, None);
+    }
+
+    /// Adds an override as a source and gives its number.
+    pub(super) fn add_override(&mut self, name: &str, text: String) -> usize {
+        self.sources.push(Source { name: name.into(), text, lost: Vec::new(), is_file: false });
         self.sources.len() - 1
+    }
+
+    /// The name of the file that a place is in; none for an override.
+    pub(super) fn file_name(&self, place: Place) -> Option<&str> {
+        self.sources.get(place.source).filter(|source| source.is_file).map(|source| source.name.as_str())
     }
 
     /// Something is wrong at a place.
@@ -68,17 +88,20 @@ impl Report {
         self.value(place, format!("unknown {what} `{word}`{within}{question}"), help);
     }
 
-    /// Whether the lines from a table's place to the next section hold some that could not be read; the whole file is a table, too.
+    /// Whether the lines from a table's place to the next section hold some that could not be read; the whole file is a table, too. Where
+    /// a file extends others, the table may as well go on in one of those.
     fn has_lost_part(&self, table: Place) -> bool {
-        if table.source != 0 || self.lost.is_empty() {
-            return false;
+        let elsewhere =
+            self.base_is_lost || self.sources.iter().enumerate().any(|(at, source)| at != table.source && !source.lost.is_empty());
+        let Some(Source { text, lost, .. }) = self.sources.get(table.source) else { return elsewhere };
+        if lost.is_empty() {
+            return elsewhere;
         }
-        let text = &self.sources[0].text;
         let first = text.as_bytes()[..table.start.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
         let rest = text.split('\n').enumerate().skip(first + 1);
         let next = rest.filter(|(_, line)| line.trim_start().starts_with('[')).map(|(at, _)| at).next();
         let end = if table.end == 0 { usize::MAX } else { next.unwrap_or(usize::MAX) };
-        self.lost.iter().any(|line| (first..end).contains(line))
+        elsewhere || lost.iter().any(|line| (first..end).contains(line))
     }
 
     /// Where in its source a value's text begins, if it stands there without escapes.

@@ -14,7 +14,7 @@ use crate::wire::json::{Json, push_string};
 /// Bytes of one of the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// Which source: 0 is the file, the others are overrides.
+    /// Which source: 0 is the file, then come those that it extends, then the overrides.
     pub(super) source: usize,
     /// The first byte.
     pub(super) start: usize,
@@ -61,6 +61,12 @@ pub(super) struct Member {
 impl Table {
     pub(super) fn get(&self, key: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.key == key)
+    }
+
+    /// Takes a member out.
+    pub(super) fn take(&mut self, key: &str) -> Option<Member> {
+        let at = self.members.iter().position(|member| member.key == key)?;
+        Some(self.members.remove(at))
     }
 
     pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Member> {
@@ -134,9 +140,9 @@ fn write_all<T>(out: &mut String, [open, close]: [char; 2], items: &[T], mut wri
 }
 
 /// Reads a mended file; its errors are reported elsewhere.
-pub(super) fn from_file(mended: &Mended, original: &str) -> Table {
+pub(super) fn from_file(mended: &Mended, original: &str, source: usize) -> Table {
     let (table, _duplicates) = DeTable::parse_recoverable(&mended.text);
-    let reading = Reading { places: Some((Places::new(&mended.text, original), &mended.stand_ins)), source: 0, offset: 0 };
+    let reading = Reading { places: Some((Places::new(&mended.text, original), &mended.stand_ins)), source, offset: 0 };
     reading.table(table.get_ref())
 }
 

@@ -1,0 +1,86 @@
+//! `extends = "_base.toml"`: a scenario on top of another (F-9).
+//!
+//! The trees are laid over each other before anything is read: tables are merged key by key, everything else (values, and arrays such as
+//! `[[prompt]]` as a whole) is taken from the scenario that extends. What is wrong is thus reported where it was written. The title and the
+//! rules are what one file says of itself and are not handed on.
+
+use super::mend;
+use super::report::Report;
+use super::tree::{self, Kind, Member, Table};
+use crate::prelude::*;
+
+/// The text of a scenario, and what messages call it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The file, as it was named.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// Finds the file that one extends: it is given the value of `extends` and the name of the file that says it. An error says what is wrong
+/// without the place. Files are not opened here; a scenario that comes from elsewhere may have its bases from there.
+pub type FindBase<'f> = dyn FnMut(&str, &str) -> Result<Source, String> + 'f;
+
+/// More than this is taken for a circle that `FindBase` did not see.
+const DEPTH_MAX: usize = 32;
+
+/// What a file says of itself alone.
+const NOT_HANDED_ON: [&str; 3] = ["extends", "title", "rules"];
+
+/// The tree of a file on top of all that it extends.
+pub(super) fn read(file: &Source, find_base: &mut FindBase<'_>, report: &mut Report) -> Table {
+    let mut root = read_one(file, report);
+    let mut name = file.name.clone();
+    let mut next = root.get("extends").cloned();
+    for depth in 0.. {
+        let Some(member) = next.take() else { break };
+        let Kind::Text(path) = &member.value.kind else {
+            if !matches!(member.value.kind, Kind::StandIn) {
+                report.mismatch(&member.value, "text with the path of a scenario");
+            }
+            break;
+        };
+        let found = if depth < DEPTH_MAX { find_base(path, &name) } else { Err(format!("more than {DEPTH_MAX} scenarios in a row")) };
+        match found {
+            Err(message) => report.lost_base(member.value.place, message),
+            Ok(base) => {
+                let mut below = read_one(&base, report);
+                next = below.take("extends");
+                NOT_HANDED_ON.iter().for_each(|key| drop(below.take(key)));
+                lay_over(&mut below, root);
+                root = below;
+                name = base.name;
+            }
+        }
+    }
+    root
+}
+
+fn read_one(file: &Source, report: &mut Report) -> Table {
+    let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
+    let mended = mend::mend(text);
+    let source = report.add_file(&file.name, text, &mended);
+    tree::from_file(&mended, text, source)
+}
+
+/// Puts the members of `upper` into `base`; tables on both sides are merged in the same way.
+fn lay_over(base: &mut Table, upper: Table) {
+    for Member { key, place, value } in upper.members {
+        let Some(member) = base.get_mut(&key) else {
+            base.members.push(Member { key, place, value });
+            continue;
+        };
+        member.place = place;
+        match (&mut member.value.kind, value.kind) {
+            (Kind::Table(below), Kind::Table(above)) => {
+                lay_over(below, above);
+                member.value.place = value.place;
+            }
+            (below, above) => {
+                *below = above;
+                member.value.place = value.place;
+            }
+        }
+    }
+}
