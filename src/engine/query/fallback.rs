@@ -36,7 +36,7 @@ impl Query {
         self.carried.turn_to(to);
         effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
         let next = RequestId { attempt: id.attempt + 1, ..id };
-        let request = self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap);
+        let request = self.carried.conversation.request(&self.frame, self.chain.raised_cap);
         if let State::Calling { call, .. } = &mut self.state {
             **call = ApiCall::open(env, next, now, request, self.carried.standing.clone(), effects);
         }

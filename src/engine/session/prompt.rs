@@ -7,6 +7,7 @@ use crate::prelude::*;
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
 use crate::wire::request::{Request, list_with_breakpoint, push_merged, system_with_breakpoint};
+use crate::wire::tokens;
 
 /// All of a request but its messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +38,11 @@ impl Frame {
     /// The model that is asked.
     pub(crate) fn model(&self) -> &Arc<str> {
         &self.request.model
+    }
+
+    /// About how many tokens come with the messages of a conversation: system prompt, tools, user context.
+    pub(crate) fn tokens(&self) -> u64 {
+        tokens::request(&self.request) + tokens::blocks(&self.user_context)
     }
 
     /// The same for another model.
