@@ -43,6 +43,7 @@ mod tests {
             terminal: Terminal::Completed,
             errors: errors.iter().map(|text| Arc::from(*text)).collect(),
             conversation: crate::engine::conversation::Conversation::default(),
+            permissions: crate::engine::permission::context::PermissionContext::default(),
             queued: Vec::new(),
             totals: Totals { usage_by_model: vec![("a".into(), of(3)), ("b".into(), of(4))], ..Totals::default() },
         }
