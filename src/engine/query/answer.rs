@@ -17,7 +17,7 @@ use crate::wire::usage::Usage;
 
 impl Query {
     /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
-    pub(super) fn on_block(&mut self, env: &Environment, _now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) -> Verdict {
+    pub(super) fn on_block(&mut self, env: &Environment, now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) -> Verdict {
         let State::Calling { turn, .. } = &mut self.state else { return Verdict::Running };
         effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
         turn.blocks.push(message.clone());
@@ -25,7 +25,7 @@ impl Query {
             turn.executor.submit(env, message, tool_use, effects);
         }
         turn.executor.emit_completed(&env.settings, effects);
-        Verdict::Running
+        self.check_budget(env, now, effects)
     }
 
     /// The answer is complete: its blocks decide what follows.
@@ -45,7 +45,7 @@ impl Query {
         self.carried.standing = call.standing();
         turn.executor.on_stream_over(&env.settings, effects);
         turn.usage = Some(ended.usage);
-        self.totals.count(&turn.blocks, &ended);
+        self.totals.count(&turn.blocks, &ended, env.settings.session.date, call.is_fast());
         let answer = Answer {
             stop_reason: ended.stop_reason.as_deref(),
             has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),
@@ -54,6 +54,9 @@ impl Query {
             refusal_retried: self.refusal_retried,
         };
         let id = call.id();
+        if self.is_over_budget(env) {
+            return self.end_over_budget(env, now, turn, effects);
+        }
         match after_answer::decide(answer, &env.settings) {
             Next::FollowUp => {
                 self.state = State::AwaitingTools { turn };
@@ -94,7 +97,7 @@ impl Query {
     /// otherwise tool uses that were already emitted get their results before the error is shown.
     pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        self.totals.count_lost(now, &call);
+        self.totals.count_lost(now, &call, env.settings.session.date);
         self.carried.standing = call.standing();
         let ending = Ending::call_lost(call.id(), failure.clone());
         if let Some(kind) = too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {

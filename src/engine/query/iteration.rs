@@ -2,6 +2,7 @@
 
 use super::outcome::Ending;
 use super::{AfterCompaction, Chain, Query, State, Turn, Verdict};
+use crate::engine::budget::{self, Charge};
 use crate::engine::call::ApiCall;
 use crate::engine::compaction::{self, Cause, Compaction, Next, Spent};
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
@@ -41,7 +42,10 @@ impl Query {
 
     /// a fresh executor for each answer.
     fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
-        let request = self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap);
+        if self.is_over_budget(env) {
+            return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
+        }
+        let request = self.request(env);
         let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };
         Verdict::Running
@@ -108,6 +112,7 @@ impl Query {
             compaction::Verdict::Running => return Verdict::Running,
             compaction::Verdict::Done(done) => {
                 self.carried.conversation = done.conversation;
+                self.carried.task_tokens_used = self.carried.task_tokens_used.saturating_add(done.tokens.0); // C-6
                 (None, done.spent)
             }
             compaction::Verdict::Failed(failed) => (Some(failed.failure), failed.spent),
@@ -116,7 +121,7 @@ impl Query {
             return Verdict::Running;
         };
         let last = spent.last;
-        self.spend(spent);
+        self.spend(env, spent);
         match (then, failure) {
             (AfterCompaction::Ask(id), _) => self.call(env, now, after(last, id), executor, effects),
             (AfterCompaction::Retry(ending), None) => {
@@ -132,11 +137,12 @@ impl Query {
     }
 
     /// Counts what a compaction used up.
-    pub(super) fn spend(&mut self, spent: Spent) {
+    pub(super) fn spend(&mut self, env: &Environment, spent: Spent) {
         self.carried.standing = spent.standing;
         self.totals.api_time = self.totals.api_time + spent.api_time;
         for (model, usage) in &spent.usage {
-            self.totals.add_usage(model, usage);
+            let charge = Charge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };
+            self.totals.add(model, usage, budget::cost(usage, charge));
         }
     }
 }
