@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn s_10_a_long_prompt_makes_the_whole_answer_dearer() {
-        let usage = |read| Usage { input_tokens: Some(1), output_tokens: Some(10), cache_read_input_tokens: Some(read), ..Usage::default() };
+        let usage =
+            |read| Usage { input_tokens: Some(1), output_tokens: Some(10), cache_read_input_tokens: Some(read), ..Usage::default() };
         assert_eq!(of("claude-haiku-5-5", "2026-11-21", usage(99_999)), NanoUsd(100 + 10 * 500 + 99_999 * 10));
         assert_eq!(of("claude-haiku-5-5", "2026-11-21", usage(100_000)), NanoUsd(500 + 10 * 2_500 + 100_000 * 50));
     }

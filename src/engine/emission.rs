@@ -308,25 +308,25 @@ pub struct ResultMessage {
     /// The same by model, in the order of first use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cost_by_model: Vec<(Arc<str>, NanoUsd)>,
-    /// What was not allowed (S-1).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub permission_denials: Vec<Denial>,
     /// What the structured-output tool was given (S-9).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Json>,
     /// What the user should know of the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Arc<str>>,
+    /// The tool uses that were not permitted, in order (S-1).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permission_denials: Vec<Denial>,
 }
 
-/// A tool use that was not allowed to run (S-1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A tool use that was not permitted: by a hook, a rule, the mode, the tool itself or a person (S-1, T-24).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Denial {
     /// The tool.
     pub tool: Arc<str>,
     /// The tool use.
     pub tool_use_id: Arc<str>,
-    /// What it would have been given.
+    /// What it would have done.
     pub input: Json,
 }
 

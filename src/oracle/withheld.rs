@@ -54,10 +54,7 @@ impl Withheld {
     }
 
     fn on_finished(&self, terminal: &Terminal, found: &mut Findings<'_>) {
-        let is_lost = matches!(
-            terminal,
-            Terminal::PromptTooLong | Terminal::ImageError | Terminal::ModelError | Terminal::BlockingLimit
-        );
+        let is_lost = matches!(terminal, Terminal::PromptTooLong | Terminal::ImageError | Terminal::ModelError | Terminal::BlockingLimit);
         let is_cut = *terminal == Terminal::Completed && self.at_limit.is_some();
         if (is_lost || is_cut) && self.errors == 0 {
             found.add(ORACLE, format!("the prompt ended with {} after a failure that nobody was told of", terminal.as_str()));

@@ -71,10 +71,7 @@ pub const PRICES: &[PriceRow] = &[
     row_of("claude-sonnet-5-5", ALWAYS, [2_000, 10_000, 2_500, 4_000, 200], LINEUP),
     row_of("claude-sonnet-5-5", day(2026, 10, 7), [2_000, 10_000, 2_500, 4_000, 100], LINEUP),
     row_of("claude-haiku-5-5", ALWAYS, [100, 500, 125, 200, 10], HAIKU_5_5),
-    PriceRow {
-        over_tokens: Some(100_000),
-        ..row_of("claude-haiku-5-5", ALWAYS, [500, 2_500, 625, 1_000, 50], HAIKU_5_5)
-    },
+    PriceRow { over_tokens: Some(100_000), ..row_of("claude-haiku-5-5", ALWAYS, [500, 2_500, 625, 1_000, 50], HAIKU_5_5) },
     row_of("claude-fable-5", ALWAYS, [10_000, 50_000, 12_500, 20_000, 1_000], PRICING),
     row_of("claude-mythos-5", ALWAYS, [10_000, 50_000, 12_500, 20_000, 1_000], PRICING),
     row_of("claude-opus-5", ALWAYS, [5_000, 25_000, 6_250, 10_000, 500], PRICING),
@@ -115,10 +112,7 @@ const fn day(year: u16, month: u8, day: u8) -> Date {
 /// The row for an answer: of those that fit the one that says most, then the latest. Where no fast price is known the usual one holds.
 pub(super) fn row(model: &str, date: Date, prompt_tokens: u64, is_fast: bool) -> Option<&'static PriceRow> {
     let fits = |row: &&PriceRow| {
-        row.is_for(model)
-            && row.from <= date
-            && row.over_tokens.is_none_or(|over| prompt_tokens > over)
-            && (is_fast || !row.fast)
+        row.is_for(model) && row.from <= date && row.over_tokens.is_none_or(|over| prompt_tokens > over) && (is_fast || !row.fast)
     };
     PRICES.iter().filter(fits).max_by_key(|row| (row.fast, row.over_tokens, row.from))
 }

@@ -3,6 +3,7 @@
 use super::outcome::{Attempt, Ending};
 use super::{Query, State, Turn, Verdict};
 use crate::engine::contract::{Effects, Terminal};
+use crate::engine::executor::Scope;
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
@@ -38,7 +39,7 @@ impl Query {
 
     /// Ends the prompt behind an answer that is complete: it is kept, and its open tool uses get their results.
     pub(super) fn end_over_budget(&mut self, env: &Environment, now: Time, mut turn: Turn, effects: &mut Effects) -> Verdict {
-        turn.executor.abort(&env.settings, now, AbortKind::Budget, effects);
+        turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, AbortKind::Budget);
         self.state = State::Ending { turn, ending: Box::new(self.over_budget(env)) };
         self.settle(env, now, effects)
     }

@@ -12,8 +12,9 @@ use super::{Query, State, Turn, Verdict};
 use crate::engine::call::ApiCall;
 use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{Emission, Note};
+use crate::engine::executor::Scope;
 use crate::engine::retry::Failure;
-use crate::engine::settings::{Environment, Settings};
+use crate::engine::settings::Environment;
 use crate::engine::time::Time;
 use crate::prelude::*;
 
@@ -29,7 +30,7 @@ impl Query {
         }
         let (from, id) = (call.model().clone(), call.id());
         turn.executor.fill_missing_results(FALLBACK_TRIGGERED, effects);
-        turn.discard(&env.settings, now, id, effects);
+        turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, id);
         self.totals.count_lost(now, call, env.settings.session.date);
         self.carried.standing = call.standing();
         self.frame = Arc::new(self.frame.with_model(to));
@@ -51,7 +52,7 @@ impl Query {
         for uuid in emitted.collect::<Vec<_>>() {
             effects.push(Effect::Emit(Emission::Tombstone { uuid }));
         }
-        turn.discard(&env.settings, now, call.id(), effects);
+        turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, call.id());
         call.go_on(env, now, effects);
         Verdict::Running
     }
@@ -59,10 +60,10 @@ impl Query {
 
 impl Turn {
     /// T-19: nothing of this answer counts any more, and nothing more comes out of it.
-    fn discard(&mut self, settings: &Settings, now: Time, id: RequestId, effects: &mut Effects) {
+    fn discard(&mut self, scope: &mut Scope<'_>, id: RequestId) {
         self.blocks.clear();
         self.usage = None;
-        self.executor = core::mem::take(&mut self.executor).discard(settings, now, effects);
-        effects.push(Effect::Note(Note::Discarded { id, running: self.executor.ghost_runs() }));
+        self.executor = core::mem::take(&mut self.executor).discard(scope);
+        scope.effects.push(Effect::Note(Note::Discarded { id, running: self.executor.ghost_runs() }));
     }
 }

@@ -5,8 +5,9 @@ use crate::engine::call::{ApiCall, Ended, Standing};
 use crate::engine::compaction::Tracking;
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
-use crate::engine::emission::{AssistantMessage, Emission};
+use crate::engine::emission::{AssistantMessage, Denial, Emission};
 use crate::engine::executor::abort::AbortKind;
+use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{Decision, Failure};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -43,6 +44,8 @@ pub(crate) struct Carried {
     pub(crate) spent: NanoUsd,
     /// What of the task budget went with compactions (C-6).
     pub(super) task_tokens_used: u64,
+    /// What was learnt about permissions (T-11, T-24).
+    pub(crate) permissions: PermissionContext,
 }
 
 impl Carried {
@@ -68,6 +71,8 @@ pub(crate) struct Totals {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
+    /// Tool uses that were not permitted (S-1).
+    pub(crate) denials: Vec<Denial>,
 }
 
 /// What was asked of one model.
@@ -132,15 +137,14 @@ impl Totals {
 /// What an attempt has brought so far, as far as it is paid for.
 #[derive(Clone, Debug)]
 pub(super) struct Attempt {
-    pub(super) id: RequestId,
-    model: Arc<str>,
-    usage: Usage,
-    is_fast: bool,
+    pub(super) model: Arc<str>,
+    pub(super) usage: Usage,
+    pub(super) is_fast: bool,
 }
 
 impl Attempt {
     pub(super) fn of(call: &ApiCall) -> Self {
-        Self { id: call.id(), model: call.model().clone(), usage: *call.usage(), is_fast: call.is_fast() }
+        Self { model: call.model().clone(), usage: *call.usage(), is_fast: call.is_fast() }
     }
 
     pub(super) fn cost(&self, date: Date) -> NanoUsd {

@@ -68,10 +68,9 @@ impl Frame {
 fn with_task_budget(extra: &Json, total: u64, left: u64) -> Json {
     let budget = format!(r#"{{"type":"tokens","total":{total},"remaining":{left}}}"#);
     let Ok(members) = Object::parse(extra.as_str()) else { return extra.clone() };
-    let config = members.object("output_config").map_or_else(
-        || format!(r#"{{"task_budget":{budget}}}"#),
-        |config| config.with(&[("task_budget", budget.clone())]),
-    );
+    let config = members
+        .object("output_config")
+        .map_or_else(|| format!(r#"{{"task_budget":{budget}}}"#), |config| config.with(&[("task_budget", budget.clone())]));
     Json::trusted(members.with(&[("output_config", config)]))
 }
 

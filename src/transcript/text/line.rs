@@ -282,6 +282,9 @@ fn result_text(result: &ResultMessage) -> String {
     if result.cost > NanoUsd::default() {
         text.push_str(&format!(", {}", result.cost));
     }
+    if !result.permission_denials.is_empty() {
+        text.push_str(&format!(", {} denied", plural(result.permission_denials.len(), "tool use")));
+    }
     text.push_str(&format!(", {} in all, {} of it waiting for the model", result.duration, result.api_duration));
     text
 }
