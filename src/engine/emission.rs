@@ -152,6 +152,9 @@ pub enum Emission {
         tokens_before: u64,
         /// And has now.
         tokens_after: u64,
+        /// The names of the messages from before that stay; they stand behind the summary.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<Arc<str>>,
     },
     /// The turn limit is reached (S-10).
     MaxTurnsReached {

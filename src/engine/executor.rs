@@ -340,13 +340,13 @@ impl Executor {
 
     fn start(&mut self, scope: &mut Scope<'_>, position: usize) {
         let entry = &mut self.entries[position];
+        entry.note_repeated(&self.finished_before, scope.effects);
         entry.note(ToolState::Executing, scope.effects);
         if let State::Queued { problem: Some(problem) } = &entry.state {
             let answer = problem.answer(&entry.tool_use.name);
             scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
             return entry.complete(&answer, scope.effects);
         }
-        entry.note_repeated(&self.finished_before, scope.effects);
         let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone());
         entry.state = State::Executing(Box::new(pipeline));
         if let Verdict::Done(done) = verdict {

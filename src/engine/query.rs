@@ -185,6 +185,10 @@ impl Query {
                 self.settle(env, now, effects)
             }
             input if Executor::is_for(input) => self.step_executor(env, now, input, effects),
+            Input::MarkedDead { .. } | Input::CollapseStaged(_) => {
+                self.carried.take_note(input);
+                Verdict::Running
+            }
             _ => self.step_state(env, now, input, effects),
         };
         self.check_invariants();

@@ -5,6 +5,7 @@ use super::outcome::Ending;
 use super::too_long;
 use super::{Query, State, Turn, Verdict, observable};
 use crate::engine::call::Ended;
+use crate::engine::compaction;
 use crate::engine::contract::{Effect, Effects, Terminal};
 use crate::engine::emission::{AssistantMessage, Emission, Note, Transition};
 use crate::engine::executor::{Executor, Scope};
@@ -46,6 +47,7 @@ impl Query {
         turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         turn.usage = Some(ended.usage);
         self.totals.count(&turn.blocks, &ended, env.settings.session.date, call.is_fast());
+        compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);
         let answer = Answer {
             stop_reason: ended.stop_reason.as_deref(),
             has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),

@@ -5,6 +5,7 @@ use super::{Query, State, Turn, Verdict};
 use crate::engine::contract::{Effects, Terminal};
 use crate::engine::executor::Scope;
 use crate::engine::executor::abort::AbortKind;
+use crate::engine::session::prompt::with_task_budget;
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -13,9 +14,11 @@ use crate::wire::request::Request;
 impl Query {
     /// The request that is due.
     pub(super) fn request(&self, env: &Environment) -> Request {
-        let total = env.settings.session.task_budget;
-        let left = total.map(|total| (total, total.saturating_sub(self.carried.task_tokens_used)));
-        self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap, left)
+        let mut request = self.carried.conversation.request(&self.frame, self.chain.raised_cap);
+        if let Some(total) = env.settings.session.task_budget {
+            request.extra = with_task_budget(&request.extra, total, total.saturating_sub(self.carried.task_tokens_used));
+        }
+        request
     }
 
     /// Whether what was spent so far, a running answer included, is all that may be.

@@ -3,7 +3,7 @@
 use crate::engine::budget::{self, Charge, Date, NanoUsd};
 use crate::engine::call::{ApiCall, Ended, Standing};
 use crate::engine::compaction::Tracking;
-use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
 use crate::engine::emission::{AssistantMessage, Denial, Emission};
 use crate::engine::executor::abort::AbortKind;
@@ -55,6 +55,17 @@ impl Carried {
             self.conversation.strip_signatures();
         }
         self.signed_by = Some(model.clone());
+    }
+}
+
+impl Carried {
+    /// Takes note of what is done about the next time that a request is made: dead messages (C-1), summaries of spans (C-3).
+    pub(crate) fn take_note(&mut self, input: &Input) {
+        match input {
+            Input::MarkedDead { names } => self.tracking.mark_dead(names),
+            Input::CollapseStaged(staged) => self.conversation.stage(staged.clone()),
+            _ => (), // too late for anything
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
 use crate::wire::raw::Object;
 use crate::wire::request::{Request, list_with_breakpoint, push_merged, system_with_breakpoint};
+use crate::wire::tokens;
 
 /// All of a request but its messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,18 +41,20 @@ impl Frame {
         &self.request.model
     }
 
+    /// About how many tokens come with the messages of a conversation: system prompt, tools, user context.
+    pub(crate) fn tokens(&self) -> u64 {
+        tokens::request(&self.request) + tokens::blocks(&self.user_context)
+    }
+
     /// The same for another model (Q-19).
     pub(crate) fn with_model(&self, model: &Arc<str>) -> Self {
         Self { request: Request { model: model.clone(), ..self.request.clone() }, user_context: self.user_context.clone() }
     }
 
-    /// The request for a conversation, with another cap on output tokens if there is one (Q-15), and with what there is and what is left
-    /// of the task's tokens (S-10); the user context goes before it as a hidden user message that is never stored (S-2a).
-    pub(crate) fn request(&self, conversation: &[Arc<Message>], raised_cap: Option<u64>, task_budget: Option<(u64, u64)>) -> Request {
+    /// The request for a conversation, with another cap on output tokens if there is one (Q-15); the user context goes before it as a
+    /// hidden user message that is never stored (S-2a).
+    pub(crate) fn request(&self, conversation: &[Arc<Message>], raised_cap: Option<u64>) -> Request {
         let mut request = self.request.clone();
-        if let Some((total, left)) = task_budget {
-            request.extra = with_task_budget(&request.extra, total, left);
-        }
         request.max_tokens = raised_cap.unwrap_or(request.max_tokens);
         request.messages.reserve(conversation.len() + 1);
         if let Some(context) = &self.user_context {
@@ -64,8 +67,8 @@ impl Frame {
     }
 }
 
-/// The further members with the task budget among what is said of the output.
-fn with_task_budget(extra: &Json, total: u64, left: u64) -> Json {
+/// The further members with the task budget among what is said of the output (S-10).
+pub(crate) fn with_task_budget(extra: &Json, total: u64, left: u64) -> Json {
     let budget = format!(r#"{{"type":"tokens","total":{total},"remaining":{left}}}"#);
     let Ok(members) = Object::parse(extra.as_str()) else { return extra.clone() };
     let config = members
@@ -147,7 +150,7 @@ mod tests {
         let settings = Settings { user_context: Some("today".into()), ..Settings::default() };
         let frame = Frame::of(&Environment { settings, ..Environment::default() });
         let conversation = [Arc::new(Message::user(vec![Block::text("hi")]))];
-        let request = frame.request(&conversation, None, None);
+        let request = frame.request(&conversation, None);
         assert_eq!(request.messages.len(), 1, "two user messages are one");
         assert_eq!(request.messages[0].content, [Block::text("today"), Block::text("hi")]);
         assert_eq!(conversation[0].content.len(), 1);

@@ -54,8 +54,10 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
         Emission::MicrocompactBoundary { tool_use_ids, tokens_freed } => {
             line(Brief, Clock::Latest, "engine", "microcompact", format!("{}, {tokens_freed} tokens", tool_use_ids.join(", ")))
         }
-        Emission::CompactBoundary { trigger, tokens_before, tokens_after } => {
-            line(Brief, Clock::Latest, "engine", "compacted", format!("{}, {tokens_before} -> {tokens_after} tokens", trigger.as_str()))
+        Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept } => {
+            let stays = if kept.is_empty() { String::new() } else { format!(", {} stays", kept.join(", ")) };
+            let text = format!("{}, {tokens_before} -> {tokens_after} tokens{stays}", trigger.as_str());
+            line(Brief, Clock::Latest, "engine", "compacted", text)
         }
         Emission::MaxTurnsReached { turns } => {
             line(Brief, Clock::Latest, "engine", "max turns", format!("after {}", plural(*turns as usize, "turn")))
