@@ -25,6 +25,7 @@ mod prompts;
 mod reader;
 mod report;
 mod run;
+pub mod schema;
 mod span;
 #[cfg(test)]
 mod tests;
