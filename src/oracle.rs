@@ -1,7 +1,7 @@
 //! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-16).
 //!
 //! ```text
-//!   run ── input, effect, note ──> Oracles ──> pairs, results, overlap, terminal, abort, order
+//!   run ── input, effect, note ──> Oracles ──> pairs, results, overlap, terminal, retry, abort, order
 //!                                     └ running: which tools execute now, told to all
 //! ```
 //!
@@ -13,6 +13,7 @@ mod order;
 mod overlap;
 mod pairs;
 mod results;
+mod retry;
 mod running;
 mod terminal;
 
@@ -24,6 +25,7 @@ use abort::Abort;
 use order::Order;
 use pairs::Pairs;
 use results::Results;
+use retry::Retry;
 use running::{Running, Tools};
 use terminal::Terminals;
 
@@ -58,6 +60,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
     (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
     (terminal::ORACLE, "every prompt has exactly one terminal, and nothing of it comes after"),
+    (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
@@ -71,6 +74,7 @@ pub struct Oracles {
     pairs: Pairs,
     results: Results,
     terminals: Terminals,
+    retry: Retry,
     abort: Abort,
     order: Order,
     violations: Vec<Violation>,
@@ -117,6 +121,7 @@ impl Oracles {
             pairs: Pairs::default(),
             results: Results::default(),
             terminals: Terminals::default(),
+            retry: Retry::default(),
             abort: Abort::default(),
             order: Order::default(),
             violations: Vec::new(),
@@ -152,7 +157,7 @@ impl Oracles {
                     messages.truncate(request.kept);
                     messages.extend(request.added.iter().cloned());
                     if event.agent.is_root() {
-                        self.on_request(event.at, *id, &messages);
+                        self.on_request(event.at, *id, &request.model, &messages);
                     }
                 }
                 note => self.note(event.at, &event.agent, note),
@@ -160,10 +165,11 @@ impl Oracles {
         }
     }
 
-    fn on_request(&mut self, at: Time, id: RequestId, messages: &[Arc<Message>]) {
+    fn on_request(&mut self, at: Time, id: RequestId, model: &Arc<str>, messages: &[Arc<Message>]) {
         let found = &mut Findings { at, violations: &mut self.violations };
         self.pairs.on_request(&self.rules, id, messages, found);
         self.terminals.on_request(id, found);
+        self.retry.on_request(at, id, model, found);
         self.abort.on_request(id, found);
     }
 }
@@ -175,6 +181,7 @@ impl Watch for Oracles {
         if agent.is_root() {
             self.abort.on_input(&self.rules, &self.running, at, input, found);
             self.terminals.on_input(input);
+            self.retry.on_input(at, input);
         }
     }
 
@@ -189,12 +196,13 @@ impl Watch for Oracles {
             return;
         }
         if let Effect::Request { id, request } = effect {
-            return self.on_request(at, *id, &request.messages);
+            return self.on_request(at, *id, &request.model, &request.messages);
         }
         let found = &mut Findings { at, violations: &mut self.violations };
         self.pairs.on_effect(&self.rules, effect);
         self.results.on_effect(effect, found);
         self.order.on_effect(&self.rules, &self.running, effect, found);
+        self.retry.on_effect(at, effect, found);
         self.abort.on_effect(effect, found);
         self.terminals.on_effect(effect, found);
     }

@@ -1,5 +1,6 @@
 //! What a scenario and a tape mean: types, parsing from text, checking. Reading files is another room's work.
 
+pub mod asked;
 pub mod derive;
 pub mod fault;
 pub mod interrupt;

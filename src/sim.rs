@@ -20,7 +20,7 @@ use crate::transcript::event::{RunEnd, What};
 use crate::transcript::record::Recorder;
 use crate::transcript::watch::Watch;
 use crate::world::setup::Setup;
-use crate::world::{Schedule, World, WorldNote};
+use crate::world::{Refused, Schedule, World, WorldNote};
 
 /// One run of a scenario. A copy shares what both have in common (the scenario, the transcript so far) and costs about a microsecond.
 #[derive(Clone, Debug)]
@@ -138,6 +138,9 @@ impl<E: Engine, W: Watch> Run<E, W> {
                 let is_done = self.world.is_done(&self.setup) && self.injected.is_done();
                 return Some(if is_done { RunEnd::Idle } else { RunEnd::Stalled });
             };
+            if !self.world.awaits(&arrival) {
+                continue;
+            }
             if at > Time::ZERO + self.setup.scenario.limits.time {
                 return Some(RunEnd::LimitReached { limit: "virtual time".into() });
             }
@@ -243,6 +246,10 @@ impl<E: Engine, W: Watch> Run<E, W> {
         if let Some(text) = self.world.take_misuse() {
             self.watcher.note(self.now, agent, &What::Misuse { text });
         }
+        if let Some((id, refused)) = self.world.take_refused() {
+            let Refused { rule, text, overruled } = refused;
+            self.watcher.note(self.now, agent, &What::Refused { id, rule: rule.into(), text, overruled });
+        }
         match note? {
             WorldNote::Served { id, answer, provenance, fault, differences } => {
                 if let Some(text) = fault {
@@ -254,6 +261,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
                 }
                 None
             }
+            WorldNote::Answered => None,
             WorldNote::Fault { id, text } => {
                 self.watcher.note(self.now, agent, &What::Fault { id, text });
                 None

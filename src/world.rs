@@ -7,25 +7,31 @@ pub mod pacing;
 pub mod setup;
 
 mod again;
+mod asked;
 mod delivery;
 mod faults;
 mod plan;
+mod refusal;
 mod server;
+mod signatures;
+mod timers;
 mod tool_uses;
 mod tools;
 mod user;
 mod watch;
 
+use asked::Questions;
 use delivery::{Delivery, Part};
 use faults::Asked;
 use plan::Plan;
 use server::{Incoming, Served, Server};
 use setup::Setup;
+use timers::Timers;
 use tools::{Deed, Tools};
 use user::User;
 use watch::Watch;
 
-use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId, Terminal, TimerId, ToolRun};
+use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::fault::{Change, FaultKind};
@@ -33,6 +39,7 @@ use crate::scenario::interrupt::Moment;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
+use signatures::Given;
 
 /// The world of one run, as far as it changes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,14 +47,31 @@ pub struct World {
     server: Server,
     deliveries: Vec<Delivery>,
     tools: Tools,
+    questions: Questions,
     user: User,
     watch: Watch,
+    timers: Timers,
     /// Interrupts whose moment came in the step that is carried out.
     happening: Vec<usize>,
     /// How many answers were on their way so far: what arrives names its delivery, not its request, which an engine may name twice.
     served: u32,
     /// What the engine did in the last effect that the contract does not allow.
     misuse: Option<String>,
+    /// The request in the last effect, if it is not valid.
+    refused: Option<(RequestId, Refused)>,
+    /// What thinking was given out.
+    signatures: Given,
+}
+
+/// A request that is not valid (M-2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Which rule it breaks, in a word.
+    pub rule: &'static str,
+    /// What the API says.
+    pub text: Arc<str>,
+    /// Whether it was answered all the same, because the recording has an answer.
+    pub overruled: bool,
 }
 
 /// Something that will happen. At the same instant, lower classes come first (D4).
@@ -59,19 +83,22 @@ enum What {
     /// Which delivery.
     Answer(u32, Part),
     Tool(ToolRun, Deed),
-    Timer(TimerId),
+    /// Which of the timers that were set.
+    Timer(u32),
     Auth(RequestId),
+    /// Which question to a hook, a person, a tool or the store.
+    Answered(u32),
     Prompt,
     /// Which of the scenario's interrupts.
     Interrupt(usize),
 }
 
 impl Arrival {
-    /// The order among arrivals at the same instant: answers, tools and credentials, timers, the user.
+    /// The order among arrivals at the same instant: answers, tools and whoever else is asked, timers, the user.
     pub fn class(&self) -> u8 {
         match self.0 {
             What::Answer(..) => 0,
-            What::Tool(..) | What::Auth(_) => 1,
+            What::Tool(..) | What::Auth(_) | What::Answered(_) => 1,
             What::Timer(_) => 2,
             What::Prompt | What::Interrupt(_) => 3,
         }
@@ -101,6 +128,8 @@ pub enum WorldNote {
         /// What.
         text: Arc<str>,
     },
+    /// The API said what is wrong with a request, in the answer's place.
+    Answered,
     /// No answer was left for a request: the run ends (M-3).
     Exhausted {
         /// The request.
@@ -141,7 +170,8 @@ impl World {
                 let takes = setup.scenario.auth.latency.draw(&mut draws, None, 0).unwrap_or_default();
                 schedule.push((now + takes, Arrival(What::Auth(*id))));
             }
-            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(*timer)))),
+            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(*timer))))),
+            Effect::CancelTimer { timer } => self.timers.cancel(*timer),
             Effect::Finished { prompt, terminal } => {
                 if !self.user.on_finished(*prompt, terminal) {
                     self.misuse = Some(format!("prompt {prompt} was finished, and no such prompt was open"));
@@ -150,17 +180,23 @@ impl World {
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
             Effect::Emit(_) | Effect::Note(_) => (),
-            Effect::CheckTool { .. }
-            | Effect::RunHook { .. }
-            | Effect::StopHook { .. }
-            | Effect::AskPermission { .. }
-            | Effect::WithdrawPermission { .. }
-            | Effect::StoreResult { .. }
-            | Effect::LookUp { .. }
-            | Effect::Elicit { .. }
-            | Effect::AnswerElicitation { .. } => (),
+            Effect::CheckTool { .. } | Effect::RunHook { .. } | Effect::AskPermission { .. } | Effect::StoreResult { .. } => {
+                let answered = self.ask(setup, now, effect);
+                schedule.extend(answered.map(|(at, number)| (at, Arrival(What::Answered(number)))));
+            }
+            Effect::StopHook { hook } => self.questions.stop_hook(*hook),
+            Effect::WithdrawPermission { run } => self.questions.withdraw(*run),
+            Effect::LookUp { .. } | Effect::Elicit { .. } | Effect::AnswerElicitation { .. } => (),
         }
         None
+    }
+
+    /// Whether an arrival is still to happen: a timer that was cancelled is not, and no time passes for it.
+    pub fn awaits(&self, arrival: &Arrival) -> bool {
+        match arrival.0 {
+            What::Timer(serial) => self.timers.is_set(serial),
+            _ => true,
+        }
     }
 
     /// Lets an arrival happen: the inputs that it brings, in order. An answer that was closed brings nothing.
@@ -179,7 +215,8 @@ impl World {
                 schedule.extend(next.map(|(at, deed)| (at, Arrival(What::Tool(run, deed)))));
             }
             What::Auth(id) => inputs.push(Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }),
-            What::Timer(timer) => inputs.push(Input::Timer(timer)),
+            What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(Input::Timer)),
+            What::Answered(number) => inputs.extend(self.questions.answer(number)),
             What::Prompt => inputs.push(self.user.speak(setup)),
             What::Interrupt(index) => inputs.push(self.user.interrupt(setup, index)),
         }
@@ -212,6 +249,11 @@ impl World {
         self.misuse.take()
     }
 
+    /// The request in the last effect, if it is not valid, and what is wrong with it.
+    pub fn take_refused(&mut self) -> Option<(RequestId, Refused)> {
+        self.refused.take()
+    }
+
     /// Something was injected that is no part of the scenario: requests may come because of it alone (M-3).
     pub fn on_injected(&mut self) {
         self.user.on_injected();
@@ -237,17 +279,35 @@ impl World {
         self.server.unused(setup)
     }
 
+    /// Passes a question on; the time of its answer and its number, if it is ever answered.
+    fn ask(&mut self, setup: &Setup, now: Time, effect: &Effect) -> Option<(Time, u32)> {
+        match effect {
+            Effect::CheckTool { run, tool_use } => self.questions.check(setup, now, *run, tool_use, self.server.original_id(&tool_use.id)),
+            Effect::RunHook { hook, .. } => self.questions.hook(setup, now, *hook),
+            Effect::AskPermission { run, tool_use, .. } => self.questions.permission(setup, now, *run, tool_use),
+            Effect::StoreResult { run, .. } => self.questions.store(setup, now, *run),
+            _ => None,
+        }
+    }
+
     fn schedule_prompt(&mut self, setup: &Setup, now: Time, schedule: &mut Schedule) {
         schedule.extend(self.user.next_prompt(setup, now).map(|at| (at, Arrival(What::Prompt))));
     }
 
     fn serve(&mut self, setup: &Setup, now: Time, agent: &Agent, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
         let scenario = &setup.scenario;
+        let refusal = refusal::of(setup, &self.signatures, request);
+        // What a recording has an answer to was taken, whatever the rules say.
+        let overruled = scenario.tape.is_some();
+        self.refused = refusal.as_ref().map(|refusal| (id, Refused { rule: refusal.name, text: (&*refusal.message).into(), overruled }));
         let asked = Asked { id, agent, model: &request.model, now };
         let (plan, note) = match faults::verdict(&scenario.faults, &asked, scenario.seed) {
             Some(kind @ FaultKind::Instead(instead)) => {
                 let plan = faults::instead(instead, &asked, &scenario.timing, scenario.seed);
                 (plan, WorldNote::Fault { id, text: kind.to_string().into() })
+            }
+            _ if let Some(refusal) = refusal.filter(|_| !overruled) => {
+                (refusal::plan(&refusal, &asked, &scenario.timing, scenario.seed), WorldNote::Answered)
             }
             other => {
                 let change = if let Some(FaultKind::Change(change)) = other { Some(change) } else { None };
@@ -279,6 +339,7 @@ impl World {
     ) -> Option<(Plan, WorldNote)> {
         let origins = self.user.origins(id.prompt);
         let incoming = Incoming { origins: &origins, agent, id, request, is_changed: change.is_some() };
+        let scenario_tells = setup.scenario.api.tells_tokens();
         let mut draws = setup.scenario.seed.draws("answer-pace", &id.to_string());
         let (mut plan, name, provenance, differences) = match self.server.serve(setup, &incoming) {
             Some(Served { answer, nth, differences }) => {
@@ -297,6 +358,14 @@ impl World {
             }
             None => return None,
         };
+        let (usual, asked) = (&setup.scenario.settings.model, &request.model);
+        if setup.scenario.tape.is_none() && usual != asked {
+            plan = again::from_model(plan, usual, asked);
+        }
+        if scenario_tells && let Some(counted) = refusal::with_input_tokens(&plan, request) {
+            plan = counted;
+        }
+        self.signatures.remember(setup, request, &plan);
         if !request.stream && plan.is_stream {
             plan = again::unstreamed(&plan).unwrap_or(plan);
         }

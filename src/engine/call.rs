@@ -1,23 +1,34 @@
-//! One API call, however many attempts (Q-7, R-1 to R-6, R-12, R-13).
+//! One API call, however many attempts (Q-7, R-1 to R-13).
 //!
 //! ```text
 //!   open ──> AwaitingHead ──200, stream──> Streaming ──end──> Ended
 //!      ▲          └── error status, or whole body ──> AwaitingBody ──end──> Ended
-//!      └── timer, credentials ── Waiting, Refreshing <── an attempt failed, and nothing of it was handed up
+//!      ├── timer, credentials ── Waiting, Refreshing <── an attempt failed, and nothing of it was handed up
+//!      └── go_on ─────────────── Abandoned           <── it failed after something was
 //! ```
 //!
 //! A streamed answer and one that comes whole leave this machine as the same blocks. Whether a failure is repeated is a pure function
-//! in [`retry`]. What only the owner can decide goes up as a [`Verdict`]; the report of each attempt goes out as an effect.
+//! in [`retry`](super::retry); how is in [`attempts`]. What only the owner can decide goes up as a [`Verdict`]; the report of each
+//! attempt goes out as an effect.
+
+mod alarm;
+mod attempts;
+mod shape;
+
+#[cfg(test)]
+mod tests;
+
+use alarm::Alarm;
+use shape::Shape;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
-use super::emission::{AssistantMessage, AttemptReport, Emission, Note};
-use super::retry::{self, Call, Decision, Failure, History};
+use super::emission::{AssistantMessage, Emission, Note};
+use super::retry::{Decision, Failure, History};
 use super::settings::Environment;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::assembler::{Assembler, Step};
 use crate::wire::block::Block;
-use crate::wire::error::ApiError;
 use crate::wire::event::Event;
 use crate::wire::http::Header;
 use crate::wire::order::Violation;
@@ -32,10 +43,16 @@ pub(crate) const RETRY_TIMER: u32 = 1;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiCall {
     id: RequestId,
+    /// Which attempt was the call's first: one that takes over from another goes on counting.
+    first_attempt: u32,
     request: Arc<Request>,
+    shape: Shape,
     /// Which HTTP client is used: grows when a failure asks for a new one.
     client: u32,
     history: History,
+    standing: Standing,
+    /// What rings when an answer takes too long (R-11).
+    alarm: Option<Alarm>,
     /// When the first attempt was made.
     since: Time,
     started: Time,
@@ -59,12 +76,16 @@ enum State {
         headers: Arc<[Header]>,
         body: Arc<str>,
     },
-    /// A retry waits for its time.
+    /// A retry waits for its time; a timer rings at the latest then, and before where a long wait is cut into pieces (R-10).
     Waiting {
+        since: Time,
         until: Time,
+        rings: Time,
     },
     /// A retry waits for credentials; the failure that asked for them, should they not be had.
     Refreshing(Failure),
+    /// Blocks of the attempt were handed up: what is to be done about its failure waits for the owner to forget them.
+    Abandoned(Failure, Decision),
     Ended,
 }
 
@@ -96,6 +117,20 @@ pub(crate) enum Verdict {
 pub(crate) struct Standing {
     /// Consecutive answers that the API is overloaded, carried into this call.
     pub(crate) overloads: u32,
+    /// Whether requests that should be fast may be.
+    pub(crate) speed: Speed,
+}
+
+/// What became of fast mode (R-9); it counts only where the settings ask for fast answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Speed {
+    /// Requests are fast.
+    #[default]
+    Fast,
+    /// They are again from then on.
+    CoolingUntil(Time),
+    /// They are not for the rest of the session.
+    Off,
 }
 
 /// A complete answer.
@@ -116,12 +151,29 @@ pub(crate) struct Ended {
 }
 
 impl ApiCall {
-    /// Sends the request.
-    pub(crate) fn open(id: RequestId, now: Time, request: Request, effects: &mut Effects) -> Self {
-        let request = Arc::new(request);
-        effects.push(Effect::Request { id, request: request.clone() });
-        let (history, usage, refusal_category, state) = (History::default(), Usage::default(), None, State::AwaitingHead);
-        Self { id, request, client: 1, history, since: now, started: now, first_byte: None, usage, refusal_category, state }
+    /// Sends the request, as the attempt that `id` says: a call that takes over from another one goes on with its numbers.
+    pub(crate) fn open(env: &Environment, id: RequestId, now: Time, request: Request, standing: Standing, effects: &mut Effects) -> Self {
+        let mut call = Self {
+            id,
+            first_attempt: id.attempt,
+            request: Arc::new(request),
+            shape: Shape::default(),
+            client: 1,
+            history: History { overloads: standing.overloads, ..History::default() },
+            standing,
+            alarm: None,
+            since: now,
+            started: now,
+            first_byte: None,
+            usage: Usage::default(),
+            refusal_category: None,
+            state: State::AwaitingHead,
+        };
+        if env.settings.retry.fast_mode {
+            call.ask_for_speed(now, effects);
+        }
+        call.send(env, now, effects);
+        call
     }
 
     /// Which attempt this is: inputs for another are stale.
@@ -151,18 +203,23 @@ impl ApiCall {
 
     /// What later calls go on from.
     pub(crate) fn standing(&self) -> Standing {
-        Standing::default()
+        Standing { overloads: self.history.overloads, speed: self.standing.speed }
     }
 
-    /// Makes the next attempt after the owner has forgotten an abandoned one (R-11, Q-20).
-    pub(crate) fn go_on(&mut self, now: Time, effects: &mut Effects) {
-        self.attempt(now, effects);
+    /// Goes on after the owner has forgotten what an abandoned attempt brought (R-11, Q-20).
+    pub(crate) fn go_on(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        if let State::Abandoned(failure, decision) = core::mem::replace(&mut self.state, State::Ended) {
+            self.carry_out(env, now, failure, decision, effects);
+        }
     }
 
     /// Takes the head of the answer: from here on it is a stream or a body.
-    pub(crate) fn on_head(&mut self, now: Time, status: u16, headers: &Arc<[Header]>) {
+    pub(crate) fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[Header]>, effects: &mut Effects) {
         if self.state == State::AwaitingHead {
             self.first_byte = Some(now);
+            if status == 200 && self.request.stream {
+                self.watch_for_silence(env, now, effects);
+            }
             self.state = State::AwaitingBody { status, headers: headers.clone(), body: "".into() };
         }
     }
@@ -186,6 +243,9 @@ impl ApiCall {
         }
         let State::Streaming { assembler, seen_event, handed_up } = &mut self.state else { return Verdict::Pending };
         *seen_event = true;
+        if let Some(alarm) = &mut self.alarm {
+            alarm.hear(now);
+        }
         let mut notes = Vec::new();
         let step = assembler.on_event(event, &mut notes);
         for violation in &notes {
@@ -207,7 +267,7 @@ impl ApiCall {
             }
             Step::Failed { kind, message } => {
                 let kind = if kind.is_empty() { "unnamed_error".into() } else { kind };
-                let failure = Failure { kind, message, ..Failure::default() };
+                let failure = Failure::in_stream(kind, message);
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, failure, effects)
             }
@@ -221,7 +281,7 @@ impl ApiCall {
     /// Takes the end of the answer.
     pub(crate) fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> Verdict {
         let failure = match (&self.state, how) {
-            (State::Ended | State::Waiting { .. } | State::Refreshing(_), _) => return Verdict::Pending, // it failed before its end
+            (State::Ended | State::Waiting { .. } | State::Refreshing(_) | State::Abandoned(..), _) => return Verdict::Pending, // it failed before its end
             (State::AwaitingHead, AnswerEnd::Complete) => Failure::of("no_answer", "the connection closed before an answer came"),
             (State::Streaming { assembler, .. }, AnswerEnd::Complete) => match assembler.at_end_of_stream() {
                 Ok(()) => {
@@ -234,37 +294,50 @@ impl ApiCall {
                 let body = body.clone();
                 return self.on_whole_answer(env, now, &body, effects);
             }
-            (State::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => {
-                Failure::from(&ApiError::read(*status, headers, body.as_bytes()))
-            }
+            (State::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => Failure::of_answer(*status, headers, body),
             (_, how) => cut_short(how),
         };
         self.fail(env, now, failure, effects)
     }
 
-    /// The wait before a retry is over.
-    pub(crate) fn on_timer(&mut self, now: Time, generation: u32, effects: &mut Effects) {
-        // The timer of a wait that was broken off may ring into a later one: it must not cut that short (R-2).
-        if matches!(self.state, State::Waiting { until } if until <= now) && generation == self.id.attempt + 1 {
-            self.attempt(now, effects);
+    /// A timer rings: a wait is over, or an answer takes too long. One that is neither is stale.
+    pub(crate) fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut Effects) -> Verdict {
+        if timer.id == RETRY_TIMER && timer.generation == self.id.attempt + 1 {
+            self.on_wait_over(env, now, effects);
+        }
+        let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.ring(now));
+        match rung {
+            None | Some(alarm::Rung::Early) => Verdict::Pending,
+            Some(alarm::Rung::Again { at, warning }) => {
+                if let Some(text) = warning {
+                    effects.push(Effect::Emit(Emission::Warning { text }));
+                }
+                effects.push(Effect::SetTimer { timer, at });
+                Verdict::Pending
+            }
+            Some(alarm::Rung::TooLong(failure)) => {
+                self.alarm = None;
+                effects.push(Effect::CloseRequest { id: self.id });
+                self.fail(env, now, failure, effects)
+            }
         }
     }
 
     /// Credentials were renewed, or are not to be had.
-    pub(crate) fn on_auth(&mut self, now: Time, ok: bool, effects: &mut Effects) -> Verdict {
+    pub(crate) fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> Verdict {
         let State::Refreshing(failure) = &self.state else { return Verdict::Pending };
+        let failure = failure.clone();
         if !ok {
-            let failure = failure.clone();
             return self.give_up(now, failure, Some("no new credentials were to be had"));
         }
-        self.history.just_refreshed = true;
-        self.attempt(now, effects);
+        self.attempt_at_once(env, now, &failure, effects);
         Verdict::Pending
     }
 
     /// Ends an attempt or a wait at once (R-5).
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) {
         let state = core::mem::replace(&mut self.state, State::Ended);
+        self.disarm(effects);
         if matches!(state, State::AwaitingHead | State::Streaming { .. } | State::AwaitingBody { .. }) {
             self.report(now, "aborted", effects);
             effects.push(Effect::CloseRequest { id: self.id });
@@ -290,94 +363,12 @@ impl ApiCall {
 
     fn ended(&mut self, now: Time, blocks: Vec<Arc<AssistantMessage>>, stop_reason: Option<Arc<str>>, effects: &mut Effects) -> Verdict {
         self.state = State::Ended;
+        self.history.overloads = 0;
+        self.disarm(effects);
         self.report(now, "ok", effects);
         let (usage, refusal_category) = (self.usage, self.refusal_category.clone());
         let model = self.request.model.clone();
         Verdict::Ended(Ended { blocks, stop_reason, model, usage, refusal_category, took: now.since(self.since) })
-    }
-
-    /// An attempt failed: it is repeated if the policy says so and nothing of it was handed up (R-11).
-    fn fail(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
-        self.report(now, &failure.summary(), effects);
-        let handed_up = matches!(self.state, State::Streaming { handed_up: true, .. });
-        let settings = &env.settings.retry;
-        let call = Call { streamed: self.request.stream, background: env.settings.background };
-        let decision = retry::decide(&failure, self.id, call, self.history, settings, env.seed);
-        match decision {
-            Decision::After { delay, new_client } if !handed_up => {
-                self.client += u32::from(new_client);
-                self.wait(now, delay, &failure, settings.max_retries, effects);
-                Verdict::Pending
-            }
-            Decision::RefreshAuth { forced } if !handed_up => {
-                self.history.forced_refresh |= forced;
-                self.client += 1;
-                self.state = State::Refreshing(failure);
-                effects.push(Effect::RefreshAuth { id: self.id, forced, provider: None });
-                Verdict::Pending
-            }
-            Decision::WithoutStreaming if !handed_up => {
-                self.request = Arc::new(Request { stream: false, ..Request::clone(&self.request) });
-                self.attempt(now, effects);
-                Verdict::Pending
-            }
-            Decision::GiveUp(reason) => self.give_up(now, failure, reason.as_deref()),
-            _ => self.give_up(now, failure, None),
-        }
-    }
-
-    /// R-4: the notice comes before the wait.
-    fn wait(&mut self, now: Time, delay: Micros, failure: &Failure, of: u32, effects: &mut Effects) {
-        self.history.retries += 1;
-        self.history.just_refreshed = false;
-        self.state = State::Waiting { until: now + delay };
-        effects.push(Effect::Emit(Emission::ApiRetry {
-            id: self.id,
-            retry: self.history.retries,
-            of,
-            delay,
-            status: failure.status,
-            kind: failure.kind.clone(),
-            text: failure.message.clone(),
-        }));
-        let timer = TimerId { id: RETRY_TIMER, generation: self.id.attempt + 1 };
-        effects.push(Effect::SetTimer { timer, at: now + delay });
-    }
-
-    /// The next attempt at the same request.
-    fn attempt(&mut self, now: Time, effects: &mut Effects) {
-        self.id.attempt += 1;
-        self.started = now;
-        self.first_byte = None;
-        self.usage = Usage::default();
-        self.state = State::AwaitingHead;
-        effects.push(Effect::Request { id: self.id, request: self.request.clone() });
-    }
-
-    /// R-6: names the last error, the attempts made and the time they took.
-    fn give_up(&mut self, now: Time, failure: Failure, reason: Option<&str>) -> Verdict {
-        self.state = State::Ended;
-        if self.id.attempt == 1 && reason.is_none() {
-            return Verdict::Failed(failure);
-        }
-        let reason = reason.map(|reason| format!("{reason}; ")).unwrap_or_default();
-        let attempts = if self.id.attempt == 1 { "1 attempt" } else { &format!("{} attempts", self.id.attempt) };
-        let message = format!("{} ({reason}gave up after {attempts} in {})", failure.message, now.since(self.since));
-        Verdict::Failed(Failure { message: message.into(), ..failure })
-    }
-
-    /// R-12: every attempt is an item of the transcript.
-    fn report(&self, now: Time, outcome: &str, effects: &mut Effects) {
-        effects.push(Effect::Note(Note::Attempt(Box::new(AttemptReport {
-            id: self.id,
-            model: self.request.model.clone(),
-            client: self.client,
-            started: self.started,
-            first_byte: self.first_byte,
-            ended: now,
-            outcome: outcome.into(),
-            usage: self.usage,
-        }))));
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::RequestId;
 use crate::prelude::*;
-use crate::wire::block::{Block, Message, Role};
+use crate::wire::block::{Block, BlockKind, Message, Role};
 use crate::wire::request::push_merged;
 use crate::wire::usage::Usage;
 
@@ -74,6 +74,22 @@ impl Conversation {
         if !content.is_empty() {
             self.push(Item { name: name.into(), kind, message: Arc::new(Message::user(content)), usage: None });
         }
+    }
+
+    /// Adds what the engine says in the user's name.
+    pub(crate) fn push_hidden(&mut self, name: impl Into<Arc<str>>, text: &str) {
+        self.push_user(name, ItemKind::Hidden, vec![Block::text(text)]);
+    }
+
+    /// Takes thinking out of all answers: a signature is bound to its model, another model refuses it, and thinking without its
+    /// signature is refused by every model. An answer that was nothing else is gone.
+    pub(crate) fn strip_signatures(&mut self) {
+        let is_thinking = |block: &Block| matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
+        for item in self.items.iter_mut().filter(|item| item.message.content.iter().any(is_thinking)) {
+            let content = item.message.content.iter().filter(|block| !is_thinking(block)).cloned().collect();
+            *item = Arc::new(Item { message: Arc::new(Message { role: item.message.role, content }), ..Item::clone(item) });
+        }
+        self.items.retain(|item| !item.message.content.is_empty());
     }
 
     /// Adds an answer; nothing when it has no content.

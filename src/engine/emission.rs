@@ -93,7 +93,7 @@ pub enum Emission {
         id: RequestId,
         /// Which retry this is, from 1.
         retry: u32,
-        /// How many there may be.
+        /// How many there may be; 0 for any number.
         of: u32,
         /// How long the wait is.
         delay: Micros,

@@ -11,6 +11,7 @@
 
 pub(crate) mod abort;
 mod admission;
+mod closing;
 mod entry;
 mod ordering;
 
@@ -36,6 +37,8 @@ pub(crate) struct Executor {
     aborts: Aborts,
     /// Runs of a discarded executor that have not stopped: they count as executing (T-4, T-19).
     ghosts: Vec<Ghost>,
+    /// Exclusive tools that had finished in a discarded attempt: what they did is done (O-17).
+    finished_before: Vec<(ToolRun, Arc<ToolUse>)>,
     yielded: u32,
     in_progress: Vec<Arc<str>>,
     interruptible: bool,
@@ -145,7 +148,6 @@ impl Executor {
 
     /// Discards everything (T-19): nothing more comes out of it. Returns the executor that takes its place, in which what still runs
     /// counts as executing until it stops or its grace is over.
-    #[cfg_attr(not(test), expect(dead_code, reason = "what discards an attempt (Q-19, Q-20) is still to come"))]
     pub(crate) fn discard(mut self, settings: &Settings, now: Time, effects: &mut Effects) -> Self {
         let until = now + settings.tool_grace;
         for entry in self.entries.iter().filter(|entry| entry.is_running()) {
@@ -161,7 +163,11 @@ impl Executor {
         if !self.ghosts.is_empty() {
             effects.push(Effect::SetTimer { timer: TimerId { id: GRACE_TIMER, generation: 1 }, at: until });
         }
-        let mut fresh = Self { ghosts: self.ghosts, in_progress: self.in_progress, interruptible: self.interruptible, ..Self::default() };
+        let has_run = |entry: &&Entry| entry.class == Class::Exclusive && entry.has_run;
+        let finished = self.entries.iter().filter(has_run).map(|entry| (entry.run, entry.tool_use.clone()));
+        self.finished_before.extend(finished);
+        let finished_before = core::mem::take(&mut self.finished_before);
+        let mut fresh = Self { finished_before, ..self.successor() };
         fresh.report(effects);
         fresh
     }
@@ -204,6 +210,7 @@ impl Executor {
             return Ended::default();
         }
         entry.complete(outcome, effects);
+        entry.has_run = true;
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
         if outcome.is_error && entry.shell && settings.sibling_abort && self.aborts == Aborts::default() {
             let failed = abort::description(&self.entries[index].tool_use);
@@ -274,7 +281,10 @@ impl Executor {
         entry.state = State::Executing;
         entry.note(ToolState::Executing, effects);
         match &entry.tool_use.input {
-            ToolInput::Valid(_) => effects.push(Effect::StartTool { run: entry.run, tool_use: entry.tool_use.clone() }),
+            ToolInput::Valid(_) => {
+                entry.note_repeated(&self.finished_before, effects);
+                effects.push(Effect::StartTool { run: entry.run, tool_use: entry.tool_use.clone() });
+            }
             ToolInput::Invalid { error, .. } => {
                 let outcome = invalid_input(&entry.tool_use.name, error);
                 entry.complete(&outcome, effects);

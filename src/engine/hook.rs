@@ -55,6 +55,11 @@ impl HookEvent {
     pub const ALL: [Self; 6] =
         [Self::PreToolUse, Self::PostToolUse, Self::PostToolFailure, Self::Stop, Self::PreCompact, Self::PostCompact];
 
+    /// Whether such hooks are asked about a tool.
+    pub fn is_about_a_tool(self) -> bool {
+        matches!(self, Self::PreToolUse | Self::PostToolUse | Self::PostToolFailure)
+    }
+
     /// The word that transcripts and scenarios use.
     pub fn as_str(self) -> &'static str {
         match self {

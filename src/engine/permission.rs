@@ -1,5 +1,7 @@
 //! Whether a tool may run (T-24, P-1): what is asked and answered at the boundary, and the settings that decide before anyone is asked.
 
+pub mod rule;
+
 use serde::{Deserialize, Serialize};
 
 use crate::prelude::*;
@@ -18,6 +20,9 @@ pub struct ToolCheck {
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
+    /// Rules that would make a question needless, in place of the usual ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<Arc<str>>,
 }
 
 /// A word on whether something may happen; a later one of this list wins over an earlier one (P-1).
@@ -33,6 +38,9 @@ pub enum PermissionWord {
 }
 
 impl PermissionWord {
+    /// All of them, the mildest first.
+    pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
+
     /// The word that transcripts and scenarios use.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -96,6 +104,9 @@ pub enum PermissionMode {
 }
 
 impl PermissionMode {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Default, Self::AcceptEdits, Self::Plan, Self::Bypass];
+
     /// The word that transcripts and scenarios use.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -133,4 +144,20 @@ pub enum RuleSource {
     /// The user's settings.
     #[default]
     User,
+}
+
+impl RuleSource {
+    /// All of them, the highest rank first.
+    pub const ALL: [Self; 5] = [Self::Policy, Self::CommandLine, Self::Local, Self::Project, Self::User];
+
+    /// The word that scenarios use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::CommandLine => "command_line",
+            Self::Local => "local",
+            Self::Project => "project",
+            Self::User => "user",
+        }
+    }
 }

@@ -1,36 +1,45 @@
 //! The query loop: ask the model, run its tools, ask again, until the turn ends (Q-1 to Q-23).
 //!
 //! ```text
-//!   start ──> Calling ──answer with tool uses──> AwaitingTools ──all results in──> Calling   (next_turn)
-//!                │  ▲──── paused, refused and tried again ────┘    │
-//!                ├──answer without tool use──> Finished             │
-//!                └──abort, or a lost call──> Ending <──abort────────┘   Ending ──all results in──> Finished
+//!   start ──> Calling <───── Compacting         the cascade comes before each request (Q-4)
+//!              │  ▲  └─answer with tool uses─> AwaitingTools ──all results in──> Calling   (next_turn)
+//!              │  └─ recovered, resumed, nudged, objected to ─┐    │
+//!              ├──answer without tool use──> StopHooks ───────┴──> Finished
+//!              └──abort, or a lost call──> Ending <──abort────┘    Ending ──all results in──> Finished
 //! ```
 //!
-//! Tools run while the model still streams, so the executor lives in all open states. What follows an answer is a pure function
-//! in [`after_answer`]. After the terminal nothing more comes out (Q-3): a late input finds `Finished` and is dropped.
+//! Tools run while the model still streams, so the executor lives in all open states. What is decided is a pure function in a file of
+//! its own: what follows an answer in [`after_answer`], recoveries in [`too_long`] and [`output_limit`], the nudge in [`token_budget`].
+//! What is done about it stands beside the decision. After the terminal nothing more comes out (Q-3): a late input finds `Finished`
+//! and is dropped.
 
+mod abort;
 mod after_answer;
+mod answer;
+mod fallback;
+mod iteration;
 mod observable;
 mod outcome;
-
-use after_answer::{Answer, Next};
+mod output_limit;
+mod stop_hooks;
+mod token_budget;
+mod too_long;
 
 use outcome::Ending;
-pub(crate) use outcome::{Outcome, Totals};
+pub(crate) use outcome::{Carried, Outcome, Totals};
 
-use super::call::{ApiCall, Ended, RETRY_TIMER, Verdict as CallVerdict};
-use super::contract::{Effect, Effects, Input, RequestId, Terminal};
-use super::conversation::{Conversation, ItemKind, results_name};
-use super::emission::{AssistantMessage, Emission, Note, Transition};
+use super::call::{ApiCall, Verdict as CallVerdict};
+use super::compaction::Compaction;
+use super::contract::{Effect, Effects, Input, RequestId};
+use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
 use super::executor::{Executor, GRACE_TIMER};
-use super::retry::Failure;
+use super::hook::{HOOK_TIMER, RunningHooks};
 use super::session::prompt::Frame;
 use super::settings::Environment;
 use super::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
+use crate::wire::block::Block;
 use crate::wire::usage::Usage;
 
 /// One prompt's way through the loop.
@@ -38,18 +47,34 @@ use crate::wire::usage::Usage;
 pub(crate) struct Query {
     prompt: u32,
     frame: Arc<Frame>,
-    /// The conversation that the next request carries.
-    conversation: Conversation,
+    /// What goes on from prompt to prompt: the conversation that the next request carries, among others.
+    carried: Carried,
     /// Context changes of exclusive tools, in order (T-11).
     context: Vec<Arc<str>>,
-    /// How many paused answers came in a row (Q-23).
-    pauses: u32,
+    chain: Chain,
     /// Whether a refusal was tried again (Q-23).
     refusal_retried: bool,
+    /// Whether the turn goes on because a stop hook objected (Q-16).
+    stop_hook_active: bool,
+    /// What was done to use up the turn's token budget (Q-17).
+    nudges: token_budget::Nudges,
     totals: Totals,
     /// Messages that were submitted while tools ran that do not stop for one (Q-22); they join the conversation at Q-18.
     queued: Vec<(u32, Arc<[Block]>)>,
     state: State,
+}
+
+/// What holds from one `next_turn` to the next (Q-13).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Chain {
+    /// How many paused answers came in a row (Q-23).
+    pauses: u32,
+    /// How often the model was asked to go on after the output limit (Q-15).
+    recoveries: u32,
+    /// The cap on output tokens that takes the place of the settings' one (Q-15).
+    raised_cap: Option<u64>,
+    /// Whether staged collapses were committed (Q-13). Whether reactive compaction was tried is tracked with the compactions.
+    collapse_drained: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +83,21 @@ enum State {
         call: Box<ApiCall>,
         turn: Turn,
     },
+    /// The model summarises (C-4, C-5, C-9).
+    Compacting {
+        compaction: Box<Compaction>,
+        executor: Executor,
+        then: AfterCompaction,
+    },
     AwaitingTools {
         turn: Turn,
+    },
+    /// The prompt would end well; hooks are asked (Q-16).
+    StopHooks {
+        hooks: Box<RunningHooks>,
+        /// The answer that it would end with.
+        answered: RequestId,
+        executor: Executor,
     },
     /// The prompt ends; what still runs has its grace (T-15a).
     Ending {
@@ -67,6 +105,17 @@ enum State {
         ending: Box<Ending>,
     },
     Finished,
+}
+
+/// What was going on when the model was asked to summarise.
+#[derive(Clone, Debug, PartialEq)]
+enum AfterCompaction {
+    /// This request was about to be made (C-4).
+    Ask(RequestId),
+    /// This was about to be the end (C-5): it is if nothing helps.
+    Retry(Box<Ending>),
+    /// Nothing: the user asked for it (C-9).
+    End(RequestId),
 }
 
 /// What one answer has brought so far.
@@ -89,13 +138,32 @@ pub(crate) enum Verdict {
 }
 
 impl Query {
-    /// Begins with the first request.
-    pub(crate) fn start(now: Time, prompt: u32, frame: Arc<Frame>, conversation: Conversation, effects: &mut Effects) -> Self {
-        let id = RequestId::first(prompt);
-        let call = ApiCall::open(id, now, frame.request(&conversation.messages()), effects);
-        let state = State::Calling { call: Box::new(call), turn: Turn::default() };
-        let (context, queued, totals) = (Vec::new(), Vec::new(), Totals::default());
-        Self { prompt, frame, conversation, context, pauses: 0, refusal_retried: false, totals, queued, state }
+    /// Begins with the first request, or with what has to be done before it.
+    pub(crate) fn start(
+        env: &Environment,
+        now: Time,
+        prompt: u32,
+        frame: Arc<Frame>,
+        carried: Carried,
+        effects: &mut Effects,
+    ) -> (Self, Verdict) {
+        let mut query = Self {
+            prompt,
+            frame,
+            carried,
+            context: Vec::new(),
+            chain: Chain::default(),
+            refusal_retried: false,
+            stop_hook_active: false,
+            nudges: token_budget::Nudges::default(),
+            totals: Totals::default(),
+            queued: Vec::new(),
+            state: State::Finished,
+        };
+        query.carried.turn_to(query.frame.model());
+        query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
+        let verdict = query.begin_iteration(env, now, RequestId::first(prompt), Executor::default(), effects);
+        (query, verdict)
     }
 
     /// Takes everything that can happen while the prompt is worked on.
@@ -103,14 +171,14 @@ impl Query {
         let verdict = match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text } => {
-                if let Some(turn) = self.turn_mut() {
-                    turn.executor.on_progress(&env.settings, *run, text, effects);
+                if let Some(executor) = self.executor_mut() {
+                    executor.on_progress(&env.settings, *run, text, effects);
                 }
                 self.settle(env, now, effects)
             }
             Input::ToolEnded { run, outcome } => {
-                let Some(turn) = self.turn_mut() else { return Verdict::Running };
-                let ended = turn.executor.on_ended(&env.settings, now, *run, outcome, effects);
+                let Some(executor) = self.executor_mut() else { return Verdict::Running };
+                let ended = executor.on_ended(&env.settings, now, *run, outcome, effects);
                 self.context.extend(ended.context_change);
                 match ended.abort {
                     Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
@@ -118,21 +186,16 @@ impl Query {
                 }
             }
             Input::Timer(timer) if timer.id == GRACE_TIMER => {
-                if let Some(turn) = self.turn_mut() {
-                    turn.executor.on_grace_over(&env.settings, now, effects);
+                if let Some(executor) = self.executor_mut() {
+                    executor.on_grace_over(&env.settings, now, effects);
                 }
                 self.settle(env, now, effects)
             }
-            _ => match self.step_call(env, now, input, effects) {
-                CallVerdict::Pending => Verdict::Running,
-                CallVerdict::Block(message) => {
-                    self.on_block(env, &message, effects);
-                    Verdict::Running
-                }
-                CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
-                CallVerdict::Failed(failure) | CallVerdict::Abandoned(failure) | CallVerdict::Fallback { failure, .. } => {
-                    self.on_call_lost(env, now, failure, effects)
-                }
+            _ => match &self.state {
+                State::Calling { .. } => self.step_call(env, now, input, effects),
+                State::Compacting { .. } => self.step_compaction(env, now, input, effects),
+                State::StopHooks { .. } => self.step_stop_hooks(env, now, input, effects),
+                State::AwaitingTools { .. } | State::Ending { .. } | State::Finished => Verdict::Running,
             },
         };
         self.check_invariants();
@@ -149,7 +212,7 @@ impl Query {
         effects: &mut Effects,
     ) -> (bool, Verdict) {
         let open = matches!(self.state, State::Calling { .. } | State::AwaitingTools { .. });
-        if open && self.turn_mut().is_some_and(|turn| turn.executor.blocks_interrupt()) {
+        if open && self.executor_mut().is_some_and(|executor| executor.blocks_interrupt()) {
             self.queued.push((message.0, message.1.clone()));
             return (true, Verdict::Running);
         }
@@ -159,11 +222,17 @@ impl Query {
     }
 
     /// What concerns the call; anything else finds nobody.
-    fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
-        let State::Calling { call, turn } = &mut self.state else { return CallVerdict::Pending };
-        match input {
-            Input::Head { id, status, headers } if call.id() == *id => call.on_head(now, *status, headers),
-            Input::Body { id, body } if call.id() == *id => call.on_body(body),
+    fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
+        let verdict = match input {
+            Input::Head { id, status, headers } if call.id() == *id => {
+                call.on_head(env, now, *status, headers, effects);
+                CallVerdict::Pending
+            }
+            Input::Body { id, body } if call.id() == *id => {
+                call.on_body(body);
+                CallVerdict::Pending
+            }
             Input::Stream { id, event } if call.id() == *id => {
                 let first = call.awaits_first_event().then(|| now.since(call.started()));
                 if env.settings.partial_messages {
@@ -171,203 +240,46 @@ impl Query {
                     effects.push(Effect::Emit(Emission::StreamEvent { id: *id, event, time_to_first_token: first }));
                 }
                 turn.executor.emit_completed(&env.settings, effects); // Q-8 F: a raw event is an item too
-                return call.on_event(env, now, event, effects);
+                call.on_event(env, now, event, effects)
             }
-            Input::End { id, how } if call.id() == *id => return call.on_end(env, now, how, effects),
-            Input::Timer(timer) if timer.id == RETRY_TIMER => call.on_timer(now, timer.generation, effects),
-            Input::AuthRefreshed { id, ok } if call.id() == *id => return call.on_auth(now, *ok, effects),
-            _ => (), // an abandoned attempt speaks
-        }
-        CallVerdict::Pending
+            Input::End { id, how } if call.id() == *id => call.on_end(env, now, how, effects),
+            Input::Timer(timer) => call.on_timer(env, now, *timer, effects),
+            Input::AuthRefreshed { id, ok } if call.id() == *id => call.on_auth(env, now, *ok, effects),
+            _ => CallVerdict::Pending, // an abandoned attempt speaks
+        };
+        self.on_call_verdict(env, now, verdict, effects)
     }
 
-    fn turn_mut(&mut self) -> Option<&mut Turn> {
+    fn on_call_verdict(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
+        match verdict {
+            CallVerdict::Pending => Verdict::Running,
+            CallVerdict::Block(message) => self.on_block(env, now, &message, effects),
+            CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
+            CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
+            CallVerdict::Abandoned(failure) => self.on_abandoned(env, now, failure, effects),
+            CallVerdict::Fallback { to, failure } => self.on_fallback(env, now, &to, failure, effects),
+        }
+    }
+
+    fn executor_mut(&mut self) -> Option<&mut Executor> {
         match &mut self.state {
-            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => Some(turn),
+            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => Some(&mut turn.executor),
+            State::Compacting { executor, .. } | State::StopHooks { executor, .. } => Some(executor),
             State::Finished => None,
-        }
-    }
-
-    /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
-    fn on_block(&mut self, env: &Environment, message: &Arc<AssistantMessage>, effects: &mut Effects) {
-        let State::Calling { turn, .. } = &mut self.state else { return };
-        effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
-        turn.blocks.push(message.clone());
-        if let Some(tool_use) = message.block.as_tool_use() {
-            turn.executor.submit(env, message, tool_use, effects);
-        }
-        turn.executor.emit_completed(&env.settings, effects);
-    }
-
-    /// The answer is complete: its blocks decide what follows (Q-11, Q-18, Q-23).
-    fn on_answer(&mut self, env: &Environment, now: Time, ended: Ended, effects: &mut Effects) -> Verdict {
-        for message in &ended.blocks {
-            self.on_block(env, message, effects);
-        }
-        let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        effects.push(Effect::Emit(Emission::Answered {
-            id: call.id(),
-            uuid: turn.blocks.last().map(|message| message.uuid.clone()),
-            stop_reason: ended.stop_reason.clone(),
-            usage: ended.usage,
-        }));
-        turn.executor.on_stream_over(&env.settings, effects);
-        turn.usage = Some(ended.usage);
-        self.totals.count(&turn.blocks, &ended);
-        let answer = Answer {
-            stop_reason: ended.stop_reason.as_deref(),
-            has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),
-            is_empty: turn.blocks.is_empty(),
-            pauses: self.pauses,
-            refusal_retried: self.refusal_retried,
-        };
-        match after_answer::decide(answer, &env.settings) {
-            Next::FollowUp => {
-                self.state = State::AwaitingTools { turn };
-                self.settle(env, now, effects)
-            }
-            Next::Completed { defect } => {
-                self.keep_answer(&turn.blocks, turn.usage);
-                if let Some(name) = defect {
-                    let text = format!("answer {} ended with {}", call.id(), ended.stop_reason.as_deref().unwrap_or("no stop reason"));
-                    effects.push(Effect::Note(Note::Defect { id: call.id(), name: name.into(), text: text.into() }));
-                }
-                self.finish(Ending::well(Terminal::Completed), effects)
-            }
-            Next::ResumePause => {
-                self.keep_answer(&turn.blocks, turn.usage);
-                self.pauses += 1;
-                self.ask_again(now, call.id(), Transition::PauseTurnResume, effects)
-            }
-            Next::RetryRefusal => {
-                self.refusal_retried = true;
-                self.ask_again(now, call.id(), Transition::RefusalRetry, effects)
-            }
-            Next::OutputLimit => {
-                self.keep_answer(&turn.blocks, turn.usage);
-                let failure = Failure::of("max_output_tokens", "the answer reached the output limit before it was complete");
-                self.finish(Ending::failed(Terminal::Completed, call.id(), failure), effects)
-            }
-            Next::PausedTooOften => {
-                self.keep_answer(&turn.blocks, turn.usage);
-                let failure = Failure::of("paused_too_often", "the answer was paused more often than it may be resumed");
-                self.finish(Ending::failed(Terminal::Completed, call.id(), failure), effects)
-            }
-            Next::Refused => {
-                let category = ended.refusal_category.as_deref().unwrap_or("none given");
-                let failure = Failure::of("refusal", &format!("the model refused to answer (category: {category})"));
-                self.finish(Ending::failed(Terminal::Completed, call.id(), failure), effects)
-            }
-        }
-    }
-
-    /// T-9: with the stream over, results are emitted as they come; once all are, the next turn begins (Q-18), or the prompt ends.
-    fn settle(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
-        let (State::AwaitingTools { turn } | State::Ending { turn, .. }) = &mut self.state else { return Verdict::Running };
-        turn.executor.emit_completed(&env.settings, effects);
-        if !turn.executor.is_settled() {
-            return Verdict::Running;
-        }
-        match core::mem::replace(&mut self.state, State::Finished) {
-            State::Ending { turn, ending } => {
-                self.keep_what_is_answered(env, &turn);
-                self.finish(*ending, effects)
-            }
-            State::AwaitingTools { turn } => self.next_turn(env, now, &turn, effects),
-            State::Calling { .. } | State::Finished => Verdict::Running,
-        }
-    }
-
-    /// Q-18: results, then what was queued, then the next request.
-    fn next_turn(&mut self, env: &Environment, now: Time, turn: &Turn, effects: &mut Effects) -> Verdict {
-        self.totals.turns += 1;
-        self.pauses = 0;
-        self.keep_answer(&turn.blocks, turn.usage);
-        let mut content = turn.executor.results(&env.settings);
-        for (prompt, message) in core::mem::take(&mut self.queued) {
-            content.extend(message.iter().cloned());
-            effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
-        }
-        let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
-        self.conversation.push_user(results_name(asked), ItemKind::Results, content);
-        self.ask_again(now, asked, Transition::NextTurn, effects)
-    }
-
-    /// Q-10 and Q-18: everything ends, and every open tool use gets its one result. A second abort finds nothing more to end.
-    fn abort(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) -> Verdict {
-        let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
-            State::Calling { mut call, turn } => {
-                call.abort(now, effects);
-                self.totals.count_lost(now, &call);
-                (turn, Terminal::AbortedStreaming)
-            }
-            State::AwaitingTools { turn } => (turn, Terminal::AbortedTools),
-            State::Ending { mut turn, ending } => {
-                turn.executor.abort(&env.settings, now, kind, effects);
-                self.state = State::Ending { turn, ending };
-                return self.settle(env, now, effects);
-            }
-            State::Finished => return Verdict::Running,
-        };
-        turn.executor.abort(&env.settings, now, kind, effects);
-        let ending = Ending::aborted(terminal, kind);
-        self.state = State::Ending { turn, ending: Box::new(ending) };
-        self.settle(env, now, effects)
-    }
-
-    /// R-6: the call gave up. Tool uses that were already emitted get their results before the error is shown.
-    fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
-        let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        self.totals.count_lost(now, &call);
-        turn.executor.lose(&env.settings, now, effects);
-        let ending = Ending::call_lost(call.id(), failure);
-        self.state = State::Ending { turn, ending: Box::new(ending) };
-        self.settle(env, now, effects)
-    }
-
-    /// Opens the next request under a named transition (Q-1).
-    fn ask_again(&mut self, now: Time, asked: RequestId, transition: Transition, effects: &mut Effects) -> Verdict {
-        effects.push(Effect::Note(Note::Transition(transition)));
-        let id = RequestId { prompt: asked.prompt, turn: asked.turn + 1, attempt: 1 };
-        let call = ApiCall::open(id, now, self.frame.request(&self.conversation.messages()), effects);
-        self.state = State::Calling { call: Box::new(call), turn: Turn::default() };
-        Verdict::Running
-    }
-
-    /// N-7: the blocks of one answer are one message again. The API refuses a message without content.
-    fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>], usage: Option<Usage>) {
-        // The API refuses empty text, too.
-        let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.is_empty());
-        let content: Vec<Block> = blocks.iter().map(|message| message.block.clone()).filter(|block| !is_empty(block)).collect();
-        if let Some(first) = blocks.first() {
-            self.conversation.push_answer(first.id, content, usage);
-        }
-    }
-
-    /// What of a broken-off answer the next prompt goes on from: its complete blocks, each tool use with its result. Thinking that
-    /// nothing followed is left out, because the API refuses an answer that ends in it.
-    fn keep_what_is_answered(&mut self, env: &Environment, turn: &Turn) {
-        let is_thinking =
-            |message: &Arc<AssistantMessage>| matches!(message.block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
-        let kept = turn.blocks.iter().rposition(|message| !is_thinking(message)).map_or(0, |last| last + 1);
-        self.keep_answer(&turn.blocks[..kept], None);
-        if let Some(first) = turn.blocks.first() {
-            let results = turn.executor.results(&env.settings);
-            self.conversation.push_user(results_name(first.id), ItemKind::Results, results);
         }
     }
 
     /// Says what there is to say, and hands everything to the session.
     fn finish(&mut self, ending: Ending, effects: &mut Effects) -> Verdict {
         self.state = State::Finished;
-        let said = ending.say(self.prompt, effects);
+        let errors = ending.say(self.prompt, effects).into_iter().collect();
         if let Some(text) = ending.kept_text() {
-            self.conversation.push_user(format!("p{}.interrupted", self.prompt), ItemKind::Hidden, vec![Block::text(text)]);
+            self.carried.conversation.push_hidden(format!("p{}.interrupted", self.prompt), text);
         }
         Verdict::Finished(Box::new(Outcome {
             terminal: ending.terminal,
-            errors: said.into_iter().collect(),
-            conversation: core::mem::take(&mut self.conversation),
+            errors,
+            carried: core::mem::take(&mut self.carried),
             queued: core::mem::take(&mut self.queued),
             totals: core::mem::take(&mut self.totals),
         }))
@@ -378,8 +290,11 @@ impl Query {
             assert!(call.id().prompt == self.prompt, "a query asks for its own prompt");
             assert!(turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
         }
-        if let State::AwaitingTools { turn } | State::Ending { turn, .. } = &self.state {
+        if let State::AwaitingTools { turn } = &self.state {
             assert!(!turn.executor.is_settled(), "a turn whose results are all emitted has gone on");
+        }
+        if let State::Ending { turn, .. } = &self.state {
+            assert!(!turn.executor.is_quiet(), "a prompt that waits for nothing has ended");
         }
     }
 }

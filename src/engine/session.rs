@@ -13,7 +13,7 @@ use prompt::Frame;
 use super::contract::{Effect, Effects, Input};
 use super::conversation::{Conversation, ItemKind};
 use super::emission::{Emission, Note, Phase};
-use super::query::{Query, Verdict};
+use super::query::{Carried, Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
 use crate::prelude::*;
@@ -29,15 +29,15 @@ pub(crate) struct Session {
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
-    /// Nothing to do; the conversation so far.
-    Idle { conversation: Conversation },
+    /// Nothing to do; what the next prompt goes on from.
+    Idle { carried: Box<Carried> },
     /// A prompt is worked on.
     Running { query: Box<Query>, prompt: u32, since: Time },
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self::Idle { conversation: Conversation::default() }
+        Self::Idle { carried: Box::default() }
     }
 }
 
@@ -45,9 +45,9 @@ impl Session {
     /// Takes whatever happens.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         match (&mut self.state, input) {
-            (State::Idle { conversation }, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
-                let conversation = core::mem::take(conversation);
-                self.start(env, now, *prompt, content, conversation, effects);
+            (State::Idle { carried }, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
+                let carried = core::mem::take(&mut **carried);
+                self.start(env, now, *prompt, content, carried, effects);
             }
             (State::Running { .. }, Input::Prompt { prompt, content }) => self.waiting.push_back((*prompt, content.clone())),
             (State::Running { query, .. }, Input::Interrupt { prompt, content }) => {
@@ -66,30 +66,23 @@ impl Session {
     }
 
     /// S-1 to S-7: the phases of a prompt up to its first request.
-    fn start(
-        &mut self,
-        env: &Environment,
-        now: Time,
-        prompt: u32,
-        content: &Arc<[Block]>,
-        mut conversation: Conversation,
-        effects: &mut Effects,
-    ) {
+    fn start(&mut self, env: &Environment, now: Time, prompt: u32, content: &Arc<[Block]>, mut carried: Carried, effects: &mut Effects) {
         let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
         phase(Phase::Init, effects);
         phase(Phase::SystemPrompt, effects);
         let frame = Arc::new(Frame::of(env));
         phase(Phase::UserInput, effects);
-        if conversation.is_empty() {
-            conversation = Conversation::earlier(&env.history);
+        if carried.conversation.is_empty() {
+            carried.conversation = Conversation::earlier(&env.history);
         }
-        conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
+        carried.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
         effects.push(Effect::Emit(Emission::Init { prompt, model: env.settings.model.clone(), tools }));
         phase(Phase::MainLoop, effects);
-        let query = Query::start(now, prompt, frame, conversation, effects);
+        let (query, verdict) = Query::start(env, now, prompt, frame, carried, effects);
         self.state = State::Running { query: Box::new(query), prompt, since: now };
+        self.on_verdict(env, now, verdict, effects);
     }
 
     /// S-8: the result, the terminal, and the prompt that waited.
@@ -99,7 +92,7 @@ impl Session {
         effects.push(Effect::Note(Note::Phase(Phase::Result)));
         effects.push(Effect::Emit(Emission::Result(Box::new(result::message(prompt, now.since(since), &outcome)))));
         effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
-        self.state = State::Idle { conversation: outcome.conversation };
+        self.state = State::Idle { carried: Box::new(outcome.carried) };
         for message in outcome.queued.into_iter().rev() {
             self.waiting.push_front(message);
         }

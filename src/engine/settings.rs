@@ -5,9 +5,11 @@
 use serde::{Deserialize, Serialize};
 
 mod compaction;
+mod retry;
 mod session;
 
 pub use compaction::{CompactionSettings, Microcompact};
+pub use retry::{Cloud, OnOverload, RetrySettings};
 pub use session::SessionSettings;
 
 use super::hook::HookDefinition;
@@ -101,6 +103,10 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The cap on output tokens where nobody chose another.
+    pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
+    /// What takes its place when it was reached.
+    pub const RAISED_MAX_TOKENS: u64 = 64_000;
     /// Used when no system prompt is set (S-2).
     pub const DEFAULT_SYSTEM_PROMPT: &str = "You are a helpful agent. Use the tools that you are given when they serve the task.";
     /// The memory-mechanics part (S-2).
@@ -112,7 +118,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             model: "claude-sonnet-4-5".into(),
-            max_tokens: 8_000,
+            max_tokens: Self::DEFAULT_MAX_TOKENS,
             stream: true,
             system_prompt: None,
             memory: false,
@@ -137,34 +143,6 @@ impl Default for Settings {
             max_pause_resumes: 10,
             retry_refusal: false,
             background: false,
-        }
-    }
-}
-
-/// R-1's figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RetrySettings {
-    /// How many attempts may follow the first.
-    pub max_retries: u32,
-    /// The first delay; each further one is twice as long.
-    pub base_delay: Micros,
-    /// No computed delay is longer, before jitter.
-    pub max_delay: Micros,
-    /// Jitter adds up to this many percent.
-    pub jitter_percent: u32,
-    /// A `retry-after` beyond this is not waited for.
-    pub max_retry_after: Micros,
-}
-
-impl Default for RetrySettings {
-    fn default() -> Self {
-        Self {
-            max_retries: 10,
-            base_delay: Micros::from_millis(500),
-            max_delay: Micros::from_secs(32),
-            jitter_percent: 25,
-            max_retry_after: Micros::from_secs(6 * 3_600),
         }
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! Sections are functions that ask a `Reader` for their keys; adding a key is adding a line to one of them.
 
+mod asked;
 mod engine;
 mod expect;
 mod extends;
@@ -24,8 +25,10 @@ mod overrides;
 mod prompts;
 mod reader;
 mod report;
+mod retry;
 mod run;
 pub mod schema;
+mod session;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -137,6 +140,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     }
     scenario.settings = reader.section("engine", "[engine]", engine::settings).unwrap_or_default();
     scenario.tools = tools::tools(reader);
+    asked::read(reader, &mut scenario);
     scenario.history = reader.entries("history", "[[history]]", prompts::message);
     scenario.results = outcome::results(reader);
     run::read(reader, &mut scenario);

@@ -4,10 +4,12 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::asked::{Reply, ScriptedHook, ScriptedPermission, Store};
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
 use super::tape::Provenance;
+use crate::engine::permission::ToolCheck;
 use crate::engine::random::Seed;
 use crate::engine::settings::{Settings, ToolDefinition};
 use crate::engine::time::Micros;
@@ -15,6 +17,7 @@ use crate::prelude::*;
 use crate::wire::block::{Block, Message};
 use crate::wire::compare::Volatile;
 use crate::wire::json::Json;
+use crate::wire::models::Signatures;
 
 /// One simulated session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +32,12 @@ pub struct Scenario {
     pub settings: Settings,
     /// The tools: as the engine knows them, and how they behave here.
     pub tools: Vec<ScriptedTool>,
+    /// The hooks, in the order in which what they say is put together.
+    pub hooks: Vec<ScriptedHook>,
+    /// What people answer who are asked whether a tool may run.
+    pub permissions: Vec<ScriptedPermission>,
+    /// Where large results are stored.
+    pub store: Store,
     /// What was said before the first prompt.
     pub history: Vec<Arc<Message>>,
     /// What the user says, in order.
@@ -45,6 +54,8 @@ pub struct Scenario {
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// How new credentials are got (M-7).
     pub auth: Auth,
+    /// What the simulated API counts and refuses (M-2).
+    pub api: Api,
     /// How long answers take.
     pub timing: Timing,
     /// How bodies are cut into network chunks (M-6).
@@ -101,6 +112,8 @@ pub struct ScriptedOutcome {
     pub ending: ToolEnding,
     /// How it takes being told to stop.
     pub stopping: ToolStopping,
+    /// What the tool finds that looks at this input first (T-22); `None` for nothing.
+    pub check: Option<Reply<ToolCheck>>,
 }
 
 /// How a tool run ends when nobody stops it (M-7).
@@ -161,6 +174,26 @@ pub enum Refresh {
     Works,
     /// They are not.
     Fails,
+}
+
+/// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Api {
+    /// The context window in tokens: a longer prompt is refused. `None` for none.
+    pub context_window: Option<u64>,
+    /// Whether scripted answers that do not say otherwise carry the estimate as `usage.input_tokens`; with a window they always do.
+    pub count_tokens: bool,
+    /// Whether `max_tokens` must fit into the window beside the prompt; `None` for as the model has it (before 4.5: yes).
+    pub counts_max_tokens: Option<bool>,
+    /// What comes of thinking that is not where the API gave it; `None` for as the model has it.
+    pub signatures: Option<Signatures>,
+}
+
+impl Api {
+    /// Whether answers say how many tokens their requests had.
+    pub fn tells_tokens(&self) -> bool {
+        self.count_tokens || self.context_window.is_some()
+    }
 }
 
 /// What the user says, and, without a tape, what is answered.
@@ -301,6 +334,8 @@ pub struct Expect {
     pub transitions: Option<Vec<String>>,
     /// How many requests, attempts counted.
     pub requests: Option<u64>,
+    /// How many requests the API refuses because they are not valid (M-2); `None` for not one.
+    pub refusals: Option<u64>,
     /// The models asked, in order of first use.
     pub models: Option<Vec<String>>,
     /// The last result's subtype.

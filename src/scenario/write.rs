@@ -5,9 +5,12 @@
 //!
 //! What is written is taken apart field by field, so that a new field does not compile until it is written.
 
+mod asked;
 mod engine;
 mod fault;
 mod interrupt;
+mod retry;
+mod session;
 mod text;
 mod tools;
 
@@ -17,12 +20,13 @@ use self::interrupt::interrupt_entry;
 use self::text::{duration, latency, string};
 use self::tools::{outcome_keys, tool_entry};
 use super::tape::Provenance;
-use super::types::{Auth, Chunking, Expect, Limits, Matching, Prompt, Refresh, Scenario, TapeSource, Timing, Turn, TurnBlock};
+use super::types::{Api, Auth, Chunking, Expect, Limits, Matching, Prompt, Refresh, Scenario, TapeSource, Timing, Turn, TurnBlock};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Block;
 use crate::wire::compare::Rule;
 use crate::wire::json::Json;
+use crate::wire::models::Signatures;
 
 /// Writes a scenario, `comments` first.
 pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
@@ -46,6 +50,9 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         seed,
         settings,
         tools,
+        hooks,
+        permissions,
+        store,
         history,
         prompts,
         faults,
@@ -54,6 +61,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         tape,
         results,
         auth,
+        api,
         timing,
         chunking,
         limits,
@@ -88,7 +96,14 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     limits_section(out, *limits);
     matching_section(out, matching);
     auth_section(out, auth);
+    api_section(out, *api);
     tools.iter().for_each(|tool| tool_entry(out, tool));
+    hooks.iter().for_each(|hook| asked::hook_entry(out, hook));
+    if let Some(permissions) = &settings.permissions {
+        asked::permissions(out, permissions);
+    }
+    permissions.iter().for_each(|permission| asked::permission_entry(out, permission));
+    asked::store_section(out, store);
     for message in history {
         out.table("[[history]]");
         out.text("role", message.role.as_str());
@@ -229,6 +244,27 @@ fn auth_section(out: &mut Out, auth: &Auth) {
     }
 }
 
+fn api_section(out: &mut Out, api: Api) {
+    let Api { context_window, count_tokens, counts_max_tokens, signatures } = api;
+    if api == Api::default() {
+        return;
+    }
+    out.table("[api]");
+    if let Some(window) = context_window {
+        out.raw("context_window", window);
+    }
+    out.flag("count_tokens", count_tokens, false);
+    if let Some(counts) = counts_max_tokens {
+        out.raw("counts_max_tokens", counts);
+    }
+    match signatures {
+        None => (),
+        Some(Signatures::Ignore) => out.text("signatures", "ignore"),
+        Some(Signatures::Drop) => out.text("signatures", "drop"),
+        Some(Signatures::Refuse) => out.text("signatures", "refuse"),
+    }
+}
+
 fn content(out: &mut Out, blocks: &[Block]) {
     if let [block] = blocks
         && let Ok(serde_json::Value::Object(members)) = serde_json::from_str(block.json().as_str())
@@ -311,6 +347,7 @@ fn expect_section(out: &mut Out, expect: &Expect) {
         terminals,
         transitions,
         requests,
+        refusals,
         models,
         result,
         text_present,
@@ -332,8 +369,10 @@ fn expect_section(out: &mut Out, expect: &Expect) {
             out.raw(key, list(values));
         }
     }
-    if let Some(requests) = requests {
-        out.raw("requests", requests);
+    for (key, count) in [("requests", requests), ("refusals", refusals)] {
+        if let Some(count) = count {
+            out.raw(key, count);
+        }
     }
     out.texts("text_present", text_present);
     out.texts("text_absent", text_absent);

@@ -71,6 +71,7 @@ impl<E> Report<E> {
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
             failures.push(format!("the run ended with {}: {}", self.end.as_str(), text::end_text(&self.end)));
         }
+        failures.extend(self.refusal_failures(expect));
         failures.extend(self.whats().filter_map(|what| match what {
             What::Misuse { text } => Some(format!("the engine broke the contract: {text}")),
             _ => None,
@@ -80,6 +81,21 @@ impl<E> Report<E> {
         }
         self.check_expectations(expect, &mut failures);
         failures
+    }
+
+    /// M-2: a request that the API refuses is a defect of the engine, unless the scenario is about one.
+    fn refusal_failures(&self, expect: &Expect) -> Vec<String> {
+        let refusal = |what: &What| match what {
+            What::Refused { id, text, overruled: false, .. } => Some(format!("the API refuses request {id}: {text}")),
+            _ => None,
+        };
+        let refusals: Vec<String> = self.whats().filter_map(refusal).collect();
+        let (wanted, got) = (expect.refusals.unwrap_or(0), refusals.len() as u64);
+        match (wanted == got, expect.refusals) {
+            (true, _) => Vec::new(),
+            (false, None) => refusals,
+            (false, Some(_)) => vec![format!("expected refusals {wanted}, got {got}")],
+        }
     }
 
     /// M-3: under `strict` a difference and an unused answer are failures.

@@ -99,6 +99,18 @@ pub enum What {
         /// Why.
         end: RunEnd,
     },
+    /// The request is not valid, and the API says so: a defect of the engine (M-2).
+    Refused {
+        /// Which request.
+        id: RequestId,
+        /// Which rule it breaks, in a word.
+        rule: Arc<str>,
+        /// What the API says.
+        text: Arc<str>,
+        /// Whether it was answered all the same, because the recording has an answer.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        overruled: bool,
+    },
 }
 
 /// A request as what it adds to the one before it.

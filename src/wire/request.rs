@@ -125,6 +125,12 @@ impl Request {
         Ok(request)
     }
 
+    /// Whether a cache breakpoint is written that none of its blocks has by itself (N-6).
+    pub(crate) fn adds_breakpoint(&self) -> bool {
+        let block = self.messages.last().filter(|_| self.cache_last_message).and_then(|last| Some(&last.content[carrier(last)?]));
+        block.is_some_and(|block| Object::parse(block.json().as_str()).is_ok_and(|block| block.get("cache_control").is_none()))
+    }
+
     fn size_hint(&self) -> usize {
         let fixed = self.system.as_ref().map_or(0, |json| json.as_str().len())
             + self.tools.as_ref().map_or(0, |json| json.as_str().len())
@@ -202,9 +208,7 @@ fn push_message(out: &mut String, message: &Message, breakpoint: bool) {
     out.push_str(r#"{"role":""#);
     out.push_str(message.role.as_str());
     out.push_str(r#"","content":["#);
-    // The API refuses a breakpoint on thinking.
-    let may_carry = |block: &Block| !matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
-    let carrier = if breakpoint { message.content.iter().rposition(may_carry) } else { None };
+    let carrier = if breakpoint { carrier(message) } else { None };
     for (position, block) in message.content.iter().enumerate() {
         if position > 0 {
             out.push(',');
@@ -216,6 +220,12 @@ fn push_message(out: &mut String, message: &Message, breakpoint: bool) {
         }
     }
     out.push_str("]}");
+}
+
+/// The block of a message that a cache breakpoint goes to: the API refuses one on thinking.
+fn carrier(message: &Message) -> Option<usize> {
+    let may_carry = |block: &Block| !matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
+    message.content.iter().rposition(may_carry)
 }
 
 /// A message as it is read: content is a string or a list of blocks.

@@ -12,7 +12,7 @@ mod answers;
 mod body;
 mod changes;
 
-pub(super) use answers::instead;
+pub(super) use answers::{instead, request_id};
 pub(super) use body::{TimedEvent, by_event, with_events};
 pub(super) use changes::change;
 

@@ -119,7 +119,7 @@ impl Setup {
         let environment = Environment {
             settings: scenario.settings.clone(),
             tools: scenario.tools.iter().map(|tool| tool.definition.clone()).collect(),
-            hooks: Vec::new(),
+            hooks: scenario.hooks.iter().map(|hook| hook.definition.clone()).collect(),
             history: scenario.history.clone(),
             seed: scenario.seed,
         };

@@ -130,6 +130,11 @@ pub enum Effect {
         /// Why it ended.
         terminal: Terminal,
     },
+    /// The timer need not ring any more. One that rings all the same is ignored.
+    CancelTimer {
+        /// Which timer and which setting of it.
+        timer: TimerId,
+    },
 }
 
 /// Why a prompt ended: exactly one each.

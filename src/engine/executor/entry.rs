@@ -25,6 +25,8 @@ pub(super) struct Entry {
     pub(super) batch: u32,
     /// Progress that is in and not emitted.
     pub(super) progress: Vec<Arc<str>>,
+    /// Whether it was called and ended by itself.
+    pub(super) has_run: bool,
     pub(super) state: State,
 }
 
@@ -57,6 +59,7 @@ impl Entry {
             interrupt: definition.and_then(|definition| definition.interrupt).unwrap_or(InterruptBehaviour::Block),
             batch: 0,
             progress: Vec::new(),
+            has_run: false,
             state: State::Queued,
         }
     }
@@ -109,20 +112,35 @@ impl Entry {
 
     pub(super) fn yield_result(&mut self, nth: u32, effects: &mut Effects) {
         let State::Completed(result) = &self.state else { return };
-        let message = UserMessage {
-            uuid: format!("{}.t{}.result", self.answers, self.run.index).into(),
-            run: self.run,
-            answers: self.answers.clone(),
-            block: result.clone(),
-        };
+        let message = result_message(self, result.clone());
         self.state = State::Yielded { result: result.clone(), nth };
         effects.push(Effect::Emit(Emission::User(Arc::new(message))));
         self.note(ToolState::Yielded, effects);
     }
 
+    /// The name of the message that holds its result.
+    pub(super) fn result_name(&self) -> Arc<str> {
+        format!("{}.t{}.result", self.answers, self.run.index).into()
+    }
+
+    /// O-17: says so when it is about to do again what was done for an answer that does not count any more.
+    pub(super) fn note_repeated(&self, finished_before: &[(ToolRun, Arc<ToolUse>)], effects: &mut Effects) {
+        let same = |tool_use: &ToolUse| tool_use.name == self.tool_use.name && tool_use.input == self.tool_use.input;
+        if let Some((earlier, _)) = finished_before.iter().rev().find(|(_, tool_use)| same(tool_use))
+            && self.class == Class::Exclusive
+        {
+            effects.push(Effect::Note(Note::Repeated { run: self.run, earlier: *earlier }));
+        }
+    }
+
     pub(super) fn note(&self, state: ToolState, effects: &mut Effects) {
         effects.push(Effect::Note(Note::Tool { run: self.run, state }));
     }
+}
+
+/// The message that holds the result of a tool use.
+pub(super) fn result_message(entry: &Entry, block: Block) -> UserMessage {
+    UserMessage { uuid: entry.result_name(), run: entry.run, answers: entry.answers.clone(), block }
 }
 
 /// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive.

@@ -1,6 +1,7 @@
 //! How a query ends, and what it leaves behind.
 
-use crate::engine::call::ApiCall;
+use crate::engine::call::{ApiCall, Ended, Standing};
+use crate::engine::compaction::Tracking;
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
 use crate::engine::emission::{AssistantMessage, Emission};
@@ -18,12 +19,35 @@ pub(crate) struct Outcome {
     pub(crate) terminal: Terminal,
     /// What went wrong; the result is an error if there is anything.
     pub(crate) errors: Vec<Arc<str>>,
-    /// The conversation to go on from with the next prompt.
-    pub(crate) conversation: Conversation,
+    /// What the next prompt goes on from.
+    pub(crate) carried: Carried,
     /// Submitted messages that found no place in it: they are the next prompts.
     pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
     /// For the result message.
     pub(crate) totals: Totals,
+}
+
+/// What goes on from prompt to prompt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Carried {
+    /// The conversation.
+    pub(crate) conversation: Conversation,
+    /// The model that signed the thinking in it; `None` when no request was made yet.
+    signed_by: Option<Arc<str>>,
+    /// What is remembered of compactions.
+    pub(crate) tracking: Tracking,
+    /// What one call leaves to the next.
+    pub(crate) standing: Standing,
+}
+
+impl Carried {
+    /// From here on another model may be asked: signatures are bound to the one that gave them.
+    pub(super) fn turn_to(&mut self, model: &Arc<str>) {
+        if self.signed_by.as_ref().is_some_and(|signed_by| signed_by != model) {
+            self.conversation.strip_signatures();
+        }
+        self.signed_by = Some(model.clone());
+    }
 }
 
 /// What the result message will say.
@@ -43,7 +67,7 @@ pub(crate) struct Totals {
 
 impl Totals {
     /// Counts an answer.
-    pub(super) fn count(&mut self, blocks: &[Arc<AssistantMessage>], ended: &super::Ended) {
+    pub(super) fn count(&mut self, blocks: &[Arc<AssistantMessage>], ended: &Ended) {
         self.api_time = self.api_time + ended.took;
         self.stop_reason.clone_from(&ended.stop_reason);
         let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
@@ -58,12 +82,22 @@ impl Totals {
     /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
     pub(super) fn count_lost(&mut self, now: Time, call: &ApiCall) {
         self.api_time = self.api_time + now.since(call.since());
+        self.count_abandoned(call);
+    }
+
+    /// Counts an attempt that was given up in the midst of its answer: what the API said of its tokens holds, too.
+    pub(super) fn count_abandoned(&mut self, call: &ApiCall) {
         if *call.usage() != Usage::default() {
             self.add_usage(call.model(), call.usage());
         }
     }
 
-    fn add_usage(&mut self, model: &Arc<str>, usage: &Usage) {
+    /// What the model has written.
+    pub(super) fn output_tokens(&self) -> u64 {
+        self.usage_by_model.iter().filter_map(|(_, usage)| usage.output_tokens).fold(0, u64::saturating_add)
+    }
+
+    pub(super) fn add_usage(&mut self, model: &Arc<str>, usage: &Usage) {
         match self.usage_by_model.iter_mut().find(|(known, _)| known == model) {
             Some((_, total)) => total.add(usage),
             None => self.usage_by_model.push((model.clone(), *usage)),
@@ -86,6 +120,8 @@ enum Why {
     Failed { id: RequestId, failure: Failure },
     /// The user aborted.
     Aborted(AbortKind),
+    /// A limit is reached: said in the result alone.
+    Limit(&'static str),
 }
 
 impl Ending {
@@ -95,6 +131,19 @@ impl Ending {
 
     pub(super) fn failed(terminal: Terminal, id: RequestId, failure: Failure) -> Self {
         Self { terminal, why: Why::Failed { id, failure } }
+    }
+
+    /// Ends at a limit of the settings.
+    pub(super) fn limit(terminal: Terminal, text: &'static str) -> Self {
+        Self { terminal, why: Why::Limit(text) }
+    }
+
+    /// The request that it is about, where there is one.
+    pub(super) fn id(&self, prompt: u32) -> RequestId {
+        match &self.why {
+            Why::Failed { id, .. } => *id,
+            _ => RequestId::first(prompt),
+        }
     }
 
     /// Too long and too large have terminals of their own, all other lost calls share one.
@@ -115,6 +164,7 @@ impl Ending {
     pub(super) fn say(&self, prompt: u32, effects: &mut Effects) -> Option<Arc<str>> {
         match &self.why {
             Why::Well => None,
+            Why::Limit(text) => Some((*text).into()),
             Why::Failed { id, failure } => {
                 let text: Arc<str> = failure.summary().into();
                 effects.push(Effect::Emit(Emission::Assistant(Arc::new(error_message(*id, &failure.kind, &text)))));

@@ -34,9 +34,21 @@ impl Frame {
         Self { request, user_context: settings.user_context.as_deref().map(Block::text) }
     }
 
-    /// The request for a conversation; the user context goes before it as a hidden user message that is never stored (S-2a).
-    pub(crate) fn request(&self, conversation: &[Arc<Message>]) -> Request {
+    /// The model that is asked.
+    pub(crate) fn model(&self) -> &Arc<str> {
+        &self.request.model
+    }
+
+    /// The same for another model.
+    pub(crate) fn with_model(&self, model: &Arc<str>) -> Self {
+        Self { request: Request { model: model.clone(), ..self.request.clone() }, user_context: self.user_context.clone() }
+    }
+
+    /// The request for a conversation, with another cap on output tokens if there is one; the user context goes before it as a
+    /// hidden user message that is never stored (S-2a).
+    pub(crate) fn request(&self, conversation: &[Arc<Message>], raised_cap: Option<u64>) -> Request {
         let mut request = self.request.clone();
+        request.max_tokens = raised_cap.unwrap_or(request.max_tokens);
         request.messages.reserve(conversation.len() + 1);
         if let Some(context) = &self.user_context {
             push_merged(&mut request.messages, Arc::new(Message::user(vec![context.clone()])));
@@ -121,7 +133,7 @@ mod tests {
         let settings = Settings { user_context: Some("today".into()), ..Settings::default() };
         let frame = Frame::of(&Environment { settings, ..Environment::default() });
         let conversation = [Arc::new(Message::user(vec![Block::text("hi")]))];
-        let request = frame.request(&conversation);
+        let request = frame.request(&conversation, None);
         assert_eq!(request.messages.len(), 1, "two user messages are one");
         assert_eq!(request.messages[0].content, [Block::text("today"), Block::text("hi")]);
         assert_eq!(conversation[0].content.len(), 1);

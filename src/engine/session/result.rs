@@ -1,5 +1,6 @@
 //! The result message of a prompt (S-8): a pure function over how the query ended.
 
+use crate::engine::contract::Terminal;
 use crate::engine::emission::{ResultMessage, ResultSubtype};
 use crate::engine::query::Outcome;
 use crate::engine::time::Micros;
@@ -15,7 +16,7 @@ pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> Resul
     let is_error = !outcome.errors.is_empty();
     ResultMessage {
         prompt,
-        subtype: if is_error { ResultSubtype::ErrorDuringExecution } else { ResultSubtype::Success },
+        subtype: subtype(&outcome.terminal, is_error),
         is_error,
         terminal: outcome.terminal.clone(),
         duration,
@@ -29,10 +30,20 @@ pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> Resul
     }
 }
 
+/// A limit that was reached has a kind of its own (S-7, S-9, S-10).
+fn subtype(terminal: &Terminal, is_error: bool) -> ResultSubtype {
+    match terminal {
+        Terminal::MaxTurns => ResultSubtype::ErrorMaxTurns,
+        Terminal::MaxBudget => ResultSubtype::ErrorMaxBudgetUsd,
+        Terminal::StructuredOutputRetries => ResultSubtype::ErrorMaxStructuredOutputRetries,
+        _ if is_error => ResultSubtype::ErrorDuringExecution,
+        _ => ResultSubtype::Success,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::contract::Terminal;
     use crate::engine::query::Totals;
     use crate::prelude::*;
 
@@ -41,7 +52,7 @@ mod tests {
         Outcome {
             terminal: Terminal::Completed,
             errors: errors.iter().map(|text| Arc::from(*text)).collect(),
-            conversation: crate::engine::conversation::Conversation::default(),
+            carried: crate::engine::query::Carried::default(),
             queued: Vec::new(),
             totals: Totals { usage_by_model: vec![("a".into(), of(3)), ("b".into(), of(4))], ..Totals::default() },
         }

@@ -12,4 +12,8 @@ pub struct SessionSettings {
     pub fallback_model: Option<Arc<str>>,
     /// How many turns a prompt may have (S-10).
     pub max_turns: Option<u32>,
+    /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap.
+    pub raised_max_tokens: Option<u64>,
+    /// How many tokens of output a turn should have.
+    pub token_budget: Option<u64>,
 }

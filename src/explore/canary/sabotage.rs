@@ -13,6 +13,17 @@ impl<E> Saboteur<E> {
         self.canary.trick == Trick::DropCancel && *input == Input::Cancel
     }
 
+    /// Another input than the real one.
+    pub(super) fn garbles(&self, input: &Input) -> Option<Input> {
+        match input {
+            Input::Head { id, status, headers } if self.canary.trick == Trick::HideRetryAfter => {
+                let headers = headers.iter().filter(|header| !header.name.starts_with("retry-after")).cloned().collect();
+                Some(Input::Head { id: *id, status: *status, headers })
+            }
+            _ => None,
+        }
+    }
+
     /// Another environment than the real one.
     pub(super) fn lies(&self, env: &Environment) -> Option<Environment> {
         let mut lies = match self.canary.trick {
@@ -47,6 +58,7 @@ impl<E> Saboteur<E> {
             Effect::Emit(Emission::User(_)) => self.pass_result(effect, effects),
             Effect::Emit(Emission::Progress { .. }) if self.canary.trick == Trick::DelayProgress => self.held.push(effect),
             Effect::Emit(Emission::Result(_)) if self.canary.trick == Trick::ResultAfterTerminal => self.held.push(effect),
+            Effect::Emit(Emission::ApiRetry { .. }) if self.canary.trick == Trick::DropRetryNotice => (),
             Effect::Finished { .. } => self.pass_terminal(effect, effects),
             other => effects.push(other),
         }

@@ -25,6 +25,13 @@ pub(super) fn read(asked: &[Asked<'_>], scenario: &mut Scenario, notes: &mut Vec
         request_extra: extra(&request.extra),
         ..Settings::default()
     };
+    // A client that asks the same again with a larger limit raises its cap.
+    let raises = |pair: &[Asked<'_>]| {
+        let (before, after) = (&pair[0].request, &pair[1].request);
+        (before.messages == after.messages && before.max_tokens == request.max_tokens && after.max_tokens > before.max_tokens)
+            .then_some(after.max_tokens)
+    };
+    scenario.settings.session.raised_max_tokens = asked.windows(2).find_map(raises);
     scenario.tools = tools(request, cached);
     for later in &asked[1..] {
         let changed = changes(request, &later.request);

@@ -1,8 +1,10 @@
 //! `[engine]`: the reference engine's settings.
 
 use super::reader::Reader;
+use super::retry;
+use super::session::session;
 use super::values::{ContentJson, Object, TextAsJson};
-use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, RetrySettings, Settings};
+use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, Settings};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
@@ -36,10 +38,11 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     }
     reader.set("sibling_abort", &mut settings.sibling_abort);
     reader.set("tool_grace", &mut settings.tool_grace);
-    settings.retry = reader.section("retry", "[engine.retry]", retry).unwrap_or_default();
+    settings.retry = reader.section("retry", "[engine.retry]", retry::retry).unwrap_or_default();
     reader.set("max_pause_resumes", &mut settings.max_pause_resumes);
     reader.set("retry_refusal", &mut settings.retry_refusal);
     reader.set("background", &mut settings.background);
+    settings.session = session(reader);
     settings
 }
 
@@ -60,17 +63,6 @@ fn refuse_own_members(reader: &mut Reader<'_, '_>, extra: &Json) {
             reader.report.value(member.value.place, message, None);
         }
     }
-}
-
-/// `[engine.retry]`: R-1's figures.
-fn retry(reader: &mut Reader<'_, '_>) -> RetrySettings {
-    let mut retry = RetrySettings::default();
-    reader.set("max_retries", &mut retry.max_retries);
-    reader.set("base_delay", &mut retry.base_delay);
-    reader.set("max_delay", &mut retry.max_delay);
-    reader.set("jitter_percent", &mut retry.jitter_percent);
-    reader.set("max_retry_after", &mut retry.max_retry_after);
-    retry
 }
 
 /// Content given as plain text, or as JSON under another key.

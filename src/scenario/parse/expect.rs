@@ -52,6 +52,7 @@ pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
         terminals: words(reader, "terminals", "terminal", &TERMINALS),
         transitions: words(reader, "transitions", "transition", &TRANSITIONS),
         requests: reader.get("requests"),
+        refusals: reader.get("refusals"),
         models: reader.get("models"),
         result: word(reader, "result", &RESULTS),
         text_present: texts(reader, "text_present"),

@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
+use super::asked;
 use super::engine::text_or_json;
 use super::reader::Reader;
 use super::tree::Kind;
@@ -27,7 +28,7 @@ const KEYS: [&str; 11] = [
 /// An outcome without its latency; `None` when nothing is said.
 pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
     let mut said = false;
-    for key in KEYS {
+    for key in KEYS.into_iter().chain(asked::CHECK_KEYS) {
         said |= reader.member(key).is_some();
     }
     let outcome = ScriptedOutcome {
@@ -42,6 +43,7 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
         aborts: reader.get("aborts"),
         ending: ending(reader),
         stopping: ToolStopping { ignores: ignores_stop(reader), takes: reader.get("stop_takes").unwrap_or_default() },
+        check: asked::check(reader),
     };
     said.then_some(outcome)
 }

@@ -1,9 +1,10 @@
-//! `[timing]`, `chunking`, `[limits]`, `[matching]` and `[auth]`: how a run goes.
+//! `[timing]`, `chunking`, `[limits]`, `[matching]`, `[auth]` and `[api]`: how a run goes.
 
 use super::reader::{Reader, known_word};
 use super::tree::Kind;
-use crate::scenario::types::{Auth, Chunking, Limits, Matching, Refresh, Scenario, Timing};
+use crate::scenario::types::{Api, Auth, Chunking, Limits, Matching, Refresh, Scenario, Timing};
 use crate::wire::compare::{Rule, Volatile};
+use crate::wire::models::Signatures;
 
 /// Reads these parts into the scenario.
 pub(super) fn read(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
@@ -12,6 +13,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
     scenario.limits = reader.section("limits", "[limits]", limits).unwrap_or_default();
     scenario.matching = reader.section("matching", "[matching]", matching).unwrap_or_default();
     scenario.auth = reader.section("auth", "[auth]", auth).unwrap_or_default();
+    scenario.api = reader.section("api", "[api]", api).unwrap_or_default();
 }
 
 fn timing(reader: &mut Reader<'_, '_>) -> Timing {
@@ -48,6 +50,20 @@ fn auth(reader: &mut Reader<'_, '_>) -> Auth {
     let refresh = reader.choice("refresh", &[("works", Refresh::Works), ("fails", Refresh::Fails)]);
     let usual = Auth::default();
     Auth { refresh: refresh.unwrap_or_default(), latency: reader.get("latency").unwrap_or(usual.latency) }
+}
+
+fn api(reader: &mut Reader<'_, '_>) -> Api {
+    let signatures = [("ignore", Signatures::Ignore), ("drop", Signatures::Drop), ("refuse", Signatures::Refuse)];
+    let api = Api {
+        context_window: reader.get("context_window"),
+        count_tokens: reader.get("count_tokens").unwrap_or_default(),
+        counts_max_tokens: reader.get("counts_max_tokens"),
+        signatures: reader.choice("signatures", &signatures),
+    };
+    if let (None, Some(_), Some(member)) = (api.context_window, api.counts_max_tokens, reader.member("counts_max_tokens")) {
+        reader.report.value(member.place, "`counts_max_tokens` is about a `context_window`, and there is none".into(), None);
+    }
+    api
 }
 
 fn matching(reader: &mut Reader<'_, '_>) -> Matching {

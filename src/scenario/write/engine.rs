@@ -1,7 +1,7 @@
-//! `[engine]` and `[engine.retry]` as TOML.
+//! `[engine]` as TOML.
 
 use super::{Out, text_or_json};
-use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, RetrySettings, Settings};
+use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, Settings};
 
 /// `[engine]`; always there, because the model is what people look for first.
 pub(super) fn engine(out: &mut Out, settings: &Settings) {
@@ -52,7 +52,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         retry,
         compaction: _,
         permissions: _,
-        session: _,
+        session,
     } = settings;
     out.flag("cache_breakpoints", *cache_breakpoints, default.cache_breakpoints);
     if *request_extra != default.request_extra {
@@ -74,7 +74,8 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
     }
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
-    retry_section(out, retry);
+    super::session::session(out, session);
+    super::retry::retry_section(out, retry);
 }
 
 /// T-8 and Q-9.
@@ -103,23 +104,4 @@ fn result_orders(out: &mut Out, emission_order: EmissionOrder, result_order: Res
             ResultDelivery::AtOnce => "at_once",
         },
     );
-}
-
-fn retry_section(out: &mut Out, retry: &RetrySettings) {
-    let RetrySettings { max_retries, base_delay, max_delay, jitter_percent, max_retry_after } = retry;
-    let default = RetrySettings::default();
-    if *retry == default {
-        return;
-    }
-    out.table("[engine.retry]");
-    for (key, value, usual) in
-        [("max_retries", max_retries, default.max_retries), ("jitter_percent", jitter_percent, default.jitter_percent)]
-    {
-        if *value != usual {
-            out.raw(key, value);
-        }
-    }
-    out.span("base_delay", *base_delay, default.base_delay);
-    out.span("max_delay", *max_delay, default.max_delay);
-    out.span("max_retry_after", *max_retry_after, default.max_retry_after);
 }

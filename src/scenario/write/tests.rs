@@ -1,12 +1,14 @@
 //! What is written reads back as the same scenario.
 
+mod asked;
+
 use alloc::collections::BTreeMap;
 
 use super::*;
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, ResultDelivery, ResultOrder, RetrySettings, SessionSettings,
-    Settings, ToolDefinition,
+    Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, ResultDelivery, ResultOrder, RetrySettings,
+    SessionSettings, Settings, ToolDefinition,
 };
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span};
@@ -69,6 +71,7 @@ fn outcome() -> ScriptedOutcome {
         aborts: Some("refused".into()),
         ending: ToolEnding::ReturnsTwice,
         stopping: ToolStopping { ignores: Deaf::For(Micros::from_secs(2)), takes: Micros::from_millis(50) },
+        check: None,
     }
 }
 
@@ -159,12 +162,49 @@ fn f_6_settings_read_back() {
         max_batch_tools: 3,
         sibling_abort: false,
         tool_grace: Micros::from_millis(1),
-        retry: RetrySettings { max_retries: 1, base_delay: Micros(1), max_delay: Micros(2), jitter_percent: 3, max_retry_after: Micros(4) },
+        retry: odd_retry(),
         compaction: CompactionSettings::default(),
         permissions: None,
         session: SessionSettings::default(),
     };
     reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
+}
+
+/// No field has its default.
+fn odd_retry() -> RetrySettings {
+    RetrySettings {
+        max_retries: 1,
+        base_delay: Micros(1),
+        max_delay: Micros(2),
+        jitter_percent: 3,
+        max_retry_after: Micros(4),
+        overloads_to_fallback: 5,
+        on_overload: OnOverload::GoOn,
+        fast_mode: true,
+        fast_wait_max: Micros(6),
+        fast_cooldown_min: Micros(7),
+        fast_cooldown: Micros(8),
+        unattended: true,
+        unattended_max_delay: Micros(9),
+        unattended_reset: Micros(10),
+        heartbeat: Micros(11),
+        overflow_margin: 12,
+        overflow_floor: 13,
+        nonstreaming_fallback: false,
+        nonstreaming_max_tokens: 14,
+        nonstreaming_timeout: Micros(15),
+        stream_idle: Micros(16),
+        cloud: Some(Cloud::Vertex),
+    }
+}
+
+#[test]
+fn r_3_each_cloud_reads_back() {
+    for cloud in [None, Some(Cloud::Bedrock), Some(Cloud::Vertex)] {
+        let retry = RetrySettings { cloud, max_retries: 1, ..RetrySettings::default() };
+        let settings = Settings { retry, ..Settings::default() };
+        reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
 }
 
 #[test]
@@ -179,12 +219,19 @@ fn f_6_conditions_and_expectations_read_back() {
         chunking: Chunking::Every(7),
         limits: Limits { time: Micros::from_secs(60), events: 5, requests: 6 },
         auth: Auth { refresh: Refresh::Fails, latency: Latency::Fixed(Micros(7)) },
+        api: Api {
+            context_window: Some(200_000),
+            count_tokens: true,
+            counts_max_tokens: Some(false),
+            signatures: Some(Signatures::Refuse),
+        },
         matching: Matching { strict: true, volatile: Volatile::of([Rule::Metadata]) },
         expect: Expect {
             terminal: Some("completed".into()),
             terminals: Some(vec!["aborted_tools".into(), "completed".into()]),
             transitions: Some(vec!["next_turn".into()]),
             requests: Some(2),
+            refusals: Some(1),
             models: Some(Vec::new()),
             result: Some("success".into()),
             text_present: vec!["a".into()],

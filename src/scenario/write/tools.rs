@@ -1,5 +1,6 @@
 //! `[[tool]]` and what tool runs do, as TOML.
 
+use super::asked::check_keys;
 use super::text::{duration, latency, string};
 use super::{Out, text_or_json};
 use crate::engine::settings::{InterruptBehaviour, Observable, ToolDefinition};
@@ -49,7 +50,7 @@ pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
 
 /// What a tool run does, as keys of whatever it belongs to.
 pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
-    let ScriptedOutcome { content, is_error, latency: span, progress: steps, context_change, aborts, ending, stopping } = outcome;
+    let ScriptedOutcome { content, is_error, latency: span, progress: steps, context_change, aborts, ending, stopping, check } = outcome;
     if let Some(content) = content {
         text_or_json(out, "result", content);
     }
@@ -79,6 +80,9 @@ pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
         Deaf::Forever => out.raw("ignores_stop", true),
     }
     out.span("stop_takes", *takes, Micros::ZERO);
+    if let Some(check) = check {
+        check_keys(out, check);
+    }
 }
 
 fn progress(progress: &[(Micros, Arc<str>)]) -> String {

@@ -62,6 +62,10 @@ pub(super) fn of(event: &Event, view: &View) -> Option<Line> {
         }
         What::Unused { answer } => line(Normal, Clock::Run, "replay", "unused", answer.to_string()),
         What::Misuse { text } => line(Normal, Clock::Latest, "engine", "misuse", text.clone()),
+        What::Refused { id, text, overruled, .. } => {
+            let what = if *overruled { "would refuse" } else { "refuses" };
+            line(Detail::Brief, Clock::Request(*id), "api", what, cut(&one_line(text), ERROR_CHARACTERS_MAX))
+        }
         What::Ended { end } => line(Normal, Clock::Run, "run", end.as_str(), end_text(end)),
     })
 }
@@ -144,6 +148,9 @@ fn of_effect(event: &Event, effect: &Effect, view: &View) -> Option<Line> {
         }
         Effect::SetTimer { timer, at } => {
             line(Debug, Clock::Latest, "engine", "sets timer", format!("{} generation {} for {at}", timer.id, timer.generation))
+        }
+        Effect::CancelTimer { timer } => {
+            line(Debug, Clock::Latest, "engine", "cancels timer", format!("{} generation {}", timer.id, timer.generation))
         }
         Effect::Finished { terminal, .. } => line(Detail::Brief, Clock::Latest, "engine", terminal.as_str(), String::new()),
         Effect::CheckTool { run, .. } => line(Debug, Clock::Request(run.request), &format!("tool {run}"), "checks", "its input".into()),

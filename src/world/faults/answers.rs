@@ -118,7 +118,7 @@ const RATE_LIMITS: [(&str, &str); 10] = [
 ];
 
 /// Made up, and the same for the same request of the same run.
-fn request_id(asked: &Asked<'_>, seed: Seed) -> String {
+pub(in crate::world) fn request_id(asked: &Asked<'_>, seed: Seed) -> String {
     let key = format!("{}/{}/{}", seed.0, asked.agent.tool_use_id().unwrap_or_default(), asked.id);
     format!("req_011{}", &blake3::hash(key.as_bytes()).to_hex().as_str()[..21])
 }

@@ -25,6 +25,7 @@ fn r_1_retry_figures_and_how_tools_run() {
         max_delay: Micros::from_secs(60),
         jitter_percent: 0,
         max_retry_after: Micros::from_secs(3_600),
+        ..RetrySettings::default()
     };
     assert_eq!(settings.retry, retry);
     assert_eq!(messages(&with("[engine]\nmax_batch_tools = 0\n")), ["a batch has room for at least 1 tool"]);

@@ -39,7 +39,8 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
         Emission::ApiRetry { id, retry, of, delay, status, kind, text } => {
             let status = status.map(|status| format!("{status} ")).unwrap_or_default();
             let said = if text.is_empty() { String::new() } else { format!(": {}", short(text)) };
-            let text = format!("of {of} in {delay}, after {status}{kind}{said}");
+            let of = if *of == 0 { String::new() } else { format!("of {of} ") };
+            let text = format!("{of}in {delay}, after {status}{kind}{said}");
             line(Normal, Clock::Request(*id), "engine", &format!("retry {retry}"), text)
         }
         Emission::Hidden { why, text, .. } => line(Normal, Clock::Latest, "engine", "hidden", format!("{why}: {}", short(text))),

@@ -1,0 +1,125 @@
+//! The alarm over an answer that takes too long: a stream that falls silent, or an answer that was to come whole and does not.
+//!
+//! There is one timer at a time, however many events come: an event only notes when it was, and the timer, when it rings, looks how
+//! long ago that is and is set again. So a stream of a thousand events costs what a short one costs.
+
+use super::ApiCall;
+use crate::engine::contract::{Effect, Effects, TimerId};
+use crate::engine::retry::Failure;
+use crate::engine::settings::Environment;
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+
+/// The timer of the alarm; its generation is the attempt that it watches over.
+const ALARM_TIMER: u32 = 7;
+
+/// What rings when an answer takes too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Alarm {
+    timer: TimerId,
+    over: Over,
+    /// How long nothing may come.
+    limit: Micros,
+    /// When something came last.
+    heard: Time,
+    /// When the timer rings next.
+    rings: Time,
+    /// The last thing that came before a warning.
+    warned: Option<Time>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    Stream,
+    WholeAnswer,
+}
+
+/// What a ring means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Rung {
+    /// Nothing: it is an older setting of the timer.
+    Early,
+    /// The timer is set again.
+    Again {
+        /// For when.
+        at: Time,
+        /// What the user should know.
+        warning: Option<Arc<str>>,
+    },
+    /// The answer counts as broken.
+    TooLong(Failure),
+}
+
+impl Alarm {
+    pub(super) fn timer(&self) -> TimerId {
+        self.timer
+    }
+
+    /// Something came: pings are life, too.
+    pub(super) fn hear(&mut self, now: Time) {
+        self.heard = now;
+    }
+
+    pub(super) fn ring(&mut self, now: Time) -> Rung {
+        if now < self.rings {
+            return Rung::Early;
+        }
+        let quiet = now.since(self.heard);
+        if quiet >= self.limit {
+            return Rung::TooLong(self.failure());
+        }
+        let half = half(self.limit);
+        let is_warned = self.warned == Some(self.heard) || self.over == Over::WholeAnswer;
+        let warns = quiet >= half && !is_warned;
+        if warns {
+            self.warned = Some(self.heard);
+        }
+        self.rings = if is_warned || warns { self.heard + self.limit } else { self.heard + half };
+        let text = || Arc::from(format!("the stream brought nothing for {quiet}; it counts as broken after {}", self.limit));
+        Rung::Again { at: self.rings, warning: warns.then(text) }
+    }
+
+    fn failure(&self) -> Failure {
+        match self.over {
+            Over::Stream => Failure::of("stream_idle", &format!("the stream brought nothing for {}", self.limit)),
+            Over::WholeAnswer => Failure::of("timeout", &format!("no answer came within {}", self.limit)),
+        }
+    }
+}
+
+/// Rounded up, so that half of something is never nothing.
+fn half(limit: Micros) -> Micros {
+    Micros(limit.0.div_ceil(2))
+}
+
+impl ApiCall {
+    /// A stream has begun.
+    pub(super) fn watch_for_silence(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        let limit = env.settings.retry.stream_idle;
+        self.arm(now, Over::Stream, limit, half(limit), effects);
+    }
+
+    /// An answer was asked for that comes whole.
+    pub(super) fn watch_for_lateness(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        let limit = env.settings.retry.nonstreaming_timeout;
+        self.arm(now, Over::WholeAnswer, limit, limit, effects);
+    }
+
+    /// A limit of zero is none.
+    fn arm(&mut self, now: Time, over: Over, limit: Micros, first: Micros, effects: &mut Effects) {
+        if limit == Micros::ZERO {
+            return;
+        }
+        let timer = TimerId { id: ALARM_TIMER, generation: self.id.attempt };
+        let rings = now + first;
+        self.alarm = Some(Alarm { timer, over, limit, heard: now, rings, warned: None });
+        effects.push(Effect::SetTimer { timer, at: rings });
+    }
+
+    /// The answer is over: nothing is waited for any more.
+    pub(super) fn disarm(&mut self, effects: &mut Effects) {
+        if let Some(alarm) = self.alarm.take() {
+            effects.push(Effect::CancelTimer { timer: alarm.timer });
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What follows a failed attempt: the decision of the policy is carried out, or goes up.
+
+use super::{ApiCall, RETRY_TIMER, State, Verdict, shape};
+use crate::engine::contract::{Effect, Effects, TimerId};
+use crate::engine::emission::{AttemptReport, Emission, Note};
+use crate::engine::retry::{self, Call, Case, Decision, Failure, overload};
+use crate::engine::settings::Environment;
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::wire::usage::Usage;
+
+impl ApiCall {
+    /// An attempt failed: it is repeated if the policy says so; if something of it was handed up, the owner first forgets that.
+    pub(super) fn fail(&mut self, env: &Environment, now: Time, mut failure: Failure, effects: &mut Effects) -> Verdict {
+        self.disarm(effects);
+        self.report(now, &failure.summary(), effects);
+        let was_answered = !matches!(self.state, State::AwaitingHead);
+        self.history.overloads = overload::counted(self.history.overloads, &failure, was_answered);
+        let handed_up = matches!(self.state, State::Streaming { handed_up: true, .. });
+        let settings = &env.settings.retry;
+        let case =
+            Case { failure: &failure, id: self.id, now, call: self.kind(env, handed_up), history: self.history, settings, seed: env.seed };
+        let decision = retry::decide(&case);
+        self.history.just_refreshed = matches!(decision, Decision::RefreshAuth { .. });
+        match decision {
+            Decision::GiveUp(reason) => self.give_up(now, failure, reason.as_deref()),
+            Decision::TooLong => {
+                failure.too_long = true;
+                self.give_up(now, failure, None)
+            }
+            Decision::Media => self.give_up(now, failure, None),
+            Decision::Fallback => self.fall_back(env, now, failure),
+            decision if handed_up => {
+                self.state = State::Abandoned(failure.clone(), decision);
+                Verdict::Abandoned(failure)
+            }
+            decision => {
+                self.carry_out(env, now, failure, decision, effects);
+                Verdict::Pending
+            }
+        }
+    }
+
+    /// Does what was decided about a failed attempt of which nothing is handed up, or is any more.
+    pub(super) fn carry_out(&mut self, env: &Environment, now: Time, failure: Failure, decision: Decision, effects: &mut Effects) {
+        match decision {
+            Decision::After { delay, new_client, counted } => {
+                self.client += u32::from(new_client);
+                match counted {
+                    true => self.history.retries += 1,
+                    false => self.history.polls = self.history.polls.after_one_more(now, &env.settings.retry),
+                }
+                // There is no last one of the retries that do not count.
+                let of = if counted { env.settings.retry.max_retries } else { 0 };
+                self.wait(env, now, delay, &failure, of, effects);
+            }
+            Decision::RefreshAuth { forced, provider } => {
+                self.history.forced_refresh |= forced;
+                self.client += 1;
+                self.state = State::Refreshing(failure);
+                let provider = provider.map(|provider| provider.as_str().into());
+                effects.push(Effect::RefreshAuth { id: self.id, forced, provider });
+            }
+            Decision::LowerMaxTokens(max_tokens) => {
+                self.history.lowered = true;
+                self.lower_max_tokens(max_tokens);
+                self.attempt_at_once(env, now, &failure, effects);
+            }
+            Decision::StandardSpeed { cooldown } => {
+                self.switch_to_standard(now, cooldown, &failure.summary(), effects);
+                self.attempt(env, now, effects);
+            }
+            Decision::WithoutStreaming => {
+                self.stop_streaming(env.settings.retry.nonstreaming_max_tokens);
+                self.attempt_at_once(env, now, &failure, effects);
+            }
+            Decision::GiveUp(_) | Decision::TooLong | Decision::Media | Decision::Fallback => {
+                debug_assert!(false, "what ends a call is not carried out");
+            }
+        }
+    }
+
+    /// The next attempt, at once unless the server asked to wait: only a switch of speed is no reason to.
+    pub(super) fn attempt_at_once(&mut self, env: &Environment, now: Time, failure: &Failure, effects: &mut Effects) {
+        match failure.retry_after {
+            Some(delay) => {
+                self.history.retries += 1;
+                let of = env.settings.retry.max_retries.max(self.history.retries);
+                self.wait(env, now, delay, failure, of, effects);
+            }
+            None => self.attempt(env, now, effects),
+        }
+    }
+
+    /// What the policy wants to know of the call.
+    fn kind(&self, env: &Environment, handed_up: bool) -> Call {
+        let fallback = env.settings.session.fallback_model.as_ref();
+        Call {
+            streamed: self.request.stream,
+            handed_up,
+            background: env.settings.background,
+            fast: self.shape.is_fast(),
+            has_fallback: fallback.is_some_and(|model| *model != self.request.model),
+            max_tokens: self.request.max_tokens,
+            thinking_budget: shape::thinking_budget(&self.request),
+        }
+    }
+
+    /// the notice comes before the wait.
+    fn wait(&mut self, env: &Environment, now: Time, delay: Micros, failure: &Failure, of: u32, effects: &mut Effects) {
+        effects.push(Effect::Emit(Emission::ApiRetry {
+            id: self.id,
+            retry: self.history.retries + self.history.polls.made,
+            of,
+            delay,
+            status: failure.status,
+            kind: failure.kind.clone(),
+            text: failure.message.clone(),
+        }));
+        self.wait_on(env, now, now, now + delay, effects);
+    }
+
+    /// Waits until `until`, or as long as one may be silent.
+    fn wait_on(&mut self, env: &Environment, now: Time, since: Time, until: Time, effects: &mut Effects) {
+        let retry = &env.settings.retry;
+        let is_cut = retry.unattended && retry.heartbeat > Micros::ZERO;
+        let rings = if is_cut { until.min(now + retry.heartbeat) } else { until };
+        self.state = State::Waiting { since, until, rings };
+        let timer = TimerId { id: RETRY_TIMER, generation: self.id.attempt + 1 };
+        effects.push(Effect::SetTimer { timer, at: rings });
+    }
+
+    /// The timer of a wait rings. That of a wait that was broken off may ring into a later one: it must not cut that short.
+    pub(super) fn on_wait_over(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        match self.state {
+            State::Waiting { until, .. } if until <= now => self.attempt(env, now, effects),
+            State::Waiting { since, until, rings } if rings <= now => {
+                let (waited, remaining) = (now.since(since), until.since(now));
+                effects.push(Effect::Emit(Emission::Heartbeat { id: self.id, waited, remaining }));
+                self.wait_on(env, now, since, until, effects);
+            }
+            _ => (),
+        }
+    }
+
+    /// The next attempt at the same request.
+    pub(super) fn attempt(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        self.id.attempt += 1;
+        self.started = now;
+        self.first_byte = None;
+        self.usage = Usage::default();
+        self.state = State::AwaitingHead;
+        self.send(env, now, effects);
+    }
+
+    /// Makes the attempt that is due.
+    pub(super) fn send(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        effects.push(Effect::Request { id: self.id, request: self.request.clone() });
+        if !self.request.stream {
+            self.watch_for_lateness(env, now, effects);
+        }
+    }
+
+    /// names the last error, the attempts made and the time they took. What was counted is counted anew by whoever asks next.
+    pub(super) fn give_up(&mut self, now: Time, failure: Failure, reason: Option<&str>) -> Verdict {
+        self.state = State::Ended;
+        self.history.overloads = 0;
+        let attempts = self.id.attempt + 1 - self.first_attempt;
+        if attempts == 1 && reason.is_none() {
+            return Verdict::Failed(failure);
+        }
+        let reason = reason.map(|reason| format!("{reason}; ")).unwrap_or_default();
+        let attempts = if attempts == 1 { "1 attempt" } else { &format!("{attempts} attempts") };
+        let message = format!("{} ({reason}gave up after {attempts} in {})", failure.message, now.since(self.since));
+        Verdict::Failed(Failure { message: message.into(), ..failure })
+    }
+
+    /// another model takes over, and none of its answers was counted yet.
+    fn fall_back(&mut self, env: &Environment, now: Time, failure: Failure) -> Verdict {
+        match &env.settings.session.fallback_model {
+            Some(to) => {
+                self.state = State::Ended;
+                self.history.overloads = 0;
+                Verdict::Fallback { to: to.clone(), failure }
+            }
+            None => self.give_up(now, failure, None),
+        }
+    }
+
+    /// every attempt is an item of the transcript.
+    pub(super) fn report(&self, now: Time, outcome: &str, effects: &mut Effects) {
+        effects.push(Effect::Note(Note::Attempt(Box::new(AttemptReport {
+            id: self.id,
+            model: self.request.model.clone(),
+            client: self.client,
+            started: self.started,
+            first_byte: self.first_byte,
+            ended: now,
+            outcome: outcome.into(),
+            usage: self.usage,
+        }))));
+    }
+}

@@ -1,0 +1,104 @@
+//! What a call changes in its request from attempt to attempt: speed (R-9), room for output (R-7), streaming (R-11). All of it lasts for
+//! the call alone.
+
+use super::{ApiCall, Speed};
+use crate::engine::contract::{Effect, Effects};
+use crate::engine::emission::Emission;
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::wire::json::Json;
+use crate::wire::raw::Object;
+use crate::wire::request::Request;
+
+/// What of a request's form is not plain from the request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Shape {
+    /// The request's further members at standard speed, as long as it is fast.
+    standard: Option<Json>,
+}
+
+impl Shape {
+    pub(super) fn is_fast(&self) -> bool {
+        self.standard.is_some()
+    }
+}
+
+/// How many tokens a request lets the model think.
+pub(super) fn thinking_budget(request: &Request) -> Option<u64> {
+    Object::parse(request.extra.as_str()).ok()?.object("thinking")?.count("budget_tokens")
+}
+
+/// The request with a lower cap on output tokens. Thinking must stay below it, or the API refuses the request.
+fn capped(request: &Request, max_tokens: u64) -> Request {
+    let mut request = Request { max_tokens, ..request.clone() };
+    if thinking_budget(&request).is_some_and(|budget| budget >= max_tokens) {
+        let thinks_less = |extra: &str| {
+            let members = Object::parse(extra).ok()?;
+            let thinking = members.object("thinking")?.with(&[("budget_tokens", max_tokens.saturating_sub(1).to_string())]);
+            Some(members.with(&[("thinking", thinking)]))
+        };
+        if let Some(extra) = thinks_less(request.extra.as_str()) {
+            request.extra = Json::trusted(extra);
+        }
+    }
+    request
+}
+
+impl ApiCall {
+    /// R-9: the request is fast unless the speed was switched and has not come back.
+    pub(super) fn ask_for_speed(&mut self, now: Time, effects: &mut Effects) {
+        match self.standing.speed {
+            Speed::Fast => (),
+            Speed::CoolingUntil(until) if until <= now => {
+                self.standing.speed = Speed::Fast;
+                effects.push(Effect::Emit(Emission::Speed { fast: true, until: None, reason: "the cooldown is over".into() }));
+            }
+            Speed::CoolingUntil(_) | Speed::Off => return,
+        }
+        let standard = self.request.extra.clone();
+        let Ok(members) = Object::parse(standard.as_str()) else { return };
+        if members.get("speed").is_some() {
+            return; // the settings say it themselves
+        }
+        let extra = Json::trusted(members.with(&[("speed", String::from(r#""fast""#))]));
+        self.request = Arc::new(Request { extra, ..Request::clone(&self.request) });
+        self.shape.standard = Some(standard);
+    }
+
+    /// R-9: standard speed for a time, or for good.
+    pub(super) fn switch_to_standard(&mut self, now: Time, cooldown: Option<Micros>, reason: &str, effects: &mut Effects) {
+        let until = cooldown.map(|cooldown| now + cooldown);
+        self.standing.speed = until.map_or(Speed::Off, Speed::CoolingUntil);
+        if let Some(extra) = self.shape.standard.take() {
+            self.request = Arc::new(Request { extra, ..Request::clone(&self.request) });
+        }
+        effects.push(Effect::Emit(Emission::Speed { fast: false, until, reason: reason.into() }));
+    }
+
+    /// R-7: less room for the output.
+    pub(super) fn lower_max_tokens(&mut self, max_tokens: u64) {
+        self.request = Arc::new(capped(&self.request, max_tokens));
+    }
+
+    /// R-11: the answer is to come whole, so it must not be too long for that.
+    pub(super) fn stop_streaming(&mut self, max_tokens: u64) {
+        let request = if self.request.max_tokens > max_tokens { capped(&self.request, max_tokens) } else { Request::clone(&self.request) };
+        self.request = Arc::new(Request { stream: false, ..request });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r_7_thinking_stays_below_the_cap() {
+        let mut request = Request::new("m", 32_000);
+        request.extra = Json::trusted(r#"{"a":1,"thinking":{"type":"enabled","budget_tokens":30000},"b":2}"#);
+        assert_eq!(thinking_budget(&request), Some(30_000));
+        let less = capped(&request, 9_000);
+        assert_eq!(less.max_tokens, 9_000);
+        assert_eq!(less.extra.as_str(), r#"{"a":1,"thinking":{"type":"enabled","budget_tokens":8999},"b":2}"#);
+        assert_eq!(capped(&request, 30_001).extra, request.extra, "it is below already");
+    }
+}

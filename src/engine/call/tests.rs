@@ -1,0 +1,283 @@
+//! Calls driven by hand: what an owner sees of each.
+
+use super::*;
+use crate::engine::settings::{RetrySettings, Settings};
+use crate::engine::time::Micros;
+use crate::wire::block::Message;
+
+/// A call and its surroundings.
+struct Driven {
+    env: Environment,
+    call: ApiCall,
+    now: Time,
+    effects: Effects,
+}
+
+fn settings(retry: RetrySettings) -> Environment {
+    let retry = RetrySettings { jitter_percent: 0, ..retry };
+    Environment { settings: Settings { retry, ..Settings::default() }, ..Environment::default() }
+}
+
+fn with_fallback() -> Environment {
+    let mut env = settings(RetrySettings::default());
+    env.settings.session.fallback_model = Some("other".into());
+    env
+}
+
+fn ask(model: &str) -> Request {
+    Request::new(model, 32_000).with_messages([Message::user(vec![Block::text("hi")])])
+}
+
+impl Driven {
+    fn open(env: Environment, model: &str) -> Self {
+        Self::open_with(env, ask(model), RequestId::first(1), Standing::default())
+    }
+
+    fn open_with(env: Environment, request: Request, id: RequestId, standing: Standing) -> Self {
+        let mut effects = Effects::default();
+        let call = ApiCall::open(&env, id, Time::ZERO, request, standing, &mut effects);
+        Self { env, call, now: Time::ZERO, effects }
+    }
+
+    fn head(&mut self, status: u16) {
+        self.call.on_head(&self.env, self.now, status, &[].into(), &mut self.effects);
+    }
+
+    fn events(&mut self, events: &[(&str, &str)]) -> Vec<Verdict> {
+        let event = |name: &str, data: &str| Event::decode(name, data);
+        events.iter().map(|(name, data)| self.call.on_event(&self.env, self.now, &event(name, data), &mut self.effects)).collect()
+    }
+
+    fn end(&mut self, how: &AnswerEnd) -> Verdict {
+        self.call.on_end(&self.env, self.now, how, &mut self.effects)
+    }
+
+    /// An answer with an error status, then whatever wait follows it.
+    fn fails(&mut self, status: u16) -> Verdict {
+        self.head(status);
+        let verdict = self.end(&AnswerEnd::Complete);
+        self.wait();
+        verdict
+    }
+
+    /// Lets the timer of a wait ring at its time.
+    fn wait(&mut self) {
+        if let State::Waiting { rings, .. } = self.call.state {
+            self.now = rings;
+            let timer = TimerId { id: RETRY_TIMER, generation: self.call.id.attempt + 1 };
+            assert_eq!(self.ring(timer), Verdict::Pending);
+        }
+    }
+
+    fn ring(&mut self, timer: TimerId) -> Verdict {
+        self.call.on_timer(&self.env, self.now, timer, &mut self.effects)
+    }
+
+    /// A stream that hands up one block and then breaks.
+    fn breaks_after_a_block(&mut self) -> Verdict {
+        self.head(200);
+        let verdicts = self.events(BLOCK);
+        assert!(matches!(verdicts.last(), Some(Verdict::Block(_))), "{verdicts:?}");
+        self.end(&AnswerEnd::Reset)
+    }
+
+    fn effects(&mut self) -> Vec<Effect> {
+        self.effects.drain().map(|(_, effect)| effect).collect()
+    }
+}
+
+/// A stream up to the end of its first block.
+const BLOCK: &[(&str, &str)] = &[
+    (
+        "message_start",
+        r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":3,"output_tokens":1}}}"#,
+    ),
+    ("content_block_start", r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#),
+    ("content_block_delta", r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}"#),
+    ("content_block_stop", r#"{"type":"content_block_stop","index":0}"#),
+];
+
+fn requests(effects: &[Effect]) -> Vec<(RequestId, Arc<Request>)> {
+    let of = |effect: &Effect| match effect {
+        Effect::Request { id, request } => Some((*id, request.clone())),
+        _ => None,
+    };
+    effects.iter().filter_map(of).collect()
+}
+
+#[test]
+fn r_8_the_third_overload_hands_the_call_over_and_counts_anew() {
+    let mut call = Driven::open(with_fallback(), "first");
+    assert_eq!((call.fails(529), call.fails(529)), (Verdict::Pending, Verdict::Pending));
+    assert_eq!(call.call.standing().overloads, 2);
+    let Verdict::Fallback { to, failure } = call.fails(529) else { panic!("another model takes over") };
+    assert_eq!((&*to, failure.status), ("other", Some(529)));
+    assert_eq!(call.call.standing().overloads, 0, "none of the other model's answers was counted");
+    assert!(call.effects().iter().any(|effect| matches!(effect, Effect::Emit(Emission::ApiRetry { retry: 2, .. }))));
+}
+
+#[test]
+fn r_8_a_count_is_carried_into_the_call_and_any_other_answer_resets_it() {
+    let carried = Standing { overloads: 2, ..Standing::default() };
+    let mut call = Driven::open_with(with_fallback(), ask("first"), RequestId::first(1), carried.clone());
+    assert!(matches!(call.fails(529), Verdict::Fallback { .. }));
+    let mut reset = Driven::open_with(with_fallback(), ask("first"), RequestId::first(1), carried);
+    assert_eq!((reset.fails(500), reset.fails(529), reset.fails(529)), (Verdict::Pending, Verdict::Pending, Verdict::Pending));
+    assert!(matches!(reset.fails(529), Verdict::Fallback { .. }));
+}
+
+#[test]
+fn q_21_the_model_that_took_over_hands_over_to_nobody() {
+    let id = RequestId { attempt: 4, ..RequestId::first(1) };
+    let mut call = Driven::open_with(with_fallback(), ask("other"), id, Standing::default());
+    assert_eq!(requests(&call.effects())[0].0, id, "attempts are numbered on");
+    assert_eq!((call.fails(529), call.fails(529)), (Verdict::Pending, Verdict::Pending));
+    let Verdict::Failed(failure) = call.fails(529) else { panic!("nobody is left") };
+    assert!(failure.message.contains("the service is overloaded"), "{}", failure.message);
+    assert!(failure.message.contains("3 attempts"), "its own attempts alone: {}", failure.message);
+}
+
+#[test]
+fn r_11_a_broken_stream_goes_up_and_then_goes_on_unstreamed_with_a_cap_and_a_timeout() {
+    let mut call = Driven::open(settings(RetrySettings::default()), "m");
+    let Verdict::Abandoned(failure) = call.breaks_after_a_block() else { panic!("its owner must forget it") };
+    assert_eq!(&*failure.kind, "connection_reset");
+    assert_eq!(call.end(&AnswerEnd::Complete), Verdict::Pending, "an abandoned attempt speaks");
+    let before = call.effects();
+    assert_eq!(requests(&before).len(), 1, "nothing is asked before the owner says so");
+    assert!(matches!(before.last(), Some(Effect::Note(Note::Attempt(report))) if report.usage.input_tokens == Some(3)), "R-12");
+    call.call.go_on(&call.env, call.now, &mut call.effects);
+    let after = call.effects();
+    let (id, request) = requests(&after)[0].clone();
+    assert_eq!((id.attempt, request.stream, request.max_tokens), (2, false, 21_333));
+    let Some(Effect::SetTimer { timer, at }) = after.last().cloned() else { panic!("it has a timeout: {after:?}") };
+    assert_eq!(at, Time::ZERO + Micros::from_secs(300));
+    call.now = at;
+    assert_eq!(call.ring(timer), Verdict::Pending, "an attempt like any other");
+    let late = call.effects();
+    assert!(late.contains(&Effect::CloseRequest { id }), "{late:?}");
+    assert!(late.iter().any(|effect| matches!(effect, Effect::Emit(Emission::ApiRetry { kind, .. }) if &**kind == "timeout")));
+    call.wait();
+    assert!(!requests(&call.effects())[0].1.stream, "it stays unstreamed");
+}
+
+#[test]
+fn r_11_by_setting_a_broken_stream_is_streamed_again_after_a_wait() {
+    let mut call = Driven::open(settings(RetrySettings { nonstreaming_fallback: false, ..RetrySettings::default() }), "m");
+    assert!(matches!(call.breaks_after_a_block(), Verdict::Abandoned(_)));
+    call.call.go_on(&call.env, call.now, &mut call.effects);
+    assert!(matches!(call.call.state, State::Waiting { .. }));
+    call.wait();
+    let requests = requests(&call.effects());
+    assert_eq!((requests.len(), requests[1].1.stream, requests[1].1.max_tokens), (2, true, 32_000));
+}
+
+#[test]
+fn r_11_an_answer_that_comes_whole_is_never_abandoned() {
+    let mut call = Driven::open_with(
+        settings(RetrySettings::default()),
+        Request { stream: false, ..ask("m") },
+        RequestId::first(1),
+        Standing::default(),
+    );
+    call.head(200);
+    assert_eq!(call.end(&AnswerEnd::Reset), Verdict::Pending);
+    assert!(matches!(call.call.state, State::Waiting { .. }));
+}
+
+#[test]
+fn r_8_an_overload_after_a_block_counts_for_the_attempt_that_follows_unstreamed() {
+    let mut call = Driven::open(with_fallback(), "m");
+    call.head(200);
+    let mut events = BLOCK.to_vec();
+    events.push(("error", r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#));
+    assert!(matches!(call.events(&events).last(), Some(Verdict::Abandoned(_))));
+    call.call.go_on(&call.env, call.now, &mut call.effects);
+    assert_eq!(call.fails(529), Verdict::Pending);
+    assert!(matches!(call.fails(529), Verdict::Fallback { .. }), "it is the third");
+}
+
+#[test]
+fn r_11_silence_is_warned_of_and_then_breaks_the_stream_and_one_timer_does_it() {
+    let mut call = Driven::open(settings(RetrySettings::default()), "m");
+    call.head(200);
+    let at = |seconds| Time::ZERO + Micros::from_secs(seconds);
+    let set = |effects: &[Effect]| effects.iter().filter(|effect| matches!(effect, Effect::SetTimer { .. })).count();
+    let effects = call.effects();
+    let Some(Effect::SetTimer { timer, .. }) = effects.last().cloned() else { panic!("it is watched: {effects:?}") };
+    for second in 1..=40 {
+        call.now = at(second);
+        assert_eq!(call.events(&[("ping", r#"{"type":"ping"}"#)]), [Verdict::Pending]);
+    }
+    assert_eq!(set(&call.effects()), 0, "an event sets no timer");
+    call.now = at(45);
+    assert_eq!(call.ring(timer), Verdict::Pending);
+    assert_eq!(call.effects(), [Effect::SetTimer { timer, at: at(85) }], "half of the time after the last ping");
+    assert_eq!(call.ring(timer), Verdict::Pending, "an early ring is stale");
+    assert_eq!(call.effects(), []);
+    call.now = at(85);
+    assert_eq!(call.ring(timer), Verdict::Pending);
+    let warned = call.effects();
+    assert!(matches!(&warned[..], [Effect::Emit(Emission::Warning { .. }), Effect::SetTimer { at: next, .. }] if *next == at(130)));
+    call.now = at(130);
+    assert_eq!(call.ring(timer), Verdict::Pending);
+    assert!(matches!(call.call.state, State::Waiting { .. }), "an attempt like any other");
+}
+
+#[test]
+fn r_11_the_alarm_is_taken_back_when_the_answer_is_over() {
+    let cancelled = |end: fn(&mut Driven)| {
+        let mut call = Driven::open(settings(RetrySettings::default()), "m");
+        call.head(200);
+        end(&mut call);
+        call.effects().iter().filter(|effect| matches!(effect, Effect::CancelTimer { .. })).count()
+    };
+    assert_eq!(cancelled(|call| call.call.abort(call.now, &mut call.effects)), 1);
+    assert_eq!(cancelled(|call| drop(call.breaks_after_a_block())), 1);
+    assert_eq!(cancelled(|call| drop(call.end(&AnswerEnd::Complete))), 1);
+    let ends_well = |call: &mut Driven| {
+        call.events(BLOCK);
+        call.events(&[("message_delta", r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}"#)]);
+        call.events(&[("message_stop", r#"{"type":"message_stop"}"#)]);
+        assert!(matches!(call.end(&AnswerEnd::Complete), Verdict::Ended(_)));
+    };
+    assert_eq!(cancelled(ends_well), 1);
+}
+
+#[test]
+fn r_9_the_next_call_is_fast_again_after_the_cooldown_and_never_when_it_was_refused() {
+    let env = settings(RetrySettings { fast_mode: true, ..RetrySettings::default() });
+    let mut call = Driven::open(env.clone(), "m");
+    assert_eq!(requests(&call.effects())[0].1.extra.as_str(), r#"{"speed":"fast"}"#);
+    assert_eq!(call.fails(429), Verdict::Pending);
+    let effects = call.effects();
+    assert_eq!(requests(&effects)[0].1.extra.as_str(), "{}", "at once, at standard speed");
+    let standing = call.call.standing();
+    let until = Time::ZERO + Micros::from_secs(30 * 60);
+    assert_eq!(standing.speed, Speed::CoolingUntil(until));
+    let asks_fast = |now, standing: &Standing| {
+        let mut effects = Effects::default();
+        let call = ApiCall::open(&env, RequestId::first(2), now, ask("m"), standing.clone(), &mut effects);
+        let said = effects.iter().any(|(_, effect)| matches!(effect, Effect::Emit(Emission::Speed { fast: true, .. })));
+        assert_eq!(said, call.shape.is_fast(), "a change of speed is said");
+        said
+    };
+    assert!(!asks_fast(Time(until.0 - 1), &standing));
+    assert!(asks_fast(until, &standing));
+    assert!(!asks_fast(until, &Standing { speed: Speed::Off, ..standing }));
+}
+
+#[test]
+fn r_2_a_request_that_is_changed_waits_too_when_the_server_asks_for_it() {
+    let mut call = Driven::open(settings(RetrySettings::default()), "m");
+    call.call.on_head(&call.env, call.now, 404, &[Header::new("retry-after", "7")].into(), &mut call.effects);
+    assert_eq!(call.end(&AnswerEnd::Complete), Verdict::Pending);
+    assert_eq!(requests(&call.effects()).len(), 1, "not yet");
+    call.wait();
+    let again = requests(&call.effects());
+    assert_eq!((call.now, again.len(), again[0].1.stream), (Time::ZERO + Micros::from_secs(7), 1, false));
+    call.call.on_head(&call.env, call.now, 401, &[Header::new("retry-after", "7")].into(), &mut call.effects);
+    assert_eq!(call.end(&AnswerEnd::Complete), Verdict::Pending);
+    assert_eq!(call.call.on_auth(&call.env, call.now, true, &mut call.effects), Verdict::Pending);
+    assert_eq!(requests(&call.effects()), [], "new credentials do not shorten it");
+}

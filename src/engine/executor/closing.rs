@@ -1,0 +1,47 @@
+//! What an owner does with an executor whose answer does not count any more, or whose turn is over (Q-19, Q-20, T-19).
+
+use super::{Executor, State};
+use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
+use crate::engine::emission::Emission;
+use crate::prelude::*;
+use crate::wire::block::Block;
+
+use super::entry::result_message;
+
+impl Executor {
+    /// each tool use whose result was not emitted gets this error as its result, in order of arrival. Only before a discard:
+    /// what the tools give themselves is lost.
+    pub(crate) fn fill_missing_results(&self, text: &str, effects: &mut Effects) {
+        let outcome = ToolOutcome::error(text);
+        for entry in self.entries.iter().filter(|entry| !matches!(entry.state, State::Yielded { .. })) {
+            let block = Block::tool_result(&entry.tool_use.id, &outcome.content, outcome.is_error);
+            effects.push(Effect::Emit(Emission::User(Arc::new(result_message(entry, block)))));
+        }
+    }
+
+    /// The results that were emitted, by name: consumers have them.
+    pub(crate) fn emitted_results(&self) -> impl Iterator<Item = Arc<str>> + '_ {
+        let emitted = self.entries.iter().filter(|entry| matches!(entry.state, State::Yielded { .. }));
+        emitted.map(|entry| entry.result_name())
+    }
+
+    /// Runs of a discarded attempt that were told to stop and have not yet.
+    pub(crate) fn ghost_runs(&self) -> Vec<ToolRun> {
+        self.ghosts.iter().map(|ghost| ghost.run).collect()
+    }
+
+    /// Whether anything that was started has not stopped, of this answer or of one that was discarded.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_settled() && self.ghosts.is_empty()
+    }
+
+    /// The executor of the next answer: what still runs of a discarded one counts there, too (T-19).
+    pub(crate) fn successor(&mut self) -> Self {
+        Self {
+            ghosts: core::mem::take(&mut self.ghosts),
+            in_progress: core::mem::take(&mut self.in_progress),
+            interruptible: self.interruptible,
+            ..Self::default()
+        }
+    }
+}

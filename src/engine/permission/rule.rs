@@ -1,0 +1,130 @@
+//! What a rule is about: `Tool` or `Tool(pattern)` (P-1), held against a tool and its input.
+//!
+//! ```text
+//!   Bash            every use of Bash
+//!   Bash(git *)     those whose command begins with `git `
+//!   Edit(/w/*)      those whose path begins with `/w/`
+//!   mcp__*          every tool whose name begins so
+//! ```
+//!
+//! In both places `*` stands for any text, none included; nothing else is special. The pattern is held against the whole of the first of
+//! command, file path, path, pattern and URL that the input has as text.
+
+use crate::prelude::*;
+use crate::wire::json::Json;
+use crate::wire::raw::Object;
+
+/// The members of an input that patterns are held against, the first that is there.
+const ARGUMENTS: [&str; 5] = ["command", "file_path", "path", "pattern", "url"];
+
+/// Whether a rule about `about` is for this use of a tool. What is no rule is for none.
+pub fn fits(about: &str, tool: &str, input: &Json) -> bool {
+    match parts(about) {
+        Some((name, None)) => glob(name, tool),
+        Some((name, Some(pattern))) => glob(name, tool) && argument(input).is_some_and(|argument| glob(pattern, &argument)),
+        None => false,
+    }
+}
+
+/// What is wrong with the text of a rule; `None` when it is one.
+pub fn problem(about: &str) -> Option<&'static str> {
+    parts(about).is_none().then_some("a rule is `Tool` or `Tool(pattern)`, e.g. Bash(git *)")
+}
+
+/// The text that patterns are held against.
+pub(crate) fn argument(input: &Json) -> Option<String> {
+    let object = Object::parse(input.as_str()).ok()?;
+    ARGUMENTS.iter().find_map(|key| object.string(key)).map(Cow::into_owned)
+}
+
+/// Rules that would make a question about this use needless, the narrowest first. Text that a pattern would read otherwise is not proposed.
+pub(crate) fn suggestions(tool: &str, input: &Json) -> Vec<Arc<str>> {
+    let narrow = argument(input).filter(|argument| !argument.is_empty() && !argument.contains(['*', '\n']));
+    narrow.map(|argument| format!("{tool}({argument})").into()).into_iter().chain([tool.into()]).collect()
+}
+
+/// Name and pattern.
+fn parts(about: &str) -> Option<(&str, Option<&str>)> {
+    let (name, pattern) = match about.split_once('(') {
+        None => (about, None),
+        Some((name, rest)) => (name, Some(rest.strip_suffix(')')?)),
+    };
+    let is_name = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c == ')');
+    is_name.then_some((name, pattern))
+}
+
+/// Whether `text` is `pattern` with some text in place of each `*`.
+fn glob(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let (Some(first), Some(last)) = (parts.next(), pattern.rsplit('*').next()) else { return false };
+    if !pattern.contains('*') {
+        return pattern == text;
+    }
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let middle: Vec<&str> = parts.collect();
+    for part in &middle[..middle.len() - 1] {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p_1_a_rule_is_a_tool_and_perhaps_a_pattern() {
+        let of = |about: &str, tool: &str, input: &str| fits(about, tool, &Json::trusted(input));
+        let table = [
+            ("Bash", "Bash", r#"{"command":"ls"}"#, true),
+            ("Bash", "BashOutput", "{}", false),
+            ("mcp__*", "mcp__files__read", "{}", true),
+            ("Bash(git *)", "Bash", r#"{"command":"git log"}"#, true),
+            ("Bash(git *)", "Bash", r#"{"command":"git"}"#, false),
+            ("Bash(git log)", "Bash", r#"{"command":"git log -p"}"#, false),
+            ("Bash(*)", "Bash", r#"{"command":""}"#, true),
+            ("Bash(*)", "Bash", r#"{"timeout":5}"#, false),
+            ("Edit(/w/*.rs)", "Edit", r#"{"file_path":"/w/a/b.rs"}"#, true),
+            ("Edit(/w/*.rs)", "Edit", r#"{"file_path":"/w/a/b.rs.bak"}"#, false),
+            ("Bash(echo (a))", "Bash", r#"{"command":"echo (a)"}"#, true),
+            ("Bash(a*b*c)", "Bash", r#"{"command":"a1b2c"}"#, true),
+            ("Bash(a*b*c)", "Bash", r#"{"command":"a1c2b"}"#, false),
+            ("Bash(ab*ba)", "Bash", r#"{"command":"aba"}"#, false),
+            ("Bash(git", "Bash", r#"{"command":"git"}"#, false),
+            ("", "", "{}", false),
+        ];
+        for (about, tool, input, expected) in table {
+            assert_eq!(of(about, tool, input), expected, "{about} for {tool} {input}");
+        }
+    }
+
+    #[test]
+    fn p_1_the_pattern_is_held_against_the_first_argument_that_is_there() {
+        let of = |input: &str| argument(&Json::trusted(input));
+        assert_eq!(of(r#"{"url":"u","path":"p"}"#).as_deref(), Some("p"));
+        assert_eq!(of(r#"{"command":5,"url":"u"}"#).as_deref(), Some("u"), "what is no text is not there");
+        assert_eq!(of("[]"), None);
+    }
+
+    #[test]
+    fn t_24_suggestions_are_rules_that_would_do() {
+        let of = |input: &str| suggestions("Bash", &Json::trusted(input));
+        assert_eq!(of(r#"{"command":"git log"}"#), ["Bash(git log)".into(), Arc::from("Bash")]);
+        for input in [r#"{"command":"rm *"}"#, r#"{"command":"a\nb"}"#, r#"{"command":""}"#, "{}"] {
+            assert_eq!(of(input), [Arc::from("Bash")], "{input}");
+        }
+        let input = Json::trusted(r#"{"command":"echo (a) b"}"#);
+        assert!(suggestions("Bash", &input).iter().all(|rule| fits(rule, "Bash", &input)));
+    }
+
+    #[test]
+    fn p_1_what_is_no_rule_is_said() {
+        for about in ["Bash(git", "", "(x)", "Two words", "a)"] {
+            assert!(problem(about).is_some(), "{about:?}");
+        }
+        for about in ["Bash", "Bash()", "Bash(a b)", "mcp__*"] {
+            assert_eq!(problem(about), None, "{about:?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Aborts: whatever the instant, everything ends, and every open tool use gets its one result (Q-10, Q-18, Q-22).
+//!
+//! ```text
+//!   Calling, Compacting, StopHooks ──> aborted_streaming
+//!   AwaitingTools ──> aborted_tools
+//! ```
+
+use super::outcome::Ending;
+use super::{Query, State, Turn, Verdict};
+use crate::engine::contract::{Effect, Effects, Terminal};
+use crate::engine::emission::Emission;
+use crate::engine::executor::abort::AbortKind;
+use crate::engine::settings::Environment;
+use crate::engine::time::Time;
+use crate::prelude::*;
+
+impl Query {
+    /// Ends everything. A second abort finds nothing more to end.
+    pub(super) fn abort(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) -> Verdict {
+        let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
+            State::Calling { mut call, turn } => {
+                call.abort(now, effects);
+                self.totals.count_lost(now, &call);
+                self.carried.standing = call.standing();
+                (turn, Terminal::AbortedStreaming)
+            }
+            State::Compacting { mut compaction, executor, .. } => {
+                let spent = compaction.abort(now, effects);
+                self.spend(spent);
+                (Turn { executor, ..Turn::default() }, Terminal::AbortedStreaming)
+            }
+            State::StopHooks { hooks, executor, .. } => {
+                hooks.abort(effects);
+                (Turn { executor, ..Turn::default() }, Terminal::AbortedStreaming)
+            }
+            State::AwaitingTools { turn } => {
+                // Q-18: the answer and its results would have been a turn.
+                if env.settings.session.max_turns.is_some_and(|max| self.totals.turns + 1 >= max) {
+                    effects.push(Effect::Emit(Emission::MaxTurnsReached { turns: self.totals.turns + 1 }));
+                }
+                (turn, Terminal::AbortedTools)
+            }
+            State::Ending { mut turn, ending } => {
+                turn.executor.abort(&env.settings, now, kind, effects);
+                self.state = State::Ending { turn, ending };
+                return self.settle(env, now, effects);
+            }
+            State::Finished => return Verdict::Running,
+        };
+        turn.executor.abort(&env.settings, now, kind, effects);
+        let ending = Ending::aborted(terminal, kind);
+        self.state = State::Ending { turn, ending: Box::new(ending) };
+        self.settle(env, now, effects)
+    }
+}

@@ -1,0 +1,165 @@
+//! What is done with the items of a call: finished blocks, the end of an answer, the loss of one.
+
+use super::after_answer::{self, Answer, Next};
+use super::outcome::Ending;
+use super::too_long;
+use super::{Query, State, Turn, Verdict, observable};
+use crate::engine::call::Ended;
+use crate::engine::contract::{Effect, Effects, Terminal};
+use crate::engine::emission::{AssistantMessage, Emission, Note, Transition};
+use crate::engine::executor::Executor;
+use crate::engine::retry::Failure;
+use crate::engine::settings::Environment;
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind};
+use crate::wire::usage::Usage;
+
+impl Query {
+    /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
+    pub(super) fn on_block(&mut self, env: &Environment, _now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) -> Verdict {
+        let State::Calling { turn, .. } = &mut self.state else { return Verdict::Running };
+        effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
+        turn.blocks.push(message.clone());
+        if let Some(tool_use) = message.block.as_tool_use() {
+            turn.executor.submit(env, message, tool_use, effects);
+        }
+        turn.executor.emit_completed(&env.settings, effects);
+        Verdict::Running
+    }
+
+    /// The answer is complete: its blocks decide what follows.
+    pub(super) fn on_answer(&mut self, env: &Environment, now: Time, ended: Ended, effects: &mut Effects) -> Verdict {
+        for message in &ended.blocks {
+            if let verdict @ Verdict::Finished(_) = self.on_block(env, now, message, effects) {
+                return verdict;
+            }
+        }
+        let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
+        effects.push(Effect::Emit(Emission::Answered {
+            id: call.id(),
+            uuid: turn.blocks.last().map(|message| message.uuid.clone()),
+            stop_reason: ended.stop_reason.clone(),
+            usage: ended.usage,
+        }));
+        self.carried.standing = call.standing();
+        turn.executor.on_stream_over(&env.settings, effects);
+        turn.usage = Some(ended.usage);
+        self.totals.count(&turn.blocks, &ended);
+        let answer = Answer {
+            stop_reason: ended.stop_reason.as_deref(),
+            has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),
+            is_empty: turn.blocks.is_empty(),
+            pauses: self.chain.pauses,
+            refusal_retried: self.refusal_retried,
+        };
+        let id = call.id();
+        match after_answer::decide(answer, &env.settings) {
+            Next::FollowUp => {
+                self.state = State::AwaitingTools { turn };
+                self.settle(env, now, effects)
+            }
+            Next::Completed { defect } => {
+                self.keep_answer(&turn.blocks, turn.usage);
+                if let Some(name) = defect {
+                    let text = format!("answer {id} ended with {}", ended.stop_reason.as_deref().unwrap_or("no stop reason"));
+                    effects.push(Effect::Note(Note::Defect { id, name: name.into(), text: text.into() }));
+                }
+                self.before_a_good_end(env, now, id, turn.executor, effects)
+            }
+            Next::OutputLimit => self.on_output_limit(env, now, id, turn, effects),
+            Next::ResumePause => {
+                self.keep_answer(&turn.blocks, turn.usage);
+                self.chain.pauses += 1;
+                self.ask_again(env, now, id, turn.executor.successor(), Transition::PauseTurnResume, effects)
+            }
+            Next::RetryRefusal => {
+                self.refusal_retried = true;
+                self.ask_again(env, now, id, turn.executor.successor(), Transition::RefusalRetry, effects)
+            }
+            Next::PausedTooOften => {
+                self.keep_answer(&turn.blocks, turn.usage);
+                let failure = Failure::of("paused_too_often", "the answer was paused more often than it may be resumed");
+                self.end(env, now, turn.executor, Ending::failed(Terminal::Completed, id, failure), effects)
+            }
+            Next::Refused => {
+                let category = ended.refusal_category.as_deref().unwrap_or("none given");
+                let failure = Failure::of("refusal", &format!("the model refused to answer (category: {category})"));
+                self.end(env, now, turn.executor, Ending::failed(Terminal::Completed, id, failure), effects)
+            }
+        }
+    }
+
+    /// The call is lost. Too long a prompt and too large media can be recovered from when nothing of an answer came;
+    /// otherwise tool uses that were already emitted get their results before the error is shown.
+    pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
+        let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
+        self.totals.count_lost(now, &call);
+        self.carried.standing = call.standing();
+        let ending = Ending::call_lost(call.id(), failure.clone());
+        if let Some(kind) = too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {
+            return self.recover(env, now, kind, (call.id(), turn.executor.successor(), ending), &failure, effects);
+        }
+        turn.executor.lose(&env.settings, now, effects);
+        self.state = State::Ending { turn, ending: Box::new(ending) };
+        self.settle(env, now, effects)
+    }
+
+    /// T-9: with the stream over, results are emitted as they come; once all are, the next turn begins, or the prompt ends.
+    pub(super) fn settle(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+        match &mut self.state {
+            State::AwaitingTools { turn } | State::Ending { turn, .. } => turn.executor.emit_completed(&env.settings, effects),
+            _ => return Verdict::Running,
+        }
+        let is_open = match &self.state {
+            State::AwaitingTools { turn } => !turn.executor.is_settled(),
+            State::Ending { turn, .. } => !turn.executor.is_quiet(),
+            _ => true,
+        };
+        if is_open {
+            return Verdict::Running;
+        }
+        match core::mem::replace(&mut self.state, State::Finished) {
+            State::Ending { turn, ending } => {
+                self.keep_what_is_answered(env, &turn);
+                self.finish(*ending, effects)
+            }
+            State::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
+            _ => Verdict::Running,
+        }
+    }
+
+    /// Ends the prompt once what still runs of a discarded answer has stopped.
+    pub(super) fn end(&mut self, env: &Environment, now: Time, executor: Executor, ending: Ending, effects: &mut Effects) -> Verdict {
+        self.state = State::Ending { turn: Turn { executor, ..Turn::default() }, ending: Box::new(ending) };
+        self.settle(env, now, effects)
+    }
+
+    /// N-7: the blocks of one answer are one message again. The API refuses a message without content.
+    pub(super) fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>], usage: Option<Usage>) {
+        // The API refuses empty text, too.
+        let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.is_empty());
+        let content: Vec<Block> = blocks.iter().map(|message| message.block.clone()).filter(|block| !is_empty(block)).collect();
+        if let Some(first) = blocks.first() {
+            self.carried.conversation.push_answer(first.id, content, usage);
+        }
+    }
+
+    /// What of a broken-off answer the next prompt goes on from: its complete blocks, each tool use with its result.
+    fn keep_what_is_answered(&mut self, env: &Environment, turn: &Turn) {
+        use crate::engine::conversation::{ItemKind, results_name};
+        self.keep_answer(without_last_thinking(&turn.blocks), None);
+        if let Some(first) = turn.blocks.first() {
+            let results = turn.executor.results(&env.settings);
+            self.carried.conversation.push_user(results_name(first.id), ItemKind::Results, results);
+        }
+    }
+}
+
+/// Thinking that nothing followed is left out, because the API refuses an answer that ends in it.
+pub(super) fn without_last_thinking(blocks: &[Arc<AssistantMessage>]) -> &[Arc<AssistantMessage>] {
+    let is_thinking =
+        |message: &Arc<AssistantMessage>| matches!(message.block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
+    let kept = blocks.iter().rposition(|message| !is_thinking(message)).map_or(0, |last| last + 1);
+    &blocks[..kept]
+}

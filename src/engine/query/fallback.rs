@@ -1,0 +1,67 @@
+//! An attempt that does not count any more: another model takes over (Q-19, Q-21), or the stream broke and is asked for again (Q-20).
+//!
+//! ```text
+//!   Fallback:   missing results, the executor discarded, model switched, signatures gone, one message, the request again
+//!   Abandoned:  tombstones, the executor discarded, the next attempt of the same call
+//! ```
+//!
+//! A fallback keeps what was emitted and closes it with results; a tombstone takes it back, so that no result is owed.
+
+use super::{Query, State, Turn, Verdict};
+use crate::engine::call::ApiCall;
+use crate::engine::contract::{Effect, Effects, RequestId};
+use crate::engine::emission::{Emission, Note};
+use crate::engine::retry::Failure;
+use crate::engine::settings::{Environment, Settings};
+use crate::engine::time::Time;
+use crate::prelude::*;
+
+/// What the model is told of a tool use that was open when another model took over.
+const FALLBACK_TRIGGERED: &str = "Tool execution discarded: fallback to another model was triggered before there was a result.";
+
+impl Query {
+    /// Q-19. The request is made again in the same iteration: the turn's number stays, the attempt's goes on.
+    pub(super) fn on_fallback(&mut self, env: &Environment, now: Time, to: &Arc<str>, failure: Failure, effects: &mut Effects) -> Verdict {
+        let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
+        if call.model() == to {
+            return self.on_call_lost(env, now, failure, effects); // Q-21: there is nowhere to go from here
+        }
+        let (from, id) = (call.model().clone(), call.id());
+        turn.executor.fill_missing_results(FALLBACK_TRIGGERED, effects);
+        turn.discard(&env.settings, now, id, effects);
+        self.totals.count_lost(now, call);
+        self.carried.standing = call.standing();
+        self.frame = Arc::new(self.frame.with_model(to));
+        self.carried.turn_to(to);
+        effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
+        let next = RequestId { attempt: id.attempt + 1, ..id };
+        let request = self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap);
+        if let State::Calling { call, .. } = &mut self.state {
+            **call = ApiCall::open(env, next, now, request, self.carried.standing.clone(), effects);
+        }
+        Verdict::Running
+    }
+
+    /// Q-20. Tombstoned tool uses need no result, and results that were emitted already are taken back with them.
+    pub(super) fn on_abandoned(&mut self, env: &Environment, now: Time, _failure: Failure, effects: &mut Effects) -> Verdict {
+        let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
+        self.totals.count_abandoned(call);
+        let emitted = turn.blocks.iter().map(|message| message.uuid.clone()).chain(turn.executor.emitted_results());
+        for uuid in emitted.collect::<Vec<_>>() {
+            effects.push(Effect::Emit(Emission::Tombstone { uuid }));
+        }
+        turn.discard(&env.settings, now, call.id(), effects);
+        call.go_on(env, now, effects);
+        Verdict::Running
+    }
+}
+
+impl Turn {
+    /// T-19: nothing of this answer counts any more, and nothing more comes out of it.
+    fn discard(&mut self, settings: &Settings, now: Time, id: RequestId, effects: &mut Effects) {
+        self.blocks.clear();
+        self.usage = None;
+        self.executor = core::mem::take(&mut self.executor).discard(settings, now, effects);
+        effects.push(Effect::Note(Note::Discarded { id, running: self.executor.ghost_runs() }));
+    }
+}

@@ -1,0 +1,147 @@
+//! How an iteration begins: the cascade, a compaction if it asks for one, the request, and how one follows another.
+
+use super::outcome::Ending;
+use super::{AfterCompaction, Chain, Query, State, Turn, Verdict};
+use crate::engine::call::ApiCall;
+use crate::engine::compaction::{self, Cause, Compaction, Next, Spent};
+use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
+use crate::engine::conversation::{ItemKind, results_name};
+use crate::engine::emission::{CompactTrigger, Emission, Note, Transition};
+use crate::engine::executor::Executor;
+use crate::engine::retry::Failure;
+use crate::engine::settings::Environment;
+use crate::engine::time::Time;
+use crate::prelude::*;
+
+impl Query {
+    /// what comes before the request `id`. The executor holds what still runs of a discarded answer.
+    pub(super) fn begin_iteration(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        id: RequestId,
+        executor: Executor,
+        effects: &mut Effects,
+    ) -> Verdict {
+        let carried = &mut self.carried;
+        match compaction::cascade(env, &mut carried.conversation, &mut carried.tracking, effects) {
+            Next::Call => self.call(env, now, id, executor, effects),
+            Next::Compact => {
+                let cause = Cause { trigger: CompactTrigger::Auto, instructions: None, excess: None, without_media: false };
+                self.compact(env, now, cause, (id, executor, AfterCompaction::Ask(id)), effects);
+                Verdict::Running
+            }
+            Next::Blocked { tokens, limit } => {
+                let text = format!("the prompt is too long: about {tokens} tokens, and {limit} is the limit at which nothing is sent");
+                let failure = Failure::of("prompt_too_long", &text);
+                self.end(env, now, executor, Ending::failed(Terminal::BlockingLimit, id, failure), effects)
+            }
+        }
+    }
+
+    /// a fresh executor for each answer.
+    fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
+        let request = self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap);
+        let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
+        self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };
+        Verdict::Running
+    }
+
+    /// Opens the next request under a named transition.
+    pub(super) fn ask_again(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        asked: RequestId,
+        executor: Executor,
+        transition: Transition,
+        effects: &mut Effects,
+    ) -> Verdict {
+        effects.push(Effect::Note(Note::Transition(transition)));
+        let id = RequestId { prompt: asked.prompt, turn: asked.turn + 1, attempt: 1 };
+        self.begin_iteration(env, now, id, executor, effects)
+    }
+
+    /// results, then what was queued, then the turn limit, then the next request.
+    pub(super) fn next_turn(&mut self, env: &Environment, now: Time, mut turn: Turn, effects: &mut Effects) -> Verdict {
+        self.totals.turns += 1;
+        self.chain = Chain::default();
+        self.carried.tracking.reactively_compacted = false;
+        self.keep_answer(&turn.blocks, turn.usage);
+        let mut content = turn.executor.results(&env.settings);
+        for (prompt, message) in core::mem::take(&mut self.queued) {
+            content.extend(message.iter().cloned());
+            effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
+        }
+        let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
+        self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
+        let executor = turn.executor.successor();
+        if self.is_at_turn_limit(env) {
+            effects.push(Effect::Emit(Emission::MaxTurnsReached { turns: self.totals.turns }));
+            return self.end(env, now, executor, Ending::limit(Terminal::MaxTurns, "the turn limit is reached"), effects);
+        }
+        self.ask_again(env, now, asked, executor, Transition::NextTurn, effects)
+    }
+
+    /// S-10: whether one more turn would be more than there may be.
+    pub(super) fn is_at_turn_limit(&self, env: &Environment) -> bool {
+        env.settings.session.max_turns.is_some_and(|max| self.totals.turns >= max)
+    }
+
+    pub(super) fn compact(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        cause: Cause,
+        (id, executor, then): (RequestId, Executor, AfterCompaction),
+        effects: &mut Effects,
+    ) {
+        let standing = core::mem::take(&mut self.carried.standing);
+        let compaction = Compaction::start(env, now, cause, id, &self.frame, &self.carried.conversation, standing, effects);
+        self.state = State::Compacting { compaction: Box::new(compaction), executor, then };
+    }
+
+    /// What concerns a compaction.
+    pub(super) fn step_compaction(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let State::Compacting { compaction, .. } = &mut self.state else { return Verdict::Running };
+        let (failure, spent) = match compaction.step(env, now, input, effects) {
+            compaction::Verdict::Running => return Verdict::Running,
+            compaction::Verdict::Done(done) => {
+                self.carried.conversation = done.conversation;
+                (None, done.spent)
+            }
+            compaction::Verdict::Failed(failed) => (Some(failed.failure), failed.spent),
+        };
+        let State::Compacting { executor, then, .. } = core::mem::replace(&mut self.state, State::Finished) else {
+            return Verdict::Running;
+        };
+        let last = spent.last;
+        self.spend(spent);
+        match (then, failure) {
+            (AfterCompaction::Ask(id), _) => self.call(env, now, after(last, id), executor, effects),
+            (AfterCompaction::Retry(ending), None) => {
+                let asked = last.unwrap_or(ending.id(self.prompt));
+                self.ask_again(env, now, asked, executor, Transition::ReactiveCompactRetry, effects)
+            }
+            (AfterCompaction::Retry(ending), Some(_)) => self.end(env, now, executor, *ending, effects),
+            (AfterCompaction::End(_), None) => self.end(env, now, executor, Ending::well(Terminal::Completed), effects),
+            (AfterCompaction::End(id), Some(failure)) => {
+                self.end(env, now, executor, Ending::call_lost(last.unwrap_or(id), failure), effects)
+            }
+        }
+    }
+
+    /// Counts what a compaction used up.
+    pub(super) fn spend(&mut self, spent: Spent) {
+        self.carried.standing = spent.standing;
+        self.totals.api_time = self.totals.api_time + spent.api_time;
+        for (model, usage) in &spent.usage {
+            self.totals.add_usage(model, usage);
+        }
+    }
+}
+
+/// The request that was about to be made, behind those that a compaction made.
+fn after(last: Option<RequestId>, id: RequestId) -> RequestId {
+    last.map_or(id, |last| RequestId { prompt: last.prompt, turn: last.turn + 1, attempt: 1 })
+}

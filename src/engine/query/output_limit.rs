@@ -1,0 +1,106 @@
+//! The output limit (Q-15): ask again with a raised cap, then ask the model to go on, then say that it did not work out.
+
+use super::answer::without_last_thinking;
+use super::outcome::Ending;
+use super::{Chain, Query, Turn, Verdict};
+use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::conversation::answer_name;
+use crate::engine::emission::{Emission, Transition};
+use crate::engine::retry::Failure;
+use crate::engine::settings::{Environment, Settings};
+use crate::engine::time::Time;
+use crate::prelude::*;
+
+/// How often the model is asked to go on.
+const RECOVERIES_MAX: u32 = 3;
+
+/// What the model is told.
+const GO_ON: &str = "The answer reached the output limit. Go on exactly where it stopped, without apology and without saying again what \
+                     was said; break what is left into smaller pieces.";
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    /// The same again with this cap.
+    Raise(u64),
+    /// Keep the partial answer and ask for the rest.
+    GoOn,
+    /// Nothing is left.
+    GiveUp,
+}
+
+/// Q-15. The cap is raised once in a chain, and only where nobody has chosen another one than the default; the settings can name the
+/// raised cap, and then it holds whatever the first one is.
+fn decide(chain: Chain, settings: &Settings) -> Recovery {
+    let raised = settings.session.raised_max_tokens;
+    let raised = raised.or((settings.max_tokens == Settings::DEFAULT_MAX_TOKENS).then_some(Settings::RAISED_MAX_TOKENS));
+    match raised {
+        Some(raised) if chain.raised_cap.is_none() && chain.recoveries == 0 && raised > settings.max_tokens => Recovery::Raise(raised),
+        _ if chain.recoveries < RECOVERIES_MAX => Recovery::GoOn,
+        _ => Recovery::GiveUp,
+    }
+}
+
+impl Query {
+    /// The error is withheld until nothing is left that could help (Q-12).
+    pub(super) fn on_output_limit(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        id: RequestId,
+        mut turn: Turn,
+        effects: &mut Effects,
+    ) -> Verdict {
+        match decide(self.chain, &env.settings) {
+            Recovery::Raise(cap) => {
+                for message in &turn.blocks {
+                    effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
+                }
+                self.chain.raised_cap = Some(cap);
+                self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensEscalate, effects)
+            }
+            Recovery::GoOn => {
+                self.keep_answer(without_last_thinking(&turn.blocks), turn.usage);
+                self.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), GO_ON, effects);
+                self.chain.recoveries += 1;
+                self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensRecovery, effects)
+            }
+            Recovery::GiveUp => {
+                self.keep_answer(without_last_thinking(&turn.blocks), turn.usage);
+                let failure = Failure::of("max_output_tokens", "the answer reached the output limit before it was complete");
+                self.end(env, now, turn.executor, Ending::failed(Terminal::Completed, id, failure), effects)
+            }
+        }
+    }
+
+    /// Says something to the model in the user's name.
+    pub(super) fn say_hidden(&mut self, name: &str, why: &str, text: &str, effects: &mut Effects) {
+        self.carried.conversation.push_hidden(name, text);
+        effects.push(Effect::Emit(Emission::Hidden { uuid: name.into(), why: why.into(), text: text.into() }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q_15_the_cap_is_raised_once_then_the_model_is_asked_three_times() {
+        let settings = Settings::default();
+        let of = |raised_cap, recoveries| decide(Chain { raised_cap, recoveries, ..Chain::default() }, &settings);
+        assert_eq!(of(None, 0), Recovery::Raise(64_000));
+        assert_eq!(of(Some(64_000), 0), Recovery::GoOn);
+        assert_eq!(of(Some(64_000), 2), Recovery::GoOn);
+        assert_eq!(of(Some(64_000), 3), Recovery::GiveUp);
+    }
+
+    #[test]
+    fn q_15_a_chosen_cap_is_raised_only_to_a_chosen_one() {
+        let mut settings = Settings { max_tokens: 500, ..Settings::default() };
+        assert_eq!(decide(Chain::default(), &settings), Recovery::GoOn);
+        settings.session.raised_max_tokens = Some(600);
+        assert_eq!(decide(Chain::default(), &settings), Recovery::Raise(600));
+        settings.session.raised_max_tokens = Some(500);
+        assert_eq!(decide(Chain::default(), &settings), Recovery::GoOn, "that would be no raise");
+    }
+}

@@ -1,0 +1,134 @@
+//! Before a prompt ends well: stop hooks may object, the token budget may ask for more.
+
+use super::outcome::Ending;
+use super::{HOOK_TIMER, Query, State, Verdict, token_budget};
+use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
+use crate::engine::conversation::answer_name;
+use crate::engine::emission::{Emission, Transition};
+use crate::engine::executor::Executor;
+use crate::engine::hook::{HookDecision, HookEvent, HookInput, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::engine::settings::Environment;
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::wire::json::Json;
+
+/// What the hooks' words come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Word {
+    /// The prompt may end.
+    Silent,
+    /// What the model is told, in order.
+    Objects(Vec<Arc<str>>),
+    /// The prompt ends now, and why.
+    Prevents(Arc<str>),
+}
+
+/// "prevent continuation" wins over an objection; an objection without a reason says at least that there is one.
+fn word(verdict: &HookVerdict) -> Word {
+    match (&verdict.stop, verdict.decision) {
+        (Some(why), _) => Word::Prevents(why.clone()),
+        (None, Some(HookDecision::Deny)) if verdict.reasons.is_empty() => {
+            Word::Objects(vec!["A stop hook objects, and does not say why.".into()])
+        }
+        (None, Some(HookDecision::Deny)) => Word::Objects(verdict.reasons.clone()),
+        (None, _) => Word::Silent,
+    }
+}
+
+impl Query {
+    /// The answer `id` ended well, and is kept: what follows it, Q-16 first.
+    pub(super) fn before_a_good_end(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        id: RequestId,
+        mut executor: Executor,
+        effects: &mut Effects,
+    ) -> Verdict {
+        let told = without_tool(HookEvent::Stop, Json::of(&*self.totals.text));
+        let input = HookInput { stop_hook_active: self.stop_hook_active, ..told };
+        match RunningHooks::start(env, now, HookSubject::Stop(id), input, effects) {
+            Some(hooks) => {
+                self.state = State::StopHooks { hooks: Box::new(hooks), answered: id, executor: executor.successor() };
+                Verdict::Running
+            }
+            None => self.after_stop_hooks(env, now, id, executor, effects),
+        }
+    }
+
+    /// What concerns stop hooks.
+    pub(super) fn step_stop_hooks(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let State::StopHooks { hooks, .. } = &mut self.state else { return Verdict::Running };
+        let verdict = match input {
+            Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome),
+            Input::Timer(timer) if timer.id == HOOK_TIMER => hooks.on_timer(now, effects),
+            _ => None,
+        };
+        let Some(verdict) = verdict else { return Verdict::Running };
+        let State::StopHooks { answered, executor, .. } = core::mem::replace(&mut self.state, State::Finished) else {
+            return Verdict::Running;
+        };
+        self.on_stop_hooks(env, now, (answered, executor), &verdict, effects)
+    }
+
+    fn on_stop_hooks(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        (answered, executor): (RequestId, Executor),
+        verdict: &HookVerdict,
+        effects: &mut Effects,
+    ) -> Verdict {
+        for (hook, failure) in &verdict.failures {
+            let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
+            effects.push(Effect::Emit(Emission::Warning { text: format!("stop hook {name} failed: {failure}").into() }));
+        }
+        match word(verdict) {
+            Word::Silent => self.after_stop_hooks(env, now, answered, executor, effects),
+            Word::Prevents(why) => {
+                effects.push(Effect::Emit(Emission::Warning { text: format!("a stop hook ends the turn: {why}").into() }));
+                self.end(env, now, executor, Ending::well(Terminal::StopHookPrevented), effects)
+            }
+            Word::Objects(reasons) => {
+                for (number, reason) in (1..).zip(&reasons) {
+                    let name = format!("{}.stop-hook{number}", answer_name(answered));
+                    self.say_hidden(&name, Transition::StopHookBlocking.as_str(), reason, effects);
+                }
+                self.stop_hook_active = true;
+                self.ask_again(env, now, answered, executor, Transition::StopHookBlocking, effects)
+            }
+        }
+    }
+
+    /// Q-17, and the end.
+    fn after_stop_hooks(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
+        if let Some(budget) = env.settings.session.token_budget {
+            let used = self.totals.output_tokens();
+            if let Some(percent) = token_budget::percent_to_go_on(budget, used, self.nudges) {
+                self.nudges.count(used);
+                let (name, text) = (format!("{}.nudge", answer_name(id)), token_budget::nudge(percent, used, budget));
+                self.say_hidden(&name, Transition::TokenBudgetContinuation.as_str(), &text, effects);
+                return self.ask_again(env, now, id, executor, Transition::TokenBudgetContinuation, effects);
+            }
+        }
+        self.end(env, now, executor, Ending::well(Terminal::Completed), effects)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q_16_the_strictest_word_counts() {
+        let of = |decision, reasons: &[&str], stop: Option<&str>| {
+            let reasons = reasons.iter().map(|reason| Arc::from(*reason)).collect();
+            word(&HookVerdict { decision, reasons, stop: stop.map(Arc::from), ..HookVerdict::default() })
+        };
+        assert_eq!(of(None, &[], None), Word::Silent);
+        assert_eq!(of(Some(HookDecision::Allow), &["fine"], None), Word::Silent);
+        assert_eq!(of(Some(HookDecision::Deny), &["a", "b"], None), Word::Objects(vec!["a".into(), "b".into()]));
+        assert!(matches!(of(Some(HookDecision::Deny), &[], None), Word::Objects(reasons) if reasons.len() == 1));
+        assert_eq!(of(Some(HookDecision::Deny), &["a"], Some("enough")), Word::Prevents("enough".into()));
+    }
+}

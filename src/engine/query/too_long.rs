@@ -1,0 +1,122 @@
+//! Recovery from a prompt that is too long and from media that are too large.
+//!
+//! Stop hooks do not run on this path: they would grow the very prompt that is too long.
+
+use super::outcome::Ending;
+use super::{AfterCompaction, Query, Verdict};
+use crate::engine::compaction::{self, Cause};
+use crate::engine::contract::{Effects, RequestId};
+use crate::engine::emission::{CompactTrigger, Transition};
+use crate::engine::executor::Executor;
+use crate::engine::retry::{Decision, Failure};
+use crate::engine::settings::{CompactionSettings, Environment};
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::wire::error::ContextFigures;
+
+/// Until there is a compaction that comes to an end.
+const COMPACTION_IS_THERE: bool = false;
+
+/// What there is too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TooMuch {
+    /// The prompt.
+    Text,
+    /// An image or a document.
+    Media,
+}
+
+/// Whether the failure is one that can be recovered from.
+pub(super) fn kind(failure: &Failure) -> Option<TooMuch> {
+    match failure.too_much() {
+        None => None,
+        Some(Decision::Media) => Some(TooMuch::Media),
+        Some(_) => Some(TooMuch::Text),
+    }
+}
+
+/// What to try next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    /// Commit what is staged; what follows if nothing is.
+    Drain,
+    /// Have the model summarise.
+    Compact,
+    /// The error is emitted.
+    GiveUp,
+}
+
+/// each way once in a chain.
+fn decide(kind: TooMuch, drained: bool, compacted: bool, settings: &CompactionSettings) -> Recovery {
+    match kind {
+        TooMuch::Text if settings.collapse && !drained => Recovery::Drain,
+        _ if settings.reactive && !compacted && COMPACTION_IS_THERE => Recovery::Compact,
+        _ => Recovery::GiveUp,
+    }
+}
+
+impl Query {
+    /// Goes through the recoveries; `ending` is what the prompt ends with when none is left.
+    pub(super) fn recover(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        kind: TooMuch,
+        (id, executor, ending): (RequestId, Executor, Ending),
+        failure: &Failure,
+        effects: &mut Effects,
+    ) -> Verdict {
+        let decide = |drained, compacted| decide(kind, drained, compacted, &env.settings.compaction);
+        let compacted = self.carried.tracking.reactively_compacted;
+        let mut recovery = decide(self.chain.collapse_drained, compacted);
+        if recovery == Recovery::Drain {
+            self.chain.collapse_drained = true;
+            if compaction::drain_collapses(&mut self.carried.conversation, effects) {
+                return self.ask_again(env, now, id, executor, Transition::CollapseDrainRetry, effects);
+            }
+            recovery = decide(true, compacted);
+        }
+        match recovery {
+            Recovery::Compact => {
+                self.carried.tracking.reactively_compacted = true;
+                let cause = Cause {
+                    trigger: CompactTrigger::Reactive,
+                    instructions: None,
+                    excess: excess(failure),
+                    without_media: kind == TooMuch::Media,
+                };
+                let first = RequestId { prompt: id.prompt, turn: id.turn + 1, attempt: 1 };
+                let then = AfterCompaction::Retry(Box::new(ending));
+                self.compact(env, now, cause, (first, executor, then), effects);
+                Verdict::Running
+            }
+            Recovery::Drain | Recovery::GiveUp => self.end(env, now, executor, ending, effects),
+        }
+    }
+}
+
+/// How many tokens have to go, where the API said so: `prompt is too long: 210000 tokens > 200000 maximum`.
+fn excess(failure: &Failure) -> Option<u64> {
+    match ContextFigures::read(&failure.message)? {
+        ContextFigures::PromptTooLong { tokens, maximum } => Some(tokens.saturating_sub(maximum)),
+        ContextFigures::InputAndMaxTokens { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore = "until compaction is there"]
+    fn q_13_and_q_14_each_way_is_tried_once_in_its_order() {
+        let all = CompactionSettings::default();
+        assert_eq!(decide(TooMuch::Text, false, false, &all), Recovery::Drain);
+        assert_eq!(decide(TooMuch::Text, true, false, &all), Recovery::Compact);
+        assert_eq!(decide(TooMuch::Text, true, true, &all), Recovery::GiveUp);
+        assert_eq!(decide(TooMuch::Media, false, false, &all), Recovery::Compact, "collapsing removes no media");
+        assert_eq!(decide(TooMuch::Media, false, true, &all), Recovery::GiveUp);
+        let none = CompactionSettings { collapse: false, reactive: false, ..all };
+        assert_eq!(decide(TooMuch::Text, false, false, &none), Recovery::GiveUp);
+    }
+}

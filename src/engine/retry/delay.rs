@@ -1,0 +1,37 @@
+//! How long to wait before the next attempt, if there is to be one.
+
+use super::{Case, Decision, unattended};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+
+/// Another attempt after a wait, unless there were enough of them or the wait is too long.
+pub(super) fn repeat(case: &Case<'_>) -> Decision {
+    let Case { failure, history, settings, .. } = case;
+    let counted = !unattended::has_no_limit(case);
+    if counted && history.retries >= settings.max_retries {
+        return Decision::GiveUp(None);
+    }
+    let new_client = matches!(&*failure.kind, "connection_reset" | "broken_pipe");
+    let after = |delay| Decision::After { delay, new_client, counted };
+    if let Some(reason) = too_long(case) {
+        return Decision::GiveUp(Some(reason));
+    }
+    match failure.retry_after {
+        Some(asked) => after(asked),
+        None if counted => after(computed(case, history.retries, settings.max_delay)),
+        None => after(unattended::delay(case)),
+    }
+}
+
+/// why the wait that the server asks for is not made, if it is too long a one.
+pub(super) fn too_long(case: &Case<'_>) -> Option<String> {
+    let most = case.settings.max_retry_after;
+    case.failure.retry_after.filter(|asked| *asked > most).map(|asked| format!("the server asks to wait {asked}, more than {most}"))
+}
+
+/// doubled each time, up to a cap, plus jitter.
+pub(super) fn computed(case: &Case<'_>, doublings: u32, max: Micros) -> Micros {
+    let doubled = case.settings.base_delay.scaled(1_u64.checked_shl(doublings).unwrap_or(u64::MAX), 1).min(max);
+    let jitter = case.seed.draws("retry-jitter", &case.id.to_string()).below(u64::from(case.settings.jitter_percent) * 1_000 + 1);
+    doubled + doubled.scaled(jitter, 100_000)
+}

@@ -1,0 +1,65 @@
+//! What hooks, people and the store of results answer when an engine asks them (M-7). Unless a scenario says otherwise hooks are silent,
+//! people allow everything, and there is no place to store anything; all of it at once.
+
+use crate::engine::hook::{HookDefinition, HookOutcome};
+use crate::engine::permission::PermissionAnswer;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::latency::Latency;
+
+/// A hook: as the engine knows it, and what it says here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptedHook {
+    /// What the engine knows of it.
+    pub definition: HookDefinition,
+    /// How long an answer takes that does not say so itself.
+    pub latency: Latency,
+    /// What it says, run by run; the last one counts for all further runs. None at all: it is silent.
+    pub replies: Vec<Reply<HookOutcome>>,
+}
+
+/// Whoever is asked whether a tool may run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptedPermission {
+    /// The questions that this is for, as rules are written (`Bash`, `Bash(git *)`); `None` for all. The first that fits a question counts.
+    pub about: Option<Arc<str>>,
+    /// How long an answer takes that does not say so itself.
+    pub latency: Latency,
+    /// What is answered, question by question; the last one counts for all further questions.
+    pub replies: Vec<Reply<PermissionAnswer>>,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply<T> {
+    /// How long it takes; `None` for whatever its owner says.
+    pub latency: Option<Latency>,
+    /// What is said; `None` when nothing ever is.
+    pub says: Option<T>,
+}
+
+impl<T: Default> Default for Reply<T> {
+    fn default() -> Self {
+        Self { latency: None, says: Some(T::default()) }
+    }
+}
+
+/// Where large results are stored (T-27).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Store {
+    /// The folder; `None` when there is no place.
+    pub folder: Option<Arc<str>>,
+    /// How long storing takes.
+    pub latency: Latency,
+    /// Whether no answer ever comes.
+    pub never_answers: bool,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self { folder: None, latency: AT_ONCE, never_answers: false }
+    }
+}
+
+/// How long everything takes here of which nothing is said.
+pub const AT_ONCE: Latency = Latency::Fixed(Micros::ZERO);

@@ -1,0 +1,161 @@
+//! `[[hook]]`, `[permissions]`, `[[permission]]`, `[files]` and what a tool's own check finds, as TOML.
+
+use super::text::{duration, latency};
+use super::{Out, list};
+use crate::engine::hook::{HookDecision, HookDefinition, HookOutcome};
+use crate::engine::permission::{PermissionAnswer, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck};
+use crate::prelude::*;
+use crate::scenario::asked::{AT_ONCE, Reply, ScriptedHook, ScriptedPermission, Store};
+
+/// `[[hook]]`.
+pub(super) fn hook_entry(out: &mut Out, hook: &ScriptedHook) {
+    let ScriptedHook { definition: HookDefinition { name, event, matcher, timeout }, latency: span, replies } = hook;
+    out.table("[[hook]]");
+    out.text("name", name);
+    out.text("event", event.as_str());
+    if let Some(matcher) = matcher {
+        out.text("matcher", matcher);
+    }
+    if *timeout != HookDefinition::TIMEOUT {
+        out.raw("timeout", duration(*timeout));
+    }
+    if *span != AT_ONCE {
+        out.raw("latency", latency(span));
+    }
+    reply_keys(out, "[[hook.answers]]", replies, *replies == [Reply::default()], hook_keys);
+}
+
+fn hook_keys(out: &mut Out, outcome: &HookOutcome) {
+    let HookOutcome { decision, reason, updated_input, context, stop, failure } = outcome;
+    if let Some(decision) = decision {
+        let word = match decision {
+            HookDecision::Allow => "allow",
+            HookDecision::Ask => "ask",
+            HookDecision::Deny => "deny",
+        };
+        out.text("decision", word);
+    }
+    for (key, text) in [("reason", reason), ("context", context), ("stop", stop), ("fails", failure)] {
+        if let Some(text) = text {
+            out.text(key, text);
+        }
+    }
+    if let Some(input) = updated_input {
+        out.text("updated_input", input.as_str());
+    }
+}
+
+/// `[permissions]`; each rule with its source where one of them is not the user's, because their order counts for nothing else.
+pub(super) fn permissions(out: &mut Out, settings: &PermissionSettings) {
+    let PermissionSettings { mode, rules, directories } = settings;
+    out.table("[permissions]");
+    out.word("mode", *mode, mode.as_str());
+    out.texts("directories", directories);
+    let of = |word| rules.iter().filter(move |rule| rule.word == word).map(|rule| rule.about.clone());
+    let grouped: Vec<_> = PermissionWord::ALL.into_iter().flat_map(|word| of(word).map(move |about| (word, about))).collect();
+    let written: Vec<_> = rules.iter().map(|rule| (rule.word, rule.about.clone())).collect();
+    if grouped == written && rules.iter().all(|rule| rule.source == RuleSource::User) {
+        for word in PermissionWord::ALL {
+            out.texts(word.as_str(), &of(word).collect::<Vec<_>>());
+        }
+        return;
+    }
+    for PermissionRule { word, about, source } in rules {
+        out.table("[[permissions.rule]]");
+        out.text(word.as_str(), about);
+        out.word("source", *source, source.as_str());
+    }
+}
+
+/// `[[permission]]`.
+pub(super) fn permission_entry(out: &mut Out, permission: &ScriptedPermission) {
+    let ScriptedPermission { about, latency: span, replies } = permission;
+    out.table("[[permission]]");
+    if let Some(about) = about {
+        out.text("for", about);
+    }
+    if *span != AT_ONCE {
+        out.raw("latency", latency(span));
+    }
+    reply_keys(out, "[[permission.answers]]", replies, false, permission_keys);
+}
+
+fn permission_keys(out: &mut Out, answer: &PermissionAnswer) {
+    match answer {
+        PermissionAnswer::Allow { updated_input, rules } => {
+            out.text("answer", "allow");
+            out.texts("rules", rules);
+            if let Some(input) = updated_input {
+                out.text("updated_input", input.as_str());
+            }
+        }
+        PermissionAnswer::Refuse { reason } => refusal(out, "refuse", reason),
+        PermissionAnswer::RefuseAndAbort { reason } => refusal(out, "refuse_and_abort", reason),
+    }
+}
+
+fn refusal(out: &mut Out, word: &str, reason: &str) {
+    out.text("answer", word);
+    if !reason.is_empty() {
+        out.text("reason", reason);
+    }
+}
+
+/// One reply without a latency of its own stands in its owner's table, unless nothing would stand there.
+fn reply_keys<T>(out: &mut Out, title: &str, replies: &[Reply<T>], is_nothing: bool, keys: fn(&mut Out, &T)) {
+    let says = |out: &mut Out, says: &Option<T>| match says {
+        Some(said) => keys(out, said),
+        None => out.raw("never_answers", true),
+    };
+    if let ([Reply { latency: None, says: said }], false) = (replies, is_nothing) {
+        return says(out, said);
+    }
+    for Reply { latency: span, says: said } in replies {
+        out.table(title);
+        if let Some(span) = span {
+            out.raw("latency", latency(span));
+        }
+        says(out, said);
+    }
+}
+
+/// `[files]`.
+pub(super) fn store_section(out: &mut Out, store: &Store) {
+    let Store { folder, latency: span, never_answers } = store;
+    if *store == Store::default() {
+        return;
+    }
+    out.table("[files]");
+    if let Some(folder) = folder {
+        out.text("store", folder);
+    }
+    if *span != AT_ONCE {
+        out.raw("latency", latency(span));
+    }
+    out.flag("never_answers", *never_answers, false);
+}
+
+/// What a tool's own check finds, as keys of an outcome.
+pub(super) fn check_keys(out: &mut Out, check: &Reply<ToolCheck>) {
+    let Reply { latency: span, says } = check;
+    if let Some(span) = span {
+        out.raw("check_latency", latency(span));
+    }
+    let Some(ToolCheck { problem, permission, reason, suggestions }) = says else {
+        return out.raw("check_never_answers", true);
+    };
+    for (key, text) in [("check", problem), ("check_reason", reason)] {
+        if let Some(text) = text {
+            out.text(key, text);
+        }
+    }
+    if let Some(word) = permission {
+        out.text("check_permission", word.as_str());
+    }
+    if !suggestions.is_empty() {
+        out.raw("check_suggestions", list(suggestions));
+    } else if *check == Reply::default() {
+        // Nothing is found, and that is said: it wins over what the tool finds otherwise.
+        out.raw("check_suggestions", "[]");
+    }
+}

@@ -1,0 +1,106 @@
+//! Hooks, permissions, checks and the store, written and read back.
+
+use super::*;
+use crate::engine::hook::{HookDecision, HookDefinition, HookEvent, HookOutcome};
+use crate::engine::permission::{
+    PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck,
+};
+use crate::scenario::asked::{AT_ONCE, Reply, ScriptedHook, ScriptedPermission, Store};
+
+fn once<T>(said: T) -> Reply<T> {
+    Reply { latency: None, says: Some(said) }
+}
+
+fn late<T>(said: T) -> Reply<T> {
+    Reply { latency: Some(Latency::Fixed(Micros(7))), says: Some(said) }
+}
+
+fn never<T>() -> Reply<T> {
+    Reply { latency: None, says: None }
+}
+
+#[test]
+fn m_7_hooks_read_back() {
+    let all = HookOutcome {
+        decision: Some(HookDecision::Ask),
+        reason: Some("who knows\n".into()),
+        updated_input: Some(Json::trusted(r#"{"n":1e3}"#)),
+        context: Some("'it'".into()),
+        stop: Some("enough".into()),
+        failure: Some("exit code 2".into()),
+    };
+    let replies = [
+        vec![],
+        vec![once(all.clone())],
+        vec![once(HookOutcome::default())],
+        vec![never()],
+        vec![late(all.clone()), never(), once(HookOutcome { decision: Some(HookDecision::Deny), ..HookOutcome::default() })],
+        vec![late(HookOutcome { decision: Some(HookDecision::Allow), ..HookOutcome::default() })],
+    ];
+    let hooks = replies.into_iter().zip(HookEvent::ALL).enumerate().map(|(number, (replies, event))| ScriptedHook {
+        definition: HookDefinition {
+            name: format!("hook {number}").into(),
+            event,
+            matcher: event.is_about_a_tool().then(|| "Read|Edit".into()),
+            timeout: if number == 1 { Micros(5) } else { HookDefinition::TIMEOUT },
+        },
+        latency: if number == 2 { Latency::Uniform(Micros(1), Micros(2)) } else { AT_ONCE },
+        replies,
+    });
+    reads_back(&Scenario { hooks: hooks.collect(), prompts: vec![prompt("hi")], ..Scenario::default() });
+}
+
+#[test]
+fn m_7_permissions_read_back() {
+    let refuse = PermissionAnswer::Refuse { reason: "no".into() };
+    let allow =
+        PermissionAnswer::Allow { updated_input: Some(Json::trusted(r#"{"a":1}"#)), rules: vec!["Bash(git *)".into(), "Read".into()] };
+    let permission = |about: Option<&str>, replies| ScriptedPermission { about: about.map(Into::into), latency: AT_ONCE, replies };
+    let permissions = vec![
+        permission(Some("Bash(rm *)"), vec![once(refuse.clone())]),
+        permission(Some("Edit"), vec![late(allow.clone()), never(), once(PermissionAnswer::RefuseAndAbort { reason: "".into() })]),
+        ScriptedPermission { latency: Latency::Fixed(Micros(3)), ..permission(None, vec![once(allow)]) },
+        permission(None, vec![never()]),
+    ];
+    reads_back(&Scenario { permissions, prompts: vec![prompt("hi")], ..Scenario::default() });
+}
+
+#[test]
+fn p_1_rules_and_modes_read_back() {
+    let rule = |word, about: &str, source| PermissionRule { word, about: about.into(), source };
+    let users = vec![
+        rule(PermissionWord::Allow, "Read", RuleSource::User),
+        rule(PermissionWord::Ask, "Bash", RuleSource::User),
+        rule(PermissionWord::Deny, "Bash(rm *)", RuleSource::User),
+    ];
+    let mixed = RuleSource::ALL.map(|source| rule(PermissionWord::Deny, "Bash(rm *)", source)).to_vec();
+    let backwards = users.iter().rev().cloned().collect();
+    for (mode, rules) in PermissionMode::ALL.into_iter().zip([Vec::new(), users, mixed, backwards]) {
+        let permissions = Some(PermissionSettings { mode, rules, directories: vec!["/w/more".into()] });
+        let settings = Settings { permissions, ..Settings::default() };
+        reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
+}
+
+#[test]
+fn t_27_the_store_reads_back() {
+    let store = Store { folder: Some("/w/.results".into()), latency: Latency::Fixed(Micros(9)), never_answers: true };
+    for store in [store.clone(), Store { never_answers: false, latency: AT_ONCE, ..store }] {
+        reads_back(&Scenario { store, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
+}
+
+#[test]
+fn t_22_checks_read_back() {
+    let full = ToolCheck {
+        problem: Some("the file was not read".into()),
+        permission: Some(PermissionWord::Ask),
+        reason: Some("it is dangerous".into()),
+        suggestions: vec!["Bash(rm x)".into()],
+    };
+    for (number, check) in [once(full.clone()), late(full), never(), Reply::default(), late(ToolCheck::default())].into_iter().enumerate() {
+        let outcome = ScriptedOutcome { check: Some(check), ..ScriptedOutcome::default() };
+        let results = BTreeMap::from([(format!("toolu_{number}").into(), outcome)]);
+        reads_back(&Scenario { results, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
+}

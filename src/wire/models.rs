@@ -1,0 +1,121 @@
+//! What is known of the models that the API serves, as far as it decides which requests are refused (N-6).
+//!
+//! Read on 2026-11-21 from public documentation. A model that is not here is taken for one that allows everything: a guess would refuse what the
+//! real API takes. Rows for retired models stay, because recordings name them.
+
+/// One model, or a family of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// How its name begins; the longest row that fits a name counts.
+    pub prefix: &'static str,
+    /// The context window in tokens.
+    pub window: u64,
+    /// The most output tokens that may be asked for.
+    pub output_max: u64,
+    /// How old it is, for the rules that changed over time.
+    pub generation: Generation,
+}
+
+/// The generations of models that the API treats differently, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Generation {
+    /// Before 4.5: input and `max_tokens` together must fit into the window.
+    Early,
+    /// 4.5: the input alone must fit; no adaptive thinking.
+    Four5,
+    /// 4.6: no prefill any more.
+    Four6,
+    /// 4.7 to 5: thinking is adaptive; that of another model is ignored.
+    Four7,
+    /// 5.1, 5.2 and 5.5: thinking that cannot be read is dropped.
+    Five1,
+    /// Those of them that always think, so that no tool can be forced.
+    AlwaysThinks,
+}
+
+/// What the API does with thinking that it did not give for just this place of the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signatures {
+    /// Nothing: it is not read.
+    Ignore,
+    /// It is left out, and the request goes on.
+    Drop,
+    /// The request is refused.
+    Refuse,
+}
+
+const fn model(prefix: &'static str, window: u64, output_max: u64, generation: Generation) -> ModelFacts {
+    ModelFacts { prefix, window, output_max, generation }
+}
+
+const M: u64 = 1_000_000;
+
+/// All rows.
+pub const MODELS: &[ModelFacts] = &[
+    model("claude-3-haiku", 200_000, 4_096, Generation::Early),
+    model("claude-3-opus", 200_000, 4_096, Generation::Early),
+    model("claude-3-sonnet", 200_000, 4_096, Generation::Early),
+    model("claude-3-5-haiku", 200_000, 8_192, Generation::Early),
+    model("claude-3-5-sonnet", 200_000, 8_192, Generation::Early),
+    model("claude-3-7-sonnet", 200_000, 64_000, Generation::Early),
+    model("claude-opus-4", 200_000, 32_000, Generation::Early),
+    model("claude-sonnet-4", 200_000, 64_000, Generation::Early),
+    model("claude-opus-4-5", 200_000, 64_000, Generation::Four5),
+    model("claude-sonnet-4-5", 200_000, 64_000, Generation::Four5),
+    model("claude-haiku-4-5", 200_000, 64_000, Generation::Four5),
+    model("claude-opus-4-6", M, 128_000, Generation::Four6),
+    model("claude-sonnet-4-6", M, 128_000, Generation::Four6),
+    model("claude-opus-4-7", M, 128_000, Generation::Four7),
+    model("claude-opus-4-8", M, 128_000, Generation::Four7),
+    model("claude-opus-5", M, 128_000, Generation::Four7),
+    model("claude-sonnet-5", M, 128_000, Generation::Four7),
+    model("claude-fable-5", M, 128_000, Generation::Four7),
+    model("claude-mythos-5", M, 128_000, Generation::Four7),
+    model("claude-opus-5-5", M, 128_000, Generation::AlwaysThinks),
+    model("claude-sonnet-5-5", M, 128_000, Generation::Five1),
+    model("claude-haiku-5-5", M, 128_000, Generation::Five1),
+    model("claude-fable-5-1", M, 128_000, Generation::AlwaysThinks),
+    model("claude-mythos-5-1", M, 128_000, Generation::AlwaysThinks),
+    model("claude-fable-5-2", M, 128_000, Generation::Five1),
+    model("claude-mythos-5-2", M, 128_000, Generation::Five1),
+];
+
+impl ModelFacts {
+    /// The row of this model; `None` when nothing is known of it.
+    pub fn of(name: &str) -> Option<&'static Self> {
+        let fits = |row: &&Self| name.strip_prefix(row.prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@', '[']));
+        MODELS.iter().filter(fits).max_by_key(|row| row.prefix.len())
+    }
+
+    /// What the API does with foreign thinking when nothing else is asked for.
+    pub fn signatures(&self) -> Signatures {
+        if self.generation >= Generation::Five1 { Signatures::Drop } else { Signatures::Ignore }
+    }
+
+    /// How many images a request may hold.
+    pub fn images_max(&self) -> usize {
+        if self.window <= 200_000 { 100 } else { 600 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n_6_the_longest_row_counts_and_an_unknown_model_has_none() {
+        let of = |name| ModelFacts::of(name).map(|row| row.prefix);
+        assert_eq!(of("claude-sonnet-4-5-20250929"), Some("claude-sonnet-4-5"));
+        assert_eq!(of("claude-sonnet-4-20250514"), Some("claude-sonnet-4"));
+        assert_eq!(of("claude-opus-5-5"), Some("claude-opus-5-5"));
+        assert_eq!(of("claude-opus-50"), None);
+        assert_eq!(of("some-other"), None);
+    }
+
+    #[test]
+    fn n_6_no_row_is_there_twice() {
+        for (at, row) in MODELS.iter().enumerate() {
+            assert!(MODELS[..at].iter().all(|other| other.prefix != row.prefix), "{}", row.prefix);
+        }
+    }
+}

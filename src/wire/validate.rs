@@ -1,0 +1,153 @@
+//! What the API refuses, in its own words (N-6).
+//!
+//! ```text
+//!   request ──> size ──> frame (max_tokens, thinking, breakpoints) ──> turns (roles, pairs, content) ──> images ──> tokens ──> taken
+//!                 └────────────┴────────────────────────────┴──────────────────────────┴────────────┴──> Refusal
+//! ```
+//!
+//! Pure functions over a request: what is sent is not written out for this. The texts are the API's where they were seen in its documentation
+//! or in public reports; where only the rule is known they are as plain as the API's own, and marked `plausible` beside the code. Neighbours of
+//! the same role are one turn and not refused.
+
+mod frame;
+mod image;
+mod turns;
+
+use super::block::Message;
+use super::error::ErrorKind;
+use super::json::Json;
+use super::models::{Generation, ModelFacts};
+use super::raw::{Object, elements};
+use super::request::Request;
+use crate::prelude::*;
+
+/// A request that the API does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// HTTP status.
+    pub status: u16,
+    /// What it is about: a short name of ours, the same for every request that breaks the same rule.
+    pub name: &'static str,
+    /// What the API says.
+    pub message: String,
+}
+
+/// What is not in a request and decides about it all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// The context window in tokens; `None` when tokens are not counted.
+    pub context_window: Option<u64>,
+    /// Whether `max_tokens` must fit into the window too; `None` for as the model has it.
+    pub counts_max_tokens: Option<bool>,
+    /// The most bytes that an image may have as base64.
+    pub image_bytes_max: usize,
+    /// Whether tool uses and results must belong together. Off for whoever looks at that elsewhere.
+    pub pairs: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { context_window: None, counts_max_tokens: None, image_bytes_max: 10 << 20, pairs: true }
+    }
+}
+
+/// The most bytes that a request may have.
+pub const REQUEST_BYTES_MAX: usize = 32 << 20;
+
+/// What the API says to a request; `None` when it takes it. The first thing that is wrong is named, as the API does.
+pub fn refusal(request: &Request, rules: &Rules) -> Option<Refusal> {
+    let facts = ModelFacts::of(&request.model);
+    size(request)
+        .or_else(|| turns::content(&request.messages))
+        .or_else(|| frame::refusal(request, facts))
+        .or_else(|| turns::order(&request.messages, facts, thinking_is_enabled(request)))
+        .or_else(|| turns::unique(&request.messages))
+        .or_else(|| rules.pairs.then(|| turns::pairs(&request.messages)).flatten())
+        .or_else(|| image::refusal(&request.messages, facts, rules))
+        .or_else(|| tokens(request, facts, rules))
+}
+
+/// The same for a body as it came: what is no request is refused too.
+pub fn refusal_of_body(body: &str, rules: &Rules) -> Option<Refusal> {
+    if body.len() > REQUEST_BYTES_MAX {
+        return Some(too_large());
+    }
+    malformed(body).or_else(|| match Request::from_json(body) {
+        Ok(request) => refusal(&request, rules),
+        Err(problem) => Some(Refusal::invalid("malformed", format!("The request body is not valid: {problem}"))), // plausible
+    })
+}
+
+impl Refusal {
+    /// A 400.
+    fn invalid(name: &'static str, message: impl Into<String>) -> Self {
+        Self { status: 400, name, message: message.into() }
+    }
+
+    /// What the API's answer has as its body. The edge before it answers without the API's wrapper.
+    pub fn body(&self, request_id: &str) -> String {
+        let kind = ErrorKind::of_status(self.status);
+        let (kind, message) = (kind.as_str(), Json::of(&self.message));
+        if self.status == 413 {
+            return format!(r#"{{"error":{{"type":"{kind}","message":{message}}}}}"#);
+        }
+        format!(r#"{{"type":"error","error":{{"type":"{kind}","message":{message}}},"request_id":"{request_id}"}}"#)
+    }
+}
+
+fn size(request: &Request) -> Option<Refusal> {
+    let length = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_str().len());
+    let content = |message: &Arc<Message>| message.content.iter().map(|block| block.json().as_str().len() + 1).sum::<usize>() + 32;
+    let frame = length(&request.system) + length(&request.tools) + request.extra.as_str().len();
+    let bytes = frame + request.messages.iter().map(content).sum::<usize>();
+    (bytes > REQUEST_BYTES_MAX).then(too_large)
+}
+
+fn too_large() -> Refusal {
+    Refusal { status: 413, name: "request_too_large", message: "Request exceeds the maximum size".into() }
+}
+
+fn thinking_is_enabled(request: &Request) -> bool {
+    request.extra.as_str().contains("\"thinking\"") && frame::thinking(request).is_some_and(|thinking| thinking.kind == "enabled")
+}
+
+/// Input alone over the window is too long for every model; input with `max_tokens` for older ones.
+fn tokens(request: &Request, facts: Option<&ModelFacts>, rules: &Rules) -> Option<Refusal> {
+    let window = rules.context_window?;
+    let input = super::tokens::request(request);
+    if input > window {
+        return Some(Refusal::invalid("prompt_too_long", format!("prompt is too long: {input} tokens > {window} maximum")));
+    }
+    let counts = rules.counts_max_tokens.unwrap_or(facts.is_some_and(|facts| facts.generation == Generation::Early));
+    let output = request.max_tokens;
+    (counts && input.saturating_add(output) > window).then(|| {
+        let text = format!(
+            "input length and `max_tokens` exceed context limit: {input} + {output} > {window}, decrease input length or `max_tokens` and try again"
+        );
+        Refusal::invalid("context_overflow", text)
+    })
+}
+
+/// The members that a body must have, and the roles that it may name.
+fn malformed(body: &str) -> Option<Refusal> {
+    let members = match Object::parse(body) {
+        Ok(members) => members,
+        Err(problem) => return Some(Refusal::invalid("malformed", format!("The request body is not valid JSON: {problem}"))), // plausible
+    };
+    let missing = |name: &str| Refusal::invalid("missing_member", format!("{name}: Field required"));
+    if let Some(name) = ["model", "max_tokens", "messages"].into_iter().find(|name| members.present(name).is_none()) {
+        return Some(missing(name));
+    }
+    let messages = members.get("messages").and_then(|messages| elements(messages).ok()).unwrap_or_default();
+    (0..).zip(messages).find_map(|(index, message): (usize, _)| {
+        let role = Object::parse(message).ok().and_then(|message| message.string("role"));
+        match role.as_deref() {
+            Some("user" | "assistant" | "system") => None,
+            Some(_) => Some(Refusal::invalid("unknown_role", format!("messages.{index}.role: Input should be 'user' or 'assistant'"))), // plausible
+            None => Some(missing(&format!("messages.{index}.role"))),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

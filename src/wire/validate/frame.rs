@@ -1,0 +1,142 @@
+//! What the API asks of all that surrounds the conversation: the output cap, thinking, tools, cache breakpoints (N-6).
+
+use super::super::block::BlockKind;
+use super::super::json::Json;
+use super::super::models::{Generation, ModelFacts};
+use super::super::raw::{Object, elements};
+use super::super::request::Request;
+use super::Refusal;
+use crate::prelude::*;
+
+/// How many cache breakpoints there may be.
+const BREAKPOINTS_MAX: usize = 4;
+
+/// The least that may be thought about.
+const BUDGET_MIN: u64 = 1_024;
+
+/// What is wrong with the frame, if anything.
+pub(super) fn refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
+    let extra = if request.extra.as_str() == "{}" { None } else { Object::parse(request.extra.as_str()).ok() };
+    breakpoints(request)
+        .or_else(|| output_cap(request, facts))
+        .or_else(|| of_thinking(request, facts))
+        .or_else(|| extra.and_then(|extra| forced_tool(&extra, request, facts)))
+        .or_else(|| request.tools.as_ref().and_then(twice_named))
+}
+
+fn output_cap(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
+    let facts = facts.filter(|facts| request.max_tokens > facts.output_max)?;
+    let (asked, most, model) = (request.max_tokens, facts.output_max, &request.model);
+    let text = format!("max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for {model}");
+    Some(Refusal::invalid("max_tokens_too_large", text))
+}
+
+/// The `thinking` member of a request.
+pub(super) struct Thinking {
+    /// `enabled`, `adaptive`, `disabled` or another word.
+    pub(super) kind: String,
+    budget: Option<u64>,
+}
+
+/// What a request says about thinking.
+pub(super) fn thinking(request: &Request) -> Option<Thinking> {
+    let extra = Object::parse(request.extra.as_str()).ok()?;
+    let thinking = extra.object("thinking")?;
+    Some(Thinking { kind: thinking.string("type")?.into_owned(), budget: thinking.count("budget_tokens") })
+}
+
+fn of_thinking(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
+    let thinking = request.extra.as_str().contains("\"thinking\"").then(|| thinking(request)).flatten()?;
+    let generation = facts.map(|facts| facts.generation);
+    let unsupported = |kind: &str| {
+        let text = format!(
+            "\"thinking.type.{kind}\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control \
+             thinking behavior."
+        );
+        Some(Refusal::invalid("thinking_kind", text))
+    };
+    match (&*thinking.kind, generation) {
+        ("enabled", Some(generation)) if generation >= Generation::Four7 => unsupported("enabled"),
+        ("disabled", Some(Generation::AlwaysThinks)) => unsupported("disabled"),
+        ("adaptive", Some(generation)) if generation <= Generation::Four5 => {
+            Some(Refusal::invalid("thinking_kind", "adaptive thinking is not supported on this model"))
+        }
+        ("enabled", _) => of_budget(thinking.budget, request.max_tokens),
+        _ => None,
+    }
+}
+
+fn of_budget(budget: Option<u64>, max_tokens: u64) -> Option<Refusal> {
+    let text = match budget {
+        None => "thinking.enabled.budget_tokens: Field required",
+        Some(..BUDGET_MIN) => "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
+        Some(budget) if budget >= max_tokens => "`max_tokens` must be greater than `thinking.budget_tokens`.",
+        Some(_) => return None,
+    };
+    Some(Refusal::invalid("thinking_budget", text))
+}
+
+/// No tool can be forced where thinking comes first.
+fn forced_tool(extra: &Object<'_>, request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
+    let choice = extra.object("tool_choice")?.string("type")?;
+    if !matches!(&*choice, "any" | "tool") {
+        return None;
+    }
+    if facts.is_some_and(|facts| facts.generation == Generation::AlwaysThinks) {
+        return Some(Refusal::invalid("tool_choice", "tool_choice: type \"tool\" and \"any\" are not supported for this model."));
+    }
+    let thinks = thinking(request).is_some_and(|thinking| thinking.kind == "enabled");
+    thinks.then(|| Refusal::invalid("tool_choice", "Thinking may not be enabled when tool_choice forces tool use."))
+}
+
+fn twice_named(tools: &Json) -> Option<Refusal> {
+    let list = elements(tools.as_str()).ok()?;
+    let mut names: Vec<Cow<'_, str>> = list.into_iter().filter_map(|tool| Object::parse(tool).ok()?.string("name")).collect();
+    names.sort_unstable();
+    let is_twice = names.windows(2).any(|pair| pair[0] == pair[1]);
+    is_twice.then(|| Refusal::invalid("tool_names", "tools: Tool names must be unique."))
+}
+
+/// How many cache breakpoints there are, and whether each stands where one may.
+fn breakpoints(request: &Request) -> Option<Refusal> {
+    let mut count = 0;
+    for list in [&request.system, &request.tools].into_iter().flatten().filter(|json| mentions(json.as_str())) {
+        count += elements(list.as_str()).map_or(0, |items| items.into_iter().filter(|item| has_breakpoint(item)).count());
+    }
+    for (index, message) in (0..).zip(&request.messages) {
+        for (position, block) in (0..).zip(&message.content).filter(|(_, block)| mentions(block.json().as_str())) {
+            let of_block = in_block(block.json().as_str());
+            if of_block > 0 && matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking) {
+                return Some(on_thinking(index, position, matches!(block.kind(), BlockKind::RedactedThinking)));
+            }
+            count += of_block;
+        }
+    }
+    count += usize::from(request.adds_breakpoint());
+    (count > BREAKPOINTS_MAX).then(|| {
+        let text = format!("A maximum of {BREAKPOINTS_MAX} blocks with cache_control may be provided. Found {count}.");
+        Refusal::invalid("too_many_breakpoints", text)
+    })
+}
+
+fn on_thinking(index: usize, position: usize, is_redacted: bool) -> Refusal {
+    let kind = if is_redacted { "redacted_thinking" } else { "thinking" };
+    let text = format!("messages.{index}.content.{position}.{kind}.cache_control: Extra inputs are not permitted");
+    Refusal::invalid("breakpoint_on_thinking", text)
+}
+
+/// A cheap look before JSON is taken apart: text inside of strings has its quotes escaped and does not count.
+fn mentions(json: &str) -> bool {
+    memchr::memmem::find(json.as_bytes(), b"\"cache_control\"").is_some()
+}
+
+fn has_breakpoint(object: &str) -> bool {
+    mentions(object) && Object::parse(object).is_ok_and(|object| object.present("cache_control").is_some())
+}
+
+/// A block's own, and those of the blocks that a result holds.
+fn in_block(json: &str) -> usize {
+    let Ok(block) = Object::parse(json) else { return 0 };
+    let held = block.get("content").and_then(|content| elements(content).ok()).unwrap_or_default();
+    usize::from(block.present("cache_control").is_some()) + held.into_iter().filter(|item| has_breakpoint(item)).count()
+}

@@ -1,0 +1,244 @@
+//! What the API asks of the conversation: roles, content, tool uses and their results (N-6).
+
+use super::super::block::{Block, BlockKind, Message, Role};
+use super::super::models::{Generation, ModelFacts};
+use super::Refusal;
+use crate::prelude::*;
+
+/// Every message says something, and says it as its role may.
+pub(super) fn content(messages: &[Arc<Message>]) -> Option<Refusal> {
+    if messages.is_empty() {
+        return Some(Refusal::invalid("no_messages", "messages: at least one message is required"));
+    }
+    let last = messages.len() - 1;
+    (0..).zip(messages).find_map(|(index, message)| {
+        let is_final_answer = index == last && message.role == Role::Assistant;
+        if message.content.is_empty() && !is_final_answer {
+            let text =
+                format!("messages.{index}: all messages must have non-empty content except for the optional final assistant message");
+            return Some(Refusal::invalid("empty_content", text));
+        }
+        (0..).zip(&message.content).find_map(|(position, block)| of_block(index, position, message.role, block))
+    })
+}
+
+fn of_block(index: usize, position: usize, role: Role, block: &Block) -> Option<Refusal> {
+    match (block.kind(), role) {
+        (BlockKind::Text(text), _) if text.is_empty() => {
+            Some(Refusal::invalid("empty_text", "messages: text content blocks must be non-empty"))
+        }
+        (BlockKind::Text(text), _) if text.trim().is_empty() => {
+            Some(Refusal::invalid("blank_text", "messages: text content blocks must contain non-whitespace text"))
+        }
+        (BlockKind::ToolUse(_), Role::User | Role::System) => Some(misplaced(index, position, "tool_use", "assistant")),
+        (BlockKind::Thinking { .. } | BlockKind::RedactedThinking, Role::User | Role::System) => {
+            Some(misplaced(index, position, "thinking", "assistant"))
+        }
+        (BlockKind::ToolResult { .. }, Role::Assistant | Role::System) => Some(misplaced(index, position, "tool_result", "user")),
+        (BlockKind::ToolUse(tool_use), Role::Assistant) if !is_id(&tool_use.id) => {
+            let text = format!("messages.{index}.content.{position}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'");
+            Some(Refusal::invalid("tool_use_id", text))
+        }
+        _ => None,
+    }
+}
+
+fn misplaced(index: usize, position: usize, block: &str, role: &str) -> Refusal {
+    let text = format!("messages.{index}.content.{position}: `{block}` blocks can only be in `{role}` messages"); // plausible
+    Refusal::invalid("misplaced_block", text)
+}
+
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// Who begins, who ends, and where thinking stands.
+pub(super) fn order(messages: &[Arc<Message>], facts: Option<&ModelFacts>, thinking_is_enabled: bool) -> Option<Refusal> {
+    if messages.first().is_some_and(|first| first.role == Role::Assistant) {
+        return Some(Refusal::invalid("first_message", r#"messages: first message must use the "user" role"#));
+    }
+    if messages.iter().any(|message| message.role == Role::System) {
+        let system = system_messages(messages, facts);
+        if system.is_some() {
+            return system;
+        }
+    }
+    let last = messages.last().filter(|last| last.role == Role::Assistant);
+    last.and_then(|last| of_prefill(last, facts)).or_else(|| of_thinking(messages, thinking_is_enabled))
+}
+
+/// A system message among the others: newer models take it after a user turn, as the last one or before an answer.
+fn system_messages(messages: &[Arc<Message>], facts: Option<&ModelFacts>) -> Option<Refusal> {
+    if facts.is_some_and(|facts| facts.generation < Generation::Four7) {
+        let text = "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input \
+                    message role.";
+        return Some(Refusal::invalid("system_role", text));
+    }
+    (0..).zip(messages).filter(|(_, message)| message.role == Role::System).find_map(|(index, _): (usize, _)| {
+        let before = index.checked_sub(1).map(|before| messages[before].role);
+        let after = messages.get(index + 1).map(|after| after.role);
+        let fits = before == Some(Role::User) && matches!(after, None | Some(Role::Assistant));
+        let text =
+            format!("messages.{index}: a `system` message must follow a `user` message and be last or followed by an `assistant` message");
+        (!fits).then(|| Refusal::invalid("system_place", text)) // plausible
+    })
+}
+
+/// A conversation that ends with words of the model's asks it to go on from them. A paused answer (server tools, compaction) is no prefill.
+fn of_prefill(last: &Message, facts: Option<&ModelFacts>) -> Option<Refusal> {
+    let is_paused = last.content.iter().any(|block| matches!(block.kind(), BlockKind::Other(_)));
+    if !is_paused && facts.is_some_and(|facts| facts.generation >= Generation::Four6) {
+        let text = "This model does not support assistant message prefill. The conversation must end with a user message.";
+        return Some(Refusal::invalid("prefill", text));
+    }
+    match last.content.last().map(Block::kind) {
+        Some(BlockKind::Text(text)) if text.ends_with(char::is_whitespace) => {
+            Some(Refusal::invalid("trailing_whitespace", "messages: final assistant content cannot end with trailing whitespace"))
+        }
+        _ => None,
+    }
+}
+
+fn is_thinking(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
+}
+
+/// An answer does not end in thinking; where thinking is on, the one that asked for the tools that are answered last begins with it.
+fn of_thinking(messages: &[Arc<Message>], is_enabled: bool) -> Option<Refusal> {
+    let answers = (0..).zip(messages).filter(|(_, message)| message.role == Role::Assistant);
+    for (index, answer) in answers.clone() {
+        let continues = messages.get(index + 1).is_some_and(|next: &Arc<Message>| next.role == Role::Assistant);
+        if !continues && let Some(last) = answer.content.last().filter(|block| is_thinking(block)) {
+            let kind = if matches!(last.kind(), BlockKind::RedactedThinking) { "redacted_thinking" } else { "thinking" };
+            let text = format!("messages.{index}: The final block in an assistant message cannot be `{kind}`.");
+            return Some(Refusal::invalid("ends_in_thinking", text));
+        }
+    }
+    if !is_enabled {
+        return None;
+    }
+    let (index, _) = answers.last()?;
+    let is_tool_loop = messages[index + 1..].iter().any(|message| message.content.iter().any(is_result));
+    // Neighbours of the same role are one turn: it begins with the first of them.
+    let first = messages[..=index].iter().rposition(|message| message.role != Role::Assistant).map_or(0, |before| before + 1);
+    let found = messages[first].content.first().filter(|block| !is_thinking(block)).filter(|_| is_tool_loop)?;
+    let text = format!(
+        "messages.{first}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is enabled, a final \
+         `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend \
+         you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
+        kind_of(found)
+    );
+    Some(Refusal::invalid("thinking_missing", text))
+}
+
+fn kind_of(block: &Block) -> &str {
+    match block.kind() {
+        BlockKind::Text(_) => "text",
+        BlockKind::Thinking { .. } => "thinking",
+        BlockKind::RedactedThinking => "redacted_thinking",
+        BlockKind::ToolUse(_) => "tool_use",
+        BlockKind::ToolResult { .. } => "tool_result",
+        BlockKind::Other(kind) => kind,
+    }
+}
+
+fn is_result(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::ToolResult { .. })
+}
+
+/// The tool uses of the turn that is looked at.
+#[derive(Default)]
+struct Open<'a> {
+    /// Where the answer is that asked for them.
+    index: usize,
+    /// Their ids, each with whether its result is there.
+    uses: Vec<(&'a str, bool)>,
+}
+
+/// Every tool use has one result, at the beginning of the turn after it, and no result is there without its use.
+pub(super) fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
+    let mut open = Open::default();
+    let mut answers = false;
+    // Whether only results came in this turn so far: what comes behind anything else is not where the API looks for it.
+    let mut leads = true;
+    for (index, message) in (0..).zip(messages) {
+        let is_answer = message.role == Role::Assistant;
+        if is_answer != answers {
+            if is_answer {
+                let missing = open.missing();
+                if missing.is_some() {
+                    return missing;
+                }
+                open.uses.clear();
+            }
+            (answers, leads) = (is_answer, true);
+        }
+        for (position, block) in (0..).zip(&message.content) {
+            match block.kind() {
+                BlockKind::ToolUse(tool_use) => {
+                    open.index = index;
+                    open.uses.push((&tool_use.id, false));
+                }
+                BlockKind::ToolResult { tool_use_id, .. } => {
+                    let refusal = open.answer(tool_use_id, leads, index, position);
+                    if refusal.is_some() {
+                        return refusal;
+                    }
+                }
+                _ => leads = false,
+            }
+        }
+    }
+    open.missing()
+}
+
+impl<'a> Open<'a> {
+    fn answer(&mut self, id: &'a str, leads: bool, index: usize, position: usize) -> Option<Refusal> {
+        match self.uses.iter_mut().find(|(known, _)| *known == id) {
+            None => {
+                let text = format!(
+                    "messages.{index}.content.{position}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block \
+                     must have a corresponding `tool_use` block in the previous message."
+                );
+                Some(Refusal::invalid("unexpected_tool_result", text))
+            }
+            Some((_, true)) => {
+                let text = format!(
+                    "messages.{index}.content.{position}: each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {id}"
+                );
+                Some(Refusal::invalid("second_tool_result", text))
+            }
+            Some((_, answered)) => {
+                *answered = leads;
+                None
+            }
+        }
+    }
+
+    fn missing(&self) -> Option<Refusal> {
+        let missing: Vec<&str> = self.uses.iter().filter(|(_, answered)| !answered).map(|(id, _)| *id).collect();
+        (!missing.is_empty()).then(|| {
+            let text = format!(
+                "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. Each `tool_use` block must have a \
+                 corresponding `tool_result` block in the next message.",
+                self.index,
+                missing.join(", ")
+            );
+            Refusal::invalid("missing_tool_result", text)
+        })
+    }
+}
+
+/// No id of a tool use is there twice in the whole conversation.
+pub(super) fn unique(messages: &[Arc<Message>]) -> Option<Refusal> {
+    let mut ids: Vec<&str> =
+        messages.iter().flat_map(|message| &message.content).filter_map(Block::as_tool_use).map(|it| &*it.id).collect();
+    ids.sort_unstable();
+    let twice = ids.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])?;
+    let is_twice = |block: &Block| block.as_tool_use().is_some_and(|tool_use| *tool_use.id == *twice);
+    let places = (0..).zip(messages).flat_map(|(index, message): (usize, _)| {
+        (0..).zip(&message.content).filter(|(_, block)| is_twice(block)).map(move |(position, _): (usize, _)| (index, position))
+    });
+    let (index, position) = { places }.nth(1)?;
+    Some(Refusal::invalid("duplicate_tool_use", format!("messages.{index}.content.{position}: `tool_use` ids must be unique")))
+}

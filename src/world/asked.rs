@@ -1,0 +1,251 @@
+//! Hooks, people, tools' own checks and the store of results: what each answers, and when (M-7).
+//!
+//! Each kind of question has its own stream of draws, keyed by what is asked about, so that one more hook moves no other latency (D3). What
+//! is withdrawn or stopped is forgotten: its answer never comes.
+
+use super::setup::Setup;
+use crate::engine::contract::{HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse};
+use crate::engine::permission::rule;
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::scenario::asked::{AT_ONCE, Reply};
+use crate::scenario::latency::Latency;
+use crate::wire::json::Json;
+
+/// Everything that was asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Questions {
+    /// How often each hook ran.
+    hook_runs: Vec<(u32, usize)>,
+    /// How often each `[[permission]]` was asked; `None` for questions that none of them is for.
+    asked: Vec<(Option<usize>, usize)>,
+    open: Vec<Open>,
+    /// How many questions there were: what arrives names its question, which may be asked again.
+    count: u32,
+}
+
+/// A question that was not answered yet.
+#[derive(Clone, Debug, PartialEq)]
+struct Open {
+    number: u32,
+    answer: Input,
+}
+
+/// The number of a question, and when it is answered; `None` for never.
+type Answered = Option<(Time, u32)>;
+
+impl Questions {
+    /// A hook runs.
+    pub(crate) fn hook(&mut self, setup: &Setup, now: Time, hook: HookRun) -> Answered {
+        let nth = next(&mut self.hook_runs, hook.hook);
+        let scripted = setup.scenario.hooks.get(hook.hook as usize)?;
+        let usual = &scripted.latency;
+        let reply = nth_reply(&scripted.replies, nth);
+        let outcome = match reply {
+            Some(reply) => reply.says.clone()?,
+            None => HookOutcome::default(),
+        };
+        let takes = draw(setup, "hook-latency", &hook_key(hook), reply.and_then(|reply| reply.latency.as_ref()).unwrap_or(usual), nth);
+        Some(self.open(now + takes, Input::HookEnded { hook, outcome: Arc::new(outcome) }))
+    }
+
+    /// A person is asked whether a tool may run.
+    pub(crate) fn permission(&mut self, setup: &Setup, now: Time, run: ToolRun, tool_use: &ToolUse) -> Answered {
+        let input = Json::trusted(tool_use.input.as_str());
+        let is_for = |about: &Option<Arc<str>>| about.as_ref().is_none_or(|about| rule::fits(about, &tool_use.name, &input));
+        let index = setup.scenario.permissions.iter().position(|permission| is_for(&permission.about));
+        let nth = next(&mut self.asked, index);
+        let scripted = index.map(|index| &setup.scenario.permissions[index]);
+        let reply = scripted.and_then(|scripted| nth_reply(&scripted.replies, nth));
+        let answer = match reply {
+            Some(reply) => reply.says.clone()?,
+            None => PermissionAnswer::Allow { updated_input: None, rules: Vec::new() },
+        };
+        let latency = reply.and_then(|reply| reply.latency.as_ref()).or(scripted.map(|scripted| &scripted.latency)).unwrap_or(&AT_ONCE);
+        let takes = draw(setup, "permission-latency", &tool_use.id, latency, nth);
+        Some(self.open(now + takes, Input::PermissionAnswered { run, answer: Arc::new(answer) }))
+    }
+
+    /// A tool looks at its input. The tool use's own outcome says what it finds, else the tool's; `scripted_id` is its id in the scenario.
+    pub(crate) fn check(&mut self, setup: &Setup, now: Time, run: ToolRun, tool_use: &ToolUse, scripted_id: &str) -> Answered {
+        let of_tool = || setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name)?.outcome.as_ref();
+        let own = setup.outcomes.get(scripted_id).and_then(|outcome| outcome.check.as_ref());
+        let said = own.or_else(|| of_tool().and_then(|outcome| outcome.check.as_ref()));
+        let check = match said {
+            Some(reply) => reply.says.clone()?,
+            None => ToolCheck::default(),
+        };
+        let takes = said.and_then(|reply| reply.latency.as_ref()).map(|latency| draw(setup, "check-latency", &tool_use.id, latency, 0));
+        Some(self.open(now + takes.unwrap_or_default(), Input::ToolChecked { run, check }))
+    }
+
+    /// A result is to be stored.
+    pub(crate) fn store(&mut self, setup: &Setup, now: Time, run: ToolRun) -> Answered {
+        let store = &setup.scenario.store;
+        if store.never_answers {
+            return None;
+        }
+        let name = format!("p{}.r{}.a{}.t{}.txt", run.request.prompt, run.request.turn, run.request.attempt, run.index);
+        let path = store.folder.as_ref().map(|folder| format!("{}/{name}", folder.trim_end_matches('/')).into());
+        let takes = draw(setup, "store-latency", &name, &store.latency, 0);
+        Some(self.open(now + takes, Input::ResultStored { run, path }))
+    }
+
+    /// A hook no longer matters.
+    pub(crate) fn stop_hook(&mut self, stopped: HookRun) {
+        self.open.retain(|open| !matches!(open.answer, Input::HookEnded { hook, .. } if hook == stopped));
+    }
+
+    /// A question to a person is withdrawn.
+    pub(crate) fn withdraw(&mut self, withdrawn: ToolRun) {
+        self.open.retain(|open| !matches!(open.answer, Input::PermissionAnswered { run, .. } if run == withdrawn));
+    }
+
+    /// The answer to a question, unless it was withdrawn.
+    pub(crate) fn answer(&mut self, number: u32) -> Option<Input> {
+        let index = self.open.iter().position(|open| open.number == number)?;
+        Some(self.open.remove(index).answer)
+    }
+
+    fn open(&mut self, at: Time, answer: Input) -> (Time, u32) {
+        self.count += 1;
+        self.open.push(Open { number: self.count, answer });
+        (at, self.count)
+    }
+}
+
+/// The reply of the n-th time, from 0: the last one counts for all that follow; `None` when there is none at all.
+fn nth_reply<T>(replies: &[Reply<T>], nth: usize) -> Option<&Reply<T>> {
+    replies.get(nth).or(replies.last())
+}
+
+/// Counts, from 0.
+fn next<K: PartialEq>(counts: &mut Vec<(K, usize)>, key: K) -> usize {
+    if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == key) {
+        *count += 1;
+        return *count - 1;
+    }
+    counts.push((key, 1));
+    0
+}
+
+fn draw(setup: &Setup, purpose: &str, identity: &str, latency: &Latency, nth: usize) -> Micros {
+    latency.draw(&mut setup.scenario.seed.draws(purpose, identity), None, nth).unwrap_or_default()
+}
+
+/// What the draws of a hook's run belong to.
+fn hook_key(HookRun { hook, subject }: HookRun) -> String {
+    match subject {
+        HookSubject::Tool(run) => format!("{hook} tool {run}"),
+        HookSubject::Stop(id) => format!("{hook} stop {id}"),
+        HookSubject::Compaction(id) => format!("{hook} compaction {id}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::RequestId;
+    use crate::engine::hook::{HookDefinition, HookEvent};
+    use crate::scenario::asked::{ScriptedHook, ScriptedPermission};
+    use crate::scenario::types::Scenario;
+    use crate::wire::block::ToolInput;
+
+    const RUN: ToolRun = ToolRun { request: RequestId { prompt: 1, turn: 2, attempt: 1 }, index: 0 };
+
+    fn setup(change: impl FnOnce(&mut Scenario)) -> Setup {
+        let mut scenario = Scenario::default();
+        change(&mut scenario);
+        Setup::new(scenario, None).unwrap()
+    }
+
+    fn tool_use() -> ToolUse {
+        ToolUse { id: "toolu_1".into(), name: "Bash".into(), input: ToolInput::Valid(Json::trusted(r#"{"command":"ls"}"#)) }
+    }
+
+    fn hook(replies: Vec<Reply<HookOutcome>>) -> Setup {
+        let definition = HookDefinition { name: "h".into(), event: HookEvent::Stop, matcher: None, timeout: HookDefinition::TIMEOUT };
+        setup(|scenario| scenario.hooks = vec![ScriptedHook { definition, latency: AT_ONCE, replies }])
+    }
+
+    const FIRST: HookRun = HookRun { hook: 0, subject: HookSubject::Stop(RequestId { prompt: 1, turn: 1, attempt: 1 }) };
+
+    #[test]
+    fn m_7_unless_something_is_said_hooks_are_silent_people_allow_and_nothing_is_stored() {
+        let setup = hook(Vec::new());
+        let mut questions = Questions::default();
+        let answers = [
+            questions.hook(&setup, Time::ZERO, FIRST),
+            questions.permission(&setup, Time::ZERO, RUN, &tool_use()),
+            questions.check(&setup, Time::ZERO, RUN, &tool_use(), "toolu_1"),
+            questions.store(&setup, Time::ZERO, RUN),
+        ];
+        let answers = answers.map(|answered| {
+            let (at, number) = answered.unwrap();
+            assert_eq!(at, Time::ZERO, "at once");
+            questions.answer(number).unwrap()
+        });
+        let allow = PermissionAnswer::Allow { updated_input: None, rules: Vec::new() };
+        assert_eq!(answers[0], Input::HookEnded { hook: FIRST, outcome: Arc::default() });
+        assert_eq!(answers[1], Input::PermissionAnswered { run: RUN, answer: Arc::new(allow) });
+        assert_eq!(answers[2], Input::ToolChecked { run: RUN, check: ToolCheck::default() });
+        assert_eq!(answers[3], Input::ResultStored { run: RUN, path: None });
+    }
+
+    #[test]
+    fn m_7_replies_come_in_order_and_the_last_one_repeats() {
+        let context = |text: &str| HookOutcome { context: Some(text.into()), ..HookOutcome::default() };
+        let says = |text| Reply { latency: None, says: Some(context(text)) };
+        let setup = hook(vec![says("a"), Reply { latency: None, says: None }, says("b")]);
+        let mut questions = Questions::default();
+        let mut ask = || {
+            let (_, number) = questions.hook(&setup, Time::ZERO, FIRST)?;
+            match questions.answer(number)? {
+                Input::HookEnded { outcome, .. } => outcome.context.clone(),
+                _ => None,
+            }
+        };
+        assert_eq!([ask(), ask(), ask(), ask()], [Some("a".into()), None, Some("b".into()), Some("b".into())]);
+    }
+
+    #[test]
+    fn m_7_what_is_withdrawn_or_stopped_is_never_answered() {
+        let setup = hook(Vec::new());
+        let mut questions = Questions::default();
+        let (_, hook) = questions.hook(&setup, Time::ZERO, FIRST).unwrap();
+        let (_, permission) = questions.permission(&setup, Time::ZERO, RUN, &tool_use()).unwrap();
+        questions.stop_hook(HookRun { hook: 1, ..FIRST });
+        questions.withdraw(ToolRun { index: 1, ..RUN });
+        assert_eq!(questions.open.len(), 2, "others are not concerned");
+        questions.stop_hook(FIRST);
+        questions.withdraw(RUN);
+        assert_eq!((questions.answer(hook), questions.answer(permission)), (None, None));
+    }
+
+    #[test]
+    fn m_7_the_first_permission_that_fits_answers() {
+        let refuse = |reason: &str| Reply { latency: None, says: Some(PermissionAnswer::Refuse { reason: reason.into() }) };
+        let permission = |about: Option<&str>, reason| ScriptedPermission {
+            about: about.map(Into::into),
+            latency: Latency::Fixed(Micros(5)),
+            replies: vec![refuse(reason)],
+        };
+        let all = [permission(Some("Bash(rm *)"), "rm"), permission(Some("Bash"), "bash"), permission(None, "any")];
+        for (from, expected) in [(0, "bash"), (1, "bash"), (2, "any")] {
+            let setup = setup(|scenario| scenario.permissions = all[from..].to_vec());
+            let mut questions = Questions::default();
+            let (at, number) = questions.permission(&setup, Time::ZERO, RUN, &tool_use()).unwrap();
+            let Some(Input::PermissionAnswered { answer, .. }) = questions.answer(number) else { panic!("no answer") };
+            assert_eq!((at, &*answer), (Time(5), &PermissionAnswer::Refuse { reason: expected.into() }));
+        }
+    }
+
+    #[test]
+    fn t_27_a_result_has_a_path_of_its_own() {
+        let setup = setup(|scenario| scenario.store.folder = Some("/w/.results/".into()));
+        let mut questions = Questions::default();
+        let (_, number) = questions.store(&setup, Time::ZERO, RUN).unwrap();
+        let path = Some("/w/.results/p1.r2.a1.t0.txt".into());
+        assert_eq!(questions.answer(number), Some(Input::ResultStored { run: RUN, path }));
+    }
+}

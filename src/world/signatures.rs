@@ -1,0 +1,127 @@
+//! Thinking that the simulated API gave out, and what it does when it comes back from elsewhere or in another place (N-6).
+//!
+//! A signature is bound to the model that gave it and to all that was said before it. Newer models look at that; older ones ignore it, and then
+//! nothing is remembered either.
+
+use super::plan::Plan;
+use super::setup::Setup;
+use super::tool_uses;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, Message};
+use crate::wire::json::Json;
+use crate::wire::models::{ModelFacts, Signatures};
+use crate::wire::request::Request;
+use crate::wire::validate::Refusal;
+
+/// All that was given out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Given(Vec<Arc<Thinking>>);
+
+/// One block of thinking, and what it is bound to.
+#[derive(Debug, PartialEq)]
+struct Thinking {
+    block: Block,
+    model: Arc<str>,
+    system: Option<Json>,
+    tools: Option<Json>,
+    messages: Vec<Arc<Message>>,
+}
+
+impl Given {
+    /// Takes note of the thinking in an answer, if anyone will look at it later.
+    pub(super) fn remember(&mut self, setup: &Setup, request: &Request, plan: &Plan) {
+        if mode(setup, request) == Signatures::Ignore {
+            return;
+        }
+        let thinking = tool_uses::blocks(plan.is_stream, &plan.pieces).into_iter().filter(is_thinking);
+        self.0.extend(thinking.map(|block| {
+            let Request { model, system, tools, messages, .. } = request.clone();
+            Arc::new(Thinking { block, model, system, tools, messages })
+        }));
+    }
+
+    /// What the API says to thinking that it did not give, or not here. Where it drops such thinking, it says nothing.
+    pub(super) fn refusal(&self, setup: &Setup, request: &Request) -> Option<Refusal> {
+        if mode(setup, request) != Signatures::Refuse {
+            return None;
+        }
+        let latest = request.messages.iter().rposition(|message| message.content.iter().any(is_thinking));
+        (0..).zip(&request.messages).find_map(|(index, message)| {
+            (0..).zip(&message.content).filter(|(_, block)| is_thinking(block)).find_map(|(position, block): (usize, _)| {
+                let path = format!("messages.{index}.content.{position}");
+                self.judge(request, index, block, latest == Some(index)).map(|problem| problem.at(&path))
+            })
+        })
+    }
+
+    fn judge(&self, request: &Request, index: usize, block: &Block, is_latest: bool) -> Option<Problem> {
+        let known = self.0.iter().filter(|given| given.block == *block);
+        let mut is_known = false;
+        for given in known {
+            is_known = true;
+            if given.model == request.model && given.is_bound_to(request, index) {
+                return None;
+            }
+        }
+        Some(match is_known {
+            true => Problem::Elsewhere,
+            false if is_latest && self.0.iter().any(|given| signature(&given.block) == signature(block)) => Problem::Changed,
+            false => Problem::Unknown,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Problem {
+    /// The API never gave it.
+    Unknown,
+    /// It was given, and said something else.
+    Changed,
+    /// It was given by another model, or after other words.
+    Elsewhere,
+}
+
+impl Problem {
+    fn at(self, path: &str) -> Refusal {
+        let text = match self {
+            Self::Unknown => format!("{path}: Invalid `signature` in `thinking` block"),
+            Self::Changed => format!(
+                "{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as \
+                 they were in the original response."
+            ),
+            Self::Elsewhere => format!(
+                "{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set \
+                 `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
+            ),
+        };
+        Refusal { status: 400, name: "thinking_signature", message: text }
+    }
+}
+
+impl Thinking {
+    /// Whether all that was said before the answer at `index` is what was said when it was given.
+    fn is_bound_to(&self, request: &Request, index: usize) -> bool {
+        self.system == request.system && self.tools == request.tools && said(&self.messages).eq(said(&request.messages[..index]))
+    }
+}
+
+/// Blocks with who said them: neighbours of the same role are one turn, wherever it is cut.
+fn said(messages: &[Arc<Message>]) -> impl Iterator<Item = (&'static str, &Block)> {
+    messages.iter().flat_map(|message| message.content.iter().map(|block| (message.role.as_str(), block)))
+}
+
+fn mode(setup: &Setup, request: &Request) -> Signatures {
+    let by_model = || ModelFacts::of(&request.model).map_or(Signatures::Ignore, ModelFacts::signatures);
+    setup.scenario.api.signatures.unwrap_or_else(by_model)
+}
+
+fn is_thinking(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
+}
+
+fn signature(block: &Block) -> &str {
+    match block.kind() {
+        BlockKind::Thinking { signature, .. } => signature,
+        _ => block.json().as_str(),
+    }
+}
