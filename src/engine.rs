@@ -9,6 +9,7 @@
 //! ```
 
 pub mod agent_loop;
+pub mod budget;
 pub mod contract;
 pub mod emission;
 pub mod hook;
@@ -16,6 +17,7 @@ pub mod log;
 pub mod permission;
 pub mod random;
 pub mod retry;
+pub mod schema;
 pub mod settings;
 pub mod time;
 

@@ -10,33 +10,44 @@
 //! their run: what they remember is small.
 
 mod abort;
+mod budgets;
+mod discarded;
 mod order;
 mod overlap;
 mod pairs;
+mod repeated;
 mod results;
 mod retry;
 mod running;
+mod signatures;
 mod terminal;
 mod valid;
+mod withheld;
 
 pub mod repeat;
 
 use core::fmt;
 
 use abort::Abort;
+use budgets::Budgets;
+use discarded::Discarded;
 use order::Order;
 use pairs::Pairs;
+use repeated::Repeated;
 use results::Results;
 use retry::Retry;
 use running::{Running, Tools};
+use signatures::Signatures;
 use terminal::Terminals;
+use withheld::Withheld;
 
 use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
-use crate::engine::settings::{EmissionOrder, ResultOrder};
+use crate::engine::settings::{EmissionOrder, ResultOrder, SessionSettings};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::watch::Watch;
+use crate::wire::json::Json;
 
 /// A rule that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,12 +72,17 @@ pub const ORACLES: &[(&str, &str)] = &[
     (pairs::ORACLE, "in every request each tool use has exactly one result, in the next user message, in the order asked for"),
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
     (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
+    (discarded::ORACLE, "nothing of a discarded attempt comes out after the discard, and what was emitted of it is taken back"),
+    (signatures::ORACLE, "no request holds thinking that another model signed"),
+    (withheld::ORACLE, "an error that was recovered from is never emitted, one that was not exactly once"),
     (terminal::ORACLE, "every prompt has exactly one terminal, and nothing of it comes after"),
     (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
     (valid::ORACLE, "every request is one that the API takes"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
+    (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
+    (repeated::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
 ];
 
 /// All oracles over one run.
@@ -87,6 +103,11 @@ struct Watched {
     retry: Retry,
     abort: Abort,
     order: Order,
+    discarded: Discarded,
+    signatures: Signatures,
+    withheld: Withheld,
+    budgets: Budgets,
+    repeated: Repeated,
 }
 
 /// What the oracles need of an environment.
@@ -98,6 +119,7 @@ struct Rules {
     /// How many tools may run at once.
     at_once_max: Option<u32>,
     tool_grace: Micros,
+    session: SessionSettings,
     /// Whether the scenario is about requests that the API does not take.
     expects_refusals: bool,
 }
@@ -125,6 +147,7 @@ impl Oracles {
             emission_order: settings.emission_order,
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
+            session: settings.session.clone(),
             expects_refusals: false,
         };
         Self { rules: Arc::new(rules), running: Running::default(), agents: ByAgent::default(), violations: Vec::new() }
@@ -186,6 +209,11 @@ impl Oracles {
         watched.terminals.on_request(agent, id, found);
         watched.retry.on_request(at, id, &request.model, found);
         watched.abort.on_request(id, found);
+        watched.discarded.on_request(found);
+        watched.signatures.on_request(id, &request.model, &request.messages, found);
+        watched.withheld.on_request(id, found);
+        watched.budgets.on_request(&self.rules, id, request.extra.as_str(), found);
+        watched.repeated.on_request(id);
     }
 }
 
@@ -203,6 +231,7 @@ impl Watch for Oracles {
         let watched = self.agents.of(agent);
         watched.terminals.on_input(input);
         watched.retry.on_input(at, input);
+        watched.repeated.on_input(input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
@@ -223,6 +252,11 @@ impl Watch for Oracles {
         watched.retry.on_effect(at, effect, found);
         watched.abort.on_effect(effect, found);
         watched.terminals.on_effect(agent, effect, found);
+        watched.discarded.on_effect(effect, found);
+        watched.signatures.on_effect(effect);
+        watched.withheld.on_effect(effect, found);
+        watched.budgets.on_effect(&self.rules, effect);
+        watched.repeated.on_effect(&self.rules.tools, effect, found);
     }
 
     fn note(&mut self, at: Time, _agent: &Agent, what: &What) {

@@ -33,7 +33,7 @@ use crate::wire::event::Event;
 use crate::wire::http::Header;
 use crate::wire::order::Violation;
 use crate::wire::request::Request;
-use crate::wire::usage::Usage;
+use crate::wire::usage::{Usage, cleared_input_tokens};
 use crate::wire::whole::whole_message;
 
 /// The timer that ends the wait before a retry; its generation is the attempt that it begins.
@@ -60,6 +60,8 @@ pub(crate) struct ApiCall {
     usage: Usage,
     /// What a refusal is about, where the API says it.
     refusal_category: Option<Arc<str>>,
+    /// What the API says that it left out of the request (C-2).
+    cleared_input_tokens: Option<u64>,
     state: State,
 }
 
@@ -146,6 +148,8 @@ pub(crate) struct Ended {
     pub(crate) usage: Usage,
     /// What a refusal is about, where the API says it.
     pub(crate) refusal_category: Option<Arc<str>>,
+    /// How many input tokens the API says that it left out of old tool results (C-2).
+    pub(crate) cleared_input_tokens: Option<u64>,
     /// How long the call took.
     pub(crate) took: Micros,
 }
@@ -167,6 +171,7 @@ impl ApiCall {
             first_byte: None,
             usage: Usage::default(),
             refusal_category: None,
+            cleared_input_tokens: None,
             state: State::AwaitingHead,
         };
         if env.settings.retry.fast_mode {
@@ -194,6 +199,11 @@ impl ApiCall {
     /// The attempt's tokens so far.
     pub(crate) fn usage(&self) -> &Usage {
         &self.usage
+    }
+
+    /// Whether the attempt was made at fast speed.
+    pub(crate) fn is_fast(&self) -> bool {
+        self.shape.is_fast()
     }
 
     /// When the first attempt was made.
@@ -255,6 +265,9 @@ impl ApiCall {
             Step::Nothing => Verdict::Pending,
             Step::Started | Step::Delta | Step::Ended => {
                 self.usage = *assembler.usage();
+                if step == Step::Delta {
+                    self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
+                }
                 if step == Step::Delta && assembler.stop_reason().is_some_and(|reason| &**reason == "refusal") {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
@@ -353,6 +366,7 @@ impl ApiCall {
             Ok(whole) => {
                 self.usage = whole.usage;
                 self.refusal_category = category(body, "/stop_details/category");
+                self.cleared_input_tokens = cleared_input_tokens(body);
                 let blocks = (0..).zip(whole.blocks);
                 let messages = blocks.map(|(index, block)| Arc::new(message(self.id, &whole.id, &whole.model, index, block)));
                 self.ended(now, messages.collect(), whole.stop_reason, effects)
@@ -367,8 +381,8 @@ impl ApiCall {
         self.disarm(effects);
         self.report(now, "ok", effects);
         let (usage, refusal_category) = (self.usage, self.refusal_category.clone());
-        let model = self.request.model.clone();
-        Verdict::Ended(Ended { blocks, stop_reason, model, usage, refusal_category, took: now.since(self.since) })
+        let (model, cleared_input_tokens, took) = (self.request.model.clone(), self.cleared_input_tokens, now.since(self.since));
+        Verdict::Ended(Ended { blocks, stop_reason, model, usage, refusal_category, cleared_input_tokens, took })
     }
 }
 

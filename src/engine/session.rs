@@ -11,7 +11,7 @@ use alloc::collections::VecDeque;
 use prompt::Frame;
 
 use super::contract::{Effect, Effects, Input};
-use super::conversation::{Conversation, ItemKind};
+use super::conversation::ItemKind;
 use super::emission::{Emission, Note, Phase};
 use super::executor::Elsewhere;
 use super::query::{Carried, Query, Verdict};
@@ -62,7 +62,7 @@ impl Session {
                 let verdict = query.step(env, now, input, effects);
                 self.on_verdict(env, now, verdict, effects);
             }
-            (State::Idle { .. }, _late) => (),
+            (State::Idle { carried }, input) => carried.take_note(input),
         }
     }
 
@@ -89,9 +89,7 @@ impl Session {
         phase(Phase::SystemPrompt, effects);
         let frame = Arc::new(Frame::of(env));
         phase(Phase::UserInput, effects);
-        if carried.conversation.is_empty() {
-            carried.conversation = Conversation::earlier(&env.history);
-        }
+        carried.conversation.begin(&env.history);
         carried.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();

@@ -4,8 +4,7 @@
 //! A tool that agents carry out is left out: it waits for them, and would otherwise keep their tools from running.
 
 use super::admission::{Class, Slot};
-use super::{Executor, Settings};
-use crate::engine::contract::Effects;
+use super::{Executor, Scope};
 use crate::engine::settings::Environment;
 use crate::prelude::*;
 
@@ -49,9 +48,9 @@ impl Executor {
     }
 
     /// Something ended in another agent: what waited for it may start.
-    pub(crate) fn on_room(&mut self, settings: &Settings, effects: &mut Effects) {
+    pub(crate) fn on_room(&mut self, scope: &mut Scope<'_>) {
         if self.entries.iter().any(|entry| entry.slot() == Slot::Queued) {
-            self.scan(settings, effects);
+            self.scan(scope);
         }
     }
 }

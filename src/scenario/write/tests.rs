@@ -5,11 +5,11 @@ mod asked;
 use alloc::collections::BTreeMap;
 
 use super::*;
-use crate::engine::contract::Agent;
+use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    AgentTool, Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, ResultDelivery, ResultOrder,
-    RetrySettings, SessionSettings, Settings, ToolDefinition,
+    AgentTool, Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, PipelineSettings, ResultDelivery,
+    ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
 };
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span};
@@ -66,6 +66,7 @@ fn outcome() -> ScriptedOutcome {
     ScriptedOutcome {
         content: Some(Json::trusted(r#"[{"type":"text","text":"a"}]"#)),
         is_error: true,
+        cause: Some(FailureCause::TimedOut),
         latency: Some(Latency::Fixed(Micros(1_234_567))),
         progress: vec![(Micros::from_millis(1), "half".into())],
         context_change: Some("cwd".into()),
@@ -108,6 +109,7 @@ fn tools() -> Vec<ScriptedTool> {
     let mut own = ToolDefinition::new("own", Some(true), Json::trusted(r#"{"name":"own","n":1e3}"#));
     own.observable = vec![Observable { name: "absolute".into(), from: "path".into(), base: "/x".into() }];
     own.shell = true;
+    (own.checks, own.reads_only, own.edits, own.result_limit) = (true, true, true, Some(5));
     own.interrupt = Some(InterruptBehaviour::Cancel);
     own.agent = Some(AgentTool { fast_model: "small".into() });
     let read = known_tool("Read").unwrap().definition();
@@ -118,6 +120,7 @@ fn tools() -> Vec<ScriptedTool> {
         ..ScriptedOutcome::default()
     };
     let panics = ScriptedOutcome { ending: ToolEnding::Panics("out of bounds".into()), ..ScriptedOutcome::default() };
+    let nothing = ScriptedOutcome { ending: ToolEnding::ReturnsNothing, ..ScriptedOutcome::default() };
     let build = ToolDefinition::new("Build", None, Json::trusted("{}"));
     vec![
         ScriptedTool { definition: own, latency: Some(Latency::Recorded { percent: 5 }), outcome: None },
@@ -127,6 +130,11 @@ fn tools() -> Vec<ScriptedTool> {
             definition: ToolDefinition { json: Json::trusted(r#"{"name":"Build"}"#), ..build },
             latency: None,
             outcome: Some(panics),
+        },
+        ScriptedTool {
+            definition: ToolDefinition::new("Mute", None, Json::trusted(r#"{"name":"Mute"}"#)),
+            latency: None,
+            outcome: Some(nothing),
         },
     ]
 }
@@ -175,6 +183,13 @@ fn f_6_settings_read_back() {
         max_batch_tools: 3,
         sibling_abort: false,
         tool_grace: Micros::from_millis(1),
+        pipeline: PipelineSettings {
+            result_limit: 1,
+            result_preview: 2,
+            exit_code_aborts: false,
+            hooks_shown_from: Micros(3),
+            slow_from: Micros(4),
+        },
         retry: odd_retry(),
         compaction: CompactionSettings::default(),
         permissions: None,

@@ -54,8 +54,10 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
         Emission::MicrocompactBoundary { tool_use_ids, tokens_freed } => {
             line(Brief, Clock::Latest, "engine", "microcompact", format!("{}, {tokens_freed} tokens", tool_use_ids.join(", ")))
         }
-        Emission::CompactBoundary { trigger, tokens_before, tokens_after } => {
-            line(Brief, Clock::Latest, "engine", "compacted", format!("{}, {tokens_before} -> {tokens_after} tokens", trigger.as_str()))
+        Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept } => {
+            let stays = if kept.is_empty() { String::new() } else { format!(", {} stays", kept.join(", ")) };
+            let text = format!("{}, {tokens_before} -> {tokens_after} tokens{stays}", trigger.as_str());
+            line(Brief, Clock::Latest, "engine", "compacted", text)
         }
         Emission::MaxTurnsReached { turns } => {
             line(Brief, Clock::Latest, "engine", "max turns", format!("after {}", plural(*turns as usize, "turn")))
@@ -121,6 +123,7 @@ pub(super) fn of_note(event: &Event, note: &Note, view: &View) -> Line {
         Note::Repeated { run, earlier } => {
             line(Normal, Clock::Request(run.request), &format!("tool {run}"), "repeats", format!("what tool {earlier} did"))
         }
+        Note::ToolFailed { run, cause } => line(Debug, Clock::Request(run.request), &format!("tool {run}"), "fails", cause.as_str().into()),
         Note::Defect { id, name, text } => {
             let colon = if text.is_empty() { "" } else { ": " };
             line(Normal, Clock::Request(*id), "engine", "defect", format!("{name}{colon}{text}"))
