@@ -50,7 +50,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         sibling_abort,
         tool_grace,
         retry,
-        compaction: _,
+        compaction,
         permissions: _,
         session,
     } = settings;
@@ -76,6 +76,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
     out.span("tool_grace", *tool_grace, default.tool_grace);
     super::session::session(out, session);
     super::retry::retry_section(out, retry);
+    super::compaction::compaction_section(out, compaction);
 }
 
 /// T-8 and Q-9.

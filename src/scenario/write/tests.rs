@@ -5,10 +5,11 @@ mod asked;
 use alloc::collections::BTreeMap;
 
 use super::*;
+use crate::engine::contract::Staged;
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, ResultDelivery, ResultOrder, RetrySettings,
-    SessionSettings, Settings, ToolDefinition,
+    Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Microcompact, Observable, OnOverload, ResultDelivery, ResultOrder,
+    RetrySettings, SessionSettings, Settings, ToolDefinition,
 };
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span};
@@ -86,6 +87,7 @@ fn turns() -> Vec<Turn> {
         stop_reason: Some("tool_use".into()),
         headers: vec![("x-b".into(), "1".into()), ("x-a".into(), "\"2\"".into())],
         input_tokens: Some(3),
+        cleared_tokens: Some(9),
         provenance: Provenance::Derived,
         ..Turn::default()
     };
@@ -275,6 +277,46 @@ fn f_11_interrupts_read_back() {
     let interrupt = Interrupt { kind: says, moment: Moment::At(Micros::ZERO), turns: turns() };
     let interrupts = cancels.into_iter().chain([interrupt]).collect();
     reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, default_answer: Some("ok".into()), ..Scenario::default() });
+}
+
+#[test]
+fn c_1_and_c_3_what_comes_from_the_background_reads_back() {
+    let staged = Staged { from: "p1".into(), to: "p1.r1.a1".into(), summary: "short\n".into() };
+    let kinds = [InterruptKind::Dead(vec!["p1".into(), "h2".into()]), InterruptKind::Collapse(Arc::new(staged))];
+    let moments = [Moment::At(Micros(3)), Moment::When { anchor: Anchor::Result { nth: 2 }, side: Side::After, offset: Micros(7) }];
+    let interrupts = kinds.into_iter().zip(moments).map(|(kind, moment)| Interrupt { kind, moment, turns: Vec::new() }).collect();
+    reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, ..Scenario::default() });
+}
+
+#[test]
+fn c_4_the_figures_of_compaction_read_back() {
+    let compaction = CompactionSettings {
+        context_window: Some(200_000),
+        snip: false,
+        microcompact: Microcompact::Cached,
+        keep_results: 0,
+        collapse: false,
+        collapse_percent: 50,
+        auto: false,
+        reactive: false,
+        output_cap: Some(64_000),
+        output_reserve: 1,
+        margin: 2,
+        warning_margin: 3,
+        hard_margin: 4,
+        max_failures: 5,
+        summary_drops: 6,
+        keep_messages: 7,
+        attached_files: 8,
+        attached_file_tokens: 9,
+        plan: Some("first\nsecond".into()),
+        skills: vec!["one".into(), "two \"quoted\"".into()],
+    };
+    let local = CompactionSettings { microcompact: Microcompact::Local, ..CompactionSettings::default() };
+    for compaction in [compaction, local] {
+        let settings = Settings { compaction, ..Settings::default() };
+        reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
 }
 
 #[test]
