@@ -16,6 +16,7 @@ pub mod log;
 pub mod permission;
 pub mod random;
 pub mod retry;
+pub mod schema;
 pub mod settings;
 pub mod time;
 

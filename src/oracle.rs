@@ -1,7 +1,7 @@
 //! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-16).
 //!
 //! ```text
-//!   run ── input, effect, note ──> Oracles ──> pairs, results, overlap, terminal, abort, order
+//!   run ── input, effect, note ──> Oracles ──> pairs, results, overlap, terminal, retry, abort, compaction, order
 //!                                     └ running: which tools execute now, told to all
 //! ```
 //!
@@ -9,10 +9,12 @@
 //! their run: what they remember is small. They watch the root agent; only overlaps are looked for in the whole tree of agents.
 
 mod abort;
+mod compaction;
 mod order;
 mod overlap;
 mod pairs;
 mod results;
+mod retry;
 mod running;
 mod terminal;
 
@@ -21,9 +23,11 @@ pub mod repeat;
 use core::fmt;
 
 use abort::Abort;
+use compaction::Compaction;
 use order::Order;
 use pairs::Pairs;
 use results::Results;
+use retry::Retry;
 use running::{Running, Tools};
 use terminal::Terminals;
 
@@ -58,7 +62,9 @@ pub const ORACLES: &[(&str, &str)] = &[
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
     (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
     (terminal::ORACLE, "every prompt has exactly one terminal, and nothing of it comes after"),
+    (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
+    (compaction::ORACLE, "a compaction makes the context smaller, and requests do not go round in circles"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
 ];
@@ -71,7 +77,9 @@ pub struct Oracles {
     pairs: Pairs,
     results: Results,
     terminals: Terminals,
+    retry: Retry,
     abort: Abort,
+    compaction: Compaction,
     order: Order,
     violations: Vec<Violation>,
 }
@@ -85,6 +93,8 @@ struct Rules {
     /// How many tools may run at once.
     at_once_max: Option<u32>,
     tool_grace: Micros,
+    /// How many different requests may follow each other before anything comes out.
+    silent_requests_max: u32,
 }
 
 /// Where an oracle puts what it finds.
@@ -110,6 +120,7 @@ impl Oracles {
             emission_order: settings.emission_order,
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
+            silent_requests_max: compaction::silent_max(&settings.compaction),
         };
         Self {
             rules: Arc::new(rules),
@@ -117,7 +128,9 @@ impl Oracles {
             pairs: Pairs::default(),
             results: Results::default(),
             terminals: Terminals::default(),
+            retry: Retry::default(),
             abort: Abort::default(),
+            compaction: Compaction::default(),
             order: Order::default(),
             violations: Vec::new(),
         }
@@ -152,7 +165,7 @@ impl Oracles {
                     messages.truncate(request.kept);
                     messages.extend(request.added.iter().cloned());
                     if event.agent.is_root() {
-                        self.on_request(event.at, *id, &messages);
+                        self.on_request(event.at, *id, &request.model, &messages);
                     }
                 }
                 note => self.note(event.at, &event.agent, note),
@@ -160,11 +173,13 @@ impl Oracles {
         }
     }
 
-    fn on_request(&mut self, at: Time, id: RequestId, messages: &[Arc<Message>]) {
+    fn on_request(&mut self, at: Time, id: RequestId, model: &Arc<str>, messages: &[Arc<Message>]) {
         let found = &mut Findings { at, violations: &mut self.violations };
         self.pairs.on_request(&self.rules, id, messages, found);
         self.terminals.on_request(id, found);
+        self.retry.on_request(at, id, model, found);
         self.abort.on_request(id, found);
+        self.compaction.on_request(&self.rules, id, messages, found);
     }
 }
 
@@ -175,6 +190,8 @@ impl Watch for Oracles {
         if agent.is_root() {
             self.abort.on_input(&self.rules, &self.running, at, input, found);
             self.terminals.on_input(input);
+            self.retry.on_input(at, input);
+            self.compaction.on_input(input);
         }
     }
 
@@ -189,13 +206,15 @@ impl Watch for Oracles {
             return;
         }
         if let Effect::Request { id, request } = effect {
-            return self.on_request(at, *id, &request.messages);
+            return self.on_request(at, *id, &request.model, &request.messages);
         }
         let found = &mut Findings { at, violations: &mut self.violations };
         self.pairs.on_effect(&self.rules, effect);
         self.results.on_effect(effect, found);
         self.order.on_effect(&self.rules, &self.running, effect, found);
+        self.retry.on_effect(at, effect, found);
         self.abort.on_effect(effect, found);
+        self.compaction.on_effect(effect);
         self.terminals.on_effect(effect, found);
     }
 

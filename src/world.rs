@@ -358,6 +358,10 @@ impl World {
             }
             None => return None,
         };
+        let (usual, asked) = (&setup.scenario.settings.model, &request.model);
+        if setup.scenario.tape.is_none() && usual != asked {
+            plan = again::from_model(plan, usual, asked);
+        }
         if scenario_tells && let Some(counted) = refusal::with_input_tokens(&plan, request) {
             plan = counted;
         }

@@ -334,11 +334,11 @@ impl ApiCall {
     /// Credentials were renewed, or are not to be had.
     pub(crate) fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> Verdict {
         let State::Refreshing(failure) = &self.state else { return Verdict::Pending };
+        let failure = failure.clone();
         if !ok {
-            let failure = failure.clone();
             return self.give_up(now, failure, Some("no new credentials were to be had"));
         }
-        self.attempt(env, now, effects);
+        self.attempt_at_once(env, now, &failure, effects);
         Verdict::Pending
     }
 

@@ -48,7 +48,7 @@ use core::fmt;
 use crate::prelude::*;
 
 pub use effect::{Effect, Terminal};
-pub use input::{AnswerEnd, Catalogue, Input, Staged, ToolOutcome};
+pub use input::{AnswerEnd, Catalogue, FailureCause, Input, Staged, ToolOutcome};
 pub use names::{Agent, RequestId, TimerId, ToolRun};
 
 pub use super::emission::{Emission, Note};

@@ -304,6 +304,20 @@ pub struct ResultMessage {
     pub usage_by_model: Vec<(Arc<str>, Usage)>,
     /// What went wrong.
     pub errors: Vec<Arc<str>>,
+    /// The tool uses that were not permitted, in order (S-1).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permission_denials: Vec<Denial>,
+}
+
+/// A tool use that was not permitted: by a hook, a rule, the mode, the tool itself or a person (S-1, T-24).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Denial {
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The tool use.
+    pub tool_use_id: Arc<str>,
+    /// What it would have done.
+    pub input: Json,
 }
 
 /// The kinds of result message.

@@ -33,7 +33,7 @@ use super::compaction::Compaction;
 use super::contract::{Effect, Effects, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
-use super::executor::{Executor, GRACE_TIMER};
+use super::executor::{Executor, Scope};
 use super::hook::{HOOK_TIMER, RunningHooks};
 use super::session::prompt::Frame;
 use super::settings::Environment;
@@ -49,8 +49,6 @@ pub(crate) struct Query {
     frame: Arc<Frame>,
     /// What goes on from prompt to prompt: the conversation that the next request carries, among others.
     carried: Carried,
-    /// Context changes of exclusive tools, in order (T-11).
-    context: Vec<Arc<str>>,
     chain: Chain,
     /// Whether a refusal was tried again.
     refusal_retried: bool,
@@ -107,6 +105,16 @@ enum State {
     Finished,
 }
 
+impl State {
+    fn executor_mut(&mut self) -> Option<&mut Executor> {
+        match self {
+            Self::Calling { turn, .. } | Self::AwaitingTools { turn } | Self::Ending { turn, .. } => Some(&mut turn.executor),
+            Self::Compacting { executor, .. } | Self::StopHooks { executor, .. } => Some(executor),
+            Self::Finished => None,
+        }
+    }
+}
+
 /// What was going on when the model was asked to summarise.
 #[derive(Clone, Debug, PartialEq)]
 enum AfterCompaction {
@@ -151,7 +159,6 @@ impl Query {
             prompt,
             frame,
             carried,
-            context: Vec::new(),
             chain: Chain::default(),
             refusal_retried: false,
             stop_hook_active: false,
@@ -160,6 +167,7 @@ impl Query {
             queued: Vec::new(),
             state: State::Finished,
         };
+        query.carried.turn_to(query.frame.model());
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
         let verdict = query.begin_iteration(env, now, RequestId::first(prompt), Executor::default(), effects);
         (query, verdict)
@@ -170,39 +178,44 @@ impl Query {
         let verdict = match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text } => {
-                if let Some(executor) = self.executor_mut() {
+                if let Some(executor) = self.state.executor_mut() {
                     executor.on_progress(&env.settings, *run, text, effects);
                 }
                 self.settle(env, now, effects)
             }
-            Input::ToolEnded { run, outcome } => {
-                let Some(executor) = self.executor_mut() else { return Verdict::Running };
-                let ended = executor.on_ended(&env.settings, now, *run, outcome, effects);
-                self.context.extend(ended.context_change);
-                match ended.abort {
-                    Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
-                    None => self.settle(env, now, effects),
-                }
-            }
-            Input::Timer(timer) if timer.id == GRACE_TIMER => {
-                if let Some(executor) = self.executor_mut() {
-                    executor.on_grace_over(&env.settings, now, effects);
-                }
-                self.settle(env, now, effects)
-            }
+            input if Executor::is_for(input) => self.step_executor(env, now, input, effects),
             Input::MarkedDead { .. } | Input::CollapseStaged(_) => {
                 self.carried.take_note(input);
                 Verdict::Running
             }
-            _ => match &self.state {
-                State::Calling { .. } => self.step_call(env, now, input, effects),
-                State::Compacting { .. } => self.step_compaction(env, now, input, effects),
-                State::StopHooks { .. } => self.step_stop_hooks(env, now, input, effects),
-                State::AwaitingTools { .. } | State::Ending { .. } | State::Finished => Verdict::Running,
-            },
+            _ => self.step_state(env, now, input, effects),
         };
         self.check_invariants();
         verdict
+    }
+
+    /// What concerns tools; hooks that run for something else have the same timer (T-23, Q-16).
+    fn step_executor(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let Some(executor) = self.state.executor_mut() else { return Verdict::Running };
+        let scope = &mut Scope { env, now, permissions: &mut self.carried.permissions, effects };
+        let verdict = match executor.on_input(scope, input).abort {
+            Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
+            None => self.settle(env, now, effects),
+        };
+        match (verdict, input) {
+            (Verdict::Running, Input::Timer(timer)) if timer.id == HOOK_TIMER => self.step_state(env, now, input, effects),
+            (verdict, _) => verdict,
+        }
+    }
+
+    /// What concerns what the state waits for.
+    fn step_state(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        match &self.state {
+            State::Calling { .. } => self.step_call(env, now, input, effects),
+            State::Compacting { .. } => self.step_compaction(env, now, input, effects),
+            State::StopHooks { .. } => self.step_stop_hooks(env, now, input, effects),
+            State::AwaitingTools { .. } | State::Ending { .. } | State::Finished => Verdict::Running,
+        }
     }
 
     /// A message was submitted. Returns whether it waits for a tool that does not stop for one; otherwise the prompt is being
@@ -215,7 +228,7 @@ impl Query {
         effects: &mut Effects,
     ) -> (bool, Verdict) {
         let open = matches!(self.state, State::Calling { .. } | State::AwaitingTools { .. });
-        if open && self.executor_mut().is_some_and(|executor| executor.blocks_interrupt()) {
+        if open && self.state.executor_mut().is_some_and(|executor| executor.blocks_interrupt()) {
             self.queued.push((message.0, message.1.clone()));
             return (true, Verdict::Running);
         }
@@ -261,14 +274,6 @@ impl Query {
             CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
             CallVerdict::Abandoned(failure) => self.on_abandoned(env, now, failure, effects),
             CallVerdict::Fallback { to, failure } => self.on_fallback(env, now, &to, failure, effects),
-        }
-    }
-
-    fn executor_mut(&mut self) -> Option<&mut Executor> {
-        match &mut self.state {
-            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => Some(&mut turn.executor),
-            State::Compacting { executor, .. } | State::StopHooks { executor, .. } => Some(executor),
-            State::Finished => None,
         }
     }
 

@@ -201,6 +201,16 @@ pub(crate) enum Decision {
 
 /// The decision for one failed attempt.
 pub(crate) fn decide(case: &Case<'_>) -> Decision {
+    let decision = without_patience(case);
+    let waits = matches!(decision, Decision::RefreshAuth { .. } | Decision::LowerMaxTokens(_) | Decision::WithoutStreaming);
+    match delay::too_long(case) {
+        Some(reason) if waits => Decision::GiveUp(Some(reason)),
+        _ => decision,
+    }
+}
+
+/// The decision, as if any wait could be waited.
+fn without_patience(case: &Case<'_>) -> Decision {
     if let Some(too_much) = case.failure.too_much().or_else(|| overflow::decide(case)) {
         return too_much; // whatever `x-should-retry` says
     }

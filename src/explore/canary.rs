@@ -41,8 +41,11 @@ enum Trick {
     DropTerminal,
     ResultAfterTerminal,
     RequestAfterTerminal,
+    HideRetryAfter,
+    DropRetryNotice,
     DropCancel,
     RequestAfterCancel,
+    GrowAfterCompaction,
     DelayProgress,
     SwapResults,
     CountAcrossCopies,
@@ -62,8 +65,11 @@ pub const CANARIES: &[Canary] = &[
     canary("drop-terminal", "O-8", "gives no terminal", Trick::DropTerminal),
     canary("result-after-terminal", "O-8", "holds the result message back until the terminal is given", Trick::ResultAfterTerminal),
     canary("request-after-terminal", "O-8", "sends the last request again when all is over", Trick::RequestAfterTerminal),
+    canary("hide-retry-after", "O-9", "does not tell the engine how long the server wants it to wait", Trick::HideRetryAfter),
+    canary("drop-retry-notice", "O-9", "emits no notice of a retry", Trick::DropRetryNotice),
     canary("drop-cancel", "O-11", "does not tell the engine that the user cancels", Trick::DropCancel),
     canary("request-after-cancel", "O-11", "sends the last request again when the user cancels", Trick::RequestAfterCancel),
+    canary("grow-after-compaction", "O-12", "adds a long text to the request after a compaction", Trick::GrowAfterCompaction),
     canary("delay-progress", "O-14", "holds progress back until the result is out", Trick::DelayProgress),
     canary("swap-results", "O-14", "emits each second result before the first", Trick::SwapResults),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", Trick::CountAcrossCopies),
@@ -113,10 +119,8 @@ impl<E: Engine> Engine for Saboteur<E> {
     fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         let mut honest = Effects::of(effects.agent().clone());
         if !self.swallows(input) {
-            match self.lies(env) {
-                Some(lies) => self.engine.step(&lies, now, input, &mut honest),
-                None => self.engine.step(env, now, input, &mut honest),
-            }
+            let (lies, told) = (self.lies(env), self.garbles(input));
+            self.engine.step(lies.as_ref().unwrap_or(env), now, told.as_ref().unwrap_or(input), &mut honest);
         }
         self.before(input, effects);
         for (agent, effect) in honest.drain() {

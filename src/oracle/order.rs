@@ -1,6 +1,6 @@
 //! O-14: progress precedes its result, and results respect the order of emission that the settings ask for (T-6, T-7, T-8).
 
-use super::running::{Class, Running};
+use super::running::{Class, Running, Tool};
 use super::{Findings, Rules};
 use crate::engine::contract::{Effect, Emission, RequestId, ToolRun};
 use crate::engine::settings::EmissionOrder;
@@ -44,7 +44,10 @@ impl Order {
         let holds_back = match rules.emission_order {
             EmissionOrder::Arrival => self.0.iter().find(|entry| earlier(entry.run) && !entry.has_result).map(|entry| entry.run),
             EmissionOrder::Eager => {
-                running.tools().iter().find(|tool| earlier(tool.run) && tool.class == Class::Exclusive).map(|tool| tool.run)
+                // What still runs and has its result was given it by the engine: its answer is lost.
+                let is_open = |run: ToolRun| self.0.iter().any(|entry| entry.run == run && !entry.has_result);
+                let holds = |tool: &&Tool| earlier(tool.run) && tool.class == Class::Exclusive && is_open(tool.run);
+                running.tools().iter().find(holds).map(|tool| tool.run)
             }
         };
         if let Some(other) = holds_back {

@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::contract::{
     AnswerEnd, Block, Emission, Header, Json, Request, Role, Settings, Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
 };
-use crate::engine::emission::{AssistantMessage, UserMessage};
+use crate::engine::emission::{AssistantMessage, CompactTrigger, UserMessage};
 use crate::engine::settings::InterruptBehaviour;
 use crate::wire::block::{BlockKind, ToolInput};
 
@@ -277,4 +277,124 @@ fn o_16_the_first_event_that_differs_is_named() {
     assert_eq!(compare(&[1, 3]).unwrap().0, 2);
     assert!(compare(&[1]).unwrap().1.contains("event 2 of 2"));
     assert!(compare(&[1, 2, 9]).is_some_and(|(at, _)| at == 9), "more events are a difference too");
+}
+
+const SECOND: RequestId = RequestId { attempt: 2, ..ASKED };
+
+impl Story {
+    fn at(mut self, milliseconds: u64) -> Self {
+        self.at = Time::ZERO + Micros::from_millis(milliseconds);
+        self
+    }
+
+    fn attempt(self, id: RequestId, model: &str) -> Self {
+        self.effect(Effect::Request { id, request: Arc::new(Request::new(model, 1)) })
+    }
+
+    /// The last attempt fails, and the server asks to wait for a second.
+    fn limited(self) -> Self {
+        let headers = [Header::new("retry-after", "1")].into();
+        self.input(Input::Head { id: ASKED, status: 429, headers }).input(Input::End { id: ASKED, how: AnswerEnd::Complete })
+    }
+
+    fn notice(self, id: RequestId, retry: u32, of: u32, seconds: u64) -> Self {
+        let delay = Micros::from_secs(seconds);
+        let (status, kind, text) = (Some(429), "x".into(), "".into());
+        self.effect(Effect::Emit(Emission::ApiRetry { id, retry, of, delay, status, kind, text }))
+    }
+
+    fn speed(self, fast: bool) -> Self {
+        self.effect(Effect::Emit(Emission::Speed { fast, until: None, reason: "".into() }))
+    }
+}
+
+#[test]
+fn o_9_waits_are_announced_and_kept() {
+    let asked = || Story::new().at(0).attempt(ASKED, "m").limited();
+    let table = [
+        (asked().notice(ASKED, 1, 10, 1).at(1_002).attempt(SECOND, "m"), &[][..], "in time"),
+        (asked().notice(ASKED, 1, 10, 1).at(1_000).attempt(SECOND, "m"), &["O-9", "O-9"], "before the server's and the announced time"),
+        (asked().notice(ASKED, 1, 10, 2).at(1_500).attempt(SECOND, "m"), &["O-9"], "before the announced time"),
+        (asked().at(1_500).attempt(SECOND, "m"), &["O-9"], "a wait without a word"),
+        (asked().notice(ASKED, 1, 0, 1).at(1_002).attempt(SECOND, "m"), &[], "there may be any number"),
+        (asked().notice(ASKED, 2, 10, 1).at(1_002).attempt(SECOND, "m"), &["O-9"], "the second before the first"),
+        (asked().notice(SECOND, 1, 10, 1), &["O-9"], "of an attempt that was not made"),
+        (asked().speed(false).attempt(SECOND, "m"), &[], "the speed was switched"),
+        (asked().speed(true).attempt(SECOND, "m"), &["O-9"], "the speed was not switched to standard"),
+        (asked().attempt(SECOND, "other"), &[], "another model was not asked to wait for"),
+        (asked().input(Input::Cancel).attempt(SECOND, "m"), &["O-11"], "what follows an abort is another rule's matter"),
+    ];
+    for (story, expected, reason) in table {
+        assert_eq!(story.terminal().broken(), expected, "{reason}");
+    }
+}
+
+#[test]
+fn o_9_credentials_take_as_long_as_they_take() {
+    let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
+    let renews = Effect::RefreshAuth { id: ASKED, forced: false, provider: None };
+    let story = Story::new().attempt(ASKED, "m").input(end).effect(renews).at(5_000).attempt(SECOND, "m");
+    assert_eq!(story.terminal().broken(), NONE);
+}
+
+#[test]
+fn o_9_attempts_are_numbered_on() {
+    let third = RequestId { attempt: 3, ..ASKED };
+    let end = || Input::End { id: ASKED, how: AnswerEnd::Reset };
+    let close = Effect::CloseRequest { id: ASKED };
+    let table = [
+        (Story::new().attempt(ASKED, "m").input(end()).attempt(SECOND, "m"), &[][..], "one after the other"),
+        (Story::new().attempt(ASKED, "m").effect(close).attempt(SECOND, "m"), &[], "it was closed"),
+        (Story::new().attempt(ASKED, "m").attempt(SECOND, "m"), &["O-9"], "the first is still open"),
+        (Story::new().attempt(ASKED, "m").input(end()).attempt(third, "m"), &["O-9"], "one is left out"),
+        (Story::new().attempt(SECOND, "m"), &["O-9"], "there was no first one"),
+        (Story::new().attempt(ASKED, "m").input(end()).attempt(RequestId { turn: 2, ..ASKED }, "m"), &[], "the next request"),
+    ];
+    for (story, expected, reason) in table {
+        assert_eq!(story.terminal().broken(), expected, "{reason}");
+    }
+}
+
+impl Story {
+    /// A request with one message of so many characters.
+    fn asks_about(self, turn: u32, characters: usize) -> Self {
+        self.request(turn, &[(Role::User, &[Block::text(&"x".repeat(characters))])])
+    }
+
+    fn compacted(self) -> Self {
+        let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 9, tokens_after: 1, kept: Vec::new() };
+        let summary = Emission::Hidden { uuid: "u".into(), why: "summary".into(), text: "short".into() };
+        self.effect(Effect::Emit(boundary)).effect(Effect::Emit(summary))
+    }
+}
+
+#[test]
+fn o_12_a_compaction_makes_the_context_smaller() {
+    let asked = || Story::new().asks_about(1, 300).says(Block::text(&"y".repeat(60)));
+    let queued = || Input::Interrupt { prompt: 2, content: [Block::text(&"z".repeat(300))].into() };
+    let table = [
+        (asked().asks_about(2, 500).compacted().asks_about(3, 100), &[][..], "smaller"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 348), &[], "a little smaller: the answer counts"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 360), &["O-12"], "as large"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 900), &["O-12"], "larger"),
+        (asked().asks_about(2, 500).compacted().input(queued()).asks_about(3, 600), &[], "the user has said more since"),
+        (Story::new().asks_about(1, 500).compacted().asks_about(2, 499), &[], "what an earlier session left"),
+        (Story::new().asks_about(1, 500).compacted().asks_about(2, 600), &["O-12"], "it was asked about first"),
+        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 36), &[], "twice"),
+        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 400), &["O-12"], "twice, and larger"),
+        (asked().asks_about(2, 900).asks_about(3, 1_800), &[], "nothing was compacted"),
+    ];
+    for (story, expected, reason) in table {
+        let broken: Vec<_> = story.terminal().broken().into_iter().filter(|oracle| *oracle == "O-12").collect();
+        assert_eq!(broken, expected, "{reason}");
+    }
+}
+
+#[test]
+fn o_12_requests_do_not_go_round_in_circles() {
+    let rounds = |count| (1..=count).fold(Story::new(), |story, turn| story.asks_about(turn, 9));
+    assert_eq!(rounds(19).terminal().broken(), NONE);
+    assert_eq!(rounds(20).terminal().broken(), ["O-12"]);
+    let answered = rounds(19).says(Block::text("at last"));
+    assert_eq!((20..38).fold(answered, |story, turn| story.asks_about(turn, 9)).terminal().broken(), NONE);
 }

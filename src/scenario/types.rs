@@ -9,6 +9,7 @@ use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
 use super::tape::Provenance;
+use crate::engine::contract::FailureCause;
 use crate::engine::permission::ToolCheck;
 use crate::engine::random::Seed;
 use crate::engine::settings::{Settings, ToolDefinition};
@@ -100,6 +101,8 @@ pub struct ScriptedOutcome {
     pub content: Option<Json>,
     /// Whether it is an error.
     pub is_error: bool,
+    /// What kind of failure it is (T-28).
+    pub cause: Option<FailureCause>,
     /// How long it takes; `None` for the tool's.
     pub latency: Option<Latency>,
     /// Progress on the way: when after the start, and what it says.
@@ -126,6 +129,8 @@ pub enum ToolEnding {
     ReturnsTwice,
     /// Never: it must be stopped.
     Hangs,
+    /// Without a result (T-25).
+    ReturnsNothing,
     /// It panics with this message, of which its driver makes an error result.
     Panics(Arc<str>),
 }

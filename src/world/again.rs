@@ -57,6 +57,15 @@ fn ids(event: &TimedEvent, is_stream: bool) -> Vec<String> {
     ids
 }
 
+/// A scripted answer that says that it is from the model that was asked: it is made ready for the usual one.
+pub(crate) fn from_model(plan: Plan, usual: &str, asked: &str) -> Plan {
+    let name = |model: &str| format!("\"model\":{}", Json::of(model));
+    let named = |piece: &Arc<[u8]>| Arc::from(replaced(piece, &name(usual), &name(asked)));
+    // The model stands in the first event, or in the one body.
+    let pieces = plan.pieces.iter().enumerate().map(|(index, piece)| if index == 0 { named(piece) } else { piece.clone() });
+    Plan { pieces: pieces.collect(), ..plan }
+}
+
 fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

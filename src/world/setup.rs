@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::pacing::Known;
 use super::tool_uses;
 use crate::engine::contract::RequestId;
+use crate::engine::schema::Validators;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -122,6 +123,7 @@ impl Setup {
             hooks: scenario.hooks.iter().map(|hook| hook.definition.clone()).collect(),
             history: scenario.history.clone(),
             seed: scenario.seed,
+            validators: Validators::default(),
         };
         Ok(Self { scenario, environment, answers, outcomes })
     }

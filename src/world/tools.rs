@@ -4,7 +4,7 @@
 //! is deaf, and then gives a result that says that it was stopped; whatever it would have given later never comes.
 
 use super::setup::Setup;
-use crate::engine::contract::{Input, ToolOutcome, ToolRun};
+use crate::engine::contract::{FailureCause, Input, ToolOutcome, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
@@ -148,7 +148,11 @@ fn perform(setup: &Setup, tool_use: &ToolUse, scripted_id: &str, nth: usize) -> 
 
 fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
     if let Some(ScriptedOutcome { ending: ToolEnding::Panics(message), .. }) = said {
-        return ToolOutcome::error(&format!("the tool panicked: {message}"));
+        let cause = Some(FailureCause::Panicked);
+        return ToolOutcome { cause, ..ToolOutcome::error(&format!("the tool panicked: {message}")) };
+    }
+    if said.is_some_and(|said| said.ending == ToolEnding::ReturnsNothing) {
+        return ToolOutcome { content: Json::default(), ..ToolOutcome::text("") };
     }
     let content = said.and_then(|said| said.content.clone());
     ToolOutcome {
@@ -156,6 +160,7 @@ fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
         is_error: said.is_some_and(|said| said.is_error),
         context_change: said.and_then(|said| said.context_change.clone()),
         abort: said.and_then(|said| said.aborts.clone()),
+        cause: said.and_then(|said| said.cause),
     }
 }
 

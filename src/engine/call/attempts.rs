@@ -64,7 +64,7 @@ impl ApiCall {
             Decision::LowerMaxTokens(max_tokens) => {
                 self.history.lowered = true;
                 self.lower_max_tokens(max_tokens);
-                self.attempt(env, now, effects);
+                self.attempt_at_once(env, now, &failure, effects);
             }
             Decision::StandardSpeed { cooldown } => {
                 self.switch_to_standard(now, cooldown, &failure.summary(), effects);
@@ -72,11 +72,23 @@ impl ApiCall {
             }
             Decision::WithoutStreaming => {
                 self.stop_streaming(env.settings.retry.nonstreaming_max_tokens);
-                self.attempt(env, now, effects);
+                self.attempt_at_once(env, now, &failure, effects);
             }
             Decision::GiveUp(_) | Decision::TooLong | Decision::Media | Decision::Fallback => {
                 debug_assert!(false, "what ends a call is not carried out");
             }
+        }
+    }
+
+    /// The next attempt, at once unless the server asked to wait: only a switch of speed is no reason to.
+    pub(super) fn attempt_at_once(&mut self, env: &Environment, now: Time, failure: &Failure, effects: &mut Effects) {
+        match failure.retry_after {
+            Some(delay) => {
+                self.history.retries += 1;
+                let of = env.settings.retry.max_retries.max(self.history.retries);
+                self.wait(env, now, delay, failure, of, effects);
+            }
+            None => self.attempt(env, now, effects),
         }
     }
 

@@ -266,3 +266,18 @@ fn r_9_the_next_call_is_fast_again_after_the_cooldown_and_never_when_it_was_refu
     assert!(asks_fast(until, &standing));
     assert!(!asks_fast(until, &Standing { speed: Speed::Off, ..standing }));
 }
+
+#[test]
+fn r_2_a_request_that_is_changed_waits_too_when_the_server_asks_for_it() {
+    let mut call = Driven::open(settings(RetrySettings::default()), "m");
+    call.call.on_head(&call.env, call.now, 404, &[Header::new("retry-after", "7")].into(), &mut call.effects);
+    assert_eq!(call.end(&AnswerEnd::Complete), Verdict::Pending);
+    assert_eq!(requests(&call.effects()).len(), 1, "not yet");
+    call.wait();
+    let again = requests(&call.effects());
+    assert_eq!((call.now, again.len(), again[0].1.stream), (Time::ZERO + Micros::from_secs(7), 1, false));
+    call.call.on_head(&call.env, call.now, 401, &[Header::new("retry-after", "7")].into(), &mut call.effects);
+    assert_eq!(call.end(&AnswerEnd::Complete), Verdict::Pending);
+    assert_eq!(call.call.on_auth(&call.env, call.now, true, &mut call.effects), Verdict::Pending);
+    assert_eq!(requests(&call.effects()), [], "new credentials do not shorten it");
+}

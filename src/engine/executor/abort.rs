@@ -2,7 +2,8 @@
 //!
 //! Three scopes lie in each other, query > sibling > tool: aborting an outer one aborts what is inside it.
 
-use crate::engine::settings::InterruptBehaviour;
+use crate::engine::contract::FailureCause;
+use crate::engine::settings::{InterruptBehaviour, Settings};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 
@@ -45,6 +46,16 @@ pub(crate) fn why(aborts: &Aborts, executing: bool, behaviour: InterruptBehaviou
         (_, _, Some(AbortKind::Interrupt)) if executing && behaviour == InterruptBehaviour::Block => None,
         (_, _, Some(_)) => Some(Reason::UserInterrupted),
         (_, _, None) => None,
+    }
+}
+
+/// Whether an error result of a shell tool that ran aborts its siblings (T-13, T-28). A tool that says nothing of its failure ended with an exit
+/// code.
+pub(crate) fn is_shell_failure(cause: Option<FailureCause>, settings: &Settings) -> bool {
+    match cause {
+        None | Some(FailureCause::ExitCode) => settings.pipeline.exit_code_aborts,
+        Some(FailureCause::NotStarted | FailureCause::TimedOut | FailureCause::Panicked) => true,
+        Some(_) => false,
     }
 }
 
@@ -102,6 +113,24 @@ mod tests {
         ];
         for (aborts, executing, behaviour, expected) in table {
             assert_eq!(why(&aborts, executing, behaviour), expected, "{aborts:?} executing {executing} {behaviour:?}");
+        }
+    }
+
+    #[test]
+    fn t_28_which_failures_of_a_shell_abort_its_siblings() {
+        let aborts = |cause, exit_code_aborts| {
+            let mut settings = Settings::default();
+            settings.pipeline.exit_code_aborts = exit_code_aborts;
+            is_shell_failure(cause, &settings)
+        };
+        for cause in [None, Some(FailureCause::ExitCode)] {
+            assert!(aborts(cause, true) && !aborts(cause, false), "{cause:?} is a matter of the setting");
+        }
+        let always = [FailureCause::NotStarted, FailureCause::TimedOut, FailureCause::Panicked];
+        for cause in FailureCause::ALL.into_iter().filter(|cause| *cause != FailureCause::ExitCode) {
+            for setting in [true, false] {
+                assert_eq!(aborts(Some(cause), setting), always.contains(&cause), "{cause:?}");
+            }
         }
     }
 

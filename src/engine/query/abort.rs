@@ -9,6 +9,7 @@ use super::outcome::Ending;
 use super::{Query, State, Turn, Verdict};
 use crate::engine::contract::{Effect, Effects, Terminal};
 use crate::engine::emission::Emission;
+use crate::engine::executor::Scope;
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
@@ -41,13 +42,13 @@ impl Query {
                 (turn, Terminal::AbortedTools)
             }
             State::Ending { mut turn, ending } => {
-                turn.executor.abort(&env.settings, now, kind, effects);
+                turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
                 self.state = State::Ending { turn, ending };
                 return self.settle(env, now, effects);
             }
             State::Finished => return Verdict::Running,
         };
-        turn.executor.abort(&env.settings, now, kind, effects);
+        turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
         let ending = Ending::aborted(terminal, kind);
         self.state = State::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)

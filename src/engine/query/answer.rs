@@ -8,7 +8,7 @@ use crate::engine::call::Ended;
 use crate::engine::compaction;
 use crate::engine::contract::{Effect, Effects, Terminal};
 use crate::engine::emission::{AssistantMessage, Emission, Note, Transition};
-use crate::engine::executor::Executor;
+use crate::engine::executor::{Executor, Scope};
 use crate::engine::retry::Failure;
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
@@ -18,12 +18,12 @@ use crate::wire::usage::Usage;
 
 impl Query {
     /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
-    pub(super) fn on_block(&mut self, env: &Environment, _now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) -> Verdict {
+    pub(super) fn on_block(&mut self, env: &Environment, now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) -> Verdict {
         let State::Calling { turn, .. } = &mut self.state else { return Verdict::Running };
         effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
         turn.blocks.push(message.clone());
         if let Some(tool_use) = message.block.as_tool_use() {
-            turn.executor.submit(env, message, tool_use, effects);
+            turn.executor.submit(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, message, tool_use);
         }
         turn.executor.emit_completed(&env.settings, effects);
         Verdict::Running
@@ -44,7 +44,7 @@ impl Query {
             usage: ended.usage,
         }));
         self.carried.standing = call.standing();
-        turn.executor.on_stream_over(&env.settings, effects);
+        turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         turn.usage = Some(ended.usage);
         self.totals.count(&turn.blocks, &ended);
         compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);
@@ -102,7 +102,7 @@ impl Query {
         if let Some(kind) = too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {
             return self.recover(env, now, kind, (call.id(), turn.executor.successor(), ending), &failure, effects);
         }
-        turn.executor.lose(&env.settings, now, effects);
+        turn.executor.lose(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         self.state = State::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)
     }
@@ -122,7 +122,8 @@ impl Query {
             return Verdict::Running;
         }
         match core::mem::replace(&mut self.state, State::Finished) {
-            State::Ending { turn, ending } => {
+            State::Ending { mut turn, ending } => {
+                self.totals.denials.extend(turn.executor.take_denials());
                 self.keep_what_is_answered(env, &turn);
                 self.finish(*ending, effects)
             }
@@ -152,7 +153,8 @@ impl Query {
         use crate::engine::conversation::{ItemKind, results_name};
         self.keep_answer(without_last_thinking(&turn.blocks), None);
         if let Some(first) = turn.blocks.first() {
-            let results = turn.executor.results(&env.settings);
+            let mut results = turn.executor.results(&env.settings);
+            results.extend(turn.executor.attachments());
             self.carried.conversation.push_user(results_name(first.id), ItemKind::Results, results);
         }
     }

@@ -73,11 +73,18 @@ impl Query {
         self.carried.tracking.reactively_compacted = false;
         self.keep_answer(&turn.blocks, turn.usage);
         let mut content = turn.executor.results(&env.settings);
+        content.extend(turn.executor.attachments());
+        self.totals.denials.extend(turn.executor.take_denials());
+        let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
+        if let Some(why) = turn.executor.stopped_by_hook().cloned() {
+            self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
+            effects.push(Effect::Emit(Emission::Warning { text: format!("a hook ends the turn: {why}").into() }));
+            return self.end(env, now, turn.executor.successor(), Ending::well(Terminal::HookStopped), effects);
+        }
         for (prompt, message) in core::mem::take(&mut self.queued) {
             content.extend(message.iter().cloned());
             effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
-        let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
         self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
         let executor = turn.executor.successor();
         if self.is_at_turn_limit(env) {

@@ -4,8 +4,9 @@ use crate::engine::call::{ApiCall, Ended, Standing};
 use crate::engine::compaction::Tracking;
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
-use crate::engine::emission::{AssistantMessage, Emission};
+use crate::engine::emission::{AssistantMessage, Denial, Emission};
 use crate::engine::executor::abort::AbortKind;
+use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{Decision, Failure};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -32,10 +33,24 @@ pub(crate) struct Outcome {
 pub(crate) struct Carried {
     /// The conversation.
     pub(crate) conversation: Conversation,
+    /// The model that signed the thinking in it; `None` when no request was made yet.
+    signed_by: Option<Arc<str>>,
     /// What is remembered of compactions.
     pub(crate) tracking: Tracking,
     /// What one call leaves to the next.
     pub(crate) standing: Standing,
+    /// What was learnt about permissions (T-11, T-24).
+    pub(crate) permissions: PermissionContext,
+}
+
+impl Carried {
+    /// From here on another model may be asked: signatures are bound to the one that gave them.
+    pub(super) fn turn_to(&mut self, model: &Arc<str>) {
+        if self.signed_by.as_ref().is_some_and(|signed_by| signed_by != model) {
+            self.conversation.strip_signatures();
+        }
+        self.signed_by = Some(model.clone());
+    }
 }
 
 impl Carried {
@@ -62,6 +77,8 @@ pub(crate) struct Totals {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
+    /// Tool uses that were not permitted (S-1).
+    pub(crate) denials: Vec<Denial>,
 }
 
 impl Totals {
@@ -81,6 +98,11 @@ impl Totals {
     /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
     pub(super) fn count_lost(&mut self, now: Time, call: &ApiCall) {
         self.api_time = self.api_time + now.since(call.since());
+        self.count_abandoned(call);
+    }
+
+    /// Counts an attempt that was given up in the midst of its answer: what the API said of its tokens holds, too.
+    pub(super) fn count_abandoned(&mut self, call: &ApiCall) {
         if *call.usage() != Usage::default() {
             self.add_usage(call.model(), call.usage());
         }

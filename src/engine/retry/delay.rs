@@ -13,14 +13,20 @@ pub(super) fn repeat(case: &Case<'_>) -> Decision {
     }
     let new_client = matches!(&*failure.kind, "connection_reset" | "broken_pipe");
     let after = |delay| Decision::After { delay, new_client, counted };
+    if let Some(reason) = too_long(case) {
+        return Decision::GiveUp(Some(reason));
+    }
     match failure.retry_after {
-        Some(asked) if asked > settings.max_retry_after => {
-            Decision::GiveUp(Some(format!("the server asks to wait {asked}, more than {}", settings.max_retry_after)))
-        }
         Some(asked) => after(asked),
         None if counted => after(computed(case, history.retries, settings.max_delay)),
         None => after(unattended::delay(case)),
     }
+}
+
+/// why the wait that the server asks for is not made, if it is too long a one.
+pub(super) fn too_long(case: &Case<'_>) -> Option<String> {
+    let most = case.settings.max_retry_after;
+    case.failure.retry_after.filter(|asked| *asked > most).map(|asked| format!("the server asks to wait {asked}, more than {most}"))
 }
 
 /// doubled each time, up to a cap, plus jitter.

@@ -334,3 +334,14 @@ fn r_3_each_cloud_renews_its_own_credentials_once_in_a_row() {
     assert_eq!(of_cloud(Cloud::Bedrock, &failure(Some(401), "x", ""), History::default()), own);
     assert!(retried(&of_cloud(Cloud::Vertex, &failure(Some(503), "x", "credentials service unavailable"), History::default())));
 }
+
+#[test]
+fn r_2_what_is_done_at_once_waits_when_the_server_asks_for_it() {
+    let streamed = Call { streamed: true, max_tokens: 20_000, ..Call::default() };
+    let long = Some(Micros::from_secs(6 * 3_600 + 1));
+    for failure in [failure(Some(401), "x", ""), failure(Some(404), "x", ""), overflow(190_000, 20_000, 200_000)] {
+        assert!(!matches!(of_call(&failure, streamed), Decision::GiveUp(_)), "{failure:?}");
+        let asked = Failure { retry_after: long, ..failure };
+        assert!(matches!(of_call(&asked, streamed), Decision::GiveUp(Some(reason)) if reason.contains("21601")), "{asked:?}");
+    }
+}

@@ -35,6 +35,11 @@ impl Frame {
         Self { request, user_context: settings.user_context.as_deref().map(Block::text) }
     }
 
+    /// The model that is asked.
+    pub(crate) fn model(&self) -> &Arc<str> {
+        &self.request.model
+    }
+
     /// About how many tokens come with the messages of a conversation: system prompt, tools, user context.
     pub(crate) fn tokens(&self) -> u64 {
         tokens::request(&self.request) + tokens::blocks(&self.user_context)

@@ -27,6 +27,7 @@ pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> Resul
         usage,
         usage_by_model: totals.usage_by_model.clone(),
         errors: outcome.errors.clone(),
+        permission_denials: totals.denials.clone(),
     }
 }
 

@@ -13,6 +13,17 @@ impl<E> Saboteur<E> {
         self.canary.trick == Trick::DropCancel && *input == Input::Cancel
     }
 
+    /// Another input than the real one.
+    pub(super) fn garbles(&self, input: &Input) -> Option<Input> {
+        match input {
+            Input::Head { id, status, headers } if self.canary.trick == Trick::HideRetryAfter => {
+                let headers = headers.iter().filter(|header| !header.name.starts_with("retry-after")).cloned().collect();
+                Some(Input::Head { id: *id, status: *status, headers })
+            }
+            _ => None,
+        }
+    }
+
     /// Another environment than the real one.
     pub(super) fn lies(&self, env: &Environment) -> Option<Environment> {
         let mut lies = match self.canary.trick {
@@ -47,6 +58,11 @@ impl<E> Saboteur<E> {
             Effect::Emit(Emission::User(_)) => self.pass_result(effect, effects),
             Effect::Emit(Emission::Progress { .. }) if self.canary.trick == Trick::DelayProgress => self.held.push(effect),
             Effect::Emit(Emission::Result(_)) if self.canary.trick == Trick::ResultAfterTerminal => self.held.push(effect),
+            Effect::Emit(Emission::ApiRetry { .. }) if self.canary.trick == Trick::DropRetryNotice => (),
+            Effect::Emit(Emission::CompactBoundary { .. }) if self.canary.trick == Trick::GrowAfterCompaction => {
+                self.is_done = true;
+                effects.push(effect);
+            }
             Effect::Finished { .. } => self.pass_terminal(effect, effects),
             other => effects.push(other),
         }
@@ -63,7 +79,7 @@ impl<E> Saboteur<E> {
     }
 
     /// Changes the last message of a request.
-    fn spoil(&self, content: &mut Vec<Block>) {
+    fn spoil(&mut self, content: &mut Vec<Block>) {
         let is_result = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { .. });
         match self.canary.trick {
             Trick::DropResultFromRequest => {
@@ -76,6 +92,7 @@ impl<E> Saboteur<E> {
                 content[..results].reverse();
             }
             Trick::InventResultInRequest => content.insert(0, Block::tool_result("toolu_invented", &Json::of("nothing"), false)),
+            Trick::GrowAfterCompaction if core::mem::take(&mut self.is_done) => content.push(Block::text(&"long ".repeat(1_000))),
             _ => (),
         }
     }

@@ -57,6 +57,9 @@ fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
     let behaviours = [("cancel", Some(InterruptBehaviour::Cancel)), ("block", Some(InterruptBehaviour::Block)), ("unknown", None)];
     let interrupt = reader.choice("interrupt", &behaviours);
     let latency: Option<Latency> = reader.get("latency");
+    let checks: Option<bool> = reader.get("checks");
+    let (reads_only, edits): (Option<bool>, Option<bool>) = (reader.get("reads_only"), reader.get("edits"));
+    let result_limit: Option<u64> = reader.get("result_limit");
     let outcome = outcome::outcome(reader);
     let observable = reader.entries("observable", "observable", observable);
     let name = name?;
@@ -68,6 +71,11 @@ fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
     definition.shell = shell.unwrap_or(known.is_some_and(|known| known.shell));
     definition.interrupt = interrupt.unwrap_or(known.map(|known| known.interrupt));
     definition.observable = observable;
+    // A tool of which it is said what its check finds has one.
+    definition.checks = checks.unwrap_or(outcome.as_ref().is_some_and(|outcome| outcome.check.is_some()));
+    definition.reads_only = reads_only.unwrap_or(known.is_some_and(KnownTool::reads_only));
+    definition.edits = edits.unwrap_or(known.is_some_and(KnownTool::edits));
+    definition.result_limit = result_limit;
     Some((place, ScriptedTool { definition, latency, outcome }))
 }
 

@@ -1,14 +1,15 @@
 //! What is written reads back as the same scenario.
 
 mod asked;
+mod compaction;
 
 use alloc::collections::BTreeMap;
 
 use super::*;
-use crate::engine::contract::Staged;
+use crate::engine::contract::FailureCause;
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Microcompact, Observable, OnOverload, ResultDelivery, ResultOrder,
+    Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, PipelineSettings, ResultDelivery, ResultOrder,
     RetrySettings, SessionSettings, Settings, ToolDefinition,
 };
 use crate::scenario::fault::known_errors::KnownError;
@@ -66,6 +67,7 @@ fn outcome() -> ScriptedOutcome {
     ScriptedOutcome {
         content: Some(Json::trusted(r#"[{"type":"text","text":"a"}]"#)),
         is_error: true,
+        cause: Some(FailureCause::TimedOut),
         latency: Some(Latency::Fixed(Micros(1_234_567))),
         progress: vec![(Micros::from_millis(1), "half".into())],
         context_change: Some("cwd".into()),
@@ -98,6 +100,7 @@ fn tools() -> Vec<ScriptedTool> {
     let mut own = ToolDefinition::new("own", Some(true), Json::trusted(r#"{"name":"own","n":1e3}"#));
     own.observable = vec![Observable { name: "absolute".into(), from: "path".into(), base: "/x".into() }];
     own.shell = true;
+    (own.checks, own.reads_only, own.edits, own.result_limit) = (true, true, true, Some(5));
     own.interrupt = Some(InterruptBehaviour::Cancel);
     let read = known_tool("Read").unwrap().definition();
     let unsure = ToolDefinition { interrupt: None, shell: false, ..known_tool("Bash").unwrap().definition() };
@@ -107,6 +110,7 @@ fn tools() -> Vec<ScriptedTool> {
         ..ScriptedOutcome::default()
     };
     let panics = ScriptedOutcome { ending: ToolEnding::Panics("out of bounds".into()), ..ScriptedOutcome::default() };
+    let nothing = ScriptedOutcome { ending: ToolEnding::ReturnsNothing, ..ScriptedOutcome::default() };
     let build = ToolDefinition::new("Build", None, Json::trusted("{}"));
     vec![
         ScriptedTool { definition: own, latency: Some(Latency::Recorded { percent: 5 }), outcome: None },
@@ -116,6 +120,11 @@ fn tools() -> Vec<ScriptedTool> {
             definition: ToolDefinition { json: Json::trusted(r#"{"name":"Build"}"#), ..build },
             latency: None,
             outcome: Some(panics),
+        },
+        ScriptedTool {
+            definition: ToolDefinition::new("Mute", None, Json::trusted(r#"{"name":"Mute"}"#)),
+            latency: None,
+            outcome: Some(nothing),
         },
     ]
 }
@@ -164,6 +173,13 @@ fn f_6_settings_read_back() {
         max_batch_tools: 3,
         sibling_abort: false,
         tool_grace: Micros::from_millis(1),
+        pipeline: PipelineSettings {
+            result_limit: 1,
+            result_preview: 2,
+            exit_code_aborts: false,
+            hooks_shown_from: Micros(3),
+            slow_from: Micros(4),
+        },
         retry: odd_retry(),
         compaction: CompactionSettings::default(),
         permissions: None,
@@ -277,46 +293,6 @@ fn f_11_interrupts_read_back() {
     let interrupt = Interrupt { kind: says, moment: Moment::At(Micros::ZERO), turns: turns() };
     let interrupts = cancels.into_iter().chain([interrupt]).collect();
     reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, default_answer: Some("ok".into()), ..Scenario::default() });
-}
-
-#[test]
-fn c_1_and_c_3_what_comes_from_the_background_reads_back() {
-    let staged = Staged { from: "p1".into(), to: "p1.r1.a1".into(), summary: "short\n".into() };
-    let kinds = [InterruptKind::Dead(vec!["p1".into(), "h2".into()]), InterruptKind::Collapse(Arc::new(staged))];
-    let moments = [Moment::At(Micros(3)), Moment::When { anchor: Anchor::Result { nth: 2 }, side: Side::After, offset: Micros(7) }];
-    let interrupts = kinds.into_iter().zip(moments).map(|(kind, moment)| Interrupt { kind, moment, turns: Vec::new() }).collect();
-    reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, ..Scenario::default() });
-}
-
-#[test]
-fn c_4_the_figures_of_compaction_read_back() {
-    let compaction = CompactionSettings {
-        context_window: Some(200_000),
-        snip: false,
-        microcompact: Microcompact::Cached,
-        keep_results: 0,
-        collapse: false,
-        collapse_percent: 50,
-        auto: false,
-        reactive: false,
-        output_cap: Some(64_000),
-        output_reserve: 1,
-        margin: 2,
-        warning_margin: 3,
-        hard_margin: 4,
-        max_failures: 5,
-        summary_drops: 6,
-        keep_messages: 7,
-        attached_files: 8,
-        attached_file_tokens: 9,
-        plan: Some("first\nsecond".into()),
-        skills: vec!["one".into(), "two \"quoted\"".into()],
-    };
-    let local = CompactionSettings { microcompact: Microcompact::Local, ..CompactionSettings::default() };
-    for compaction in [compaction, local] {
-        let settings = Settings { compaction, ..Settings::default() };
-        reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
-    }
 }
 
 #[test]

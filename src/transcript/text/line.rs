@@ -278,6 +278,9 @@ fn message_text(message: &Message, view: &View) -> String {
 
 fn result_text(result: &ResultMessage) -> String {
     let mut text = format!("{}, {}{}", result.subtype.as_str(), plural(result.turns as usize, "turn"), usage_text(&result.usage));
+    if !result.permission_denials.is_empty() {
+        text.push_str(&format!(", {} denied", plural(result.permission_denials.len(), "tool use")));
+    }
     text.push_str(&format!(", {} in all, {} of it waiting for the model", result.duration, result.api_duration));
     text
 }

@@ -123,6 +123,7 @@ pub(super) fn of_note(event: &Event, note: &Note, view: &View) -> Line {
         Note::Repeated { run, earlier } => {
             line(Normal, Clock::Request(run.request), &format!("tool {run}"), "repeats", format!("what tool {earlier} did"))
         }
+        Note::ToolFailed { run, cause } => line(Debug, Clock::Request(run.request), &format!("tool {run}"), "fails", cause.as_str().into()),
         Note::Defect { id, name, text } => {
             let colon = if text.is_empty() { "" } else { ": " };
             line(Normal, Clock::Request(*id), "engine", "defect", format!("{name}{colon}{text}"))

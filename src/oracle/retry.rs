@@ -1,0 +1,122 @@
+//! O-9: attempts, delays and their order obey the retry rules: attempts are numbered one after another, no wait that the server asked
+//! for is undercut unless the speed or the model changes, and a wait is announced before it and kept.
+
+use super::Findings;
+use crate::engine::contract::{Effect, Emission, Input, Micros, RequestId, Time};
+use crate::prelude::*;
+use crate::wire::error::ApiError;
+
+pub(super) const ORACLE: &str = "O-9";
+
+/// The attempts at the request that was made last.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Retry {
+    /// There is none.
+    #[default]
+    Idle,
+    /// This is the last of them.
+    Asked(Attempt),
+    /// The prompt was aborted or is over: what still comes of it is no matter of retrying.
+    Over { prompt: u32 },
+}
+
+/// What was seen of an attempt.
+#[derive(Clone, Debug)]
+pub(super) struct Attempt {
+    id: RequestId,
+    model: Arc<str>,
+    /// When its answer was over, or was given up.
+    over: Option<Time>,
+    /// The server wants to hear nothing before this time.
+    asked: Time,
+    /// When the announced wait is over; `None` when none was announced.
+    announced: Option<Time>,
+    /// The number that the last retry was announced with.
+    retries: u32,
+    /// Whether the wait is for credentials, which take as long as they take.
+    renews: bool,
+    /// Whether the speed was switched.
+    switched: bool,
+}
+
+impl Retry {
+    pub(super) fn on_input(&mut self, at: Time, input: &Input) {
+        if let (Input::Cancel, Self::Asked(attempt)) = (input, &*self) {
+            *self = Self::Over { prompt: attempt.id.prompt };
+        }
+        let Self::Asked(attempt) = self else { return };
+        match input {
+            Input::Head { id, status, headers } if *id == attempt.id && *status != 200 => {
+                let wait = ApiError::read(*status, headers, b"").delay_us().map_or(Micros::ZERO, Micros);
+                attempt.asked = at + wait;
+            }
+            Input::End { id, .. } if *id == attempt.id => attempt.end(at),
+            _ => (),
+        }
+    }
+
+    pub(super) fn on_request(&mut self, at: Time, id: RequestId, model: &Arc<str>, found: &mut Findings<'_>) {
+        let mut retries = 0;
+        match self {
+            Self::Over { prompt } if *prompt == id.prompt => return,
+            Self::Asked(before) if (before.id.prompt, before.id.turn) == (id.prompt, id.turn) => {
+                before.check_next(at, id, model, found);
+                retries = if before.model == *model { before.retries } else { 0 };
+            }
+            _ if id.attempt != 1 => found.add(ORACLE, format!("request {id} was made, and no attempt before it")),
+            _ => (),
+        }
+        let (model, asked) = (model.clone(), Time::ZERO);
+        *self = Self::Asked(Attempt { id, model, over: None, asked, announced: None, retries, renews: false, switched: false });
+    }
+
+    pub(super) fn on_effect(&mut self, at: Time, effect: &Effect, found: &mut Findings<'_>) {
+        if let Effect::Finished { prompt, .. } = effect {
+            *self = Self::Over { prompt: *prompt };
+        }
+        let Self::Asked(attempt) = self else { return };
+        match effect {
+            Effect::CloseRequest { id } if *id == attempt.id => attempt.end(at),
+            Effect::RefreshAuth { id, .. } if *id == attempt.id => attempt.renews = true,
+            Effect::Emit(Emission::Speed { fast: false, .. }) => attempt.switched = true,
+            Effect::Emit(Emission::ApiRetry { id, retry, of, delay, .. }) => {
+                if *id != attempt.id {
+                    return found.add(ORACLE, format!("a retry of request {id} was announced, and the last attempt was {}", attempt.id));
+                }
+                if *retry != attempt.retries + 1 || (*of > 0 && retry > of) {
+                    found.add(ORACLE, format!("retry {retry} of {of} was announced after {} of them", attempt.retries));
+                }
+                attempt.retries = *retry;
+                attempt.announced = Some(at + *delay);
+            }
+            _ => (),
+        }
+    }
+}
+
+impl Attempt {
+    fn end(&mut self, at: Time) {
+        self.over.get_or_insert(at);
+    }
+
+    /// The next attempt at the same request.
+    fn check_next(&self, at: Time, id: RequestId, model: &Arc<str>, found: &mut Findings<'_>) {
+        if id.attempt != self.id.attempt + 1 {
+            found.add(ORACLE, format!("request {id} was made after {}", self.id));
+        }
+        let Some(over) = self.over else {
+            return found.add(ORACLE, format!("request {id} was made while {} was open", self.id));
+        };
+        let is_another = self.switched || self.model != *model;
+        if at < self.asked && !is_another {
+            found.add(ORACLE, format!("request {id} was made, and the server had asked to wait until {}", self.asked));
+        }
+        match self.announced {
+            Some(until) if at < until => found.add(ORACLE, format!("request {id} was made before the announced wait was over at {until}")),
+            None if at > over && !self.renews => {
+                found.add(ORACLE, format!("request {id} was made {} after the failure, and no wait was announced", at.since(over)));
+            }
+            _ => (),
+        }
+    }
+}
