@@ -36,6 +36,8 @@ enum Command {
     Sweep(sweep::Arguments),
     /// Make a tape and scenarios from a recording in another format
     Import(import::Arguments),
+    /// Print the JSON Schema of scenarios, for editors
+    Schema,
     /// Feed a boundary log to the engine and compare its effects, byte for byte
     Replay(replay::Arguments),
 }
@@ -70,6 +72,10 @@ where
         Command::Run(arguments) => run::run(&arguments, &new_engine),
         Command::Sweep(arguments) => sweep::run(&arguments, &new_engine),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Schema => {
+            output::say(crate::scenario::parse::schema::schema().trim_end());
+            Exit::Fine
+        }
         Command::Replay(arguments) => replay::run(&arguments, new_engine()),
     };
     ExitCode::from(exit as u8)

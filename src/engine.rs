@@ -9,6 +9,7 @@
 //! ```
 
 pub mod agent_loop;
+pub mod budget;
 pub mod contract;
 pub mod emission;
 pub mod hook;

@@ -9,34 +9,45 @@
 //! their run: what they remember is small. They watch the root agent; only overlaps are looked for in the whole tree of agents.
 
 mod abort;
+mod budgets;
 mod compaction;
+mod discarded;
 mod order;
 mod overlap;
 mod pairs;
+mod repeated;
 mod results;
 mod retry;
 mod running;
+mod signatures;
 mod terminal;
+mod withheld;
 
 pub mod repeat;
 
 use core::fmt;
 
 use abort::Abort;
+use budgets::Budgets;
 use compaction::Compaction;
+use discarded::Discarded;
 use order::Order;
 use pairs::Pairs;
+use repeated::Repeated;
 use results::Results;
 use retry::Retry;
 use running::{Running, Tools};
+use signatures::Signatures;
 use terminal::Terminals;
+use withheld::Withheld;
 
 use crate::engine::contract::{Agent, Effect, Environment, Input, Message, RequestId};
-use crate::engine::settings::{EmissionOrder, ResultOrder};
+use crate::engine::settings::{EmissionOrder, ResultOrder, SessionSettings};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::watch::Watch;
+use crate::wire::json::Json;
 
 /// A rule that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,12 +72,17 @@ pub const ORACLES: &[(&str, &str)] = &[
     (pairs::ORACLE, "in every request each tool use has exactly one result, in the next user message, in the order asked for"),
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
     (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
+    (discarded::ORACLE, "nothing of a discarded attempt comes out after the discard, and what was emitted of it is taken back"),
+    (signatures::ORACLE, "no request holds thinking that another model signed"),
+    (withheld::ORACLE, "an error that was recovered from is never emitted, one that was not exactly once"),
     (terminal::ORACLE, "every prompt has exactly one terminal, and nothing of it comes after"),
     (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
     (compaction::ORACLE, "a compaction makes the context smaller, and requests do not go round in circles"),
+    (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
+    (repeated::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
 ];
 
 /// All oracles over one run.
@@ -81,6 +97,11 @@ pub struct Oracles {
     abort: Abort,
     compaction: Compaction,
     order: Order,
+    discarded: Discarded,
+    signatures: Signatures,
+    withheld: Withheld,
+    budgets: Budgets,
+    repeated: Repeated,
     violations: Vec<Violation>,
 }
 
@@ -95,6 +116,16 @@ struct Rules {
     tool_grace: Micros,
     /// How many different requests may follow each other before anything comes out.
     silent_requests_max: u32,
+    session: SessionSettings,
+}
+
+/// A request as oracles see it.
+#[derive(Clone, Copy)]
+struct Sent<'a> {
+    id: RequestId,
+    model: &'a Arc<str>,
+    messages: &'a [Arc<Message>],
+    extra: &'a str,
 }
 
 /// Where an oracle puts what it finds.
@@ -121,6 +152,7 @@ impl Oracles {
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
             silent_requests_max: compaction::silent_max(&settings.compaction),
+            session: settings.session.clone(),
         };
         Self {
             rules: Arc::new(rules),
@@ -132,6 +164,11 @@ impl Oracles {
             abort: Abort::default(),
             compaction: Compaction::default(),
             order: Order::default(),
+            discarded: Discarded::default(),
+            signatures: Signatures::default(),
+            withheld: Withheld::default(),
+            budgets: Budgets::default(),
+            repeated: Repeated::default(),
             violations: Vec::new(),
         }
     }
@@ -156,7 +193,7 @@ impl Oracles {
 
     /// Watches a run again that is over, from its transcript.
     pub fn watch(&mut self, transcript: &Transcript) {
-        let mut messages = Vec::new();
+        let (mut messages, mut extra) = (Vec::new(), Json::trusted("{}"));
         for event in transcript.events.iter() {
             match &event.what {
                 What::Input(input) => self.input(event.at, &event.agent, input),
@@ -164,8 +201,12 @@ impl Oracles {
                 What::Request { id, request } => {
                     messages.truncate(request.kept);
                     messages.extend(request.added.iter().cloned());
+                    if let Some(frame) = &request.frame {
+                        extra.clone_from(&frame.extra);
+                    }
                     if event.agent.is_root() {
-                        self.on_request(event.at, *id, &request.model, &messages);
+                        let sent = Sent { id: *id, model: &request.model, messages: &messages, extra: extra.as_str() };
+                        self.on_request(event.at, &sent);
                     }
                 }
                 note => self.note(event.at, &event.agent, note),
@@ -173,13 +214,19 @@ impl Oracles {
         }
     }
 
-    fn on_request(&mut self, at: Time, id: RequestId, model: &Arc<str>, messages: &[Arc<Message>]) {
+    fn on_request(&mut self, at: Time, sent: &Sent<'_>) {
+        let Sent { id, model, messages, extra } = *sent;
         let found = &mut Findings { at, violations: &mut self.violations };
         self.pairs.on_request(&self.rules, id, messages, found);
         self.terminals.on_request(id, found);
         self.retry.on_request(at, id, model, found);
         self.abort.on_request(id, found);
         self.compaction.on_request(&self.rules, id, messages, found);
+        self.discarded.on_request(found);
+        self.signatures.on_request(id, model, messages, found);
+        self.withheld.on_request(id, found);
+        self.budgets.on_request(&self.rules, id, extra, found);
+        self.repeated.on_request(id);
     }
 }
 
@@ -192,6 +239,7 @@ impl Watch for Oracles {
             self.terminals.on_input(input);
             self.retry.on_input(at, input);
             self.compaction.on_input(input);
+            self.repeated.on_input(input);
         }
     }
 
@@ -206,7 +254,8 @@ impl Watch for Oracles {
             return;
         }
         if let Effect::Request { id, request } = effect {
-            return self.on_request(at, *id, &request.model, &request.messages);
+            let sent = Sent { id: *id, model: &request.model, messages: &request.messages, extra: request.extra.as_str() };
+            return self.on_request(at, &sent);
         }
         let found = &mut Findings { at, violations: &mut self.violations };
         self.pairs.on_effect(&self.rules, effect);
@@ -216,6 +265,11 @@ impl Watch for Oracles {
         self.abort.on_effect(effect, found);
         self.compaction.on_effect(effect);
         self.terminals.on_effect(effect, found);
+        self.discarded.on_effect(effect, found);
+        self.signatures.on_effect(effect);
+        self.withheld.on_effect(effect, found);
+        self.budgets.on_effect(&self.rules, effect);
+        self.repeated.on_effect(&self.rules.tools, effect, found);
     }
 
     fn note(&mut self, at: Time, _agent: &Agent, what: &What) {

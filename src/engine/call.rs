@@ -201,6 +201,11 @@ impl ApiCall {
         &self.usage
     }
 
+    /// Whether the attempt was made at fast speed.
+    pub(crate) fn is_fast(&self) -> bool {
+        self.shape.is_fast()
+    }
+
     /// When the first attempt was made.
     pub(crate) fn since(&self) -> Time {
         self.since

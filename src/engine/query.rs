@@ -16,6 +16,7 @@
 mod abort;
 mod after_answer;
 mod answer;
+mod budgets;
 mod fallback;
 mod iteration;
 mod observable;
@@ -25,8 +26,8 @@ mod stop_hooks;
 mod token_budget;
 mod too_long;
 
-use outcome::Ending;
-pub(crate) use outcome::{Carried, Outcome, Totals};
+use outcome::{Attempt, Ending};
+pub(crate) use outcome::{Carried, OfModel, Outcome, Totals};
 
 use super::call::{ApiCall, Verdict as CallVerdict};
 use super::compaction::Compaction;
@@ -240,6 +241,7 @@ impl Query {
     /// What concerns the call; anything else finds nobody.
     fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
+        let (id, usage, is_fast) = (call.id(), *call.usage(), call.is_fast());
         let verdict = match input {
             Input::Head { id, status, headers } if call.id() == *id => {
                 call.on_head(env, now, *status, headers, effects);
@@ -263,6 +265,11 @@ impl Query {
             Input::AuthRefreshed { id, ok } if call.id() == *id => call.on_auth(env, now, *ok, effects),
             _ => CallVerdict::Pending, // an abandoned attempt speaks
         };
+        if call.id() != id {
+            // What the attempt brought is lost, and paid for.
+            let attempt = Attempt { model: call.model().clone(), usage, is_fast };
+            self.totals.count_attempt(&attempt, env.settings.session.date);
+        }
         self.on_call_verdict(env, now, verdict, effects)
     }
 
@@ -287,7 +294,7 @@ impl Query {
         Verdict::Finished(Box::new(Outcome {
             terminal: ending.terminal,
             errors,
-            carried: core::mem::take(&mut self.carried),
+            carried: Carried { spent: self.carried.spent + self.totals.cost(), ..core::mem::take(&mut self.carried) },
             queued: core::mem::take(&mut self.queued),
             totals: core::mem::take(&mut self.totals),
         }))

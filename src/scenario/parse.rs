@@ -28,6 +28,7 @@ mod reader;
 mod report;
 mod retry;
 mod run;
+pub mod schema;
 mod session;
 mod span;
 #[cfg(test)]

@@ -36,6 +36,12 @@ pub struct Usage {
     /// Input tokens read from the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_read_input_tokens: Option<u64>,
+    /// Of the input tokens written to the cache, those that stay there for an hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_creation_1h_input_tokens: Option<u64>,
+    /// Web searches that the API made for the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web_search_requests: Option<u32>,
 }
 
 impl Usage {
@@ -46,6 +52,8 @@ impl Usage {
         take(&mut self.output_tokens, later.output_tokens);
         take(&mut self.cache_creation_input_tokens, later.cache_creation_input_tokens);
         take(&mut self.cache_read_input_tokens, later.cache_read_input_tokens);
+        take(&mut self.cache_creation_1h_input_tokens, later.cache_creation_1h_input_tokens);
+        self.web_search_requests = later.web_search_requests.or(self.web_search_requests);
     }
 
     /// All that the model has seen and said when the answer is complete: input, cached or not, and output. `None` when the API said
@@ -66,6 +74,10 @@ impl Usage {
         add(&mut self.output_tokens, other.output_tokens);
         add(&mut self.cache_creation_input_tokens, other.cache_creation_input_tokens);
         add(&mut self.cache_read_input_tokens, other.cache_read_input_tokens);
+        add(&mut self.cache_creation_1h_input_tokens, other.cache_creation_1h_input_tokens);
+        if let Some(more) = other.web_search_requests {
+            self.web_search_requests = Some(self.web_search_requests.unwrap_or(0).saturating_add(more));
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `insta`, `bench`.
+//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `insta`, `bench`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench` builds itself again with what it measures.
 
@@ -6,6 +6,7 @@ mod bench;
 mod ci;
 mod insta;
 mod rules;
+mod schema;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ cargo xtask <command>
   rules  what holds each rule of xtask/rules.txt: tests, scenarios, oracles, checks
            --missing           those alone that nothing holds
            --rule <id>         everything that holds this one
+  schema writes scenarios/scenario.schema.json anew, which editors read; `cargo test` says when it is out of date
   bench  how fast we are beside others: ratios that must hold, measured in turns; a minute
            --only <name>       this bench alone
            --report            exit code 0 even if a bar is missed
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         ["ci", options @ ..] => ci::main(options),
         ["tidy", options @ ..] => tidy::main(options),
         ["rules", options @ ..] => rules::main(options),
+        ["schema"] => schema::main(),
         ["bench", options @ ..] => bench::main(options),
         ["insta", options @ ..] => insta::main(options),
         ["help" | "--help" | "-h"] => {

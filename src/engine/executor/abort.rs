@@ -14,6 +14,8 @@ pub(crate) enum AbortKind {
     Cancel,
     /// A message was submitted: tools end that say so.
     Interrupt,
+    /// The money is spent (S-10): everything ends.
+    Budget,
 }
 
 /// What is aborted around the entries of one executor.
@@ -36,6 +38,8 @@ pub(crate) enum Reason {
     SiblingError(Arc<str>),
     /// The user interrupted.
     UserInterrupted,
+    /// The money is spent.
+    BudgetSpent,
 }
 
 /// T-15, first match. `executing` says whether it has started; `behaviour` is the tool's word on interrupts.
@@ -44,6 +48,7 @@ pub(crate) fn why(aborts: &Aborts, executing: bool, behaviour: InterruptBehaviou
         (true, ..) => Some(Reason::StreamingFallback),
         (_, Some(failed), _) => Some(Reason::SiblingError(failed.clone())),
         (_, _, Some(AbortKind::Interrupt)) if executing && behaviour == InterruptBehaviour::Block => None,
+        (_, _, Some(AbortKind::Budget)) => Some(Reason::BudgetSpent),
         (_, _, Some(_)) => Some(Reason::UserInterrupted),
         (_, _, None) => None,
     }
@@ -67,6 +72,7 @@ impl Reason {
                 String::from("Tool execution discarded: the answer that asked for it was lost before it was complete.")
             }
             Self::SiblingError(failed) => format!("Cancelled: the parallel tool call {failed} failed."),
+            Self::BudgetSpent => String::from("Tool execution stopped: the budget of this session is used up."),
             Self::UserInterrupted => {
                 String::from("The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on.")
             }

@@ -21,13 +21,13 @@ impl Query {
         let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
             State::Calling { mut call, turn } => {
                 call.abort(now, effects);
-                self.totals.count_lost(now, &call);
+                self.totals.count_lost(now, &call, env.settings.session.date);
                 self.carried.standing = call.standing();
                 (turn, Terminal::AbortedStreaming)
             }
             State::Compacting { mut compaction, executor, .. } => {
                 let spent = compaction.abort(now, effects);
-                self.spend(spent);
+                self.spend(env, spent);
                 (Turn { executor, ..Turn::default() }, Terminal::AbortedStreaming)
             }
             State::StopHooks { hooks, executor, .. } => {
@@ -49,7 +49,10 @@ impl Query {
             State::Finished => return Verdict::Running,
         };
         turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
-        let ending = Ending::aborted(terminal, kind);
+        let ending = match kind {
+            AbortKind::Budget => self.over_budget(env),
+            AbortKind::Cancel | AbortKind::Interrupt => Ending::aborted(terminal, kind),
+        };
         self.state = State::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)
     }

@@ -26,7 +26,7 @@ impl Query {
             turn.executor.submit(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, message, tool_use);
         }
         turn.executor.emit_completed(&env.settings, effects);
-        Verdict::Running
+        self.check_budget(env, now, effects)
     }
 
     /// The answer is complete: its blocks decide what follows.
@@ -46,7 +46,7 @@ impl Query {
         self.carried.standing = call.standing();
         turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         turn.usage = Some(ended.usage);
-        self.totals.count(&turn.blocks, &ended);
+        self.totals.count(&turn.blocks, &ended, env.settings.session.date, call.is_fast());
         compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);
         let answer = Answer {
             stop_reason: ended.stop_reason.as_deref(),
@@ -56,6 +56,9 @@ impl Query {
             refusal_retried: self.refusal_retried,
         };
         let id = call.id();
+        if self.is_over_budget(env) {
+            return self.end_over_budget(env, now, turn, effects);
+        }
         match after_answer::decide(answer, &env.settings) {
             Next::FollowUp => {
                 self.state = State::AwaitingTools { turn };
@@ -96,7 +99,7 @@ impl Query {
     /// otherwise tool uses that were already emitted get their results before the error is shown.
     pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        self.totals.count_lost(now, &call);
+        self.totals.count_lost(now, &call, env.settings.session.date);
         self.carried.standing = call.standing();
         let ending = Ending::call_lost(call.id(), failure.clone());
         if let Some(kind) = too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {

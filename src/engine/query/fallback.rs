@@ -7,6 +7,7 @@
 //!
 //! A fallback keeps what was emitted and closes it with results; a tombstone takes it back, so that no result is owed.
 
+use super::outcome::Attempt;
 use super::{Query, State, Turn, Verdict};
 use crate::engine::call::ApiCall;
 use crate::engine::contract::{Effect, Effects, RequestId};
@@ -30,13 +31,13 @@ impl Query {
         let (from, id) = (call.model().clone(), call.id());
         turn.executor.fill_missing_results(FALLBACK_TRIGGERED, effects);
         turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, id);
-        self.totals.count_lost(now, call);
+        self.totals.count_lost(now, call, env.settings.session.date);
         self.carried.standing = call.standing();
         self.frame = Arc::new(self.frame.with_model(to));
         self.carried.turn_to(to);
         effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
         let next = RequestId { attempt: id.attempt + 1, ..id };
-        let request = self.carried.conversation.request(&self.frame, self.chain.raised_cap);
+        let request = self.request(env);
         if let State::Calling { call, .. } = &mut self.state {
             **call = ApiCall::open(env, next, now, request, self.carried.standing.clone(), effects);
         }
@@ -46,7 +47,7 @@ impl Query {
     /// Tombstoned tool uses need no result, and results that were emitted already are taken back with them.
     pub(super) fn on_abandoned(&mut self, env: &Environment, now: Time, _failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
-        self.totals.count_abandoned(call);
+        self.totals.count_attempt(&Attempt::of(call), env.settings.session.date);
         let emitted = turn.blocks.iter().map(|message| message.uuid.clone()).chain(turn.executor.emitted_results());
         for uuid in emitted.collect::<Vec<_>>() {
             effects.push(Effect::Emit(Emission::Tombstone { uuid }));

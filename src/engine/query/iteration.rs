@@ -2,6 +2,7 @@
 
 use super::outcome::Ending;
 use super::{AfterCompaction, Chain, Query, State, Turn, Verdict};
+use crate::engine::budget::{self, Charge};
 use crate::engine::call::ApiCall;
 use crate::engine::compaction::{self, Cause, Compacted, Compaction, Failed, Next, Spent};
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
@@ -23,6 +24,9 @@ impl Query {
         executor: Executor,
         effects: &mut Effects,
     ) -> Verdict {
+        if self.is_over_budget(env) {
+            return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
+        }
         let carried = &mut self.carried;
         let next = compaction::cascade(env, &mut carried.conversation, &mut carried.tracking, effects);
         self.go_on(env, now, next, (id, executor), effects)
@@ -45,7 +49,10 @@ impl Query {
 
     /// a fresh executor for each answer.
     fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
-        let request = self.carried.conversation.request(&self.frame, self.chain.raised_cap);
+        if self.is_over_budget(env) {
+            return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
+        }
+        let request = self.request(env);
         let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };
         Verdict::Running
@@ -144,6 +151,7 @@ impl Query {
             Ok(done) => {
                 self.carried.tracking.on_done(&done);
                 self.carried.conversation = done.conversation;
+                self.carried.task_tokens_used = self.carried.task_tokens_used.saturating_add(done.tokens.0); // C-6
                 (None, done.spent)
             }
             Err(failed) => {
@@ -152,7 +160,7 @@ impl Query {
             }
         };
         let last = spent.last;
-        self.spend(spent);
+        self.spend(env, spent);
         match (then, failure) {
             (AfterCompaction::Ask(id), None) => self.call(env, now, after(last, id), executor, effects),
             (AfterCompaction::Ask(id), Some(_)) => {
@@ -172,11 +180,12 @@ impl Query {
     }
 
     /// Counts what a compaction used up.
-    pub(super) fn spend(&mut self, spent: Spent) {
+    pub(super) fn spend(&mut self, env: &Environment, spent: Spent) {
         self.carried.standing = spent.standing;
         self.totals.api_time = self.totals.api_time + spent.api_time;
         for (model, usage) in &spent.usage {
-            self.totals.add_usage(model, usage);
+            let charge = Charge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };
+            self.totals.add(model, usage, budget::cost(usage, charge));
         }
     }
 }

@@ -31,6 +31,9 @@ pub(super) fn read_table<'a, R>(
     let mut reader = Reader { report, place, table, title, asked: Vec::new() };
     let result = body(&mut reader);
     reader.report_unknown_keys();
+    if let Some(seen) = reader.report.seen() {
+        seen.tables.push((place, title, reader.asked));
+    }
     result
 }
 
@@ -109,7 +112,10 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Reports that none of `keys` is there; a misspelt one is reported as such instead.
-    pub(super) fn lacks(&mut self, keys: &[&str], message: String, help: Option<String>) {
+    pub(super) fn lacks(&mut self, keys: &[&'static str], message: String, help: Option<String>) {
+        if let (Some(seen), [key]) = (self.report.seen(), keys) {
+            seen.required.push((self.place, key));
+        }
         let misspelt = |member: &Member| !self.asked.contains(&&*member.key) && nearest(&member.key, keys.iter().copied()).is_some();
         if !self.table.members.iter().any(misspelt) {
             self.report.missing(self.place, message, help);

@@ -12,6 +12,18 @@ pub(super) struct Report {
     /// A file that is extended and was not found: whatever is missing may be in it.
     base_is_lost: bool,
     faults: Vec<(Place, String, Option<String>)>,
+    seen: Option<Seen>,
+}
+
+/// What the reader asked for, noted for the schema (F-8).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// Tables that were read, by their place: what they are called, and the keys that were asked for.
+    pub(super) tables: Vec<(Place, &'static str, Vec<&'static str>)>,
+    /// Keys without which a table is a fault, by the table's place.
+    pub(super) required: Vec<(Place, &'static str)>,
+    /// Words that are known at a place where another one stood.
+    pub(super) words: Vec<(Place, Vec<String>)>,
 }
 
 /// A text that places are in.
@@ -27,7 +39,23 @@ struct Source {
 impl Report {
     /// A report on nothing yet; the first file that is added is source 0.
     pub(super) fn new() -> Self {
-        Self { sources: Vec::new(), base_is_lost: false, faults: Vec::new() }
+        Self { sources: Vec::new(), base_is_lost: false, faults: Vec::new(), seen: None }
+    }
+
+    /// A report on a scenario without text, which also notes what it is asked for.
+    pub(super) fn noting() -> Self {
+        let source = Source { name: String::new(), text: String::new(), lost: Vec::new(), is_file: true };
+        Self { sources: vec![source], seen: Some(Seen::default()), ..Self::new() }
+    }
+
+    /// What was noted, and the faults as they were found.
+    pub(super) fn into_notes(self) -> (Seen, Vec<(Place, String, Option<String>)>) {
+        (self.seen.unwrap_or_default(), self.faults)
+    }
+
+    /// Where notes are taken.
+    pub(super) fn seen(&mut self) -> Option<&mut Seen> {
+        self.seen.as_mut()
     }
 
     /// Adds a file with its syntax errors, and gives its number.
@@ -81,6 +109,9 @@ impl Report {
 
     /// A word that is none of those known here.
     pub(super) fn unknown(&mut self, place: Place, what: &str, word: &str, within: &str, known: &[&str]) {
+        if let Some(seen) = &mut self.seen {
+            seen.words.push((place, known.iter().map(|word| (*word).into()).collect()));
+        }
         let near = nearest(word, known.iter().copied());
         let question = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let list = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");

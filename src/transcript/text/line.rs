@@ -4,6 +4,7 @@ use super::super::event::{Event, FrameRecord, RequestRecord, What, cut};
 use super::{Detail, View, end_text, one_line};
 mod outgoing;
 
+use crate::engine::budget::NanoUsd;
 use crate::engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, ResultMessage, UserMessage};
 use crate::prelude::*;
@@ -278,6 +279,9 @@ fn message_text(message: &Message, view: &View) -> String {
 
 fn result_text(result: &ResultMessage) -> String {
     let mut text = format!("{}, {}{}", result.subtype.as_str(), plural(result.turns as usize, "turn"), usage_text(&result.usage));
+    if result.cost > NanoUsd::default() {
+        text.push_str(&format!(", {}", result.cost));
+    }
     if !result.permission_denials.is_empty() {
         text.push_str(&format!(", {} denied", plural(result.permission_denials.len(), "tool use")));
     }
