@@ -78,6 +78,7 @@ const CAUGHT: [(&str, &str, &[Kind]); 20] = [
     ("send-empty-text", "query/read-one-file", &Kind::ALL),
     ("drop-cancel", "session/hello", &[Kind::Cancel]),
     ("request-after-cancel", "session/hello", &[Kind::Cancel]),
+    ("grow-after-compaction", "compaction/reactive", &Kind::ALL),
     ("delay-progress", "executor/progress", &Kind::ALL),
     ("swap-results", "executor/arrival-results", &Kind::ALL),
     ("count-across-copies", "session/hello", &Kind::ALL),

@@ -5,7 +5,7 @@ use crate::engine::contract::{
     AnswerEnd, Block, Emission, Header, HookEvent, HookInput, HookRun, HookSubject, Json, PermissionAnswer, Request, Role, Settings,
     Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
 };
-use crate::engine::emission::{AssistantMessage, UserMessage};
+use crate::engine::emission::{AssistantMessage, CompactTrigger, UserMessage};
 use crate::engine::settings::InterruptBehaviour;
 use crate::wire::block::Message;
 use crate::wire::block::{BlockKind, ToolInput};
@@ -389,4 +389,48 @@ fn o_9_attempts_are_numbered_on() {
     for (story, expected, reason) in table {
         assert_eq!(story.terminal().broken(), expected, "{reason}");
     }
+}
+
+impl Story {
+    /// A request with one message of so many characters.
+    fn asks_about(self, turn: u32, characters: usize) -> Self {
+        self.request(turn, &[(Role::User, &[Block::text(&"x".repeat(characters))])])
+    }
+
+    fn compacted(self) -> Self {
+        let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 9, tokens_after: 1, kept: Vec::new() };
+        let summary = Emission::Hidden { uuid: "u".into(), why: "summary".into(), text: "short".into() };
+        self.effect(Effect::Emit(boundary)).effect(Effect::Emit(summary))
+    }
+}
+
+#[test]
+fn o_12_a_compaction_makes_the_context_smaller() {
+    let asked = || Story::new().asks_about(1, 300).says(Block::text(&"y".repeat(60)));
+    let queued = || Input::Interrupt { prompt: 2, content: [Block::text(&"z".repeat(300))].into() };
+    let table = [
+        (asked().asks_about(2, 500).compacted().asks_about(3, 100), &[][..], "smaller"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 348), &[], "a little smaller: the answer counts"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 360), &["O-12"], "as large"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 900), &["O-12"], "larger"),
+        (asked().asks_about(2, 500).compacted().input(queued()).asks_about(3, 600), &[], "the user has said more since"),
+        (Story::new().asks_about(1, 500).compacted().asks_about(2, 499), &[], "what an earlier session left"),
+        (Story::new().asks_about(1, 500).compacted().asks_about(2, 600), &["O-12"], "it was asked about first"),
+        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 36), &[], "twice"),
+        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 400), &["O-12"], "twice, and larger"),
+        (asked().asks_about(2, 900).asks_about(3, 1_800), &[], "nothing was compacted"),
+    ];
+    for (story, expected, reason) in table {
+        let broken: Vec<_> = story.terminal().broken().into_iter().filter(|oracle| *oracle == "O-12").collect();
+        assert_eq!(broken, expected, "{reason}");
+    }
+}
+
+#[test]
+fn o_12_requests_do_not_go_round_in_circles() {
+    let rounds = |count| (1..=count).fold(Story::new(), |story, turn| story.asks_about(turn, 9));
+    assert_eq!(rounds(19).terminal().broken(), NONE);
+    assert_eq!(rounds(20).terminal().broken(), ["O-12"]);
+    let answered = rounds(19).says(Block::text("at last"));
+    assert_eq!((20..38).fold(answered, |story, turn| story.asks_about(turn, 9)).terminal().broken(), NONE);
 }

@@ -50,7 +50,7 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
             line(Brief, Clock::Latest, "engine", "microcompact", format!("{}, {tokens_freed} tokens", tool_use_ids.join(", ")))
         }
         Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept } => {
-            let stays = if kept.is_empty() { String::new() } else { format!(", {} stays", kept.join(", ")) };
+            let stays = if kept.is_empty() { String::new() } else { format!(", keeps {}", kept.join(", ")) };
             let text = format!("{}, {tokens_before} -> {tokens_after} tokens{stays}", trigger.as_str());
             line(Brief, Clock::Latest, "engine", "compacted", text)
         }
