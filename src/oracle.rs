@@ -47,7 +47,6 @@ use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::watch::Watch;
-use crate::wire::json::Json;
 
 /// A rule that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
