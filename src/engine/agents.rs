@@ -235,7 +235,9 @@ impl Child {
         env.seed = Seed(env.seed.draws("agent", address).bits());
         env.settings.model = model.clone();
         env.settings.max_tokens = max_tokens;
+        // These are told of the root's turn and task; the limits hold for each agent by itself.
         env.settings.session.token_budget = None;
+        env.settings.session.task_budget = None;
         Self { agent: Agent::child(address), env: Arc::new(env), session: Session::default(), said: None, is_over: false }
     }
 
