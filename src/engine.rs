@@ -7,6 +7,8 @@
 //!   agent_loop > session > query > call, executor          machines, nested; effects go down, verdicts come up
 //!                             └ after_answer, admission, ordering, retry   policies, pure functions beside them
 //! ```
+//!
+//! Which state of a machine follows which is a table beside it, drawn in ARCHITECTURE.md.
 
 pub mod agent_loop;
 pub mod contract;
@@ -22,6 +24,7 @@ pub mod time;
 mod call;
 mod compaction;
 mod conversation;
+pub(crate) mod diagram;
 mod executor;
 mod query;
 mod session;

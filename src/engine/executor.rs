@@ -12,7 +12,7 @@
 pub(crate) mod abort;
 mod admission;
 mod closing;
-mod entry;
+pub(crate) mod entry;
 mod ordering;
 
 use abort::{AbortKind, Aborts};
@@ -237,7 +237,7 @@ impl Executor {
             match (&entry.state, reason) {
                 (State::Queued, Some(reason)) => entry.complete_aborted(&reason, effects),
                 (State::Executing, Some(reason)) => {
-                    entry.state = State::Stopping { reason, until };
+                    entry.to("abort", State::Stopping { reason, until });
                     entry.note(ToolState::Stopping, effects);
                     effects.push(Effect::StopTool { run: entry.run });
                     stopping = true;
@@ -278,7 +278,7 @@ impl Executor {
 
     fn start(&mut self, position: usize, effects: &mut Effects) {
         let entry = &mut self.entries[position];
-        entry.state = State::Executing;
+        entry.to("admitted", State::Executing);
         entry.note(ToolState::Executing, effects);
         match &entry.tool_use.input {
             ToolInput::Valid(_) => {

@@ -16,6 +16,7 @@
 mod abort;
 mod after_answer;
 mod answer;
+mod diagram;
 mod fallback;
 mod iteration;
 mod observable;
@@ -25,6 +26,7 @@ mod stop_hooks;
 mod token_budget;
 mod too_long;
 
+pub(crate) use diagram::DIAGRAM;
 use outcome::Ending;
 pub(crate) use outcome::{Carried, Outcome, Totals};
 
@@ -162,12 +164,15 @@ impl Query {
         };
         query.carried.turn_to(query.frame.model());
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
+        let before = query.before(effects).at_the_start();
         let verdict = query.begin_iteration(env, now, RequestId::first(prompt), Executor::default(), effects);
+        query.passed(&before, &verdict, effects);
         (query, verdict)
     }
 
     /// Takes everything that can happen while the prompt is worked on.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let before = self.before(effects);
         let verdict = match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text } => {
@@ -198,6 +203,7 @@ impl Query {
                 State::AwaitingTools { .. } | State::Ending { .. } | State::Finished => Verdict::Running,
             },
         };
+        self.passed(&before, &verdict, effects);
         self.check_invariants();
         verdict
     }
@@ -216,7 +222,9 @@ impl Query {
             self.queued.push((message.0, message.1.clone()));
             return (true, Verdict::Running);
         }
+        let before = self.before(effects);
         let verdict = self.abort(env, now, AbortKind::Interrupt, effects);
+        self.passed(&before, &verdict, effects);
         self.check_invariants();
         (false, verdict)
     }

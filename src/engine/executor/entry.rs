@@ -4,6 +4,7 @@ use super::abort::Reason;
 use super::admission::{Class, Slot};
 use super::ordering::Stage;
 use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
+use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
 use crate::engine::settings::{InterruptBehaviour, ToolDefinition};
 use crate::engine::time::Time;
@@ -47,8 +48,36 @@ pub(super) enum State {
     },
 }
 
+impl State {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Queued => "Queued",
+            Self::Executing => "Executing",
+            Self::Stopping { .. } => "Stopping",
+            Self::Completed(_) => "Completed",
+            Self::Yielded { .. } => "Yielded",
+        }
+    }
+}
+
+/// How a tool use comes by its result.
+pub(crate) const DIAGRAM: Diagram = Diagram {
+    machine: "tool use",
+    edges: &[
+        ("", "asked for", "Queued"),
+        ("Completed", "emitted", "Yielded"),
+        ("Executing", "abort", "Stopping"),
+        ("Executing", "outcome", "Completed"),
+        ("Queued", "abort", "Completed"),
+        ("Queued", "admitted", "Executing"),
+        ("Queued", "outcome", "Completed"),
+        ("Stopping", "abort", "Completed"),
+    ],
+};
+
 impl Entry {
     pub(super) fn new(run: ToolRun, tool_use: &ToolUse, answers: Arc<str>, definition: Option<&ToolDefinition>) -> Self {
+        DIAGRAM.pass("", "asked for", State::Queued.name());
         Self {
             run,
             tool_use: Arc::new(tool_use.clone()),
@@ -94,14 +123,24 @@ impl Entry {
     }
 
     pub(super) fn complete(&mut self, outcome: &ToolOutcome, effects: &mut Effects) {
-        let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
-        self.state = State::Completed(result);
-        self.note(ToolState::Completed, effects);
+        self.complete_by("outcome", outcome, effects);
     }
 
     /// Gives the synthetic result of an aborted tool use (T-16).
     pub(super) fn complete_aborted(&mut self, reason: &Reason, effects: &mut Effects) {
-        self.complete(&ToolOutcome::error(&reason.text()), effects);
+        self.complete_by("abort", &ToolOutcome::error(&reason.text()), effects);
+    }
+
+    fn complete_by(&mut self, cause: &'static str, outcome: &ToolOutcome, effects: &mut Effects) {
+        let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
+        self.to(cause, State::Completed(result));
+        self.note(ToolState::Completed, effects);
+    }
+
+    /// The next state, and what brings it about.
+    pub(super) fn to(&mut self, cause: &'static str, state: State) {
+        DIAGRAM.pass(self.state.name(), cause, state.name());
+        self.state = state;
     }
 
     pub(super) fn emit_progress(&mut self, effects: &mut Effects) {
@@ -113,7 +152,8 @@ impl Entry {
     pub(super) fn yield_result(&mut self, nth: u32, effects: &mut Effects) {
         let State::Completed(result) = &self.state else { return };
         let message = result_message(self, result.clone());
-        self.state = State::Yielded { result: result.clone(), nth };
+        let result = result.clone();
+        self.to("emitted", State::Yielded { result, nth });
         effects.push(Effect::Emit(Emission::User(Arc::new(message))));
         self.note(ToolState::Yielded, effects);
     }
