@@ -23,7 +23,7 @@ impl Diagram {
             return;
         }
         debug_assert!(
-            self.edges.iter().any(|edge| *edge == (from, by, to)),
+            self.edges.contains(&(from, by, to)),
             "the {} went by `{by}` from `{from}` to `{to}`, which its diagram lacks: add the edge, then `cargo xtask diagrams`",
             self.machine
         );
@@ -36,6 +36,7 @@ pub(crate) const DIAGRAMS: &[&Diagram] = &[&super::query::DIAGRAM, &super::call:
 
 /// Which edges were taken on this thread, for the test that asks for each.
 #[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "a test looks at machines deep inside of an engine, which have no way to tell it")]
 pub(crate) mod taken {
     use std::cell::RefCell;
     use std::collections::BTreeSet;
