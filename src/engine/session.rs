@@ -13,6 +13,7 @@ use prompt::Frame;
 use super::contract::{Effect, Effects, Input};
 use super::conversation::ItemKind;
 use super::emission::{Emission, Note, Phase};
+use super::executor::Elsewhere;
 use super::query::{Carried, Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
@@ -65,6 +66,22 @@ impl Session {
         }
     }
 
+    /// What runs here, as the other agents of the tree see it (T-4).
+    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
+        match &self.state {
+            State::Idle { .. } => Elsewhere::default(),
+            State::Running { query, .. } => query.executing(env),
+        }
+    }
+
+    /// A tool ended in another agent of the tree: what waited for it may start.
+    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        if let State::Running { query, .. } = &mut self.state {
+            let verdict = query.on_room(env, now, effects);
+            self.on_verdict(env, now, verdict, effects);
+        }
+    }
+
     /// S-1 to S-7: the phases of a prompt up to its first request.
     fn start(&mut self, env: &Environment, now: Time, prompt: u32, content: &Arc<[Block]>, mut carried: Carried, effects: &mut Effects) {
         let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
@@ -88,7 +105,11 @@ impl Session {
         let (Verdict::Finished(outcome), State::Running { prompt, since, .. }) = (verdict, &self.state) else { return };
         let (prompt, since, outcome) = (*prompt, *since, *outcome);
         effects.push(Effect::Note(Note::Phase(Phase::Result)));
-        effects.push(Effect::Emit(Emission::Result(Box::new(result::message(prompt, now.since(since), &outcome)))));
+        let result = result::message(prompt, now.since(since), &outcome);
+        for text in &result.warnings {
+            effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
+        }
+        effects.push(Effect::Emit(Emission::Result(Box::new(result))));
         effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
         self.state = State::Idle { carried: Box::new(outcome.carried) };
         for message in outcome.queued.into_iter().rev() {
