@@ -1,5 +1,7 @@
 //! Each oracle alone, on short lists of events made by hand.
 
+mod answers;
+
 use super::*;
 use crate::engine::contract::{
     AnswerEnd, Block, Emission, Header, HookEvent, HookInput, HookRun, HookSubject, Json, PermissionAnswer, Request, Role, Settings,
