@@ -5,7 +5,8 @@
 //!
 //! ```text
 //!   agent_loop > session > query > call, executor          machines, nested; effects go down, verdicts come up
-//!                             └ after_answer, admission, ordering, retry   policies, pure functions beside them
+//!                                         └ pipeline: what one tool use goes through
+//!   after_answer, admission, ordering, retry, decide (permissions), result (sizes)   policies, pure functions beside them
 //! ```
 
 pub mod agent_loop;

@@ -101,12 +101,15 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// The quoted entries of the scenario's `rules = […]`, which may run over several lines.
+/// The quoted entries of the scenario's `rules = […]`, which may run over several lines. In the tables behind it the word means other things.
 fn scenario_ids(file: &File) -> Vec<(String, usize)> {
     let mut ids = Vec::new();
     let mut is_inside = false;
     for (index, text) in file.text.lines().enumerate() {
         let is_start = text.strip_prefix("rules").is_some_and(|rest| rest.trim_start().starts_with('='));
+        if text.starts_with('[') && !is_inside {
+            break;
+        }
         is_inside |= is_start;
         if is_inside {
             ids.extend(text.split('"').skip(1).step_by(2).map(|id| (id.to_string(), index + 1)));
@@ -143,6 +146,7 @@ mod tests {
         );
         assert_eq!(problems("src/wire.rs", "/// Kept (N-3), (UTF-8, SHA-256, A-Z) and (T-15a, D2); Q-99 stands free."), []);
         assert_eq!(problems("scenarios/a.toml", "rules = [\"Q-13\"]\nother = [\"Q-99\"]\n"), []);
+        assert_eq!(problems("scenarios/a.toml", "rules = [\n\"Q-13\"\n]\n\n[[permission]]\nrules = [\"Bash\"]\n"), []);
         assert_eq!(problems("src/wire.rs", "const A: &str = \"(Q-99)\";"), []);
     }
 
