@@ -261,14 +261,14 @@ impl Executor {
 
     /// A pipeline has come to its end. What fails may take its siblings with it (T-13) or the whole query (T-14).
     fn finish(&mut self, scope: &mut Scope<'_>, index: usize, done: Done) -> Option<Arc<str>> {
-        let Done { outcome, was_called, denial } = done;
+        let Done { outcome, denial } = done;
         self.denials.extend(denial);
         let entry = &mut self.entries[index];
         entry.complete(&outcome, scope.effects);
         entry.has_run = was_called;
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
         let settings = &scope.env.settings;
-        let fails_siblings = was_called && outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
+        let fails_siblings = outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
         if fails_siblings && settings.sibling_abort && self.aborts == Aborts::default() {
             let failed = abort::description(&self.entries[index].tool_use);
             self.abort_siblings(scope, batch, failed);

@@ -89,8 +89,6 @@ pub(super) enum Verdict {
 pub(super) struct Done {
     /// What the model is told.
     pub(super) outcome: Arc<ToolOutcome>,
-    /// Whether it ran.
-    pub(super) was_called: bool,
     /// If it was not permitted.
     pub(super) denial: Option<Denial>,
 }
@@ -332,7 +330,7 @@ impl Pipeline {
         let outcome = ToolOutcome { cause: Some(cause), abort, ..ToolOutcome::error(text) };
         let ToolUse { id, name, .. } = &*self.tool_use;
         let denial = Denial { tool: name.clone(), tool_use_id: id.clone(), input: self.input() };
-        Verdict::Done(Done { outcome: Arc::new(outcome), was_called: false, denial: Some(denial) })
+        Verdict::Done(Done { outcome: Arc::new(outcome), denial: Some(denial) })
     }
 
     /// The result that has come, cut if it is too large: there is no time left to store it.
@@ -389,13 +387,13 @@ impl Pipeline {
     }
 }
 
-/// The end of a tool use that was never called.
+/// The end of a tool use in an error of its own.
 fn failed(outcome: ToolOutcome) -> Verdict {
-    Verdict::Done(Done { outcome: Arc::new(outcome), was_called: false, denial: None })
+    Verdict::Done(Done { outcome: Arc::new(outcome), denial: None })
 }
 
 fn called(outcome: Arc<ToolOutcome>) -> Done {
-    Done { outcome, was_called: true, denial: None }
+    Done { outcome, denial: None }
 }
 
 /// Tells the consumer what hooks said, and keeps what concerns the model and the turn.
