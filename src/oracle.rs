@@ -1,7 +1,7 @@
 //! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-16).
 //!
 //! ```text
-//!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, order
+//!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
 //!                                     │    └─> for all of them: overlap
 //!                                     └ running: which tools execute now, told to all
 //! ```
@@ -11,6 +11,7 @@
 
 mod abort;
 mod budgets;
+mod compaction;
 mod discarded;
 mod order;
 mod overlap;
@@ -30,6 +31,7 @@ use core::fmt;
 
 use abort::Abort;
 use budgets::Budgets;
+use compaction::Compaction;
 use discarded::Discarded;
 use order::Order;
 use pairs::Pairs;
@@ -78,6 +80,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
     (valid::ORACLE, "every request is one that the API takes"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
+    (compaction::ORACLE, "a compaction makes the context smaller, and requests do not go round in circles"),
     (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
@@ -101,6 +104,7 @@ struct Watched {
     terminals: Terminals,
     retry: Retry,
     abort: Abort,
+    compaction: Compaction,
     order: Order,
     discarded: Discarded,
     signatures: Signatures,
@@ -118,6 +122,8 @@ struct Rules {
     /// How many tools may run at once.
     at_once_max: Option<u32>,
     tool_grace: Micros,
+    /// How many different requests may follow each other before anything comes out.
+    silent_requests_max: u32,
     session: SessionSettings,
     /// Whether the scenario is about requests that the API does not take.
     expects_refusals: bool,
@@ -146,6 +152,7 @@ impl Oracles {
             emission_order: settings.emission_order,
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
+            silent_requests_max: compaction::silent_max(&settings.compaction),
             session: settings.session.clone(),
             expects_refusals: false,
         };
@@ -208,6 +215,7 @@ impl Oracles {
         watched.terminals.on_request(agent, id, found);
         watched.retry.on_request(at, id, &request.model, found);
         watched.abort.on_request(id, found);
+        watched.compaction.on_request(&self.rules, id, &request.messages, found);
         watched.discarded.on_request(found);
         watched.signatures.on_request(id, &request.model, &request.messages, found);
         watched.withheld.on_request(id, found);
@@ -230,6 +238,7 @@ impl Watch for Oracles {
         let watched = self.agents.of(agent);
         watched.terminals.on_input(input);
         watched.retry.on_input(at, input);
+        watched.compaction.on_input(input);
         watched.repeated.on_input(input);
     }
 
@@ -250,6 +259,7 @@ impl Watch for Oracles {
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
         watched.retry.on_effect(at, effect, found);
         watched.abort.on_effect(effect, found);
+        watched.compaction.on_effect(effect);
         watched.terminals.on_effect(agent, effect, found);
         watched.discarded.on_effect(effect, found);
         watched.signatures.on_effect(effect);

@@ -370,7 +370,7 @@ impl World {
                 }
                 (plan, answer.name.clone(), answer.provenance.as_str(), differences)
             }
-            None if self.user.has_interfered() => {
+            None if self.user.has_interfered(setup) => {
                 let answer = setup.default_answer(id);
                 (Plan::of(&answer, &setup.scenario.timing, &mut draws), answer.name.clone(), "synthetic", Vec::new())
             }

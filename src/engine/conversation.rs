@@ -305,11 +305,6 @@ impl Conversation {
         base.saturating_add(newer).saturating_sub(cleared)
     }
 
-    /// Whether the model has the last word.
-    pub(crate) fn ends_with_answer(&self) -> bool {
-        self.items.last().is_some_and(|item| item.is_answer())
-    }
-
     fn seen(&self, index: usize) -> Seen {
         Seen { span: index..index + 1, item: self.items[index].clone() }
     }

@@ -17,6 +17,7 @@ mod abort;
 mod after_answer;
 mod answer;
 mod budgets;
+mod diagram;
 mod fallback;
 mod iteration;
 mod observable;
@@ -26,6 +27,7 @@ mod stop_hooks;
 mod token_budget;
 mod too_long;
 
+pub(crate) use diagram::DIAGRAM;
 use outcome::{Attempt, Ending};
 pub(crate) use outcome::{Carried, OfModel, Outcome, Totals};
 
@@ -170,12 +172,15 @@ impl Query {
         };
         query.carried.turn_to(query.frame.model());
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
+        let before = query.before(effects).at_the_start();
         let verdict = query.begin_iteration(env, now, RequestId::first(prompt), Executor::default(), effects);
+        query.passed(&before, &verdict, effects);
         (query, verdict)
     }
 
     /// Takes everything that can happen while the prompt is worked on.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let before = self.before(effects);
         let verdict = match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text } => {
@@ -191,6 +196,7 @@ impl Query {
             }
             _ => self.step_state(env, now, input, effects),
         };
+        self.passed(&before, &verdict, effects);
         self.check_invariants();
         verdict
     }
@@ -233,7 +239,9 @@ impl Query {
             self.queued.push((message.0, message.1.clone()));
             return (true, Verdict::Running);
         }
+        let before = self.before(effects);
         let verdict = self.abort(env, now, AbortKind::Interrupt, effects);
+        self.passed(&before, &verdict, effects);
         self.check_invariants();
         (false, verdict)
     }

@@ -2,6 +2,7 @@
 //! message that was taken into another prompt has none.
 
 use super::Findings;
+use super::running::asked_about;
 use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId};
 use crate::prelude::*;
 
@@ -46,7 +47,11 @@ impl Terminals {
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.close(*prompt, Standing::TakenIn, found),
             Effect::Emit(emission) => self.on_emission(emission, found),
             Effect::Finished { prompt, .. } => self.close(*prompt, Standing::Ended, found),
-            _ => (),
+            effect => {
+                if let Some(run) = asked_about(effect) {
+                    self.expect_open(run.request.prompt, || format!("somebody was asked about tool {run}"), found);
+                }
+            }
         }
     }
 

@@ -11,6 +11,7 @@
 //! Sections are functions that ask a `Reader` for their keys; adding a key is adding a line to one of them.
 
 mod asked;
+mod compaction;
 mod engine;
 mod expect;
 mod extends;
@@ -133,6 +134,8 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     scenario.prompts = reader.entries("prompt", "[[prompt]]", |reader| Some(prompts::prompt(reader, tape)));
     scenario.faults = reader.entries("fault", "[[fault]]", injected_fault::rule);
     scenario.interrupts = reader.entries("interrupt", "[[interrupt]]", interrupts::interrupt);
+    scenario.interrupts.extend(reader.entries("dead", "[[dead]]", interrupts::dead));
+    scenario.interrupts.extend(reader.entries("collapse", "[[collapse]]", interrupts::collapse));
     scenario.default_answer = reader.get("default_answer");
     if tape.is_none() && reader.member("prompt").is_none() {
         let message = "a scenario needs at least one [[prompt]], or a `tape`".into();

@@ -200,9 +200,10 @@ fn sse(turn: &Turn, place: Place, model: &str, seed: Seed) -> String {
         writer.block(index, block, &id);
     }
     let delta = format!(
-        r#","delta":{{"stop_reason":{},"stop_sequence":null}},"usage":{{"output_tokens":{}}}"#,
+        r#","delta":{{"stop_reason":{},"stop_sequence":null}},"usage":{{"output_tokens":{}}}{}"#,
         Json::of(stop_reason(turn)),
-        output_tokens(turn)
+        output_tokens(turn),
+        context_management(turn)
     );
     writer.event("message_delta", &delta);
     writer.event("message_stop", "");
@@ -222,7 +223,17 @@ fn whole(turn: &Turn, place: Place, model: &str) -> String {
         });
     }
     let (head, reason) = (message_head(turn, place, model), Json::of(stop_reason(turn)));
-    format!(r#"{{{head}{}}},"content":[{}],"stop_reason":{reason},"stop_sequence":null}}"#, output_tokens(turn), blocks.join(","))
+    let (output_tokens, content, more) = (output_tokens(turn), blocks.join(","), context_management(turn));
+    format!(r#"{{{head}{output_tokens}}},"content":[{content}],"stop_reason":{reason},"stop_sequence":null{more}}}"#)
+}
+
+/// What the API says of the edits that a request asked for (C-2).
+fn context_management(turn: &Turn) -> String {
+    let edit = |tokens: u64| {
+        let edit = format!(r#"{{"type":"clear_tool_uses_20250919","cleared_tool_uses":1,"cleared_input_tokens":{tokens}}}"#);
+        format!(r#","context_management":{{"applied_edits":[{edit}]}}"#)
+    };
+    turn.cleared_tokens.map(edit).unwrap_or_default()
 }
 
 fn tool_block(block: &TurnBlock, id: &str, input: &str) -> String {

@@ -45,7 +45,7 @@ pub struct Scenario {
     pub prompts: Vec<Prompt>,
     /// What goes wrong between engine and model server (M-4). Of those that fit a request the first counts.
     pub faults: Vec<FaultRule>,
-    /// What the user does beside that (M-8).
+    /// What the user does beside that (M-8), then what comes from the background.
     pub interrupts: Vec<Interrupt>,
     /// What a request is answered with that exists only because of an injection (M-3); `None` for [`Scenario::DEFAULT_ANSWER`].
     pub default_answer: Option<Arc<str>>,
@@ -240,6 +240,8 @@ pub struct Turn {
     pub input_tokens: Option<u64>,
     /// `usage.output_tokens`; `None` for an estimate.
     pub output_tokens: Option<u64>,
+    /// How many input tokens the API says that it left out of old tool results (C-2).
+    pub cleared_tokens: Option<u64>,
     /// Where it comes from (F-12).
     pub provenance: Provenance,
 }
@@ -254,6 +256,7 @@ impl Default for Turn {
             headers: Vec::new(),
             input_tokens: None,
             output_tokens: None,
+            cleared_tokens: None,
             provenance: Provenance::Written,
         }
     }

@@ -6,6 +6,7 @@
 //! What is written is taken apart field by field, so that a new field does not compile until it is written.
 
 mod asked;
+mod compaction;
 mod engine;
 mod fault;
 mod interrupt;
@@ -303,7 +304,7 @@ fn turn_entry(out: &mut Out, owner: &str, turn: &Turn) {
 
 /// What a turn says, as keys of the table at `path`.
 fn turn_keys(out: &mut Out, path: &str, turn: &Turn) {
-    let Turn { content, stop_reason, status, body, headers, input_tokens, output_tokens, provenance } = turn;
+    let Turn { content, stop_reason, status, body, headers, input_tokens, output_tokens, cleared_tokens, provenance } = turn;
     if let Some(reason) = stop_reason {
         out.text("stop_reason", reason);
     }
@@ -314,7 +315,7 @@ fn turn_keys(out: &mut Out, path: &str, turn: &Turn) {
         out.text("body", body);
     }
     inline_headers(out, headers);
-    for (key, tokens) in [("input_tokens", input_tokens), ("output_tokens", output_tokens)] {
+    for (key, tokens) in [("input_tokens", input_tokens), ("output_tokens", output_tokens), ("cleared_tokens", cleared_tokens)] {
         if let Some(tokens) = tokens {
             out.raw(key, tokens);
         }

@@ -43,8 +43,8 @@ enum Sight<'a> {
 impl Watch {
     /// The interrupts that come before the engine sees this input. When there are any, the input must be shown again after them.
     pub(crate) fn before(&mut self, setup: &Setup, agent: &Agent, input: &Input) -> Vec<usize> {
-        let is_the_users = matches!(input, Input::Cancel | Input::Interrupt { .. });
-        if setup.scenario.interrupts.is_empty() || is_the_users || core::mem::take(&mut self.has_looked) {
+        let is_of_the_plan = matches!(input, Input::Cancel | Input::Interrupt { .. } | Input::MarkedDead { .. } | Input::CollapseStaged(_));
+        if setup.scenario.interrupts.is_empty() || is_of_the_plan || core::mem::take(&mut self.has_looked) {
             return Vec::new();
         }
         let sight = match input {

@@ -179,6 +179,7 @@ impl Compaction {
         if let Some(excess) = too_much.filter(|excess| *excess > 0) {
             compaction.leave_out(Some(excess));
         }
+        status("compacting", effects);
         let said = Json::of(&Told { trigger: compaction.cause.trigger.as_str(), summary: None });
         let input = without_tool(HookEvent::PreCompact, said);
         match RunningHooks::start(env, now, HookSubject::Compaction(id), input, effects) {
@@ -223,6 +224,7 @@ impl Compaction {
             }
             State::Over => (),
         }
+        status("", effects);
         core::mem::take(&mut self.spent)
     }
 
@@ -372,7 +374,13 @@ impl Compaction {
         let conversation = Conversation::of(items);
         let tokens = (self.sizes.context, conversation.tokens(|| self.sizes.frame));
         let trigger = self.cause.trigger;
-        note(level(trigger), true, trigger.as_str(), tokens, effects);
+        let why = match trigger {
+            CompactTrigger::Auto => "the context had reached the threshold",
+            CompactTrigger::Manual => "the user asked for it",
+            CompactTrigger::Reactive => "the API had said that it is too much",
+        };
+        status("", effects);
+        note(level(trigger), true, why, tokens, effects);
         let kept = self.parts.kept.iter().map(|item| item.name.clone()).collect();
         let (tokens_before, tokens_after) = tokens;
         effects.push(Effect::Emit(Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept }));
@@ -388,6 +396,7 @@ impl Compaction {
 
     fn fail(&mut self, failure: Failure, effects: &mut Effects) -> Verdict {
         self.state = State::Over;
+        status("", effects);
         let spent = core::mem::take(&mut self.spent);
         Verdict::Failed(Box::new(failed(&self.cause, self.sizes, spent, failure, effects)))
     }
@@ -472,6 +481,11 @@ fn level(trigger: CompactTrigger) -> CompactionLevel {
     }
 }
 
+/// Consumers see what the session is busy with, because nothing of the summarising call is emitted.
+fn status(status: &str, effects: &mut Effects) {
+    effects.push(Effect::Emit(Emission::Status { status: status.into() }));
+}
+
 /// C-5: what stands in the conversation now is emitted, too.
 fn tell(item: &Item, why: &str, effects: &mut Effects) {
     let texts = item.message.content.iter().filter_map(|block| match block.kind() {
@@ -484,5 +498,7 @@ fn tell(item: &Item, why: &str, effects: &mut Effects) {
 
 fn failed(cause: &Cause, sizes: Sizes, spent: Spent, failure: Failure, effects: &mut Effects) -> Failed {
     note(level(cause.trigger), false, &failure.summary(), (sizes.context, sizes.context), effects);
+    let text = format!("the conversation was not summarised: {}", failure.summary());
+    effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
     Failed { trigger: cause.trigger, failure, spent }
 }

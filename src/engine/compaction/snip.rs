@@ -88,7 +88,8 @@ mod tests {
             conversation.remove(&plan.removed);
             let messages = conversation.messages();
             prop_assert!(is_paired(&messages));
-            prop_assert!(!conversation.items()[0].is_answer() && !conversation.ends_with_answer());
+            let (first, last) = (conversation.items().first(), conversation.items().last());
+            prop_assert!(first.is_some_and(|item| !item.is_answer()) && last.is_some_and(|item| !item.is_answer()));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `[engine]`: the reference engine's settings.
 
+use super::compaction;
 use super::reader::Reader;
 use super::retry;
 use super::session::session;
@@ -40,6 +41,7 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     reader.set("tool_grace", &mut settings.tool_grace);
     settings.pipeline = reader.section("pipeline", "[engine.pipeline]", pipeline).unwrap_or_default();
     settings.retry = reader.section("retry", "[engine.retry]", retry::retry).unwrap_or_default();
+    settings.compaction = reader.section("compaction", "[engine.compaction]", compaction::compaction).unwrap_or_default();
     reader.set("max_pause_resumes", &mut settings.max_pause_resumes);
     reader.set("retry_refusal", &mut settings.retry_refusal);
     reader.set("background", &mut settings.background);

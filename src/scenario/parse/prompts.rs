@@ -53,6 +53,7 @@ pub(super) fn turn(reader: &mut Reader<'_, '_>) -> Turn {
     turn.headers = headers(reader);
     reader.set_some("input_tokens", &mut turn.input_tokens);
     reader.set_some("output_tokens", &mut turn.output_tokens);
+    reader.set_some("cleared_tokens", &mut turn.cleared_tokens);
     let origins = [("recorded", Provenance::Recorded), ("derived", Provenance::Derived), ("written", Provenance::Written)];
     turn.provenance = reader.choice("provenance", &origins).unwrap_or(Provenance::Written);
     turn

@@ -51,7 +51,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         tool_grace,
         pipeline,
         retry,
-        compaction: _,
+        compaction,
         permissions: _,
         session,
     } = settings;
@@ -78,6 +78,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
     super::session::session(out, session);
     pipeline_section(out, pipeline);
     super::retry::retry_section(out, retry);
+    super::compaction::compaction_section(out, compaction);
 }
 
 /// T-8 and Q-9.

@@ -1,6 +1,7 @@
 //! What is written reads back as the same scenario.
 
 mod asked;
+mod compaction;
 
 use alloc::collections::BTreeMap;
 
@@ -99,6 +100,7 @@ fn turns() -> Vec<Turn> {
         stop_reason: Some("tool_use".into()),
         headers: vec![("x-b".into(), "1".into()), ("x-a".into(), "\"2\"".into())],
         input_tokens: Some(3),
+        cleared_tokens: Some(9),
         provenance: Provenance::Derived,
         ..Turn::default()
     };
