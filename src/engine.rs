@@ -4,13 +4,14 @@
 //! inputs, what should happen goes out as effects.
 //!
 //! ```text
-//!   agent_loop > session > query > call, executor          machines, nested; effects go down, verdicts come up
-//!                             └ after_answer, admission, ordering, retry   policies, pure functions beside them
+//!   agent_loop > agents > session > query > call, executor      machines, nested; effects go down, verdicts come up
+//!                                      └ after_answer, admission, ordering, retry   policies, pure functions beside them
 //! ```
 //!
 //! Which state of a machine follows which is a table beside it, drawn in ARCHITECTURE.md.
 
 pub mod agent_loop;
+pub mod budget;
 pub mod contract;
 pub mod emission;
 pub mod hook;
@@ -18,9 +19,11 @@ pub mod log;
 pub mod permission;
 pub mod random;
 pub mod retry;
+pub mod schema;
 pub mod settings;
 pub mod time;
 
+mod agents;
 mod call;
 mod compaction;
 mod conversation;

@@ -5,5 +5,6 @@
 pub mod atomic;
 pub mod import;
 pub mod scenario;
+pub mod schema;
 pub mod snapshot;
 pub mod tape;

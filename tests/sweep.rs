@@ -60,7 +60,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[Kind]); 19] = [
+const CAUGHT: [(&str, &str, &[Kind]); 20] = [
     ("drop-result-from-request", "query/read-one-file", &Kind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &Kind::ALL),
     ("invent-result-in-request", "session/hello", &Kind::ALL),
@@ -75,8 +75,10 @@ const CAUGHT: [(&str, &str, &[Kind]); 19] = [
     ("request-after-terminal", "session/hello", &Kind::ALL),
     ("hide-retry-after", "retry/retry-after", &Kind::ALL),
     ("drop-retry-notice", "call/overloaded", &Kind::ALL),
+    ("send-empty-text", "query/read-one-file", &Kind::ALL),
     ("drop-cancel", "session/hello", &[Kind::Cancel]),
     ("request-after-cancel", "session/hello", &[Kind::Cancel]),
+    ("grow-after-compaction", "compaction/reactive", &Kind::ALL),
     ("delay-progress", "executor/progress", &Kind::ALL),
     ("swap-results", "executor/arrival-results", &Kind::ALL),
     ("count-across-copies", "session/hello", &Kind::ALL),

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use super::Exit;
 use super::output::{complain, say};
 use crate::engine::contract::Engine;
-use crate::engine::log::{ReplayError, replay};
+use crate::engine::log::{ReplayError, replay_with};
+use crate::files::schema;
 use crate::prelude::*;
 
 #[derive(Debug, clap::Args)]
@@ -28,7 +29,7 @@ pub(super) fn run<E: Engine>(arguments: &Arguments, engine: E) -> Exit {
             return Exit::WrongInput;
         }
     };
-    match replay(&text, engine) {
+    match replay_with(&text, engine, schema::attach) {
         Ok(done) => {
             say(&format!("{path}: {} steps, {} effects, all equal, until {}", done.steps, done.effects, done.until));
             Exit::Fine

@@ -34,7 +34,7 @@ use crate::wire::event::Event;
 use crate::wire::http::Header;
 use crate::wire::order::Violation;
 use crate::wire::request::Request;
-use crate::wire::usage::Usage;
+use crate::wire::usage::{Usage, cleared_input_tokens};
 use crate::wire::whole::whole_message;
 
 /// The timer that ends the wait before a retry; its generation is the attempt that it begins.
@@ -61,6 +61,8 @@ pub(crate) struct ApiCall {
     usage: Usage,
     /// What a refusal is about, where the API says it.
     refusal_category: Option<Arc<str>>,
+    /// What the API says that it left out of the request (C-2).
+    cleared_input_tokens: Option<u64>,
     state: State,
 }
 
@@ -195,6 +197,8 @@ pub(crate) struct Ended {
     pub(crate) usage: Usage,
     /// What a refusal is about, where the API says it.
     pub(crate) refusal_category: Option<Arc<str>>,
+    /// How many input tokens the API says that it left out of old tool results (C-2).
+    pub(crate) cleared_input_tokens: Option<u64>,
     /// How long the call took.
     pub(crate) took: Micros,
 }
@@ -216,6 +220,7 @@ impl ApiCall {
             first_byte: None,
             usage: Usage::default(),
             refusal_category: None,
+            cleared_input_tokens: None,
             state: State::AwaitingHead,
         };
         if env.settings.retry.fast_mode {
@@ -250,6 +255,11 @@ impl ApiCall {
     /// The attempt's tokens so far.
     pub(crate) fn usage(&self) -> &Usage {
         &self.usage
+    }
+
+    /// Whether the attempt was made at fast speed.
+    pub(crate) fn is_fast(&self) -> bool {
+        self.shape.is_fast()
     }
 
     /// When the first attempt was made.
@@ -312,6 +322,9 @@ impl ApiCall {
             Step::Nothing => Verdict::Pending,
             Step::Started | Step::Delta | Step::Ended => {
                 self.usage = *assembler.usage();
+                if step == Step::Delta {
+                    self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
+                }
                 if step == Step::Delta && assembler.stop_reason().is_some_and(|reason| &**reason == "refusal") {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
@@ -411,6 +424,7 @@ impl ApiCall {
             Ok(whole) => {
                 self.usage = whole.usage;
                 self.refusal_category = category(body, "/stop_details/category");
+                self.cleared_input_tokens = cleared_input_tokens(body);
                 let blocks = (0..).zip(whole.blocks);
                 let messages = blocks.map(|(index, block)| Arc::new(message(self.id, &whole.id, &whole.model, index, block)));
                 self.ended(now, messages.collect(), whole.stop_reason, effects)
@@ -425,8 +439,8 @@ impl ApiCall {
         self.disarm(effects);
         self.report(now, "ok", effects);
         let (usage, refusal_category) = (self.usage, self.refusal_category.clone());
-        let model = self.request.model.clone();
-        Verdict::Ended(Ended { blocks, stop_reason, model, usage, refusal_category, took: now.since(self.since) })
+        let (model, cleared_input_tokens, took) = (self.request.model.clone(), self.cleared_input_tokens, now.since(self.since));
+        Verdict::Ended(Ended { blocks, stop_reason, model, usage, refusal_category, cleared_input_tokens, took })
     }
 }
 

@@ -5,25 +5,57 @@
 //!          ├──> Compact ──> Compaction     the model summarises first
 //!          └──> Blocked                    over the hard limit, and nothing is left that could help (Q-5)
 //! ```
+//!
+//! A level is a file: [`snip`] (C-1), [`microcompact`] (C-2), [`collapse`] (C-3), [`auto`] (C-4, Q-5), [`reactive`] (C-5). Each decides by a pure
+//! function, [`cascade`](mod@cascade) carries it out and reports, and [`rounds`] says where a conversation may be cut at all (C-7).
+//!
+//! Its owner calls, in this order: [`cascade`] before each request; [`on_answer`] with each answer; [`Compaction::start`] and
+//! [`Compaction::step`] when the model is to summarise; [`Tracking::on_done`] or [`Tracking::on_failed`] when that is over, and after a failure
+//! [`after_failure`] in the cascade's place.
 
-use super::call::Standing;
-use super::contract::{Effects, Input, RequestId};
+mod auto;
+mod cascade;
+mod collapse;
+pub(crate) mod diagram;
+mod estimate;
+mod machine;
+pub(crate) mod microcompact;
+mod reactive;
+pub(crate) mod rounds;
+mod snip;
+mod summary;
+
+pub(crate) use cascade::{after_failure, can_react, cascade, drain_collapses};
+pub(crate) use machine::{Cause, Compacted, Compaction, Failed, Spent, Verdict};
+pub(crate) use reactive::excess;
+
+use super::contract::{Effect, Effects};
 use super::conversation::Conversation;
-use super::emission::CompactTrigger;
-use super::retry::Failure;
-use super::session::prompt::Frame;
-use super::settings::Environment;
-use super::time::{Micros, Time};
+use super::emission::{CompactTrigger, Emission};
 use crate::prelude::*;
-use crate::wire::usage::Usage;
 
 /// What a session remembers of compactions, from request to request and from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tracking {
-    /// Automatic compactions that failed in a row (C-4).
+    /// Compactions that failed in a row and that the user had not asked for (C-4).
     pub(crate) failures: u32,
     /// Whether reactive compaction was tried in this chain (Q-13).
     pub(crate) reactively_compacted: bool,
+    /// The messages that markers have named and that are still there (C-1).
+    dead: Vec<Arc<str>>,
+    /// Whether the user knows that the context comes near the window.
+    has_warned: bool,
+    /// The last compaction, if there was one.
+    last: Option<Last>,
+}
+
+/// The compaction that the conversation begins with.
+#[derive(Clone, Debug, PartialEq)]
+struct Last {
+    /// Its name, like no other.
+    id: Arc<str>,
+    /// How often the model was asked since.
+    turns: u32,
 }
 
 /// What follows the cascade.
@@ -43,101 +75,33 @@ pub(crate) enum Next {
     },
 }
 
-/// Runs C-1 to C-3 on the conversation, and says whether C-4 or Q-5 applies.
-pub(crate) fn cascade(_env: &Environment, _conversation: &mut Conversation, _tracking: &mut Tracking, _effects: &mut Effects) -> Next {
-    Next::Call
-}
-
-/// Commits all staged collapses, whatever the estimate (Q-13); `false` when there are none.
-pub(crate) fn drain_collapses(_conversation: &mut Conversation, _effects: &mut Effects) -> bool {
-    false
-}
-
-/// Why the model is asked to summarise.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Cause {
-    /// Who asked for it.
-    pub(crate) trigger: CompactTrigger,
-    /// What the user wants the summary to mind (C-9).
-    pub(crate) instructions: Option<Arc<str>>,
-    /// How many tokens have to go, where the API said so (C-5).
-    pub(crate) excess: Option<u64>,
-    /// Whether media are left out (Q-14).
-    pub(crate) without_media: bool,
-}
-
-/// A compaction under way: hooks, the summarising call, hooks.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Compaction {}
-
-/// What only the owner can decide.
-#[derive(Clone, Debug, PartialEq)]
-#[must_use]
-pub(crate) enum Verdict {
-    /// It goes on.
-    Running,
-    /// The conversation is shorter.
-    Done(Box<Compacted>),
-    /// It failed: the conversation stays as it was.
-    Failed(Box<Failed>),
-}
-
-/// A compaction that helped.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Compacted {
-    /// What takes the conversation's place.
-    pub(crate) conversation: Conversation,
-    /// The context before and after, in tokens (C-6).
-    pub(crate) tokens: (u64, u64),
-    /// What it cost.
-    pub(crate) spent: Spent,
-}
-
-/// A compaction that did not.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Failed {
-    /// Why.
-    pub(crate) failure: Failure,
-    /// What it cost all the same.
-    pub(crate) spent: Spent,
-}
-
-/// What the calls of a compaction used up.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Spent {
-    /// The last request that was made: the next one comes after it. `None` when none was made.
-    pub(crate) last: Option<RequestId>,
-    /// Time with a request under way.
-    pub(crate) api_time: Micros,
-    /// Tokens by model.
-    pub(crate) usage: Vec<(Arc<str>, Usage)>,
-    /// What later calls go on from.
-    pub(crate) standing: Standing,
-}
-
-impl Compaction {
-    /// Begins; the first request that it makes is `id`.
-    #[expect(clippy::too_many_arguments, reason = "a compaction starts from all that a request starts from")]
-    pub(crate) fn start(
-        _env: &Environment,
-        _now: Time,
-        _cause: Cause,
-        _id: RequestId,
-        _frame: &Frame,
-        _conversation: &Conversation,
-        _standing: Standing,
-        _effects: &mut Effects,
-    ) -> Self {
-        Self {}
+impl Tracking {
+    /// A marker names messages that are dead (C-1): they go before the next request.
+    pub(crate) fn mark_dead(&mut self, names: &[Arc<str>]) {
+        for name in names {
+            if !self.dead.contains(name) {
+                self.dead.push(name.clone());
+            }
+        }
     }
 
-    /// Takes whatever happens while it is under way.
-    pub(crate) fn step(&mut self, _env: &Environment, _now: Time, _input: &Input, _effects: &mut Effects) -> Verdict {
-        Verdict::Running
+    /// A compaction helped: tracking begins anew (C-4).
+    pub(crate) fn on_done(&mut self, compacted: &Compacted) {
+        let reactively_compacted = self.reactively_compacted;
+        let last = Some(Last { id: compacted.id.clone(), turns: 0 });
+        *self = Self { reactively_compacted, last, ..Self::default() };
     }
 
-    /// Ends it at once (C-8); returns what it cost.
-    pub(crate) fn abort(&mut self, _now: Time, _effects: &mut Effects) -> Spent {
-        Spent::default()
+    /// A compaction failed. One that the user asked for opens no circuit breaker: the user sees it fail.
+    pub(crate) fn on_failed(&mut self, trigger: CompactTrigger) {
+        self.failures += u32::from(trigger != CompactTrigger::Manual);
+    }
+}
+
+/// The API has answered: what it says that it left out is told (C-2). `cleared` is [`Ended::cleared_input_tokens`](super::call::Ended).
+pub(crate) fn on_answer(conversation: &mut Conversation, cleared: Option<u64>, effects: &mut Effects) {
+    let (Some(tokens), Some(edit)) = (cleared, conversation.edit_mut()) else { return };
+    if let Some((tool_use_ids, tokens_freed)) = Arc::make_mut(edit).on_applied(tokens) {
+        effects.push(Effect::Emit(Emission::MicrocompactBoundary { tool_use_ids, tokens_freed }));
     }
 }

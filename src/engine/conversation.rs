@@ -4,22 +4,41 @@
 //! user. So half of an answer cannot be kept (C-7), and what is dropped, cleared or summarised is said by name.
 //!
 //! ```text
-//!   p1   p1.r1.a1   p1.r1.a1.results   p1.r2.a1        items
-//!   user assistant  user               assistant        messages of the next request
+//!   p1   p1.r1.a1   p1.r1.a1.results   p1.r2.a1        items: the store
+//!   p1   └────────── a summary ────────┘ p1.r2.a1      the view, where a span is collapsed (C-3)
+//!   user                               assistant       messages of the next request
 //! ```
+//!
+//! The store also remembers what the API counted, and corrects that by whatever is taken out of it later: an estimate that starts from the last
+//! answer's usage could not see it otherwise (C-1, C-4).
+
+mod count;
 
 use serde::{Deserialize, Serialize};
 
-use super::contract::RequestId;
+use super::compaction::microcompact::Edit;
+use super::contract::{RequestId, Staged};
+use super::session::prompt::Frame;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message, Role};
-use crate::wire::request::push_merged;
+use crate::wire::request::{Request, push_merged};
+use crate::wire::tokens;
 use crate::wire::usage::Usage;
+use core::ops::Range;
+use count::Counted;
 
 /// What was said so far, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Conversation {
     items: Vec<Arc<Item>>,
+    /// What the API counted last.
+    counted: Option<Counted>,
+    /// Summaries that may take the place of spans (C-3).
+    staged: Vec<Arc<Staged>>,
+    /// Spans that a summary stands for in requests, in order; none overlaps another.
+    collapses: Vec<Arc<Collapse>>,
+    /// What the API is told to clear (C-2, cached).
+    edit: Option<Arc<Edit>>,
 }
 
 /// One thing that was said.
@@ -53,26 +72,66 @@ pub(crate) enum ItemKind {
     Summary,
 }
 
+/// A span of the store that requests see a summary of.
+#[derive(Clone, Debug, PartialEq)]
+struct Collapse {
+    staged: Arc<Staged>,
+    item: Arc<Item>,
+}
+
+/// One piece of what requests see, and the items of the store that it stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Seen {
+    /// Which items.
+    pub(crate) span: Range<usize>,
+    /// What is seen.
+    pub(crate) item: Arc<Item>,
+}
+
+impl Item {
+    /// A message in the user's name.
+    pub(crate) fn user(name: impl Into<Arc<str>>, kind: ItemKind, content: Vec<Block>) -> Self {
+        Self { name: name.into(), kind, message: Arc::new(Message::user(content)), usage: None }
+    }
+
+    /// About how many tokens it has.
+    pub(crate) fn tokens(&self) -> u64 {
+        tokens::blocks(&self.message.content)
+    }
+
+    /// Whether the model said it.
+    pub(crate) fn is_answer(&self) -> bool {
+        self.message.role == Role::Assistant
+    }
+}
+
 impl Conversation {
+    /// Goes on from an earlier session, if nothing was said yet. What was staged before the first prompt stays staged.
+    pub(crate) fn begin(&mut self, history: &[Arc<Message>]) {
+        if self.items.is_empty() {
+            self.items = Self::earlier(history).items;
+        }
+    }
+
     /// A conversation from an earlier session.
-    pub(crate) fn earlier(history: &[Arc<Message>]) -> Self {
+    fn earlier(history: &[Arc<Message>]) -> Self {
         let mut messages = Vec::new();
         history.iter().for_each(|message| push_merged(&mut messages, message.clone()));
         let item = |(number, message): (usize, Arc<Message>)| {
             Arc::new(Item { name: format!("h{}", number + 1).into(), kind: ItemKind::Earlier, message, usage: None })
         };
-        Self { items: messages.into_iter().enumerate().map(item).collect() }
+        Self { items: messages.into_iter().enumerate().map(item).collect(), ..Self::default() }
     }
 
     /// A conversation of these items.
     pub(crate) fn of(items: Vec<Arc<Item>>) -> Self {
-        Self { items }
+        Self { counted: Counted::by_the_last_of(&items), items, ..Self::default() }
     }
 
     /// Adds a user's message; nothing when it has no content, because the API refuses that.
     pub(crate) fn push_user(&mut self, name: impl Into<Arc<str>>, kind: ItemKind, content: Vec<Block>) {
         if !content.is_empty() {
-            self.push(Item { name: name.into(), kind, message: Arc::new(Message::user(content)), usage: None });
+            self.push(Item::user(name, kind, content));
         }
     }
 
@@ -85,11 +144,17 @@ impl Conversation {
     /// signature is refused by every model. An answer that was nothing else is gone.
     pub(crate) fn strip_signatures(&mut self) {
         let is_thinking = |block: &Block| matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
-        for item in self.items.iter_mut().filter(|item| item.message.content.iter().any(is_thinking)) {
-            let content = item.message.content.iter().filter(|block| !is_thinking(block)).cloned().collect();
-            *item = Arc::new(Item { message: Arc::new(Message { role: item.message.role, content }), ..Item::clone(item) });
+        for index in (0..self.items.len()).rev() {
+            let message = &self.items[index].message;
+            if message.content.iter().any(is_thinking) {
+                let content: Vec<Block> = message.content.iter().filter(|block| !is_thinking(block)).cloned().collect();
+                if content.is_empty() {
+                    self.remove(&[index]);
+                } else {
+                    self.replace_message(index, Message { role: message.role, content });
+                }
+            }
         }
-        self.items.retain(|item| !item.message.content.is_empty());
     }
 
     /// Adds an answer; nothing when it has no content.
@@ -103,6 +168,7 @@ impl Conversation {
     pub(crate) fn push(&mut self, item: Item) {
         assert!(self.items.iter().all(|known| known.name != item.name), "each item of a conversation has a name of its own");
         self.items.push(Arc::new(item));
+        self.counted = Counted::by(&self.items, self.items.len() - 1).or(self.counted.take());
     }
 
     /// The items.
@@ -110,21 +176,137 @@ impl Conversation {
         &self.items
     }
 
-    /// Whether nothing was said.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     /// The messages of a request: neighbours of the same role are one (N-7).
     pub(crate) fn messages(&self) -> Vec<Arc<Message>> {
         let mut messages = Vec::with_capacity(self.items.len());
-        self.items.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
+        if self.collapses.is_empty() {
+            self.items.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
+        } else {
+            self.view().into_iter().for_each(|seen| push_merged(&mut messages, seen.item.message.clone()));
+        }
         messages
     }
 
-    /// Whether the model has the last word.
-    pub(crate) fn ends_with_answer(&self) -> bool {
-        self.items.last().is_some_and(|item| item.message.role == Role::Assistant)
+    /// The request for it, with what the API is told to clear (C-2). Whoever makes a request of its own from [`Self::messages`] loses that.
+    pub(crate) fn request(&self, frame: &Frame, raised_cap: Option<u64>) -> Request {
+        self.with_edit(frame.request(&self.messages(), raised_cap))
+    }
+
+    /// The same request with what the API is told to clear.
+    pub(crate) fn with_edit(&self, request: Request) -> Request {
+        match &self.edit {
+            Some(edit) => edit.added_to(request),
+            None => request,
+        }
+    }
+
+    /// What requests see: the items, with a summary in the place of each collapsed span.
+    pub(crate) fn view(&self) -> Vec<Seen> {
+        let mut view = Vec::with_capacity(self.items.len());
+        let mut at = 0;
+        for collapse in &self.collapses {
+            let Some(span) = self.span(&collapse.staged) else { continue };
+            view.extend((at..span.start).map(|index| self.seen(index)));
+            at = span.end;
+            view.push(Seen { span, item: collapse.item.clone() });
+        }
+        view.extend((at..self.items.len()).map(|index| self.seen(index)));
+        view
+    }
+
+    /// Where an item is.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.items.iter().position(|item| *item.name == *name)
+    }
+
+    /// Whether requests see a summary of this item.
+    pub(crate) fn is_collapsed(&self, index: usize) -> bool {
+        self.collapses.iter().filter_map(|collapse| self.span(&collapse.staged)).any(|span| span.contains(&index))
+    }
+
+    /// Removes items (C-1); what the API counted of them counts no more.
+    pub(crate) fn remove(&mut self, indices: &[usize]) {
+        for index in indices.iter().rev() {
+            let item = self.items.remove(*index);
+            if let Some(counted) = &mut self.counted {
+                counted.on_removed(*index, item.tokens());
+            }
+        }
+    }
+
+    /// Puts another message into an item (C-2).
+    pub(crate) fn replace_message(&mut self, index: usize, message: Message) {
+        let item = &mut self.items[index];
+        let before = item.tokens();
+        let replaced = Item { message: Arc::new(message), ..Item::clone(item) };
+        *item = Arc::new(replaced);
+        if let Some(counted) = &mut self.counted {
+            counted.on_replaced(index..index + 1, before, item.tokens());
+        }
+    }
+
+    /// A summary may take the place of a span from now on (C-3).
+    pub(crate) fn stage(&mut self, staged: Arc<Staged>) {
+        self.staged.push(staged);
+    }
+
+    /// The summaries that may take the place of a span, in the order in which they were staged.
+    pub(crate) fn staged(&self) -> &[Arc<Staged>] {
+        &self.staged
+    }
+
+    /// The staged summary at this place is no longer one.
+    pub(crate) fn unstage(&mut self, index: usize) -> Arc<Staged> {
+        self.staged.remove(index)
+    }
+
+    /// Requests see a summary of a span from now on (C-3); the store keeps the originals. The caller has looked whether it may be.
+    pub(crate) fn collapse(&mut self, staged: Arc<Staged>) {
+        let Some(span) = self.span(&staged) else { return };
+        let name = format!("{}..{}", staged.from, staged.to);
+        let item = Arc::new(Item::user(name, ItemKind::Summary, vec![Block::text(&staged.summary)]));
+        if let Some(counted) = &mut self.counted {
+            let before = self.items[span.clone()].iter().take(counted.items().saturating_sub(span.start)).map(|item| item.tokens()).sum();
+            counted.on_replaced(span.clone(), before, item.tokens());
+        }
+        let place = self.collapses.iter().filter_map(|known| self.span(&known.staged)).filter(|known| known.start < span.start).count();
+        self.collapses.insert(place, Arc::new(Collapse { staged, item }));
+    }
+
+    /// The items from the first to the last of a span; `None` when they are not there, or the wrong way round.
+    pub(crate) fn span(&self, staged: &Staged) -> Option<Range<usize>> {
+        let (from, to) = (self.position(&staged.from)?, self.position(&staged.to)?);
+        (from <= to).then_some(from..to + 1)
+    }
+
+    /// What the API is told to clear (C-2, cached).
+    pub(crate) fn edit_mut(&mut self) -> &mut Option<Arc<Edit>> {
+        &mut self.edit
+    }
+
+    /// Whether the API has counted anything of it.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.counted.is_some()
+    }
+
+    /// About how many tokens a request for it has: what the API counted last, less what was taken out of it since, and the estimate for what
+    /// is newer. Where nothing was counted yet, `frame` is what comes with the messages (system prompt, tools).
+    pub(crate) fn tokens(&self, frame: impl FnOnce() -> u64) -> u64 {
+        let (base, from) = match &self.counted {
+            Some(counted) => (counted.tokens(), counted.items()),
+            None => (frame(), 0),
+        };
+        let newer: u64 = if self.collapses.is_empty() {
+            self.items[from..].iter().map(|item| item.tokens()).sum()
+        } else {
+            self.view().iter().filter(|seen| seen.span.start >= from).map(|seen| seen.item.tokens()).sum()
+        };
+        let cleared = self.edit.as_ref().map_or(0, |edit| edit.tokens_not_seen(self.is_counted()));
+        base.saturating_add(newer).saturating_sub(cleared)
+    }
+
+    fn seen(&self, index: usize) -> Seen {
+        Seen { span: index..index + 1, item: self.items[index].clone() }
     }
 }
 

@@ -8,6 +8,7 @@ pub use note::{AttemptReport, CompactionLevel, Note, Phase, PipelineStep, ToolSt
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::NanoUsd;
 use super::contract::{RequestId, Terminal, ToolRun};
 use super::hook::HookRun;
 use super::time::{Micros, Time};
@@ -151,6 +152,9 @@ pub enum Emission {
         tokens_before: u64,
         /// And has now.
         tokens_after: u64,
+        /// The names of the messages from before that stay; they stand behind the summary.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<Arc<str>>,
     },
     /// The turn limit is reached (S-10).
     MaxTurnsReached {
@@ -301,6 +305,32 @@ pub struct ResultMessage {
     pub usage_by_model: Vec<(Arc<str>, Usage)>,
     /// What went wrong.
     pub errors: Vec<Arc<str>>,
+    /// What the prompt cost (S-10).
+    #[serde(default)]
+    pub cost: NanoUsd,
+    /// The same by model, in the order of first use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cost_by_model: Vec<(Arc<str>, NanoUsd)>,
+    /// What the structured-output tool was given (S-9).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_output: Option<Json>,
+    /// What the user should know of the figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Arc<str>>,
+    /// The tool uses that were not permitted, in order (S-1).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permission_denials: Vec<Denial>,
+}
+
+/// A tool use that was not permitted: by a hook, a rule, the mode, the tool itself or a person (S-1, T-24).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Denial {
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The tool use.
+    pub tool_use_id: Arc<str>,
+    /// What it would have done.
+    pub input: Json,
 }
 
 /// The kinds of result message.

@@ -13,19 +13,27 @@ pub(crate) mod abort;
 mod admission;
 mod closing;
 pub(crate) mod entry;
+mod input;
 mod ordering;
+pub(crate) mod pipeline;
+mod result;
+mod tree;
 
 use abort::{AbortKind, Aborts};
 use admission::{Class, Slot};
 use entry::{Entry, State};
 use ordering::Stage;
+pub(crate) use pipeline::Scope;
+use pipeline::{Done, Halt, Pipeline, Verdict};
+pub(crate) use tree::Elsewhere;
 
-use super::contract::{Effect, Effects, TimerId, ToolOutcome, ToolRun};
-use super::emission::{AssistantMessage, Emission, Note, ToolState};
+use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome, ToolRun};
+use super::emission::{AssistantMessage, Denial, Emission, Note, PipelineStep, ToolState};
+use super::hook::HOOK_TIMER;
 use super::settings::{Environment, InterruptBehaviour, ResultDelivery, Settings};
 use super::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, ToolInput, ToolUse};
+use crate::wire::block::{Block, ToolUse};
 
 /// The timer that ends the grace of tools that were told to stop. Which ones is a matter of the time, so any setting of it may ring.
 pub(crate) const GRACE_TIMER: u32 = 2;
@@ -42,6 +50,8 @@ pub(crate) struct Executor {
     yielded: u32,
     in_progress: Vec<Arc<str>>,
     interruptible: bool,
+    /// Tool uses that were not permitted, as long as nobody asked for them (S-1).
+    denials: Vec<Denial>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -51,124 +61,126 @@ struct Ghost {
     until: Time,
 }
 
-/// What the end of a run means to the owner.
+/// What an input means to the owner.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use]
 pub(crate) struct Ended {
-    /// A context change to apply (T-11).
-    pub(crate) context_change: Option<Arc<str>>,
-    /// The tool aborted itself for this reason, and with it the query (T-14).
+    /// A tool use aborted itself, or was refused, for this reason, and with it the query (T-14).
     pub(crate) abort: Option<Arc<str>>,
 }
 
 impl Executor {
     /// Takes a tool use as its block completes, and starts what may start.
-    pub(crate) fn submit(&mut self, env: &Environment, message: &AssistantMessage, tool_use: &ToolUse, effects: &mut Effects) {
+    pub(crate) fn submit(&mut self, scope: &mut Scope<'_>, message: &AssistantMessage, tool_use: &ToolUse) {
         let index = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         let run = ToolRun { request: message.id, index };
-        let definition = env.tool(&tool_use.name);
-        let mut entry = Entry::new(run, tool_use, message.uuid.clone(), definition);
-        entry.note(if entry.class == Class::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, effects);
+        let mut entry = Entry::new(run, tool_use, message.uuid.clone(), scope.env);
+        entry.note(if entry.class == Class::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, scope.effects);
         if let Some(reason) = abort::why(&self.aborts, false, entry.interrupt) {
-            entry.complete_aborted(&reason, effects); // T-13: the scope stays aborted for the executor's life
-        } else if definition.is_none() {
-            entry.complete(&unknown_tool(env, &tool_use.name), effects);
+            entry.complete_aborted(&reason, scope.effects); // T-13: the scope stays aborted for the executor's life
+        } else if scope.env.tool(&tool_use.name).is_none() {
+            entry.complete(&unknown_tool(scope.env, &tool_use.name), scope.effects);
         }
         self.entries.push(entry);
-        if env.settings.streaming_execution {
-            self.scan(&env.settings, effects);
+        if scope.env.settings.streaming_execution {
+            self.scan(scope);
         }
         self.check_invariants();
     }
 
     /// The stream is over: without streaming execution, the batches are cut and the first one starts (T-20).
-    pub(crate) fn on_stream_over(&mut self, settings: &Settings, effects: &mut Effects) {
-        if !settings.streaming_execution {
+    pub(crate) fn on_stream_over(&mut self, scope: &mut Scope<'_>) {
+        if !scope.env.settings.streaming_execution {
             let classes: Vec<Class> = self.entries.iter().map(|entry| entry.class).collect();
             for (entry, batch) in self.entries.iter_mut().zip(admission::batches(&classes)) {
                 entry.batch = batch;
             }
-            self.scan(settings, effects);
+            self.scan(scope);
         }
     }
 
     /// Takes progress of a run; it is emitted with the next pass, or at once if the settings say so (T-6, Q-9).
     pub(crate) fn on_progress(&mut self, settings: &Settings, run: ToolRun, text: &Arc<str>, effects: &mut Effects) {
-        let Some(entry) = self.entries.iter_mut().find(|entry| entry.run == run && entry.state == State::Executing) else { return };
+        let Some(entry) = self.entries.iter_mut().find(|entry| entry.run == run && entry.is_called()) else { return };
         entry.progress.push(text.clone());
         if settings.result_delivery == ResultDelivery::AtOnce {
             self.emit_completed(settings, effects);
         }
     }
 
-    /// Takes the outcome of a run and starts what it made room for. An outcome that comes late or twice finds no entry that runs.
-    pub(crate) fn on_ended(&mut self, settings: &Settings, now: Time, run: ToolRun, outcome: &ToolOutcome, effects: &mut Effects) -> Ended {
-        self.ghosts.retain(|ghost| ghost.run != run);
-        let ended = match self.entries.iter().position(|entry| entry.run == run && entry.is_running()) {
-            Some(index) => self.end(settings, now, index, outcome, effects),
-            None => Ended::default(),
-        };
+    /// Whether [`Self::on_input`] is the one to tell of this: whatever comes back from a tool use's pipeline, and the timers of both.
+    pub(crate) fn is_for(input: &Input) -> bool {
+        match input {
+            Input::HookEnded { hook, .. } => matches!(hook.subject, HookSubject::Tool(_)),
+            Input::Timer(timer) => matches!(timer.id, HOOK_TIMER | GRACE_TIMER),
+            input => run_of(input).is_some(),
+        }
+    }
+
+    /// Takes what came back from a tool, a hook, a person or a store, or a timer, and starts what it made room for. What comes late or twice
+    /// finds no step that waits for it.
+    pub(crate) fn on_input(&mut self, scope: &mut Scope<'_>, input: &Input) -> Ended {
+        let run = run_of(input);
+        if let Input::ToolEnded { run, .. } = input {
+            self.ghosts.retain(|ghost| ghost.run != *run);
+        }
+        if let Input::Timer(TimerId { id: GRACE_TIMER, .. }) = input {
+            self.on_grace_over(scope);
+        }
+        let mut ended = Ended::default();
+        for index in 0..self.entries.len() {
+            if run.is_none_or(|run| self.entries[index].run == run) {
+                ended.abort = ended.abort.or(self.advance(scope, index, input));
+            }
+        }
         if ended.abort.is_some() {
             return ended; // the owner aborts everything: nothing may start in between
         }
-        self.scan(settings, effects);
-        if settings.result_delivery == ResultDelivery::AtOnce {
-            self.emit_completed(settings, effects);
+        self.scan(scope);
+        if scope.env.settings.result_delivery == ResultDelivery::AtOnce {
+            self.emit_completed(&scope.env.settings, scope.effects);
         }
         self.check_invariants();
         ended
     }
 
-    /// Completes what was told to stop and whose grace is over (T-15a).
-    pub(crate) fn on_grace_over(&mut self, settings: &Settings, now: Time, effects: &mut Effects) {
-        for entry in &mut self.entries {
-            if let State::Stopping { reason, until } = &entry.state
-                && *until <= now
-            {
-                let reason = reason.clone();
-                entry.complete_aborted(&reason, effects);
-            }
-        }
-        self.ghosts.retain(|ghost| ghost.until > now);
-        self.scan(settings, effects);
-        self.check_invariants();
-    }
-
     /// Aborts the query scope (T-12, Q-10): what waits is answered at once, what runs is told to stop, as its tool says.
-    pub(crate) fn abort(&mut self, settings: &Settings, now: Time, kind: AbortKind, effects: &mut Effects) {
+    pub(crate) fn abort(&mut self, scope: &mut Scope<'_>, kind: AbortKind) {
         self.aborts.query.get_or_insert(kind);
-        self.apply_aborts(settings, now, |_| true, effects);
+        self.apply_aborts(scope, |_| true);
     }
 
     /// The answer that asked for these tools is lost and will not be asked for again: each open tool use is answered (T-16).
-    pub(crate) fn lose(&mut self, settings: &Settings, now: Time, effects: &mut Effects) {
+    pub(crate) fn lose(&mut self, scope: &mut Scope<'_>) {
         self.aborts.discarded = true;
-        self.apply_aborts(settings, now, |_| true, effects);
+        self.apply_aborts(scope, |_| true);
     }
 
     /// Discards everything (T-19): nothing more comes out of it. Returns the executor that takes its place, in which what still runs
-    /// counts as executing until it stops or its grace is over.
-    pub(crate) fn discard(mut self, settings: &Settings, now: Time, effects: &mut Effects) -> Self {
-        let until = now + settings.tool_grace;
-        for entry in self.entries.iter().filter(|entry| entry.is_running()) {
-            let until = match entry.state {
-                State::Stopping { until, .. } => until,
-                _ => {
-                    effects.push(Effect::StopTool { run: entry.run });
+    /// counts as executing until it stops or its grace is over. Hooks and questions end with it.
+    pub(crate) fn discard(mut self, scope: &mut Scope<'_>) -> Self {
+        let until = scope.now + scope.env.settings.tool_grace;
+        let mut stopping = false;
+        for entry in &self.entries {
+            let until = match &entry.state {
+                State::Stopping { until, .. } => *until,
+                State::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == Halt::Stopping => {
+                    stopping = true;
                     until
                 }
+                _ => continue,
             };
             self.ghosts.push(Ghost { run: entry.run, class: entry.class, until });
         }
-        if !self.ghosts.is_empty() {
-            effects.push(Effect::SetTimer { timer: TimerId { id: GRACE_TIMER, generation: 1 }, at: until });
+        if stopping {
+            scope.effects.push(Effect::SetTimer { timer: TimerId { id: GRACE_TIMER, generation: 1 }, at: until });
         }
         let has_run = |entry: &&Entry| entry.class == Class::Exclusive && entry.has_run;
         let finished = self.entries.iter().filter(has_run).map(|entry| (entry.run, entry.tool_use.clone()));
         self.finished_before.extend(finished);
-        let finished_before = core::mem::take(&mut self.finished_before);
-        let mut fresh = Self { finished_before, ..self.successor() };
-        fresh.report(effects);
+        let (finished_before, denials) = (core::mem::take(&mut self.finished_before), core::mem::take(&mut self.denials));
+        let mut fresh = Self { finished_before, denials, ..self.successor() };
+        fresh.report(scope.effects);
         fresh
     }
 
@@ -193,7 +205,22 @@ impl Executor {
 
     /// Whether a tool runs that a submitted message has to wait for.
     pub(crate) fn blocks_interrupt(&self) -> bool {
-        self.entries.iter().any(|entry| entry.state == State::Executing && entry.interrupt == InterruptBehaviour::Block)
+        self.entries.iter().any(|entry| matches!(entry.state, State::Executing(_)) && entry.interrupt == InterruptBehaviour::Block)
+    }
+
+    /// What hooks want the model to know, to be sent behind the results, in the order of the tool uses (T-23, T-26).
+    pub(crate) fn attachments(&self) -> Vec<Block> {
+        self.entries.iter().flat_map(|entry| &entry.heard.contexts).map(|text| Block::text(text)).collect()
+    }
+
+    /// Why a hook wants the turn to end, if one does (T-23, T-26).
+    pub(crate) fn stopped_by_hook(&self) -> Option<&Arc<str>> {
+        self.entries.iter().find_map(|entry| entry.heard.stop.as_ref())
+    }
+
+    /// The tool uses that were not permitted since this was last asked (S-1).
+    pub(crate) fn take_denials(&mut self) -> Vec<Denial> {
+        core::mem::take(&mut self.denials)
     }
 
     /// The results for the next request, in the order that the settings say (T-8).
@@ -202,102 +229,142 @@ impl Executor {
         order.into_iter().filter_map(|position| self.entries[position].result().cloned()).collect()
     }
 
-    fn end(&mut self, settings: &Settings, now: Time, index: usize, outcome: &ToolOutcome, effects: &mut Effects) -> Ended {
+    /// Completes what was told to stop and whose grace is over (T-15a).
+    fn on_grace_over(&mut self, scope: &mut Scope<'_>) {
+        for entry in &mut self.entries {
+            if let State::Stopping { reason, until } = &entry.state
+                && *until <= scope.now
+            {
+                let reason = reason.clone();
+                entry.complete_aborted(&reason, scope.effects);
+            }
+        }
+        self.ghosts.retain(|ghost| ghost.until > scope.now);
+    }
+
+    /// Brings one entry further; why the query is aborted, if it is.
+    fn advance(&mut self, scope: &mut Scope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
+        let Entry { state, heard, .. } = &mut self.entries[index];
+        match state {
+            State::Stopping { reason, .. } if matches!(input, Input::ToolEnded { .. }) => {
+                let reason = reason.clone();
+                self.entries[index].complete_aborted(&reason, scope.effects);
+                None
+            }
+            State::Executing(pipeline) => match pipeline.step(scope, input, heard) {
+                Verdict::Running => None,
+                Verdict::Done(done) => self.finish(scope, index, done),
+            },
+            _ => None,
+        }
+    }
+
+    /// A pipeline has come to its end. What fails may take its siblings with it (T-13) or the whole query (T-14).
+    fn finish(&mut self, scope: &mut Scope<'_>, index: usize, done: Done) -> Option<Arc<str>> {
+        let Done { outcome, was_called, denial } = done;
+        self.denials.extend(denial);
         let entry = &mut self.entries[index];
-        if let State::Stopping { reason, .. } = &entry.state {
-            let reason = reason.clone();
-            entry.complete_aborted(&reason, effects);
-            return Ended::default();
-        }
-        entry.complete(outcome, effects);
-        entry.has_run = true;
+        entry.complete(&outcome, scope.effects);
+        entry.has_run = was_called;
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
-        if outcome.is_error && entry.shell && settings.sibling_abort && self.aborts == Aborts::default() {
+        let settings = &scope.env.settings;
+        let fails_siblings = was_called && outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
+        if fails_siblings && settings.sibling_abort && self.aborts == Aborts::default() {
             let failed = abort::description(&self.entries[index].tool_use);
-            self.abort_siblings(settings, now, batch, failed, effects);
+            self.abort_siblings(scope, batch, failed);
         }
-        let abort = outcome.abort.clone().filter(|_| !self.aborts.discarded && self.aborts.query.is_none());
-        Ended { context_change: context_change(run, class, outcome, effects), abort }
+        if let Some(change) = context_change(run, class, &outcome, scope.effects) {
+            scope.permissions.apply(&change);
+        }
+        outcome.abort.clone().filter(|_| !self.aborts.discarded && self.aborts.query.is_none())
     }
 
     /// T-13. Without streaming execution the scope is one batch (T-20).
-    fn abort_siblings(&mut self, settings: &Settings, now: Time, batch: u32, failed: String, effects: &mut Effects) {
+    fn abort_siblings(&mut self, scope: &mut Scope<'_>, batch: u32, failed: String) {
         self.aborts.sibling = Some(failed.into());
-        self.apply_aborts(settings, now, |entry| entry.batch == batch, effects);
-        if !settings.streaming_execution {
+        self.apply_aborts(scope, |entry| entry.batch == batch);
+        if !scope.env.settings.streaming_execution {
             self.aborts.sibling = None;
         }
     }
 
-    fn apply_aborts(&mut self, settings: &Settings, now: Time, concerns: impl Fn(&Entry) -> bool, effects: &mut Effects) {
-        let until = now + settings.tool_grace;
+    fn apply_aborts(&mut self, scope: &mut Scope<'_>, concerns: impl Fn(&Entry) -> bool) {
+        let until = scope.now + scope.env.settings.tool_grace;
         let mut stopping = false;
-        for entry in self.entries.iter_mut().filter(|entry| concerns(entry)) {
-            let reason = abort::why(&self.aborts, entry.is_running(), entry.interrupt);
-            match (&entry.state, reason) {
-                (State::Queued, Some(reason)) => entry.complete_aborted(&reason, effects),
-                (State::Executing, Some(reason)) => {
-                    entry.to("abort", State::Stopping { reason, until });
-                    entry.note(ToolState::Stopping, effects);
-                    effects.push(Effect::StopTool { run: entry.run });
-                    stopping = true;
-                }
+        for index in 0..self.entries.len() {
+            let entry = &mut self.entries[index];
+            let Some(reason) = abort::why(&self.aborts, entry.is_running(), entry.interrupt).filter(|_| concerns(entry)) else { continue };
+            match &entry.state {
+                State::Queued { .. } => entry.complete_aborted(&reason, scope.effects),
+                State::Executing(pipeline) => match pipeline.halt(scope.env, scope.effects) {
+                    Halt::AtOnce => entry.complete_aborted(&reason, scope.effects),
+                    Halt::Stopping => {
+                        entry.to("abort", State::Stopping { reason, until });
+                        entry.note(ToolState::Stopping, scope.effects);
+                        stopping = true;
+                    }
+                    // The scope is aborted already, so nothing more follows from how it ended.
+                    Halt::Ended(done) => drop(self.finish(scope, index, done)),
+                },
                 _ => (),
             }
         }
         if stopping {
-            effects.push(Effect::SetTimer { timer: TimerId { id: GRACE_TIMER, generation: 1 }, at: until });
+            scope.effects.push(Effect::SetTimer { timer: TimerId { id: GRACE_TIMER, generation: 1 }, at: until });
         }
         self.check_invariants();
     }
 
     /// Starts what may start, in order, until nothing more may (T-5): one that fails at its start makes room at once.
-    fn scan(&mut self, settings: &Settings, effects: &mut Effects) {
+    fn scan(&mut self, scope: &mut Scope<'_>) {
         loop {
-            let starts = self.admitted(settings);
+            let starts = self.admitted(&scope.env.settings, scope.effects.elsewhere());
             if starts.is_empty() {
                 break;
             }
             for position in starts {
-                self.start(position, effects);
+                self.start(scope, position);
             }
         }
-        self.report(effects);
+        self.report(scope.effects);
     }
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part (T-20).
-    fn admitted(&self, settings: &Settings) -> Vec<usize> {
+    fn admitted(&self, settings: &Settings, elsewhere: Elsewhere) -> Vec<usize> {
         let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, Slot::Executing));
         let batch = self.entries.iter().find(|entry| entry.slot() != Slot::Over).map_or(0, |entry| entry.batch);
         let own = self.entries.iter().filter(|entry| entry.batch <= batch).map(|entry| (entry.class, entry.slot()));
-        let slots: Vec<_> = ghosts.chain(own).collect();
+        let others = elsewhere.slots();
+        let before = others.len() + self.ghosts.len();
+        let slots: Vec<_> = others.into_iter().chain(ghosts).chain(own).collect();
         let batch_cap = (!settings.streaming_execution).then_some(settings.max_batch_tools);
         let cap = [settings.max_concurrent_tools, batch_cap].into_iter().flatten().min();
-        admission::admit(&slots, cap).into_iter().map(|position| position - self.ghosts.len()).collect()
+        admission::admit(&slots, cap).into_iter().map(|position| position - before).collect()
     }
 
-    fn start(&mut self, position: usize, effects: &mut Effects) {
+    fn start(&mut self, scope: &mut Scope<'_>, position: usize) {
         let entry = &mut self.entries[position];
-        entry.to("admitted", State::Executing);
-        entry.note(ToolState::Executing, effects);
-        match &entry.tool_use.input {
-            ToolInput::Valid(_) => {
-                entry.note_repeated(&self.finished_before, effects);
-                effects.push(Effect::StartTool { run: entry.run, tool_use: entry.tool_use.clone() });
-            }
-            ToolInput::Invalid { error, .. } => {
-                let outcome = invalid_input(&entry.tool_use.name, error);
-                entry.complete(&outcome, effects);
-            }
+        entry.note_repeated(&self.finished_before, scope.effects);
+        entry.note(ToolState::Executing, scope.effects);
+        if let State::Queued { problem: Some(problem) } = &entry.state {
+            let answer = problem.answer(&entry.tool_use.name);
+            scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
+            return entry.complete(&answer, scope.effects);
+        }
+        let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone());
+        entry.to("admitted", State::Executing(Box::new(pipeline)));
+        if let Verdict::Done(done) = verdict {
+            let abort = self.finish(scope, position, done);
+            assert!(abort.is_none(), "nobody who could abort the query was asked yet");
         }
     }
 
     /// Tells consumers what changed: which tool uses are in progress (T-10), and whether the user may interrupt (T-18).
     fn report(&mut self, effects: &mut Effects) {
         let started = |entry: &&Entry| match entry.state {
-            State::Executing | State::Stopping { .. } => true,
+            State::Executing(_) | State::Stopping { .. } => true,
             State::Completed(_) => self.in_progress.contains(&entry.tool_use.id),
-            State::Queued | State::Yielded { .. } => false,
+            State::Queued { .. } | State::Yielded { .. } => false,
         };
         let now: Vec<_> = self.entries.iter().filter(started).map(|entry| entry.tool_use.id.clone()).collect();
         if now != self.in_progress {
@@ -325,7 +392,10 @@ impl Executor {
         let yielded = self.entries.iter().filter(|entry| matches!(entry.state, State::Yielded { .. })).count();
         assert!(u32::try_from(yielded) == Ok(self.yielded), "each result was counted once when it was emitted");
         let aborted = self.aborts.discarded || self.aborts.query.is_some();
-        assert!(!aborted || !self.entries.iter().any(|entry| entry.state == State::Queued), "nothing waits in an aborted scope");
+        assert!(
+            !aborted || !self.entries.iter().any(|entry| matches!(entry.state, State::Queued { .. })),
+            "nothing waits in an aborted scope"
+        );
     }
 }
 
@@ -348,9 +418,19 @@ fn unknown_tool(env: &Environment, name: &str) -> ToolOutcome {
     ToolOutcome::error(&format!("No tool named {name} is available. Available tools: {known}."))
 }
 
-/// N-3: the model is told what it wrote wrong.
-fn invalid_input(name: &str, problem: &str) -> ToolOutcome {
-    ToolOutcome::error(&format!("The input of {name} is not valid JSON: {problem}. Call the tool again with a complete JSON object."))
+/// The tool run that an input is about.
+fn run_of(input: &Input) -> Option<ToolRun> {
+    match input {
+        Input::ToolEnded { run, .. }
+        | Input::ToolChecked { run, .. }
+        | Input::PermissionAnswered { run, .. }
+        | Input::ResultStored { run, .. } => Some(*run),
+        Input::HookEnded { hook, .. } => match hook.subject {
+            HookSubject::Tool(run) => Some(run),
+            HookSubject::Stop(_) | HookSubject::Compaction(_) => None,
+        },
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -142,9 +142,18 @@ pub struct Replayed {
 ///
 /// # Errors
 /// When the text is not a log that this version reads, or at the first effect that differs.
-pub fn replay<E: Engine>(text: &str, mut engine: E) -> Result<Replayed, ReplayError> {
+pub fn replay<E: Engine>(text: &str, engine: E) -> Result<Replayed, ReplayError> {
+    replay_with(text, engine, |_| ())
+}
+
+/// The same, with what a log cannot hold put into its environment first: the validator of inputs, which follows from the tools' definitions.
+///
+/// # Errors
+/// Like [`replay`].
+pub fn replay_with<E: Engine>(text: &str, mut engine: E, prepare: impl FnOnce(&mut Environment)) -> Result<Replayed, ReplayError> {
     let mut lines = (1..).zip(text.lines());
-    let environment = header(lines.next().map_or("", |(_, line)| line))?;
+    let mut environment = header(lines.next().map_or("", |(_, line)| line))?;
+    prepare(&mut environment);
     let mut done = Replayed { steps: 0, effects: 0, until: Time::ZERO };
     for (line, text) in lines {
         let step: ReadStep<'_> = serde_json::from_str(text).map_err(|error| ReplayError::Line { line, problem: error.to_string() })?;

@@ -2,6 +2,9 @@
 
 pub mod rule;
 
+pub(crate) mod context;
+pub(crate) mod decide;
+
 use serde::{Deserialize, Serialize};
 
 use crate::prelude::*;

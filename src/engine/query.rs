@@ -16,6 +16,7 @@
 mod abort;
 mod after_answer;
 mod answer;
+mod budgets;
 mod diagram;
 mod fallback;
 mod iteration;
@@ -27,15 +28,15 @@ mod token_budget;
 mod too_long;
 
 pub(crate) use diagram::DIAGRAM;
-use outcome::Ending;
-pub(crate) use outcome::{Carried, Outcome, Totals};
+use outcome::{Attempt, Ending};
+pub(crate) use outcome::{Carried, OfModel, Outcome, Totals};
 
 use super::call::{ApiCall, Verdict as CallVerdict};
 use super::compaction::Compaction;
 use super::contract::{Effect, Effects, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
-use super::executor::{Executor, GRACE_TIMER};
+use super::executor::{Elsewhere, Executor, Scope};
 use super::hook::{HOOK_TIMER, RunningHooks};
 use super::session::prompt::Frame;
 use super::settings::Environment;
@@ -51,8 +52,6 @@ pub(crate) struct Query {
     frame: Arc<Frame>,
     /// What goes on from prompt to prompt: the conversation that the next request carries, among others.
     carried: Carried,
-    /// Context changes of exclusive tools, in order (T-11).
-    context: Vec<Arc<str>>,
     chain: Chain,
     /// Whether a refusal was tried again.
     refusal_retried: bool,
@@ -109,6 +108,16 @@ enum State {
     Finished,
 }
 
+impl State {
+    fn executor_mut(&mut self) -> Option<&mut Executor> {
+        match self {
+            Self::Calling { turn, .. } | Self::AwaitingTools { turn } | Self::Ending { turn, .. } => Some(&mut turn.executor),
+            Self::Compacting { executor, .. } | Self::StopHooks { executor, .. } => Some(executor),
+            Self::Finished => None,
+        }
+    }
+}
+
 /// What was going on when the model was asked to summarise.
 #[derive(Clone, Debug, PartialEq)]
 enum AfterCompaction {
@@ -153,7 +162,6 @@ impl Query {
             prompt,
             frame,
             carried,
-            context: Vec::new(),
             chain: Chain::default(),
             refusal_retried: false,
             stop_hook_active: false,
@@ -176,36 +184,45 @@ impl Query {
         let verdict = match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text } => {
-                if let Some(executor) = self.executor_mut() {
+                if let Some(executor) = self.state.executor_mut() {
                     executor.on_progress(&env.settings, *run, text, effects);
                 }
                 self.settle(env, now, effects)
             }
-            Input::ToolEnded { run, outcome } => {
-                let Some(executor) = self.executor_mut() else { return Verdict::Running };
-                let ended = executor.on_ended(&env.settings, now, *run, outcome, effects);
-                self.context.extend(ended.context_change);
-                match ended.abort {
-                    Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
-                    None => self.settle(env, now, effects),
-                }
+            input if Executor::is_for(input) => self.step_executor(env, now, input, effects),
+            Input::MarkedDead { .. } | Input::CollapseStaged(_) => {
+                self.carried.take_note(input);
+                Verdict::Running
             }
-            Input::Timer(timer) if timer.id == GRACE_TIMER => {
-                if let Some(executor) = self.executor_mut() {
-                    executor.on_grace_over(&env.settings, now, effects);
-                }
-                self.settle(env, now, effects)
-            }
-            _ => match &self.state {
-                State::Calling { .. } => self.step_call(env, now, input, effects),
-                State::Compacting { .. } => self.step_compaction(env, now, input, effects),
-                State::StopHooks { .. } => self.step_stop_hooks(env, now, input, effects),
-                State::AwaitingTools { .. } | State::Ending { .. } | State::Finished => Verdict::Running,
-            },
+            _ => self.step_state(env, now, input, effects),
         };
         self.passed(&before, &verdict, effects);
         self.check_invariants();
         verdict
+    }
+
+    /// What concerns tools; hooks that run for something else have the same timer (T-23, Q-16).
+    fn step_executor(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let Some(executor) = self.state.executor_mut() else { return Verdict::Running };
+        let scope = &mut Scope { env, now, permissions: &mut self.carried.permissions, effects };
+        let verdict = match executor.on_input(scope, input).abort {
+            Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
+            None => self.settle(env, now, effects),
+        };
+        match (verdict, input) {
+            (Verdict::Running, Input::Timer(timer)) if timer.id == HOOK_TIMER => self.step_state(env, now, input, effects),
+            (verdict, _) => verdict,
+        }
+    }
+
+    /// What concerns what the state waits for.
+    fn step_state(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        match &self.state {
+            State::Calling { .. } => self.step_call(env, now, input, effects),
+            State::Compacting { .. } => self.step_compaction(env, now, input, effects),
+            State::StopHooks { .. } => self.step_stop_hooks(env, now, input, effects),
+            State::AwaitingTools { .. } | State::Ending { .. } | State::Finished => Verdict::Running,
+        }
     }
 
     /// A message was submitted. Returns whether it waits for a tool that does not stop for one; otherwise the prompt is being
@@ -218,7 +235,7 @@ impl Query {
         effects: &mut Effects,
     ) -> (bool, Verdict) {
         let open = matches!(self.state, State::Calling { .. } | State::AwaitingTools { .. });
-        if open && self.executor_mut().is_some_and(|executor| executor.blocks_interrupt()) {
+        if open && self.state.executor_mut().is_some_and(|executor| executor.blocks_interrupt()) {
             self.queued.push((message.0, message.1.clone()));
             return (true, Verdict::Running);
         }
@@ -232,6 +249,7 @@ impl Query {
     /// What concerns the call; anything else finds nobody.
     fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
+        let (id, usage, is_fast) = (call.id(), *call.usage(), call.is_fast());
         let verdict = match input {
             Input::Head { id, status, headers } if call.id() == *id => {
                 call.on_head(env, now, *status, headers, effects);
@@ -255,6 +273,11 @@ impl Query {
             Input::AuthRefreshed { id, ok } if call.id() == *id => call.on_auth(env, now, *ok, effects),
             _ => CallVerdict::Pending, // an abandoned attempt speaks
         };
+        if call.id() != id {
+            // What the attempt brought is lost, and paid for.
+            let attempt = Attempt { model: call.model().clone(), usage, is_fast };
+            self.totals.count_attempt(&attempt, env.settings.session.date);
+        }
         self.on_call_verdict(env, now, verdict, effects)
     }
 
@@ -269,12 +292,24 @@ impl Query {
         }
     }
 
-    fn executor_mut(&mut self) -> Option<&mut Executor> {
-        match &mut self.state {
-            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => Some(&mut turn.executor),
-            State::Compacting { executor, .. } | State::StopHooks { executor, .. } => Some(executor),
-            State::Finished => None,
+    /// What runs here, as the other agents of the tree see it (T-4).
+    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
+        let executor = match &self.state {
+            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => &turn.executor,
+            State::Compacting { executor, .. } | State::StopHooks { executor, .. } => executor,
+            State::Finished => return Elsewhere::default(),
+        };
+        executor.executing(env)
+    }
+
+    /// A tool ended in another agent of the tree: what waited for it may start.
+    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+        // Without streaming execution nothing starts before the stream is over (T-20).
+        let may_start = env.settings.streaming_execution || matches!(self.state, State::AwaitingTools { .. });
+        if may_start && let Some(executor) = self.state.executor_mut() {
+            executor.on_room(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         }
+        self.settle(env, now, effects)
     }
 
     /// Says what there is to say, and hands everything to the session.
@@ -287,7 +322,7 @@ impl Query {
         Verdict::Finished(Box::new(Outcome {
             terminal: ending.terminal,
             errors,
-            carried: core::mem::take(&mut self.carried),
+            carried: Carried { spent: self.carried.spent + self.totals.cost(), ..core::mem::take(&mut self.carried) },
             queued: core::mem::take(&mut self.queued),
             totals: core::mem::take(&mut self.totals),
         }))

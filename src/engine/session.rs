@@ -11,8 +11,9 @@ use alloc::collections::VecDeque;
 use prompt::Frame;
 
 use super::contract::{Effect, Effects, Input};
-use super::conversation::{Conversation, ItemKind};
+use super::conversation::ItemKind;
 use super::emission::{Emission, Note, Phase};
+use super::executor::Elsewhere;
 use super::query::{Carried, Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
@@ -61,7 +62,23 @@ impl Session {
                 let verdict = query.step(env, now, input, effects);
                 self.on_verdict(env, now, verdict, effects);
             }
-            (State::Idle { .. }, _late) => (),
+            (State::Idle { carried }, input) => carried.take_note(input),
+        }
+    }
+
+    /// What runs here, as the other agents of the tree see it (T-4).
+    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
+        match &self.state {
+            State::Idle { .. } => Elsewhere::default(),
+            State::Running { query, .. } => query.executing(env),
+        }
+    }
+
+    /// A tool ended in another agent of the tree: what waited for it may start.
+    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        if let State::Running { query, .. } = &mut self.state {
+            let verdict = query.on_room(env, now, effects);
+            self.on_verdict(env, now, verdict, effects);
         }
     }
 
@@ -72,9 +89,7 @@ impl Session {
         phase(Phase::SystemPrompt, effects);
         let frame = Arc::new(Frame::of(env));
         phase(Phase::UserInput, effects);
-        if carried.conversation.is_empty() {
-            carried.conversation = Conversation::earlier(&env.history);
-        }
+        carried.conversation.begin(&env.history);
         carried.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();

@@ -5,16 +5,19 @@
 use serde::{Deserialize, Serialize};
 
 mod compaction;
+mod pipeline;
 mod retry;
 mod session;
 
 pub use compaction::{CompactionSettings, Microcompact};
+pub use pipeline::PipelineSettings;
 pub use retry::{Cloud, OnOverload, RetrySettings};
 pub use session::SessionSettings;
 
 use super::hook::HookDefinition;
 use super::permission::PermissionSettings;
 use super::random::Seed;
+use super::schema::Validators;
 use super::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Message;
@@ -35,6 +38,9 @@ pub struct Environment {
     pub history: Vec<Arc<Message>>,
     /// The root of an engine's own draws (D3).
     pub seed: Seed,
+    /// What holds inputs of tools against their schemas (T-21).
+    #[serde(skip)]
+    pub validators: Validators,
 }
 
 impl Environment {
@@ -86,6 +92,8 @@ pub struct Settings {
     pub sibling_abort: bool,
     /// How long a tool that was told to stop may take (T-15a).
     pub tool_grace: Micros,
+    /// What happens around the call of a tool (T-27 to T-29).
+    pub pipeline: PipelineSettings,
     /// How failed attempts are repeated.
     pub retry: RetrySettings,
     /// When and how the context is shortened (C-1 to C-9).
@@ -136,6 +144,7 @@ impl Default for Settings {
             max_batch_tools: 10,
             sibling_abort: true,
             tool_grace: Micros::from_secs(5),
+            pipeline: PipelineSettings::default(),
             retry: RetrySettings::default(),
             compaction: CompactionSettings::default(),
             permissions: None,
@@ -198,12 +207,53 @@ pub struct ToolDefinition {
     /// Fields that consumers see in its input and the API does not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observable: Vec<Observable>,
+    /// Whether it looks at its input before it runs (T-22).
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub checks: bool,
+    /// Whether all it ever does is read (P-1, plan mode).
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub reads_only: bool,
+    /// Whether it edits the file that its `file_path` names (P-1, the mode that accepts edits).
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub edits: bool,
+    /// The size of its result, in characters, over which it is stored or cut; `None` for the settings' (T-27, B-12).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_limit: Option<u64>,
+    /// Whether agents of the engine's own carry it out (B-8), and which; `None` for a tool that is run from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentTool>,
 }
 
 impl ToolDefinition {
-    /// A tool that derives no observable fields.
+    /// A tool of which nothing more is said.
     pub fn new(name: &str, safe: Option<bool>, json: Json) -> Self {
-        Self { name: name.into(), safe, shell: false, interrupt: None, json, observable: Vec::new() }
+        Self {
+            name: name.into(),
+            safe,
+            shell: false,
+            interrupt: None,
+            json,
+            observable: Vec::new(),
+            checks: false,
+            reads_only: false,
+            edits: false,
+            result_limit: None,
+            agent: None,
+        }
+    }
+}
+
+/// How sub-agents are made (B-8).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentTool {
+    /// The model of sub-agents that are not given one, and of whoever puts their results together.
+    pub fast_model: Arc<str>,
+}
+
+impl Default for AgentTool {
+    fn default() -> Self {
+        Self { fast_model: "claude-haiku-4-5".into() }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{import, tape};
+use super::{import, schema, tape};
 use crate::prelude::*;
 use crate::scenario::derive;
 use crate::scenario::parse::{self, Fault, Faults, Parsed, Source};
@@ -290,17 +290,19 @@ fn ready(file: &Path, parsed: Parsed) -> Result<Loaded, LoadError> {
             (Some(tape), warnings)
         }
     };
-    let setup =
+    let mut setup =
         Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
     let path = parsed.combination.as_deref().map_or_else(|| file.into(), |combination| with_combination(file, combination));
     setup.check_results().map_err(|error| LoadError::Read { path: path.clone(), problem: error.to_string() })?;
+    schema::attach(&mut setup.environment);
     Ok(Loaded { name: name_of(&path), path, setup: Arc::new(setup), warnings })
 }
 
 fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
     let tape = tape::read(path).map_err(|error| LoadError::Tape(error.to_string()))?;
     let warnings = tape::warnings(path, &tape);
-    let setup = main_thread(path, &tape).map_err(|error| LoadError::Tape(with_warnings(&error, &warnings)))?;
+    let mut setup = main_thread(path, &tape).map_err(|error| LoadError::Tape(with_warnings(&error, &warnings)))?;
+    schema::attach(&mut setup.environment);
     Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), warnings })
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Results(Vec<Use>);
 struct Use {
     request: RequestId,
     id: Arc<str>,
+    /// The message that holds it.
+    uuid: Arc<str>,
     is_answered: bool,
 }
 
@@ -23,7 +25,8 @@ impl Results {
         match effect {
             Effect::Emit(Emission::Assistant(message)) => {
                 if let Some(tool_use) = message.block.as_tool_use() {
-                    self.0.push(Use { request: message.id, id: tool_use.id.clone(), is_answered: false });
+                    let (id, uuid) = (tool_use.id.clone(), message.uuid.clone());
+                    self.0.push(Use { request: message.id, id, uuid, is_answered: false });
                 }
             }
             Effect::Emit(Emission::User(message)) => {
@@ -31,6 +34,8 @@ impl Results {
                     self.on_result(message.run.request, tool_use_id, found);
                 }
             }
+            // What is taken back is owed no result.
+            Effect::Emit(Emission::Tombstone { uuid }) => self.0.retain(|entry| entry.uuid != *uuid),
             Effect::Finished { prompt, .. } => self.on_finished(*prompt, found),
             _ => (),
         }

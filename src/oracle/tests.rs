@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::engine::contract::{
-    AnswerEnd, Block, Emission, Header, Json, Request, Role, Settings, Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
+    AnswerEnd, Block, Emission, Header, HookEvent, HookInput, HookRun, HookSubject, Json, PermissionAnswer, Request, Role, Settings,
+    Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
 };
-use crate::engine::emission::{AssistantMessage, UserMessage};
+use crate::engine::emission::{AssistantMessage, CompactTrigger, UserMessage};
 use crate::engine::settings::InterruptBehaviour;
+use crate::wire::block::Message;
 use crate::wire::block::{BlockKind, ToolInput};
 
 /// `R` is safe, `W` exclusive, `C` safe and stops for a message.
@@ -248,6 +250,40 @@ fn o_11_a_submitted_message_aborts_unless_a_tool_blocks_it() {
     assert_eq!(end(Story::new().request(1, &[]).input(message()).terminal()), NONE);
 }
 
+/// Asks a person about the n-th tool use.
+fn question(name: &str, index: u32) -> Effect {
+    let tool_use = Arc::new(tool_use(name, index));
+    Effect::AskPermission { run: run(index), tool_use, reason: "".into(), suggestions: Vec::new() }
+}
+
+#[test]
+fn o_11_a_question_about_a_tool_counts_as_executing_and_has_no_grace() {
+    let message = || Input::Interrupt { prompt: 2, content: [].into() };
+    let withdraws = || Effect::WithdrawPermission { run: run(0) };
+    let end = |story: Story| story.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken();
+    let asked = |name: &str| Story::new().request(1, &[]).says(use_block(name, 0)).effect(question(name, 0));
+    let goes_on = |story: Story| end(story.input(message()).request(2, &[]).result(0).terminal());
+    assert_eq!(goes_on(asked("R")), NONE, "the message waits for a tool that blocks");
+    assert_eq!(goes_on(asked("C")), ["O-11"], "it does not wait for one that stops");
+    assert_eq!(goes_on(asked("R").effect(withdraws())), ["O-11"], "nor for one that nobody is asked about any more");
+    let answer = Input::PermissionAnswered { run: run(0), answer: Arc::new(PermissionAnswer::Refuse { reason: "".into() }) };
+    assert_eq!(goes_on(asked("R").input(answer)), ["O-11"], "nor for one whose question is answered");
+    let cancelled = || asked("R").input(Input::Cancel).effect(withdraws());
+    assert_eq!(cancelled().result(0).terminal().broken(), NONE);
+    let head = Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+    assert_eq!(cancelled().input(head).result(0).terminal().broken(), ["O-11"], "nothing runs, so nothing has a grace");
+    assert_eq!(cancelled().effect(question("R", 0)).result(0).terminal().broken(), ["O-11"], "nobody is asked any more");
+}
+
+#[test]
+fn o_8_nobody_is_asked_about_a_tool_after_the_terminal() {
+    let story = || Story::new().request(1, &[]).asks("R", 0).ends(0).result(0).terminal();
+    assert_eq!(story().effect(question("R", 0)).broken(), ["O-8"]);
+    let hook = HookRun { hook: 0, subject: HookSubject::Tool(run(0)) };
+    let input = HookInput { event: HookEvent::PostToolUse, tool: None, data: Json::default(), stop_hook_active: false };
+    assert_eq!(story().effect(Effect::RunHook { hook, input: Arc::new(input) }).broken(), ["O-8"]);
+}
+
 #[test]
 fn o_14_progress_comes_before_its_result() {
     let story = || Story::new().request(1, &[]).asks("R", 0).ends(0);
@@ -353,4 +389,48 @@ fn o_9_attempts_are_numbered_on() {
     for (story, expected, reason) in table {
         assert_eq!(story.terminal().broken(), expected, "{reason}");
     }
+}
+
+impl Story {
+    /// A request with one message of so many characters.
+    fn asks_about(self, turn: u32, characters: usize) -> Self {
+        self.request(turn, &[(Role::User, &[Block::text(&"x".repeat(characters))])])
+    }
+
+    fn compacted(self) -> Self {
+        let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 9, tokens_after: 1, kept: Vec::new() };
+        let summary = Emission::Hidden { uuid: "u".into(), why: "summary".into(), text: "short".into() };
+        self.effect(Effect::Emit(boundary)).effect(Effect::Emit(summary))
+    }
+}
+
+#[test]
+fn o_12_a_compaction_makes_the_context_smaller() {
+    let asked = || Story::new().asks_about(1, 300).says(Block::text(&"y".repeat(60)));
+    let queued = || Input::Interrupt { prompt: 2, content: [Block::text(&"z".repeat(300))].into() };
+    let table = [
+        (asked().asks_about(2, 500).compacted().asks_about(3, 100), &[][..], "smaller"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 348), &[], "a little smaller: the answer counts"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 360), &["O-12"], "as large"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 900), &["O-12"], "larger"),
+        (asked().asks_about(2, 500).compacted().input(queued()).asks_about(3, 600), &[], "the user has said more since"),
+        (Story::new().asks_about(1, 500).compacted().asks_about(2, 499), &[], "what an earlier session left"),
+        (Story::new().asks_about(1, 500).compacted().asks_about(2, 600), &["O-12"], "it was asked about first"),
+        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 36), &[], "twice"),
+        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 400), &["O-12"], "twice, and larger"),
+        (asked().asks_about(2, 900).asks_about(3, 1_800), &[], "nothing was compacted"),
+    ];
+    for (story, expected, reason) in table {
+        let broken: Vec<_> = story.terminal().broken().into_iter().filter(|oracle| *oracle == "O-12").collect();
+        assert_eq!(broken, expected, "{reason}");
+    }
+}
+
+#[test]
+fn o_12_requests_do_not_go_round_in_circles() {
+    let rounds = |count| (1..=count).fold(Story::new(), |story, turn| story.asks_about(turn, 9));
+    assert_eq!(rounds(19).terminal().broken(), NONE);
+    assert_eq!(rounds(20).terminal().broken(), ["O-12"]);
+    let answered = rounds(19).says(Block::text("at last"));
+    assert_eq!((20..38).fold(answered, |story, turn| story.asks_about(turn, 9)).terminal().broken(), NONE);
 }

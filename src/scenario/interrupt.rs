@@ -1,14 +1,16 @@
-//! What the user does beside speaking when asked to: cancelling, and submitting a message while work goes on (M-8).
+//! What happens to an engine beside prompts and answers, and when: the user cancels or submits a message while work goes on (M-8), messages are
+//! marked as dead (C-1), a span was summarised in the background (C-3).
 
 use super::types::Turn;
+use crate::engine::contract::{Agent, Staged};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Block;
 
-/// One `[[interrupt]]`. It happens once, or not at all when its moment never comes.
+/// One `[[interrupt]]`, `[[dead]]` or `[[collapse]]`. It happens once, or not at all when its moment never comes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interrupt {
-    /// What the user does.
+    /// What happens.
     pub kind: InterruptKind,
     /// When.
     pub moment: Moment,
@@ -16,13 +18,33 @@ pub struct Interrupt {
     pub turns: Vec<Turn>,
 }
 
-/// Q-22's two kinds.
+/// Q-22's two kinds of interrupt, and what comes from the background.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InterruptKind {
     /// ESC, Ctrl+C, shutdown.
     Cancel,
     /// A message is submitted.
     Interrupt(Vec<Block>),
+    /// These messages of the conversation are dead (C-1).
+    Dead(Vec<Arc<str>>),
+    /// A summary may take the place of a span of the conversation (C-3).
+    Collapse(Arc<Staged>),
+}
+
+impl InterruptKind {
+    /// Whether the user does it; the rest is not answered, and no request comes because of it alone.
+    pub fn is_the_users(&self) -> bool {
+        matches!(self, Self::Cancel | Self::Interrupt(_))
+    }
+
+    /// The section that it stands in.
+    pub fn section(&self) -> &'static str {
+        match self {
+            Self::Cancel | Self::Interrupt(_) => "interrupt",
+            Self::Dead(_) => "dead",
+            Self::Collapse(_) => "collapse",
+        }
+    }
 }
 
 /// When it happens.
@@ -34,6 +56,8 @@ pub enum Moment {
     When {
         /// What.
         anchor: Anchor,
+        /// Of which agent.
+        agent: Agent,
         /// Whether the engine has seen it by then.
         side: Side,
         /// How long after; zero with [`Side::Before`].

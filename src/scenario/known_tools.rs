@@ -102,7 +102,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
         interrupt: Block,
         latency: uniform(2_000, 20_000),
         description: "Gives a task to a sub-agent and returns its answer.",
-        schema: r#"{"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string"}},"required":["prompt"]}"#,
+        schema: r#"{"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string"},"parallel_tasks":{"type":"integer"},"model":{"type":"string"}},"required":["description","prompt"]}"#,
     },
     KnownTool {
         name: "WebFetch",
@@ -137,9 +137,25 @@ impl KnownTool {
         self.describe(self.name, Json::trusted(json))
     }
 
+    /// Whether all it ever does is read. A sub-agent has tools of its own, which may write.
+    pub fn reads_only(&self) -> bool {
+        self.safe == Some(true) && self.name != "Agent"
+    }
+
+    /// Whether it edits the file that its input names.
+    pub fn edits(&self) -> bool {
+        matches!(self.name, "Edit" | "MultiEdit" | "Write")
+    }
+
     /// A definition that behaves like this tool and says something of its own about itself.
     pub fn describe(&self, name: &str, json: Json) -> ToolDefinition {
-        ToolDefinition { shell: self.shell, interrupt: Some(self.interrupt), ..ToolDefinition::new(name, self.safe, json) }
+        ToolDefinition {
+            shell: self.shell,
+            interrupt: Some(self.interrupt),
+            reads_only: self.reads_only(),
+            edits: self.edits(),
+            ..ToolDefinition::new(name, self.safe, json)
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
 use super::tape::Provenance;
+use crate::engine::contract::FailureCause;
 use crate::engine::permission::ToolCheck;
 use crate::engine::random::Seed;
 use crate::engine::settings::{Settings, ToolDefinition};
@@ -44,7 +45,7 @@ pub struct Scenario {
     pub prompts: Vec<Prompt>,
     /// What goes wrong between engine and model server (M-4). Of those that fit a request the first counts.
     pub faults: Vec<FaultRule>,
-    /// What the user does beside that (M-8).
+    /// What the user does beside that (M-8), then what comes from the background.
     pub interrupts: Vec<Interrupt>,
     /// What a request is answered with that exists only because of an injection (M-3); `None` for [`Scenario::DEFAULT_ANSWER`].
     pub default_answer: Option<Arc<str>>,
@@ -100,6 +101,8 @@ pub struct ScriptedOutcome {
     pub content: Option<Json>,
     /// Whether it is an error.
     pub is_error: bool,
+    /// What kind of failure it is (T-28).
+    pub cause: Option<FailureCause>,
     /// How long it takes; `None` for the tool's.
     pub latency: Option<Latency>,
     /// Progress on the way: when after the start, and what it says.
@@ -112,8 +115,19 @@ pub struct ScriptedOutcome {
     pub ending: ToolEnding,
     /// How it takes being told to stop.
     pub stopping: ToolStopping,
+    /// What the agents are answered that it makes, where it is a tool that makes agents.
+    pub agents: AgentScript,
     /// What the tool finds that looks at this input first (T-22); `None` for nothing.
     pub check: Option<Reply<ToolCheck>>,
+}
+
+/// What the agents are answered that a tool use makes (B-8).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentScript {
+    /// The answers that each agent gets, in order.
+    pub tasks: Vec<Vec<Turn>>,
+    /// The answer to whoever puts the results of several together.
+    pub synthesis: Option<Turn>,
 }
 
 /// How a tool run ends when nobody stops it (M-7).
@@ -126,6 +140,8 @@ pub enum ToolEnding {
     ReturnsTwice,
     /// Never: it must be stopped.
     Hangs,
+    /// Without a result (T-25).
+    ReturnsNothing,
     /// It panics with this message, of which its driver makes an error result.
     Panics(Arc<str>),
 }
@@ -224,6 +240,8 @@ pub struct Turn {
     pub input_tokens: Option<u64>,
     /// `usage.output_tokens`; `None` for an estimate.
     pub output_tokens: Option<u64>,
+    /// How many input tokens the API says that it left out of old tool results (C-2).
+    pub cleared_tokens: Option<u64>,
     /// Where it comes from (F-12).
     pub provenance: Provenance,
 }
@@ -238,6 +256,7 @@ impl Default for Turn {
             headers: Vec::new(),
             input_tokens: None,
             output_tokens: None,
+            cleared_tokens: None,
             provenance: Provenance::Written,
         }
     }

@@ -29,7 +29,15 @@ pub(super) fn usage(usage: &Object<'_>) -> Usage {
         output_tokens: usage.count("output_tokens"),
         cache_creation_input_tokens: usage.count("cache_creation_input_tokens"),
         cache_read_input_tokens: usage.count("cache_read_input_tokens"),
+        // Zero and absent are the same here, and nearly all answers have one of them.
+        cache_creation_1h_input_tokens: within(usage, "cache_creation", "ephemeral_1h_input_tokens"),
+        web_search_requests: within(usage, "server_tool_use", "web_search_requests").and_then(|count| u32::try_from(count).ok()),
     }
+}
+
+/// A count inside a member that is an object; `None` when there is none of it.
+fn within(object: &Object<'_>, member: &str, key: &str) -> Option<u64> {
+    Object::parse(object.present(member)?).ok()?.count(key).filter(|count| *count > 0)
 }
 
 /// `{"type":"content_block_delta","index":N,"delta":{"type":"text_delta","text":"…"}   }`, and the same for tool input and thinking.

@@ -60,6 +60,8 @@ impl User {
                 let prompt = self.number(Origin::Interrupt(count(index + 1)));
                 Input::Interrupt { prompt, content: said.clone().into() }
             }
+            InterruptKind::Dead(names) => Input::MarkedDead { names: names.clone().into() },
+            InterruptKind::Collapse(staged) => Input::CollapseStaged(staged.clone()),
         }
     }
 
@@ -91,9 +93,10 @@ impl User {
         self.is_injected = true;
     }
 
-    /// Whether any interrupt happened.
-    pub(crate) fn has_interfered(&self) -> bool {
-        self.is_injected || !self.interrupts.is_empty()
+    /// Whether the user interfered.
+    pub(crate) fn has_interfered(&self, setup: &Setup) -> bool {
+        let is_the_users = |index: &usize| setup.scenario.interrupts[*index].kind.is_the_users();
+        self.is_injected || self.interrupts.iter().any(is_the_users)
     }
 
     /// The terminal of each prompt that ended, in order.
@@ -109,7 +112,8 @@ impl User {
     /// The names of the interrupts whose moment never came.
     pub(crate) fn missed(&self, setup: &Setup) -> Vec<Arc<str>> {
         let missed = (0..setup.scenario.interrupts.len()).filter(|index| !self.interrupts.contains(index));
-        missed.map(|index| format!("interrupt {}", index + 1).into()).collect()
+        let name = |index: usize| format!("{} {}", setup.scenario.interrupts[index].kind.section(), place_in_section(setup, index)).into();
+        missed.map(name).collect()
     }
 
     fn has_open(&self) -> bool {
@@ -120,6 +124,12 @@ impl User {
         self.numbers.push(origin);
         count(self.numbers.len())
     }
+}
+
+/// The how many-th of its section it is, from 1.
+fn place_in_section(setup: &Setup, index: usize) -> usize {
+    let interrupts = &setup.scenario.interrupts;
+    interrupts[..=index].iter().filter(|interrupt| interrupt.kind.section() == interrupts[index].kind.section()).count()
 }
 
 fn count(number: usize) -> u32 {

@@ -213,12 +213,70 @@ pub struct ToolOutcome {
     /// Why the run aborted itself, if it did: the whole query is aborted for the same reason (T-14).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abort: Option<Arc<str>>,
+    /// What kind of failure an error is, where that is known (T-28).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<FailureCause>,
+}
+
+/// Why a tool use failed (T-28). The first four are a tool's own to say, the others are the engine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FailureCause {
+    /// A command ended with another exit code than 0.
+    ExitCode,
+    /// It could not be started.
+    NotStarted,
+    /// It took too long.
+    TimedOut,
+    /// The tool panicked.
+    Panicked,
+    /// The input does not fit the tool's schema (T-21).
+    InvalidInput,
+    /// The tool's own check found something (T-22).
+    Check,
+    /// A hook did not allow it (T-23).
+    Hook,
+    /// It was not permitted (T-24).
+    Refused,
+    /// It ended without a result (T-25).
+    NoResult,
+}
+
+impl FailureCause {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::ExitCode,
+        Self::NotStarted,
+        Self::TimedOut,
+        Self::Panicked,
+        Self::InvalidInput,
+        Self::Check,
+        Self::Hook,
+        Self::Refused,
+        Self::NoResult,
+    ];
+
+    /// The word that transcripts and scenarios use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ExitCode => "exit_code",
+            Self::NotStarted => "not_started",
+            Self::TimedOut => "timed_out",
+            Self::Panicked => "panicked",
+            Self::InvalidInput => "invalid_input",
+            Self::Check => "check",
+            Self::Hook => "hook",
+            Self::Refused => "refused",
+            Self::NoResult => "no_result",
+        }
+    }
 }
 
 impl ToolOutcome {
     /// An outcome with this text.
     pub fn text(text: &str) -> Self {
-        Self { content: Json::of(text), is_error: false, context_change: None, abort: None }
+        Self { content: Json::of(text), is_error: false, context_change: None, abort: None, cause: None }
     }
 
     /// An error with this text.

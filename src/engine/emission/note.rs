@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::contract::{RequestId, ToolRun};
+use crate::engine::contract::{FailureCause, RequestId, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::usage::Usage;
@@ -83,6 +83,13 @@ pub enum Note {
         name: Arc<str>,
         /// What there is to say beside the name; may be empty.
         text: Arc<str>,
+    },
+    /// A tool use failed, and it is known why (T-28).
+    ToolFailed {
+        /// Which.
+        run: ToolRun,
+        /// Why.
+        cause: FailureCause,
     },
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Three scopes lie in each other, query > sibling > tool: aborting an outer one aborts what is inside it.
 
-use crate::engine::settings::InterruptBehaviour;
+use crate::engine::contract::FailureCause;
+use crate::engine::settings::{InterruptBehaviour, Settings};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 
@@ -13,6 +14,8 @@ pub(crate) enum AbortKind {
     Cancel,
     /// A message was submitted: tools end that say so.
     Interrupt,
+    /// The money is spent (S-10): everything ends.
+    Budget,
 }
 
 /// What is aborted around the entries of one executor.
@@ -35,6 +38,8 @@ pub(crate) enum Reason {
     SiblingError(Arc<str>),
     /// The user interrupted.
     UserInterrupted,
+    /// The money is spent.
+    BudgetSpent,
 }
 
 /// T-15, first match. `executing` says whether it has started; `behaviour` is the tool's word on interrupts.
@@ -43,8 +48,19 @@ pub(crate) fn why(aborts: &Aborts, executing: bool, behaviour: InterruptBehaviou
         (true, ..) => Some(Reason::StreamingFallback),
         (_, Some(failed), _) => Some(Reason::SiblingError(failed.clone())),
         (_, _, Some(AbortKind::Interrupt)) if executing && behaviour == InterruptBehaviour::Block => None,
+        (_, _, Some(AbortKind::Budget)) => Some(Reason::BudgetSpent),
         (_, _, Some(_)) => Some(Reason::UserInterrupted),
         (_, _, None) => None,
+    }
+}
+
+/// Whether an error result of a shell tool that ran aborts its siblings (T-13, T-28). A tool that says nothing of its failure ended with an exit
+/// code.
+pub(crate) fn is_shell_failure(cause: Option<FailureCause>, settings: &Settings) -> bool {
+    match cause {
+        None | Some(FailureCause::ExitCode) => settings.pipeline.exit_code_aborts,
+        Some(FailureCause::NotStarted | FailureCause::TimedOut | FailureCause::Panicked) => true,
+        Some(_) => false,
     }
 }
 
@@ -56,6 +72,7 @@ impl Reason {
                 String::from("Tool execution discarded: the answer that asked for it was lost before it was complete.")
             }
             Self::SiblingError(failed) => format!("Cancelled: the parallel tool call {failed} failed."),
+            Self::BudgetSpent => String::from("Tool execution stopped: the budget of this session is used up."),
             Self::UserInterrupted => {
                 String::from("The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on.")
             }
@@ -102,6 +119,24 @@ mod tests {
         ];
         for (aborts, executing, behaviour, expected) in table {
             assert_eq!(why(&aborts, executing, behaviour), expected, "{aborts:?} executing {executing} {behaviour:?}");
+        }
+    }
+
+    #[test]
+    fn t_28_which_failures_of_a_shell_abort_its_siblings() {
+        let aborts = |cause, exit_code_aborts| {
+            let mut settings = Settings::default();
+            settings.pipeline.exit_code_aborts = exit_code_aborts;
+            is_shell_failure(cause, &settings)
+        };
+        for cause in [None, Some(FailureCause::ExitCode)] {
+            assert!(aborts(cause, true) && !aborts(cause, false), "{cause:?} is a matter of the setting");
+        }
+        let always = [FailureCause::NotStarted, FailureCause::TimedOut, FailureCause::Panicked];
+        for cause in FailureCause::ALL.into_iter().filter(|cause| *cause != FailureCause::ExitCode) {
+            for setting in [true, false] {
+                assert_eq!(aborts(Some(cause), setting), always.contains(&cause), "{cause:?}");
+            }
         }
     }
 

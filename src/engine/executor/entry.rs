@@ -2,14 +2,16 @@
 
 use super::abort::Reason;
 use super::admission::{Class, Slot};
+use super::input::InputProblem;
 use super::ordering::Stage;
+use super::pipeline::{Heard, Pipeline};
 use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
-use crate::engine::settings::{InterruptBehaviour, ToolDefinition};
+use crate::engine::settings::{Environment, InterruptBehaviour, ToolDefinition};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, ToolInput, ToolUse};
+use crate::wire::block::{Block, ToolUse};
 
 /// A tool use and how far it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,14 +30,20 @@ pub(super) struct Entry {
     pub(super) progress: Vec<Arc<str>>,
     /// Whether it was called and ended by itself.
     pub(super) has_run: bool,
+    /// What hooks said of it.
+    pub(super) heard: Heard,
     pub(super) state: State,
 }
 
 /// T-1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum State {
-    Queued,
-    Executing,
+    /// An input that cannot be used is answered when its turn comes (T-3).
+    Queued {
+        problem: Option<InputProblem>,
+    },
+    /// Somewhere on its way through the pipeline.
+    Executing(Box<Pipeline>),
     /// Told to stop; still counts as executing (T-15a).
     Stopping {
         reason: Reason,
@@ -51,8 +59,8 @@ pub(super) enum State {
 impl State {
     fn name(&self) -> &'static str {
         match self {
-            Self::Queued => "Queued",
-            Self::Executing => "Executing",
+            Self::Queued { .. } => "Queued",
+            Self::Executing(_) => "Executing",
             Self::Stopping { .. } => "Stopping",
             Self::Completed(_) => "Completed",
             Self::Yielded { .. } => "Yielded",
@@ -76,39 +84,47 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
 };
 
 impl Entry {
-    pub(super) fn new(run: ToolRun, tool_use: &ToolUse, answers: Arc<str>, definition: Option<&ToolDefinition>) -> Self {
-        DIAGRAM.pass("", "asked for", State::Queued.name());
+    pub(super) fn new(run: ToolRun, tool_use: &ToolUse, answers: Arc<str>, env: &Environment) -> Self {
+        DIAGRAM.pass("", "asked for", "Queued");
+        let definition = env.tool(&tool_use.name);
+        let problem = InputProblem::of(env, &tool_use.name, &tool_use.input);
         Self {
             run,
             tool_use: Arc::new(tool_use.clone()),
             answers,
-            class: class_of(definition, &tool_use.input),
+            class: class_of(definition, problem.as_ref()),
             shell: definition.is_some_and(|definition| definition.shell),
             // T-17: an answer that fails counts as block.
             interrupt: definition.and_then(|definition| definition.interrupt).unwrap_or(InterruptBehaviour::Block),
             batch: 0,
             progress: Vec::new(),
             has_run: false,
-            state: State::Queued,
+            heard: Heard::default(),
+            state: State::Queued { problem },
         }
     }
 
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.state, State::Executing | State::Stopping { .. })
+        matches!(self.state, State::Executing(_) | State::Stopping { .. })
+    }
+
+    /// Whether the tool itself runs, and was not told to stop.
+    pub(super) fn is_called(&self) -> bool {
+        matches!(&self.state, State::Executing(pipeline) if pipeline.is_calling())
     }
 
     pub(super) fn slot(&self) -> Slot {
         match self.state {
-            State::Queued => Slot::Queued,
-            State::Executing | State::Stopping { .. } => Slot::Executing,
+            State::Queued { .. } => Slot::Queued,
+            State::Executing(_) | State::Stopping { .. } => Slot::Executing,
             State::Completed(_) | State::Yielded { .. } => Slot::Over,
         }
     }
 
     pub(super) fn stage(&self) -> Stage {
         match self.state {
-            State::Queued => Stage::Queued,
-            State::Executing | State::Stopping { .. } => Stage::Executing,
+            State::Queued { .. } => Stage::Queued,
+            State::Executing(_) | State::Stopping { .. } => Stage::Executing,
             State::Completed(_) => Stage::Completed,
             State::Yielded { nth, .. } => Stage::Yielded(nth),
         }
@@ -131,9 +147,12 @@ impl Entry {
         self.complete_by("abort", &ToolOutcome::error(&reason.text()), effects);
     }
 
-    fn complete_by(&mut self, cause: &'static str, outcome: &ToolOutcome, effects: &mut Effects) {
+    fn complete_by(&mut self, by: &'static str, outcome: &ToolOutcome, effects: &mut Effects) {
+        if let Some(cause) = outcome.cause {
+            effects.push(Effect::Note(Note::ToolFailed { run: self.run, cause }));
+        }
         let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
-        self.to(cause, State::Completed(result));
+        self.to(by, State::Completed(result));
         self.note(ToolState::Completed, effects);
     }
 
@@ -184,9 +203,9 @@ pub(super) fn result_message(entry: &Entry, block: Block) -> UserMessage {
 }
 
 /// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive.
-fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput) -> Class {
-    match (definition.and_then(|definition| definition.safe), input) {
-        (Some(true), ToolInput::Valid(_)) => Class::Safe,
+fn class_of(definition: Option<&ToolDefinition>, problem: Option<&InputProblem>) -> Class {
+    match (definition.and_then(|definition| definition.safe), problem) {
+        (Some(true), None) => Class::Safe,
         _ => Class::Exclusive,
     }
 }

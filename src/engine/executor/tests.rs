@@ -1,11 +1,14 @@
 //! The executor alone, without a stream: who starts, what comes out, and when.
 
 mod aborts;
+mod pipelines;
 
 use super::*;
 use crate::engine::contract::RequestId;
+use crate::engine::permission::context::PermissionContext;
 use crate::engine::settings::EmissionOrder;
 use crate::engine::settings::ToolDefinition;
+use crate::wire::block::ToolInput;
 use crate::wire::json::Json;
 
 /// `R` is safe and stops for a message, `W` is exclusive and does not, `Sh` is a safe shell, `Unsure` cannot say anything.
@@ -21,12 +24,29 @@ fn environment(settings: Settings) -> Environment {
 struct Bench {
     env: Environment,
     executor: Executor,
+    permissions: PermissionContext,
     effects: Effects,
+    now: Time,
 }
 
 impl Bench {
     fn new(settings: Settings) -> Self {
-        Self { env: environment(settings), executor: Executor::default(), effects: Effects::default() }
+        Self::of(environment(settings))
+    }
+
+    fn of(env: Environment) -> Self {
+        let (executor, permissions, effects) = (Executor::default(), PermissionContext::default(), Effects::default());
+        Self { env, executor, permissions, effects, now: Time::ZERO }
+    }
+
+    /// Lets the executor do something.
+    fn with<R>(&mut self, body: impl FnOnce(&mut Executor, &mut Scope<'_>) -> R) -> R {
+        let Self { env, executor, permissions, effects, now } = self;
+        body(executor, &mut Scope { env, now: *now, permissions, effects })
+    }
+
+    fn input(&mut self, input: Input) -> Ended {
+        self.with(|executor, scope| executor.on_input(scope, &input))
     }
 
     fn submit(&mut self, name: &str, input: ToolInput) -> ToolRun {
@@ -40,7 +60,7 @@ impl Bench {
             block: Block::text(""),
             error: None,
         };
-        self.executor.submit(&self.env, &message, &tool_use, &mut self.effects);
+        self.with(|executor, scope| executor.submit(scope, &message, &tool_use));
         ToolRun { request: RequestId::first(1), index: u32::try_from(nth).unwrap() }
     }
 
@@ -53,8 +73,11 @@ impl Bench {
     }
 
     fn end_with(&mut self, run: ToolRun, change: Option<&str>) -> Ended {
-        let outcome = ToolOutcome { context_change: change.map(Into::into), ..ToolOutcome::text("done") };
-        self.executor.on_ended(&self.env.settings, Time::ZERO, run, &outcome, &mut self.effects)
+        self.outcome(run, ToolOutcome { context_change: change.map(Into::into), ..ToolOutcome::text("done") })
+    }
+
+    fn outcome(&mut self, run: ToolRun, outcome: ToolOutcome) -> Ended {
+        self.input(Input::ToolEnded { run, outcome: Arc::new(outcome) })
     }
 
     fn emit(&mut self) {
@@ -219,11 +242,15 @@ fn t_10_in_progress_runs_from_start_to_the_emission_of_the_result() {
 fn t_11_a_context_change_is_applied_for_exclusive_tools_only() {
     let mut bench = Bench::new(Settings::default());
     let safe = bench.tool("R");
-    assert_eq!(bench.end_with(safe, Some("cwd=/a")).context_change, None);
+    let _ = bench.end_with(safe, Some("deny R"));
+    assert!(bench.permissions.is_empty());
     let defects = bench.effects.drain().filter(|(_, effect)| matches!(effect, Effect::Note(Note::Defect { .. }))).count();
     assert_eq!(defects, 1, "a safe tool that changes the context is a defect of the tool");
     let exclusive = bench.tool("W");
-    assert_eq!(bench.end_with(exclusive, Some("cwd=/b")).context_change.as_deref(), Some("cwd=/b"));
+    let _ = bench.end_with(exclusive, Some("deny R"));
+    assert!(!bench.permissions.is_empty());
+    let changes = bench.effects.drain().filter(|(_, effect)| matches!(effect, Effect::Note(Note::ContextChanged { .. }))).count();
+    assert_eq!(changes, 1);
 }
 
 #[test]

@@ -117,3 +117,117 @@ fn is_for(matcher: &str, tool: Option<&str>) -> bool {
 pub(crate) fn without_tool(event: HookEvent, data: crate::wire::json::Json) -> HookInput {
     HookInput { event, tool: None, data, stop_hook_active: false }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::HookDefinition;
+    use super::*;
+    use crate::engine::contract::RequestId;
+    use crate::wire::json::Json;
+
+    const STOP: HookSubject = HookSubject::Stop(RequestId { prompt: 1, turn: 1, attempt: 1 });
+
+    fn definition(event: HookEvent, matcher: Option<&str>, timeout_ms: u64) -> HookDefinition {
+        HookDefinition { name: "h".into(), event, matcher: matcher.map(Into::into), timeout: Micros::from_millis(timeout_ms) }
+    }
+
+    /// Three hooks of the event `Stop`, with time until 1, 2 and 3 ms.
+    fn env() -> Environment {
+        let hooks = [1, 2, 3].map(|timeout| definition(HookEvent::Stop, None, timeout)).to_vec();
+        Environment { hooks, ..Environment::default() }
+    }
+
+    fn started() -> (RunningHooks, Effects) {
+        let mut effects = Effects::default();
+        let input = without_tool(HookEvent::Stop, Json::default());
+        (RunningHooks::start(&env(), Time::ZERO, STOP, input, &mut effects).unwrap(), effects)
+    }
+
+    fn run(hook: u32) -> HookRun {
+        HookRun { hook, subject: STOP }
+    }
+
+    fn says(hooks: &mut RunningHooks, hook: u32, outcome: HookOutcome) -> Option<HookVerdict> {
+        hooks.on_ended(Time(500), run(hook), &Arc::new(outcome))
+    }
+
+    fn decides(decision: HookDecision, reason: &str) -> HookOutcome {
+        HookOutcome { decision: Some(decision), reason: Some(reason.into()), ..HookOutcome::default() }
+    }
+
+    #[test]
+    fn t_23_only_hooks_of_the_point_and_the_tool_run() {
+        let hooks = [(HookEvent::PreToolUse, None), (HookEvent::PreToolUse, Some("Read|Edit")), (HookEvent::PostToolUse, Some("*"))];
+        let hooks = hooks.map(|(event, matcher)| definition(event, matcher, 1)).to_vec();
+        let env = Environment { hooks, ..Environment::default() };
+        let started = |event, tool: Option<&str>| -> Vec<u32> {
+            let mut effects = Effects::default();
+            let input = HookInput { event, tool: tool.map(Into::into), data: Json::default(), stop_hook_active: false };
+            let _ = RunningHooks::start(&env, Time::ZERO, STOP, input, &mut effects);
+            let hook = |(_, effect)| if let Effect::RunHook { hook, .. } = effect { Some(hook.hook) } else { None };
+            effects.drain().filter_map(hook).collect()
+        };
+        assert_eq!(started(HookEvent::PreToolUse, Some("Edit")), [0, 1]);
+        assert_eq!(started(HookEvent::PreToolUse, Some("Edited")), [0]);
+        assert_eq!(started(HookEvent::PostToolUse, Some("Edit")), [2]);
+        assert_eq!(started(HookEvent::PostToolUse, None), [] as [u32; 0], "a hook with a matcher is for tools only");
+        assert_eq!(started(HookEvent::PostToolFailure, Some("Edit")), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn t_23_the_verdict_comes_when_all_have_answered() {
+        let (mut hooks, _) = started();
+        assert_eq!(says(&mut hooks, 2, HookOutcome::default()), None);
+        assert_eq!(says(&mut hooks, 2, HookOutcome::default()), None, "twice counts once");
+        assert_eq!(says(&mut hooks, 0, HookOutcome::default()), None);
+        let other = HookRun { subject: HookSubject::Stop(RequestId::first(2)), hook: 1 };
+        assert_eq!(hooks.on_ended(Time(1), other, &Arc::default()), None, "the same hook, run for something else");
+        let verdict = says(&mut hooks, 1, HookOutcome::default()).unwrap();
+        assert_eq!(verdict, HookVerdict { took: Micros(500), ..HookVerdict::default() });
+    }
+
+    #[test]
+    fn t_23_the_strictest_decision_the_last_input_and_every_context_count() {
+        let (mut hooks, _) = started();
+        let input = |json: &str| Some(Json::trusted(json));
+        let _ =
+            says(&mut hooks, 2, HookOutcome { updated_input: input("{}"), stop: Some("c".into()), ..decides(HookDecision::Deny, "third") });
+        let first = HookOutcome { updated_input: input("[]"), context: Some("a".into()), ..decides(HookDecision::Deny, "first") };
+        let _ = says(&mut hooks, 0, first);
+        let second = HookOutcome { context: Some("b".into()), stop: Some("b".into()), ..decides(HookDecision::Ask, "second") };
+        let verdict = says(&mut hooks, 1, second).unwrap();
+        assert_eq!(verdict.decision, Some(HookDecision::Deny));
+        assert_eq!(verdict.reasons, ["first".into(), Arc::from("third")], "of those who decided so, in the order of definition");
+        assert_eq!(verdict.updated_input, input("{}"), "the last in the order of definition, not of answers");
+        assert_eq!(verdict.contexts, [(run(0), "a".into()), (run(1), "b".into())]);
+        assert_eq!(verdict.stop.as_deref(), Some("b"), "the first who says so");
+    }
+
+    #[test]
+    fn t_23_who_does_not_answer_in_time_has_failed_which_stops_nothing() {
+        let (mut hooks, mut effects) = started();
+        effects.reset(crate::engine::contract::Agent::ROOT);
+        let at = |ms| Time::ZERO + Micros::from_millis(ms);
+        assert_eq!(hooks.on_timer(at(0), &mut effects), None);
+        assert!(effects.is_empty());
+        assert_eq!(hooks.on_timer(at(1), &mut effects), None);
+        assert_eq!(says(&mut hooks, 0, decides(HookDecision::Deny, "late")), None);
+        assert_eq!(says(&mut hooks, 1, HookOutcome::default()), None);
+        let verdict = hooks.on_timer(at(3), &mut effects).unwrap();
+        let stopped: Vec<_> = effects.drain().map(|(_, effect)| effect).collect();
+        assert_eq!(stopped, [Effect::StopHook { hook: run(0) }, Effect::StopHook { hook: run(2) }]);
+        assert_eq!(verdict.decision, None, "what came late counts for nothing");
+        let failed: Vec<_> = verdict.failures.iter().map(|(run, text)| (run.hook, &**text)).collect();
+        assert_eq!(failed, [(0, "it did not answer within 0.001s"), (2, "it did not answer within 0.003s")]);
+    }
+
+    #[test]
+    fn t_30_an_abort_stops_those_that_still_run() {
+        let (mut hooks, mut effects) = started();
+        let _ = says(&mut hooks, 1, HookOutcome::default());
+        effects.reset(crate::engine::contract::Agent::ROOT);
+        hooks.abort(&mut effects);
+        let stopped: Vec<_> = effects.drain().map(|(_, effect)| effect).collect();
+        assert_eq!(stopped, [Effect::StopHook { hook: run(0) }, Effect::StopHook { hook: run(2) }]);
+    }
+}

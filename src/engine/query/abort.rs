@@ -9,6 +9,7 @@ use super::outcome::Ending;
 use super::{Query, State, Turn, Verdict};
 use crate::engine::contract::{Effect, Effects, Terminal};
 use crate::engine::emission::Emission;
+use crate::engine::executor::Scope;
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
@@ -20,13 +21,13 @@ impl Query {
         let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
             State::Calling { mut call, turn } => {
                 call.abort(now, effects);
-                self.totals.count_lost(now, &call);
+                self.totals.count_lost(now, &call, env.settings.session.date);
                 self.carried.standing = call.standing();
                 (turn, Terminal::AbortedStreaming)
             }
             State::Compacting { mut compaction, executor, .. } => {
                 let spent = compaction.abort(now, effects);
-                self.spend(spent);
+                self.spend(env, spent);
                 (Turn { executor, ..Turn::default() }, Terminal::AbortedStreaming)
             }
             State::StopHooks { hooks, executor, .. } => {
@@ -41,14 +42,17 @@ impl Query {
                 (turn, Terminal::AbortedTools)
             }
             State::Ending { mut turn, ending } => {
-                turn.executor.abort(&env.settings, now, kind, effects);
+                turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
                 self.state = State::Ending { turn, ending };
                 return self.settle(env, now, effects);
             }
             State::Finished => return Verdict::Running,
         };
-        turn.executor.abort(&env.settings, now, kind, effects);
-        let ending = Ending::aborted(terminal, kind);
+        turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
+        let ending = match kind {
+            AbortKind::Budget => self.over_budget(env),
+            AbortKind::Cancel | AbortKind::Interrupt => Ending::aborted(terminal, kind),
+        };
         self.state = State::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)
     }

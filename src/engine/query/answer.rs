@@ -5,9 +5,10 @@ use super::outcome::Ending;
 use super::too_long;
 use super::{Query, State, Turn, Verdict, observable};
 use crate::engine::call::Ended;
+use crate::engine::compaction;
 use crate::engine::contract::{Effect, Effects, Terminal};
 use crate::engine::emission::{AssistantMessage, Emission, Note, Transition};
-use crate::engine::executor::Executor;
+use crate::engine::executor::{Executor, Scope};
 use crate::engine::retry::Failure;
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
@@ -17,15 +18,15 @@ use crate::wire::usage::Usage;
 
 impl Query {
     /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
-    pub(super) fn on_block(&mut self, env: &Environment, _now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) -> Verdict {
+    pub(super) fn on_block(&mut self, env: &Environment, now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) -> Verdict {
         let State::Calling { turn, .. } = &mut self.state else { return Verdict::Running };
         effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
         turn.blocks.push(message.clone());
         if let Some(tool_use) = message.block.as_tool_use() {
-            turn.executor.submit(env, message, tool_use, effects);
+            turn.executor.submit(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, message, tool_use);
         }
         turn.executor.emit_completed(&env.settings, effects);
-        Verdict::Running
+        self.check_budget(env, now, effects)
     }
 
     /// The answer is complete: its blocks decide what follows.
@@ -43,9 +44,10 @@ impl Query {
             usage: ended.usage,
         }));
         self.carried.standing = call.standing();
-        turn.executor.on_stream_over(&env.settings, effects);
+        turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         turn.usage = Some(ended.usage);
-        self.totals.count(&turn.blocks, &ended);
+        self.totals.count(&turn.blocks, &ended, env.settings.session.date, call.is_fast());
+        compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);
         let answer = Answer {
             stop_reason: ended.stop_reason.as_deref(),
             has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),
@@ -54,6 +56,9 @@ impl Query {
             refusal_retried: self.refusal_retried,
         };
         let id = call.id();
+        if self.is_over_budget(env) {
+            return self.end_over_budget(env, now, turn, effects);
+        }
         match after_answer::decide(answer, &env.settings) {
             Next::FollowUp => {
                 self.state = State::AwaitingTools { turn };
@@ -94,13 +99,13 @@ impl Query {
     /// otherwise tool uses that were already emitted get their results before the error is shown.
     pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        self.totals.count_lost(now, &call);
+        self.totals.count_lost(now, &call, env.settings.session.date);
         self.carried.standing = call.standing();
         let ending = Ending::call_lost(call.id(), failure.clone());
         if let Some(kind) = too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {
             return self.recover(env, now, kind, (call.id(), turn.executor.successor(), ending), &failure, effects);
         }
-        turn.executor.lose(&env.settings, now, effects);
+        turn.executor.lose(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         self.state = State::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)
     }
@@ -120,7 +125,8 @@ impl Query {
             return Verdict::Running;
         }
         match core::mem::replace(&mut self.state, State::Finished) {
-            State::Ending { turn, ending } => {
+            State::Ending { mut turn, ending } => {
+                self.totals.denials.extend(turn.executor.take_denials());
                 self.keep_what_is_answered(env, &turn);
                 self.finish(*ending, effects)
             }
@@ -150,7 +156,8 @@ impl Query {
         use crate::engine::conversation::{ItemKind, results_name};
         self.keep_answer(without_last_thinking(&turn.blocks), None);
         if let Some(first) = turn.blocks.first() {
-            let results = turn.executor.results(&env.settings);
+            let mut results = turn.executor.results(&env.settings);
+            results.extend(turn.executor.attachments());
             self.carried.conversation.push_user(results_name(first.id), ItemKind::Results, results);
         }
     }

@@ -7,12 +7,14 @@
 //!
 //! A fallback keeps what was emitted and closes it with results; a tombstone takes it back, so that no result is owed.
 
+use super::outcome::Attempt;
 use super::{DIAGRAM, Query, State, Turn, Verdict};
 use crate::engine::call::ApiCall;
 use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{Emission, Note};
+use crate::engine::executor::Scope;
 use crate::engine::retry::Failure;
-use crate::engine::settings::{Environment, Settings};
+use crate::engine::settings::Environment;
 use crate::engine::time::Time;
 use crate::prelude::*;
 
@@ -28,15 +30,15 @@ impl Query {
         }
         let (from, id) = (call.model().clone(), call.id());
         turn.executor.fill_missing_results(FALLBACK_TRIGGERED, effects);
-        turn.discard(&env.settings, now, id, effects);
-        self.totals.count_lost(now, call);
+        turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, id);
+        self.totals.count_lost(now, call, env.settings.session.date);
         self.carried.standing = call.standing();
         self.frame = Arc::new(self.frame.with_model(to));
         self.carried.turn_to(to);
         effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
         DIAGRAM.pass("Calling", "fallback", "Calling");
         let next = RequestId { attempt: id.attempt + 1, ..id };
-        let request = self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap);
+        let request = self.request(env);
         if let State::Calling { call, .. } = &mut self.state {
             **call = ApiCall::open(env, next, now, request, self.carried.standing.clone(), effects);
         }
@@ -46,12 +48,12 @@ impl Query {
     /// Tombstoned tool uses need no result, and results that were emitted already are taken back with them.
     pub(super) fn on_abandoned(&mut self, env: &Environment, now: Time, _failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
-        self.totals.count_abandoned(call);
+        self.totals.count_attempt(&Attempt::of(call), env.settings.session.date);
         let emitted = turn.blocks.iter().map(|message| message.uuid.clone()).chain(turn.executor.emitted_results());
         for uuid in emitted.collect::<Vec<_>>() {
             effects.push(Effect::Emit(Emission::Tombstone { uuid }));
         }
-        turn.discard(&env.settings, now, call.id(), effects);
+        turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, call.id());
         DIAGRAM.pass("Calling", "attempt taken back", "Calling");
         call.go_on(env, now, effects);
         Verdict::Running
@@ -60,10 +62,10 @@ impl Query {
 
 impl Turn {
     /// T-19: nothing of this answer counts any more, and nothing more comes out of it.
-    fn discard(&mut self, settings: &Settings, now: Time, id: RequestId, effects: &mut Effects) {
+    fn discard(&mut self, scope: &mut Scope<'_>, id: RequestId) {
         self.blocks.clear();
         self.usage = None;
-        self.executor = core::mem::take(&mut self.executor).discard(settings, now, effects);
-        effects.push(Effect::Note(Note::Discarded { id, running: self.executor.ghost_runs() }));
+        self.executor = core::mem::take(&mut self.executor).discard(scope);
+        scope.effects.push(Effect::Note(Note::Discarded { id, running: self.executor.ghost_runs() }));
     }
 }

@@ -2,8 +2,9 @@
 
 use super::outcome::Ending;
 use super::{AfterCompaction, Chain, Query, State, Turn, Verdict};
+use crate::engine::budget::{self, Charge};
 use crate::engine::call::ApiCall;
-use crate::engine::compaction::{self, Cause, Compaction, Next, Spent};
+use crate::engine::compaction::{self, Cause, Compacted, Compaction, Failed, Next, Spent};
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::{ItemKind, results_name};
 use crate::engine::emission::{CompactTrigger, Emission, Note, Transition};
@@ -23,13 +24,20 @@ impl Query {
         executor: Executor,
         effects: &mut Effects,
     ) -> Verdict {
+        if self.is_over_budget(env) {
+            return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
+        }
         let carried = &mut self.carried;
-        match compaction::cascade(env, &mut carried.conversation, &mut carried.tracking, effects) {
+        let next = compaction::cascade(env, &mut carried.conversation, &mut carried.tracking, effects);
+        self.go_on(env, now, next, (id, executor), effects)
+    }
+
+    fn go_on(&mut self, env: &Environment, now: Time, next: Next, (id, executor): (RequestId, Executor), effects: &mut Effects) -> Verdict {
+        match next {
             Next::Call => self.call(env, now, id, executor, effects),
             Next::Compact => {
                 let cause = Cause { trigger: CompactTrigger::Auto, instructions: None, excess: None, without_media: false };
-                self.compact(env, now, cause, (id, executor, AfterCompaction::Ask(id)), effects);
-                Verdict::Running
+                self.compact(env, now, cause, (id, executor, AfterCompaction::Ask(id)), effects)
             }
             Next::Blocked { tokens, limit } => {
                 let text = format!("the prompt is too long: about {tokens} tokens, and {limit} is the limit at which nothing is sent");
@@ -41,7 +49,10 @@ impl Query {
 
     /// a fresh executor for each answer.
     fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
-        let request = self.frame.request(&self.carried.conversation.messages(), self.chain.raised_cap);
+        if self.is_over_budget(env) {
+            return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
+        }
+        let request = self.request(env);
         let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };
         Verdict::Running
@@ -69,11 +80,18 @@ impl Query {
         self.carried.tracking.reactively_compacted = false;
         self.keep_answer(&turn.blocks, turn.usage);
         let mut content = turn.executor.results(&env.settings);
+        content.extend(turn.executor.attachments());
+        self.totals.denials.extend(turn.executor.take_denials());
+        let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
+        if let Some(why) = turn.executor.stopped_by_hook().cloned() {
+            self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
+            effects.push(Effect::Emit(Emission::Warning { text: format!("a hook ends the turn: {why}").into() }));
+            return self.end(env, now, turn.executor.successor(), Ending::well(Terminal::HookStopped), effects);
+        }
         for (prompt, message) in core::mem::take(&mut self.queued) {
             content.extend(message.iter().cloned());
             effects.push(Effect::Emit(Emission::QueuedCommand { prompt, content: message }));
         }
-        let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
         self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
         let executor = turn.executor.successor();
         if self.is_at_turn_limit(env) {
@@ -95,30 +113,60 @@ impl Query {
         cause: Cause,
         (id, executor, then): (RequestId, Executor, AfterCompaction),
         effects: &mut Effects,
-    ) {
+    ) -> Verdict {
         let standing = core::mem::take(&mut self.carried.standing);
-        let compaction = Compaction::start(env, now, cause, id, &self.frame, &self.carried.conversation, standing, effects);
-        self.state = State::Compacting { compaction: Box::new(compaction), executor, then };
+        match Compaction::start(env, now, cause, id, &self.frame, &self.carried.conversation, standing, effects) {
+            Ok(compaction) => {
+                self.state = State::Compacting { compaction: Box::new(compaction), executor, then };
+                Verdict::Running
+            }
+            Err(failed) => self.on_compacted(env, now, Err(failed), (executor, then), effects),
+        }
     }
 
     /// What concerns a compaction.
     pub(super) fn step_compaction(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
         let State::Compacting { compaction, .. } = &mut self.state else { return Verdict::Running };
-        let (failure, spent) = match compaction.step(env, now, input, effects) {
+        let result = match compaction.step(env, now, input, effects) {
             compaction::Verdict::Running => return Verdict::Running,
-            compaction::Verdict::Done(done) => {
+            compaction::Verdict::Done(done) => Ok(done),
+            compaction::Verdict::Failed(failed) => Err(failed),
+        };
+        match core::mem::replace(&mut self.state, State::Finished) {
+            State::Compacting { executor, then, .. } => self.on_compacted(env, now, result, (executor, then), effects),
+            _ => Verdict::Running,
+        }
+    }
+
+    /// It is over: what it was made for follows, or comes to its end.
+    fn on_compacted(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        result: Result<Box<Compacted>, Box<Failed>>,
+        (executor, then): (Executor, AfterCompaction),
+        effects: &mut Effects,
+    ) -> Verdict {
+        let (failure, spent) = match result {
+            Ok(done) => {
+                self.carried.tracking.on_done(&done);
                 self.carried.conversation = done.conversation;
+                self.carried.task_tokens_used = self.carried.task_tokens_used.saturating_add(done.tokens.0); // C-6
                 (None, done.spent)
             }
-            compaction::Verdict::Failed(failed) => (Some(failed.failure), failed.spent),
-        };
-        let State::Compacting { executor, then, .. } = core::mem::replace(&mut self.state, State::Finished) else {
-            return Verdict::Running;
+            Err(failed) => {
+                self.carried.tracking.on_failed(failed.trigger);
+                (Some(failed.failure), failed.spent)
+            }
         };
         let last = spent.last;
-        self.spend(spent);
+        self.spend(env, spent);
         match (then, failure) {
-            (AfterCompaction::Ask(id), _) => self.call(env, now, after(last, id), executor, effects),
+            (AfterCompaction::Ask(id), None) => self.call(env, now, after(last, id), executor, effects),
+            (AfterCompaction::Ask(id), Some(_)) => {
+                let next = compaction::after_failure(env, &self.carried.conversation, &self.carried.tracking);
+                self.go_on(env, now, next, (after(last, id), executor), effects)
+            }
             (AfterCompaction::Retry(ending), None) => {
                 let asked = last.unwrap_or(ending.id(self.prompt));
                 self.ask_again(env, now, asked, executor, Transition::ReactiveCompactRetry, effects)
@@ -132,11 +180,12 @@ impl Query {
     }
 
     /// Counts what a compaction used up.
-    pub(super) fn spend(&mut self, spent: Spent) {
+    pub(super) fn spend(&mut self, env: &Environment, spent: Spent) {
         self.carried.standing = spent.standing;
         self.totals.api_time = self.totals.api_time + spent.api_time;
         for (model, usage) in &spent.usage {
-            self.totals.add_usage(model, usage);
+            let charge = Charge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };
+            self.totals.add(model, usage, budget::cost(usage, charge));
         }
     }
 }

@@ -1,11 +1,13 @@
 //! How a query ends, and what it leaves behind.
 
+use crate::engine::budget::{self, Charge, Date, NanoUsd};
 use crate::engine::call::{ApiCall, Ended, Standing};
 use crate::engine::compaction::Tracking;
-use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
-use crate::engine::emission::{AssistantMessage, Emission};
+use crate::engine::emission::{AssistantMessage, Denial, Emission};
 use crate::engine::executor::abort::AbortKind;
+use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{Decision, Failure};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -33,11 +35,17 @@ pub(crate) struct Carried {
     /// The conversation.
     pub(crate) conversation: Conversation,
     /// The model that signed the thinking in it; `None` when no request was made yet.
-    signed_by: Option<Arc<str>>,
+    pub(super) signed_by: Option<Arc<str>>,
     /// What is remembered of compactions.
     pub(crate) tracking: Tracking,
     /// What one call leaves to the next.
     pub(crate) standing: Standing,
+    /// What the prompts before this one cost (S-10).
+    pub(crate) spent: NanoUsd,
+    /// What of the task budget went with compactions (C-6).
+    pub(super) task_tokens_used: u64,
+    /// What was learnt about permissions (T-11, T-24).
+    pub(crate) permissions: PermissionContext,
 }
 
 impl Carried {
@@ -50,6 +58,17 @@ impl Carried {
     }
 }
 
+impl Carried {
+    /// Takes note of what is done about the next time that a request is made: dead messages (C-1), summaries of spans (C-3).
+    pub(crate) fn take_note(&mut self, input: &Input) {
+        match input {
+            Input::MarkedDead { names } => self.tracking.mark_dead(names),
+            Input::CollapseStaged(staged) => self.conversation.stage(staged.clone()),
+            _ => (), // too late for anything
+        }
+    }
+}
+
 /// What the result message will say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Totals {
@@ -57,17 +76,27 @@ pub(crate) struct Totals {
     pub(crate) turns: u32,
     /// Time with a request under way.
     pub(crate) api_time: Micros,
-    /// Tokens by model, in the order of first use.
-    pub(crate) usage_by_model: Vec<(Arc<str>, Usage)>,
+    /// Tokens and money by model, in the order of first use.
+    pub(crate) by_model: Vec<OfModel>,
     /// The last answer's stop reason.
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
+    /// Tool uses that were not permitted (S-1).
+    pub(crate) denials: Vec<Denial>,
+}
+
+/// What was asked of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OfModel {
+    pub(crate) model: Arc<str>,
+    pub(crate) usage: Usage,
+    pub(crate) cost: NanoUsd,
 }
 
 impl Totals {
-    /// Counts an answer.
-    pub(super) fn count(&mut self, blocks: &[Arc<AssistantMessage>], ended: &Ended) {
+    /// Counts an answer, and what it costs.
+    pub(super) fn count(&mut self, blocks: &[Arc<AssistantMessage>], ended: &Ended, date: Date, is_fast: bool) {
         self.api_time = self.api_time + ended.took;
         self.stop_reason.clone_from(&ended.stop_reason);
         let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
@@ -76,32 +105,61 @@ impl Totals {
         };
         self.text = blocks.last().and_then(text).unwrap_or_default();
         let answered = blocks.last().map(|message| &message.model).filter(|model| !model.is_empty());
-        self.add_usage(answered.unwrap_or(&ended.model), &ended.usage);
+        let model = answered.unwrap_or(&ended.model);
+        let is_refused_at_once = blocks.is_empty() && ended.stop_reason.as_deref() == Some("refusal");
+        let charge = Charge { model, date, is_fast, is_refused_at_once };
+        self.add(model, &ended.usage, budget::cost(&ended.usage, charge));
+    }
+
+    /// What all of it cost.
+    pub(crate) fn cost(&self) -> NanoUsd {
+        self.by_model.iter().fold(NanoUsd::default(), |sum, of| sum + of.cost)
     }
 
     /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
-    pub(super) fn count_lost(&mut self, now: Time, call: &ApiCall) {
+    pub(super) fn count_lost(&mut self, now: Time, call: &ApiCall, date: Date) {
         self.api_time = self.api_time + now.since(call.since());
-        self.count_abandoned(call);
+        self.count_attempt(&Attempt::of(call), date);
     }
 
     /// Counts an attempt that was given up in the midst of its answer: what the API said of its tokens holds, too.
-    pub(super) fn count_abandoned(&mut self, call: &ApiCall) {
-        if *call.usage() != Usage::default() {
-            self.add_usage(call.model(), call.usage());
+    pub(super) fn count_attempt(&mut self, attempt: &Attempt, date: Date) {
+        if attempt.usage != Usage::default() {
+            self.add(&attempt.model, &attempt.usage, attempt.cost(date));
         }
     }
 
     /// What the model has written.
     pub(super) fn output_tokens(&self) -> u64 {
-        self.usage_by_model.iter().filter_map(|(_, usage)| usage.output_tokens).fold(0, u64::saturating_add)
+        self.by_model.iter().filter_map(|of| of.usage.output_tokens).fold(0, u64::saturating_add)
     }
 
-    pub(super) fn add_usage(&mut self, model: &Arc<str>, usage: &Usage) {
-        match self.usage_by_model.iter_mut().find(|(known, _)| known == model) {
-            Some((_, total)) => total.add(usage),
-            None => self.usage_by_model.push((model.clone(), *usage)),
+    pub(super) fn add(&mut self, model: &Arc<str>, usage: &Usage, cost: NanoUsd) {
+        match self.by_model.iter_mut().find(|of| of.model == *model) {
+            Some(of) => {
+                of.usage.add(usage);
+                of.cost = of.cost + cost;
+            }
+            None => self.by_model.push(OfModel { model: model.clone(), usage: *usage, cost }),
         }
+    }
+}
+
+/// What an attempt has brought so far, as far as it is paid for.
+#[derive(Clone, Debug)]
+pub(super) struct Attempt {
+    pub(super) model: Arc<str>,
+    pub(super) usage: Usage,
+    pub(super) is_fast: bool,
+}
+
+impl Attempt {
+    pub(super) fn of(call: &ApiCall) -> Self {
+        Self { model: call.model().clone(), usage: *call.usage(), is_fast: call.is_fast() }
+    }
+
+    pub(super) fn cost(&self, date: Date) -> NanoUsd {
+        budget::cost(&self.usage, Charge { model: &self.model, date, is_fast: self.is_fast, is_refused_at_once: false })
     }
 }
 
@@ -121,7 +179,7 @@ enum Why {
     /// The user aborted.
     Aborted(AbortKind),
     /// A limit is reached: said in the result alone.
-    Limit(&'static str),
+    Limit(Arc<str>),
 }
 
 impl Ending {
@@ -134,8 +192,8 @@ impl Ending {
     }
 
     /// Ends at a limit of the settings.
-    pub(super) fn limit(terminal: Terminal, text: &'static str) -> Self {
-        Self { terminal, why: Why::Limit(text) }
+    pub(super) fn limit(terminal: Terminal, text: &str) -> Self {
+        Self { terminal, why: Why::Limit(text.into()) }
     }
 
     /// The request that it is about, where there is one.
@@ -164,7 +222,7 @@ impl Ending {
     pub(super) fn say(&self, prompt: u32, effects: &mut Effects) -> Option<Arc<str>> {
         match &self.why {
             Why::Well => None,
-            Why::Limit(text) => Some((*text).into()),
+            Why::Limit(text) => Some(text.clone()),
             Why::Failed { id, failure } => {
                 let text: Arc<str> = failure.summary().into();
                 effects.push(Effect::Emit(Emission::Assistant(Arc::new(error_message(*id, &failure.kind, &text)))));

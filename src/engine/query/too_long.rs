@@ -12,10 +12,6 @@ use crate::engine::retry::{Decision, Failure};
 use crate::engine::settings::{CompactionSettings, Environment};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::wire::error::ContextFigures;
-
-/// Until there is a compaction that comes to an end.
-const COMPACTION_IS_THERE: bool = false;
 
 /// What there is too much of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,10 +43,10 @@ enum Recovery {
 }
 
 /// each way once in a chain.
-fn decide(kind: TooMuch, drained: bool, compacted: bool, settings: &CompactionSettings) -> Recovery {
+fn decide(kind: TooMuch, drained: bool, can_react: bool, settings: &CompactionSettings) -> Recovery {
     match kind {
         TooMuch::Text if settings.collapse && !drained => Recovery::Drain,
-        _ if settings.reactive && !compacted && COMPACTION_IS_THERE => Recovery::Compact,
+        _ if can_react => Recovery::Compact,
         _ => Recovery::GiveUp,
     }
 }
@@ -66,15 +62,15 @@ impl Query {
         failure: &Failure,
         effects: &mut Effects,
     ) -> Verdict {
-        let decide = |drained, compacted| decide(kind, drained, compacted, &env.settings.compaction);
-        let compacted = self.carried.tracking.reactively_compacted;
-        let mut recovery = decide(self.chain.collapse_drained, compacted);
+        let can_react = compaction::can_react(env, &self.carried.conversation, &self.carried.tracking);
+        let decide = |drained| decide(kind, drained, can_react, &env.settings.compaction);
+        let mut recovery = decide(self.chain.collapse_drained);
         if recovery == Recovery::Drain {
             self.chain.collapse_drained = true;
-            if compaction::drain_collapses(&mut self.carried.conversation, effects) {
+            if compaction::drain_collapses(env, &mut self.carried.conversation, effects) {
                 return self.ask_again(env, now, id, executor, Transition::CollapseDrainRetry, effects);
             }
-            recovery = decide(true, compacted);
+            recovery = decide(true);
         }
         match recovery {
             Recovery::Compact => {
@@ -82,24 +78,15 @@ impl Query {
                 let cause = Cause {
                     trigger: CompactTrigger::Reactive,
                     instructions: None,
-                    excess: excess(failure),
+                    excess: compaction::excess(failure),
                     without_media: kind == TooMuch::Media,
                 };
                 let first = RequestId { prompt: id.prompt, turn: id.turn + 1, attempt: 1 };
                 let then = AfterCompaction::Retry(Box::new(ending));
-                self.compact(env, now, cause, (first, executor, then), effects);
-                Verdict::Running
+                self.compact(env, now, cause, (first, executor, then), effects)
             }
             Recovery::Drain | Recovery::GiveUp => self.end(env, now, executor, ending, effects),
         }
-    }
-}
-
-/// How many tokens have to go, where the API said so: `prompt is too long: 210000 tokens > 200000 maximum`.
-fn excess(failure: &Failure) -> Option<u64> {
-    match ContextFigures::read(&failure.message)? {
-        ContextFigures::PromptTooLong { tokens, maximum } => Some(tokens.saturating_sub(maximum)),
-        ContextFigures::InputAndMaxTokens { .. } => None,
     }
 }
 
@@ -108,15 +95,14 @@ mod tests {
     use super::*;
 
     #[test]
-    #[ignore = "until compaction is there"]
     fn q_13_and_q_14_each_way_is_tried_once_in_its_order() {
         let all = CompactionSettings::default();
-        assert_eq!(decide(TooMuch::Text, false, false, &all), Recovery::Drain);
-        assert_eq!(decide(TooMuch::Text, true, false, &all), Recovery::Compact);
-        assert_eq!(decide(TooMuch::Text, true, true, &all), Recovery::GiveUp);
-        assert_eq!(decide(TooMuch::Media, false, false, &all), Recovery::Compact, "collapsing removes no media");
-        assert_eq!(decide(TooMuch::Media, false, true, &all), Recovery::GiveUp);
-        let none = CompactionSettings { collapse: false, reactive: false, ..all };
+        assert_eq!(decide(TooMuch::Text, false, true, &all), Recovery::Drain);
+        assert_eq!(decide(TooMuch::Text, true, true, &all), Recovery::Compact);
+        assert_eq!(decide(TooMuch::Text, true, false, &all), Recovery::GiveUp);
+        assert_eq!(decide(TooMuch::Media, false, true, &all), Recovery::Compact, "collapsing removes no media");
+        assert_eq!(decide(TooMuch::Media, false, false, &all), Recovery::GiveUp);
+        let none = CompactionSettings { collapse: false, ..all };
         assert_eq!(decide(TooMuch::Text, false, false, &none), Recovery::GiveUp);
     }
 }

@@ -6,7 +6,9 @@ use crate::engine::settings::{Environment, Settings};
 use crate::prelude::*;
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
+use crate::wire::raw::Object;
 use crate::wire::request::{Request, list_with_breakpoint, push_merged, system_with_breakpoint};
+use crate::wire::tokens;
 
 /// All of a request but its messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +41,11 @@ impl Frame {
         &self.request.model
     }
 
+    /// About how many tokens come with the messages of a conversation: system prompt, tools, user context.
+    pub(crate) fn tokens(&self) -> u64 {
+        tokens::request(&self.request) + tokens::blocks(&self.user_context)
+    }
+
     /// The same for another model (Q-19).
     pub(crate) fn with_model(&self, model: &Arc<str>) -> Self {
         Self { request: Request { model: model.clone(), ..self.request.clone() }, user_context: self.user_context.clone() }
@@ -58,6 +65,16 @@ impl Frame {
         }
         request
     }
+}
+
+/// The further members with the task budget among what is said of the output (S-10).
+pub(crate) fn with_task_budget(extra: &Json, total: u64, left: u64) -> Json {
+    let budget = format!(r#"{{"type":"tokens","total":{total},"remaining":{left}}}"#);
+    let Ok(members) = Object::parse(extra.as_str()) else { return extra.clone() };
+    let config = members
+        .object("output_config")
+        .map_or_else(|| format!(r#"{{"task_budget":{budget}}}"#), |config| config.with(&[("task_budget", budget.clone())]));
+    Json::trusted(members.with(&[("output_config", config)]))
 }
 
 /// The custom prompt stays as it is written when nothing is added to it; an empty one means none at all.

@@ -1,18 +1,18 @@
 //! The result message of a prompt (S-8): a pure function over how the query ended.
 
+use crate::engine::budget::is_priced;
 use crate::engine::contract::Terminal;
 use crate::engine::emission::{ResultMessage, ResultSubtype};
-use crate::engine::query::Outcome;
+use crate::engine::query::{OfModel, Outcome};
 use crate::engine::time::Micros;
+use crate::prelude::*;
 use crate::wire::usage::Usage;
 
 /// Puts the message together. A prompt went well when it ended without an error of its own.
 pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> ResultMessage {
     let totals = &outcome.totals;
     let mut usage = Usage::default();
-    for (_, of_model) in &totals.usage_by_model {
-        usage.add(of_model);
-    }
+    totals.by_model.iter().for_each(|of| usage.add(&of.usage));
     let is_error = !outcome.errors.is_empty();
     ResultMessage {
         prompt,
@@ -25,9 +25,19 @@ pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> Resul
         text: totals.text.clone(),
         stop_reason: totals.stop_reason.clone(),
         usage,
-        usage_by_model: totals.usage_by_model.clone(),
+        usage_by_model: totals.by_model.iter().map(|of| (of.model.clone(), of.usage)).collect(),
         errors: outcome.errors.clone(),
+        cost: totals.cost(),
+        cost_by_model: totals.by_model.iter().map(|of| (of.model.clone(), of.cost)).collect(),
+        permission_denials: totals.denials.clone(),
+        structured_output: None,
+        warnings: totals.by_model.iter().filter(|of| !is_priced(&of.model)).map(unpriced).collect(),
     }
+}
+
+/// S-10: a stated default, and a word about it.
+fn unpriced(of: &OfModel) -> Arc<str> {
+    format!("no price is known for {}: {} is reckoned at the prices of a mid-sized model", of.model, of.cost).into()
 }
 
 /// A limit that was reached has a kind of its own (S-7, S-9, S-10).
@@ -44,17 +54,18 @@ fn subtype(terminal: &Terminal, is_error: bool) -> ResultSubtype {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::budget::NanoUsd;
     use crate::engine::query::Totals;
-    use crate::prelude::*;
 
     fn outcome(errors: &[&str]) -> Outcome {
-        let of = |tokens| Usage { output_tokens: Some(tokens), ..Usage::default() };
+        let usage = |tokens| Usage { output_tokens: Some(tokens), ..Usage::default() };
+        let of = |model: &str, tokens| OfModel { model: model.into(), usage: usage(tokens), cost: NanoUsd(tokens) };
         Outcome {
             terminal: Terminal::Completed,
             errors: errors.iter().map(|text| Arc::from(*text)).collect(),
             carried: crate::engine::query::Carried::default(),
             queued: Vec::new(),
-            totals: Totals { usage_by_model: vec![("a".into(), of(3)), ("b".into(), of(4))], ..Totals::default() },
+            totals: Totals { by_model: vec![of("a", 3), of("b", 4)], ..Totals::default() },
         }
     }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::prelude::*;
+
 /// Settings of the compaction cascade.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -22,6 +24,31 @@ pub struct CompactionSettings {
     pub auto: bool,
     /// Whether all is summarised after the API said too long (C-5).
     pub reactive: bool,
+    /// The most that the model can answer, in tokens; `None` when it is not known, and then `output_reserve` stands for it.
+    pub output_cap: Option<u64>,
+    /// At most so much of the window is kept free for the answer: what is left is the effective window. A summary may be as long.
+    pub output_reserve: u64,
+    /// So far below the effective window all is summarised (C-4).
+    pub margin: u64,
+    /// So far below that the user is warned.
+    pub warning_margin: u64,
+    /// So far below the effective window no request is made any more.
+    pub hard_margin: u64,
+    /// After so many failures in a row it is not tried again in this session (C-4).
+    pub max_failures: u32,
+    /// How often the oldest rounds are left out when the summarising call itself is too long (C-4).
+    pub summary_drops: u32,
+    /// So many of the newest messages stay as they are, and what belongs to the same round with them (C-4). What the user said last stays
+    /// whatever this says, as long as it is not answered.
+    pub keep_messages: u32,
+    /// At most so many of the files that were read last are attached to the summary (C-4).
+    pub attached_files: u32,
+    /// And at most so many tokens of them in all.
+    pub attached_file_tokens: u64,
+    /// The plan that is attached to the summary, if there is one.
+    pub plan: Option<Arc<str>>,
+    /// What invoked skills say, attached to the summary.
+    pub skills: Vec<Arc<str>>,
 }
 
 /// C-2: the two ways, or neither.
@@ -48,6 +75,18 @@ impl Default for CompactionSettings {
             collapse_percent: 90,
             auto: true,
             reactive: true,
+            output_cap: None,
+            output_reserve: 20_000,
+            margin: 13_000,
+            warning_margin: 20_000,
+            hard_margin: 3_000,
+            max_failures: 3,
+            summary_drops: 3,
+            keep_messages: 0,
+            attached_files: 5,
+            attached_file_tokens: 50_000,
+            plan: None,
+            skills: Vec::new(),
         }
     }
 }

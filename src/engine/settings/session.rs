@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::budget::{Date, NanoUsd};
 use crate::prelude::*;
 
 /// Settings of the session.
@@ -16,4 +17,10 @@ pub struct SessionSettings {
     pub raised_max_tokens: Option<u64>,
     /// How many tokens of output a turn should have.
     pub token_budget: Option<u64>,
+    /// What the session may cost (S-10).
+    pub max_budget: Option<NanoUsd>,
+    /// How many tokens the API is told that the task has (S-10).
+    pub task_budget: Option<u64>,
+    /// The day by which prices hold (S-10).
+    pub date: Date,
 }

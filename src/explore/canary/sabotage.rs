@@ -59,6 +59,10 @@ impl<E> Saboteur<E> {
             Effect::Emit(Emission::Progress { .. }) if self.canary.trick == Trick::DelayProgress => self.held.push(effect),
             Effect::Emit(Emission::Result(_)) if self.canary.trick == Trick::ResultAfterTerminal => self.held.push(effect),
             Effect::Emit(Emission::ApiRetry { .. }) if self.canary.trick == Trick::DropRetryNotice => (),
+            Effect::Emit(Emission::CompactBoundary { .. }) if self.canary.trick == Trick::GrowAfterCompaction => {
+                self.is_done = true;
+                effects.push(effect);
+            }
             Effect::Finished { .. } => self.pass_terminal(effect, effects),
             other => effects.push(other),
         }
@@ -75,7 +79,7 @@ impl<E> Saboteur<E> {
     }
 
     /// Changes the last message of a request.
-    fn spoil(&self, content: &mut Vec<Block>) {
+    fn spoil(&mut self, content: &mut Vec<Block>) {
         let is_result = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { .. });
         match self.canary.trick {
             Trick::DropResultFromRequest => {
@@ -87,7 +91,9 @@ impl<E> Saboteur<E> {
                 let results = content.iter().take_while(|block| is_result(block)).count();
                 content[..results].reverse();
             }
+            Trick::SendEmptyText => content.push(Block::text("")),
             Trick::InventResultInRequest => content.insert(0, Block::tool_result("toolu_invented", &Json::of("nothing"), false)),
+            Trick::GrowAfterCompaction if core::mem::take(&mut self.is_done) => content.push(Block::text(&"long ".repeat(1_000))),
             _ => (),
         }
     }

@@ -1,10 +1,11 @@
 //! `[engine]`: the reference engine's settings.
 
+use super::compaction;
 use super::reader::Reader;
 use super::retry;
 use super::session::session;
 use super::values::{ContentJson, Object, TextAsJson};
-use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, Settings};
+use crate::engine::settings::{EmissionOrder, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
@@ -38,7 +39,9 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     }
     reader.set("sibling_abort", &mut settings.sibling_abort);
     reader.set("tool_grace", &mut settings.tool_grace);
+    settings.pipeline = reader.section("pipeline", "[engine.pipeline]", pipeline).unwrap_or_default();
     settings.retry = reader.section("retry", "[engine.retry]", retry::retry).unwrap_or_default();
+    settings.compaction = reader.section("compaction", "[engine.compaction]", compaction::compaction).unwrap_or_default();
     reader.set("max_pause_resumes", &mut settings.max_pause_resumes);
     reader.set("retry_refusal", &mut settings.retry_refusal);
     reader.set("background", &mut settings.background);
@@ -63,6 +66,17 @@ fn refuse_own_members(reader: &mut Reader<'_, '_>, extra: &Json) {
             reader.report.value(member.value.place, message, None);
         }
     }
+}
+
+/// `[engine.pipeline]`: figures of T-27 to T-29.
+fn pipeline(reader: &mut Reader<'_, '_>) -> PipelineSettings {
+    let mut pipeline = PipelineSettings::default();
+    reader.set("result_limit", &mut pipeline.result_limit);
+    reader.set("result_preview", &mut pipeline.result_preview);
+    reader.set("exit_code_aborts", &mut pipeline.exit_code_aborts);
+    reader.set("hooks_shown_from", &mut pipeline.hooks_shown_from);
+    reader.set("slow_from", &mut pipeline.slow_from);
+    pipeline
 }
 
 /// Content given as plain text, or as JSON under another key.

@@ -1,8 +1,10 @@
-//! `[[interrupt]]`: what the user does while work goes on, and when (M-8).
+//! `[[interrupt]]`: what the user does while work goes on, and when (M-8). `[[dead]]` and `[[collapse]]` happen at such moments, too.
 
 use super::prompts;
 use super::reader::{Reader, known_word};
 use super::tree::Kind;
+use super::values::Texts;
+use crate::engine::contract::{Agent, Staged};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
@@ -36,6 +38,29 @@ pub(super) fn interrupt(reader: &mut Reader<'_, '_>) -> Option<Interrupt> {
     Some(Interrupt { kind: kind?, moment: moment?, turns })
 }
 
+/// `[[dead]]`: messages are marked as dead (C-1).
+pub(super) fn dead(reader: &mut Reader<'_, '_>) -> Option<Interrupt> {
+    let place = reader.member("names").map(|member| member.value.place);
+    let names = reader.required("names").map(|Texts(names)| names);
+    if let (Some(names), Some(place)) = (&names, place)
+        && names.is_empty()
+    {
+        let help = "name messages as transcripts do: \"p1\", \"p1.r2.a1\", \"p1.r2.a1.results\"";
+        reader.report.value(place, "`names` names no message".into(), Some(help.into()));
+    }
+    let moment = moment(reader);
+    let kind = InterruptKind::Dead(names?.into_iter().map(Arc::from).collect());
+    Some(Interrupt { kind, moment: moment?, turns: Vec::new() })
+}
+
+/// `[[collapse]]`: a span was summarised in the background (C-3).
+pub(super) fn collapse(reader: &mut Reader<'_, '_>) -> Option<Interrupt> {
+    let (from, to, summary) = (reader.required("from"), reader.required("to"), reader.required("summary"));
+    let moment = moment(reader);
+    let kind = InterruptKind::Collapse(Arc::new(Staged { from: from?, to: to?, summary: summary? }));
+    Some(Interrupt { kind, moment: moment?, turns: Vec::new() })
+}
+
 /// Who cancels says nothing and gets no answer.
 fn says_nothing(reader: &mut Reader<'_, '_>) {
     for key in ["text", "content_json", "turn"] {
@@ -51,10 +76,10 @@ fn moment(reader: &mut Reader<'_, '_>) -> Option<Moment> {
     let which = reader.one_of(&["at", "when"]);
     if which.is_none() {
         let help = "write at = \"5s\", or when = { tool = \"Read\", state = \"executing\" }";
-        reader.lacks(&["at", "when"], "[[interrupt]] needs `at` or `when`".into(), Some(help.into()));
+        reader.lacks(&["at", "when"], format!("{} needs `at` or `when`", reader.title()), Some(help.into()));
     }
     let at: Option<Micros> = reader.get("at");
-    let anchor = reader.section("when", "`when`", anchor).flatten();
+    let anchor = reader.section("when", "`when`", |reader| Some((anchor(reader)?, whose(reader)))).flatten();
     let offset: Option<Micros> = reader.get("offset");
     let side = reader.choice("side", &[("before", Side::Before), ("after", Side::After)]).unwrap_or_default();
     if which.is_some_and(|member| member.key == "at") {
@@ -65,11 +90,16 @@ fn moment(reader: &mut Reader<'_, '_>) -> Option<Moment> {
         }
         return at.map(Moment::At);
     }
-    let anchor = anchor?;
+    let (anchor, agent) = anchor?;
     if side == Side::Before {
         check_before(reader, &anchor);
     }
-    Some(Moment::When { anchor, side, offset: offset.unwrap_or_default() })
+    Some(Moment::When { anchor, agent, side, offset: offset.unwrap_or_default() })
+}
+
+/// `agent = "toolu_1"`: the sub-agent that this tool use made; the root agent otherwise.
+fn whose(reader: &mut Reader<'_, '_>) -> Agent {
+    reader.get::<Arc<str>>("agent").map_or(Agent::ROOT, |tool_use| Agent::child(&tool_use))
 }
 
 /// Before the engine has seen something there is nothing that it does about it, and no time to wait.

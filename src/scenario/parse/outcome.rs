@@ -6,21 +6,24 @@ use super::asked;
 use super::engine::text_or_json;
 use super::reader::Reader;
 use super::tree::Kind;
+use crate::engine::contract::FailureCause;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::{Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
+use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 13] = [
     "result",
     "result_json",
     "is_error",
+    "cause",
     "progress",
     "context_change",
     "aborts",
     "hangs",
     "panics",
     "returns_twice",
+    "no_result",
     "ignores_stop",
     "stop_takes",
 ];
@@ -34,6 +37,7 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
     let outcome = ScriptedOutcome {
         content: text_or_json(reader, "result", "result_json"),
         is_error: reader.get("is_error").unwrap_or_default(),
+        cause: cause(reader),
         latency: None,
         progress: reader.entries("progress", "an entry of `progress`", |reader| {
             let (at, text) = (reader.required("at"), reader.required("text"));
@@ -44,19 +48,34 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
         ending: ending(reader),
         stopping: ToolStopping { ignores: ignores_stop(reader), takes: reader.get("stop_takes").unwrap_or_default() },
         check: asked::check(reader),
+        agents: AgentScript::default(),
     };
     said.then_some(outcome)
 }
 
+/// What kind of error it is; what is no error has none.
+fn cause(reader: &mut Reader<'_, '_>) -> Option<FailureCause> {
+    let causes = [FailureCause::ExitCode, FailureCause::NotStarted, FailureCause::TimedOut];
+    let cause = reader.choice("cause", &causes.map(|cause| (cause.as_str(), cause)));
+    if let Some(member) = reader.member("cause")
+        && reader.get::<bool>("is_error") != Some(true)
+    {
+        reader.report.value(member.place, "`cause` says what kind of error it is: add is_error = true".into(), None);
+    }
+    cause
+}
+
 /// How it ends; what hangs or panics has no result.
 fn ending(reader: &mut Reader<'_, '_>) -> ToolEnding {
-    reader.one_of(&["hangs", "panics", "returns_twice"]);
+    reader.one_of(&["hangs", "panics", "returns_twice", "no_result"]);
     for key in ["result", "result_json", "aborts"] {
-        reader.one_of(&["hangs", key]);
-        reader.one_of(&["panics", key]);
+        for ending in ["hangs", "panics", "no_result"] {
+            reader.one_of(&[ending, key]);
+        }
     }
-    let (hangs, twice) = (reader.mark("hangs"), reader.mark("returns_twice"));
+    let (hangs, twice, nothing) = (reader.mark("hangs"), reader.mark("returns_twice"), reader.mark("no_result"));
     match (hangs, panics(reader)) {
+        (false, None) if nothing => ToolEnding::ReturnsNothing,
         (true, _) => ToolEnding::Hangs,
         (false, Some(message)) => ToolEnding::Panics(message),
         (false, None) if twice => ToolEnding::ReturnsTwice,

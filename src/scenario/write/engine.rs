@@ -1,7 +1,7 @@
-//! `[engine]` as TOML.
+//! `[engine]` and `[engine.pipeline]` as TOML.
 
 use super::{Out, text_or_json};
-use crate::engine::settings::{EmissionOrder, ResultDelivery, ResultOrder, Settings};
+use crate::engine::settings::{EmissionOrder, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 
 /// `[engine]`; always there, because the model is what people look for first.
 pub(super) fn engine(out: &mut Out, settings: &Settings) {
@@ -49,8 +49,9 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         max_batch_tools,
         sibling_abort,
         tool_grace,
+        pipeline,
         retry,
-        compaction: _,
+        compaction,
         permissions: _,
         session,
     } = settings;
@@ -75,7 +76,9 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
     super::session::session(out, session);
+    pipeline_section(out, pipeline);
     super::retry::retry_section(out, retry);
+    super::compaction::compaction_section(out, compaction);
 }
 
 /// T-8 and Q-9.
@@ -104,4 +107,23 @@ fn result_orders(out: &mut Out, emission_order: EmissionOrder, result_order: Res
             ResultDelivery::AtOnce => "at_once",
         },
     );
+}
+
+fn pipeline_section(out: &mut Out, pipeline: &PipelineSettings) {
+    let PipelineSettings { result_limit, result_preview, exit_code_aborts, hooks_shown_from, slow_from } = pipeline;
+    let default = PipelineSettings::default();
+    if *pipeline == default {
+        return;
+    }
+    out.table("[engine.pipeline]");
+    for (key, value, usual) in
+        [("result_limit", result_limit, default.result_limit), ("result_preview", result_preview, default.result_preview)]
+    {
+        if *value != usual {
+            out.raw(key, value);
+        }
+    }
+    out.flag("exit_code_aborts", *exit_code_aborts, default.exit_code_aborts);
+    out.span("hooks_shown_from", *hooks_shown_from, default.hooks_shown_from);
+    out.span("slow_from", *slow_from, default.slow_from);
 }

@@ -1,26 +1,35 @@
-//! `[[interrupt]]` as TOML.
+//! `[[interrupt]]`, `[[dead]]` and `[[collapse]]` as TOML.
 
 use super::text::{duration, string};
 use super::{Out, content, turn_entry};
+use crate::engine::contract::Staged;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
 
-/// `[[interrupt]]`.
+/// One of the three, by its kind.
 pub(super) fn interrupt_entry(out: &mut Out, interrupt: &Interrupt) {
     let Interrupt { kind, moment, turns } = interrupt;
-    out.table("[[interrupt]]");
+    out.table(&format!("[[{}]]", kind.section()));
     match kind {
         InterruptKind::Cancel => out.text("kind", "cancel"),
         InterruptKind::Interrupt(said) => {
             out.text("kind", "interrupt");
             content(out, said);
         }
+        InterruptKind::Dead(names) => out.texts("names", names),
+        InterruptKind::Collapse(staged) => {
+            let Staged { from, to, summary } = &**staged;
+            for (key, value) in [("from", from), ("to", to), ("summary", summary)] {
+                out.text(key, value);
+            }
+        }
     }
     match moment {
         Moment::At(at) => out.raw("at", duration(*at)),
-        Moment::When { anchor, side, offset } => {
-            out.raw("when", format!("{{ {} }}", anchor_keys(anchor)));
+        Moment::When { anchor, agent, side, offset } => {
+            let whose = agent.tool_use_id().map(|id| format!(", agent = {}", string(id))).unwrap_or_default();
+            out.raw("when", format!("{{ {}{whose} }}", anchor_keys(anchor)));
             match side {
                 Side::Before => out.text("side", "before"),
                 Side::After => (),

@@ -1,14 +1,16 @@
 //! What is written reads back as the same scenario.
 
 mod asked;
+mod compaction;
 
 use alloc::collections::BTreeMap;
 
 use super::*;
+use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, ResultDelivery, ResultOrder, RetrySettings,
-    SessionSettings, Settings, ToolDefinition,
+    AgentTool, Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, PipelineSettings, ResultDelivery,
+    ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
 };
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span};
@@ -16,7 +18,7 @@ use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, Reach
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse;
-use crate::scenario::types::{Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, ToolStopping};
+use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, ToolStopping};
 use crate::wire::block::{Message, Role};
 use crate::wire::compare::Volatile;
 
@@ -65,14 +67,25 @@ fn outcome() -> ScriptedOutcome {
     ScriptedOutcome {
         content: Some(Json::trusted(r#"[{"type":"text","text":"a"}]"#)),
         is_error: true,
+        cause: Some(FailureCause::TimedOut),
         latency: Some(Latency::Fixed(Micros(1_234_567))),
         progress: vec![(Micros::from_millis(1), "half".into())],
         context_change: Some("cwd".into()),
         aborts: Some("refused".into()),
         ending: ToolEnding::ReturnsTwice,
         stopping: ToolStopping { ignores: Deaf::For(Micros::from_secs(2)), takes: Micros::from_millis(50) },
+        agents: AgentScript::default(),
         check: None,
     }
+}
+
+/// Two agents, of which the first runs a tool, and who puts together what they say.
+fn agents() -> ScriptedOutcome {
+    let says = |text: &str| Turn { content: vec![TurnBlock::Text(text.into())], ..Turn::default() };
+    let reads = TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(outcome()) };
+    let tasks = vec![vec![Turn { content: vec![reads], ..Turn::default() }, says("one")], vec![says("two")]];
+    let synthesis = Some(Turn { output_tokens: Some(3), ..says("both") });
+    ScriptedOutcome { agents: AgentScript { tasks, synthesis }, ..ScriptedOutcome::default() }
 }
 
 fn turns() -> Vec<Turn> {
@@ -80,12 +93,14 @@ fn turns() -> Vec<Turn> {
         content: vec![
             TurnBlock::Thinking("hm".into()),
             TurnBlock::Tool { name: "own".into(), input: "{\"a\":".into(), id: Some("toolu_1".into()), outcome: Some(outcome()) },
+            TurnBlock::Tool { name: "Agent".into(), input: "{}".into(), id: None, outcome: Some(agents()) },
             TurnBlock::Text("after".into()),
             TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None },
         ],
         stop_reason: Some("tool_use".into()),
         headers: vec![("x-b".into(), "1".into()), ("x-a".into(), "\"2\"".into())],
         input_tokens: Some(3),
+        cleared_tokens: Some(9),
         provenance: Provenance::Derived,
         ..Turn::default()
     };
@@ -96,7 +111,9 @@ fn tools() -> Vec<ScriptedTool> {
     let mut own = ToolDefinition::new("own", Some(true), Json::trusted(r#"{"name":"own","n":1e3}"#));
     own.observable = vec![Observable { name: "absolute".into(), from: "path".into(), base: "/x".into() }];
     own.shell = true;
+    (own.checks, own.reads_only, own.edits, own.result_limit) = (true, true, true, Some(5));
     own.interrupt = Some(InterruptBehaviour::Cancel);
+    own.agent = Some(AgentTool { fast_model: "small".into() });
     let read = known_tool("Read").unwrap().definition();
     let unsure = ToolDefinition { interrupt: None, shell: false, ..known_tool("Bash").unwrap().definition() };
     let hangs = ScriptedOutcome {
@@ -105,6 +122,7 @@ fn tools() -> Vec<ScriptedTool> {
         ..ScriptedOutcome::default()
     };
     let panics = ScriptedOutcome { ending: ToolEnding::Panics("out of bounds".into()), ..ScriptedOutcome::default() };
+    let nothing = ScriptedOutcome { ending: ToolEnding::ReturnsNothing, ..ScriptedOutcome::default() };
     let build = ToolDefinition::new("Build", None, Json::trusted("{}"));
     vec![
         ScriptedTool { definition: own, latency: Some(Latency::Recorded { percent: 5 }), outcome: None },
@@ -114,6 +132,11 @@ fn tools() -> Vec<ScriptedTool> {
             definition: ToolDefinition { json: Json::trusted(r#"{"name":"Build"}"#), ..build },
             latency: None,
             outcome: Some(panics),
+        },
+        ScriptedTool {
+            definition: ToolDefinition::new("Mute", None, Json::trusted(r#"{"name":"Mute"}"#)),
+            latency: None,
+            outcome: Some(nothing),
         },
     ]
 }
@@ -162,6 +185,13 @@ fn f_6_settings_read_back() {
         max_batch_tools: 3,
         sibling_abort: false,
         tool_grace: Micros::from_millis(1),
+        pipeline: PipelineSettings {
+            result_limit: 1,
+            result_preview: 2,
+            exit_code_aborts: false,
+            hooks_shown_from: Micros(3),
+            slow_from: Micros(4),
+        },
         retry: odd_retry(),
         compaction: CompactionSettings::default(),
         permissions: None,
@@ -258,7 +288,7 @@ fn f_6_a_tape_and_its_thread_read_back() {
 
 #[test]
 fn f_11_interrupts_read_back() {
-    let when = |anchor, side, offset| Moment::When { anchor, side, offset };
+    let when = |anchor, side, offset| Moment::When { anchor, agent: Agent::child("toolu_1.2"), side, offset };
     let moments = [
         Moment::At(Micros::from_secs(5)),
         when(Anchor::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 }, Side::After, Micros::from_millis(5)),

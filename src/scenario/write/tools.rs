@@ -3,15 +3,16 @@
 use super::asked::check_keys;
 use super::text::{duration, latency, string};
 use super::{Out, text_or_json};
-use crate::engine::settings::{InterruptBehaviour, Observable, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, Observable, ToolDefinition};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::known_tools::known_tool;
+use crate::scenario::known_tools::{KnownTool, known_tool};
 use crate::scenario::types::{Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, ToolStopping};
 
 /// `[[tool]]`.
 pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
-    let ScriptedTool { definition: ToolDefinition { name, safe, json, observable, shell, interrupt }, latency: span, outcome } = tool;
+    let ScriptedTool { definition, latency: span, outcome } = tool;
+    let ToolDefinition { name, safe, json, observable, shell, interrupt, checks, reads_only, edits, result_limit, agent } = definition;
     out.table("[[tool]]");
     out.text("name", name);
     let known = known_tool(name);
@@ -40,6 +41,16 @@ pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
         };
         out.raw("observable", format!("[{}]", observable.iter().map(entry).collect::<Vec<_>>().join(", ")));
     }
+    if let Some(AgentTool { fast_model }) = agent {
+        out.raw("agent", format!("{{ fast_model = {} }}", string(fast_model)));
+    }
+    let finds = outcome.as_ref().is_some_and(|outcome| outcome.check.is_some());
+    out.flag("checks", *checks, finds);
+    out.flag("reads_only", *reads_only, known.is_some_and(KnownTool::reads_only));
+    out.flag("edits", *edits, known.is_some_and(KnownTool::edits));
+    if let Some(limit) = result_limit {
+        out.raw("result_limit", limit);
+    }
     if let Some(span) = span {
         out.raw("latency", latency(span));
     }
@@ -50,11 +61,26 @@ pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
 
 /// What a tool run does, as keys of whatever it belongs to.
 pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
-    let ScriptedOutcome { content, is_error, latency: span, progress: steps, context_change, aborts, ending, stopping, check } = outcome;
+    let ScriptedOutcome {
+        content,
+        is_error,
+        cause,
+        latency: span,
+        progress: steps,
+        context_change,
+        aborts,
+        ending,
+        stopping,
+        check,
+        agents: _,
+    } = outcome;
     if let Some(content) = content {
         text_or_json(out, "result", content);
     }
     out.flag("is_error", *is_error, false);
+    if let Some(cause) = cause {
+        out.text("cause", cause.as_str());
+    }
     if let Some(span) = span {
         out.raw("latency", latency(span));
     }
@@ -70,6 +96,7 @@ pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
     match ending {
         ToolEnding::Returns => (),
         ToolEnding::ReturnsTwice => out.raw("returns_twice", true),
+        ToolEnding::ReturnsNothing => out.raw("no_result", true),
         ToolEnding::Hangs => out.raw("hangs", true),
         ToolEnding::Panics(message) => out.text("panics", message),
     }

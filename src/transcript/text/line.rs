@@ -4,6 +4,7 @@ use super::super::event::{Event, FrameRecord, RequestRecord, What, cut};
 use super::{Detail, View, end_text, one_line};
 mod outgoing;
 
+use crate::engine::budget::NanoUsd;
 use crate::engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, ResultMessage, UserMessage};
 use crate::prelude::*;
@@ -177,7 +178,7 @@ fn of_effect(event: &Event, effect: &Effect, view: &View) -> Option<Line> {
             line(Debug, Clock::Request(run.request), "engine", &format!("tells {run}"), text)
         }
         // The request has its own event; the start of a tool is told by its state.
-        Effect::Request { .. } | Effect::StartTool { .. } => return None,
+        Effect::Request { .. } | Effect::StartTool { .. } | Effect::StartAgent { .. } => return None,
     })
 }
 
@@ -278,6 +279,12 @@ fn message_text(message: &Message, view: &View) -> String {
 
 fn result_text(result: &ResultMessage) -> String {
     let mut text = format!("{}, {}{}", result.subtype.as_str(), plural(result.turns as usize, "turn"), usage_text(&result.usage));
+    if result.cost > NanoUsd::default() {
+        text.push_str(&format!(", {}", result.cost));
+    }
+    if !result.permission_denials.is_empty() {
+        text.push_str(&format!(", {} denied", plural(result.permission_denials.len(), "tool use")));
+    }
     text.push_str(&format!(", {} in all, {} of it waiting for the model", result.duration, result.api_duration));
     text
 }

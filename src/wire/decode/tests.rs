@@ -26,8 +26,13 @@ fn n_2_message_events_are_typed() {
         r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"model":"m","#,
         r#""usage":{"input_tokens":25,"cache_creation_input_tokens":0,"cache_read_input_tokens":7,"output_tokens":1,"speed":"fast"}}}"#
     ));
-    let usage =
-        Usage { input_tokens: Some(25), output_tokens: Some(1), cache_creation_input_tokens: Some(0), cache_read_input_tokens: Some(7) };
+    let usage = Usage {
+        input_tokens: Some(25),
+        output_tokens: Some(1),
+        cache_creation_input_tokens: Some(0),
+        cache_read_input_tokens: Some(7),
+        ..Usage::default()
+    };
     assert_eq!(start, Payload::MessageStart(MessageStart { id: "msg_1".into(), model: "m".into(), usage }));
     let delta = decode(concat!(
         r#"{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END","stop_details":null},"#,

@@ -11,16 +11,16 @@ fn after(span: Micros) -> Time {
 
 impl Bench {
     fn fail(&mut self, run: ToolRun) -> Ended {
-        let outcome = ToolOutcome::error("exit code 1");
-        self.executor.on_ended(&self.env.settings, Time::ZERO, run, &outcome, &mut self.effects)
+        self.outcome(run, ToolOutcome::error("exit code 1"))
     }
 
     fn abort(&mut self, kind: AbortKind) {
-        self.executor.abort(&self.env.settings, Time::ZERO, kind, &mut self.effects);
+        self.with(|executor, scope| executor.abort(scope, kind));
     }
 
     fn grace_over(&mut self, now: Time) {
-        self.executor.on_grace_over(&self.env.settings, now, &mut self.effects);
+        self.now = now;
+        let _ = self.input(Input::Timer(TimerId { id: GRACE_TIMER, generation: 1 }));
     }
 
     fn results(&mut self) -> Vec<String> {
@@ -73,12 +73,12 @@ fn t_14_a_tool_that_aborts_itself_aborts_the_query_unless_that_is_aborted() {
     let outcome = ToolOutcome { abort: Some("refused".into()), ..ToolOutcome::error("refused") };
     let mut bench = bench();
     let run = bench.tool("W");
-    let ended = bench.executor.on_ended(&bench.env.settings, Time::ZERO, run, &outcome, &mut bench.effects);
+    let ended = bench.outcome(run, outcome.clone());
     assert_eq!(ended.abort.as_deref(), Some("refused"));
     let mut bench = self::bench();
     let run = bench.tool("W");
     bench.abort(AbortKind::Cancel);
-    let ended = bench.executor.on_ended(&bench.env.settings, Time::ZERO, run, &outcome, &mut bench.effects);
+    let ended = bench.outcome(run, outcome.clone());
     assert_eq!(ended.abort, None);
 }
 
@@ -160,7 +160,7 @@ fn t_19_a_discarded_executor_says_nothing_more_and_what_still_runs_holds_others_
     bench.tool("R");
     bench.seen();
     let executor = core::mem::take(&mut bench.executor);
-    bench.executor = executor.discard(&bench.env.settings, Time::ZERO, &mut bench.effects);
+    bench.executor = bench.with(|_, scope| executor.discard(scope));
     assert_eq!(bench.seen(), ["stop A"]);
     bench.tool("R");
     assert_eq!(bench.seen(), [] as [&str; 0], "the old write still counts as executing (T-4)");
@@ -174,10 +174,10 @@ fn t_19_a_discarded_executor_says_nothing_more_and_what_still_runs_holds_others_
 #[test]
 fn t_20_without_streaming_execution_tools_run_in_batches_after_the_stream() {
     let settings = Settings { streaming_execution: false, max_batch_tools: 2, ..at_once(EmissionOrder::Eager) };
-    let mut bench = Bench::new(settings.clone());
+    let mut bench = Bench::new(settings);
     let runs: Vec<_> = ["R", "R", "R", "W", "R"].into_iter().map(|name| bench.tool(name)).collect();
     assert_eq!(bench.seen(), [] as [&str; 0], "nothing starts beside the stream");
-    bench.executor.on_stream_over(&settings, &mut bench.effects);
+    bench.with(Executor::on_stream_over);
     assert_eq!(bench.seen(), ["start A", "start B"], "two at once");
     let _ = bench.end(runs[0]);
     assert_eq!(bench.seen(), ["start C", "result A"]);
@@ -191,11 +191,11 @@ fn t_20_without_streaming_execution_tools_run_in_batches_after_the_stream() {
 #[test]
 fn t_20_a_failed_shell_does_not_abort_the_next_batch() {
     let settings = Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) };
-    let mut bench = Bench::new(settings.clone());
+    let mut bench = Bench::new(settings);
     let shell = bench.tool("Sh");
     let sibling = bench.tool("R");
     bench.tool("W");
-    bench.executor.on_stream_over(&settings, &mut bench.effects);
+    bench.with(Executor::on_stream_over);
     bench.seen();
     let _ = bench.fail(shell);
     let _ = bench.end(sibling);

@@ -1,0 +1,202 @@
+//! The levels before each request, in their order: each sees what the ones before it have freed.
+//!
+//! A level reports whether it ran, why, and the tokens before and after. One that has nothing to look at is silent: nothing is marked, staged or
+//! old, or the window is not known.
+
+use super::auto::{self, Help};
+use super::estimate::{Figures, context_tokens};
+use super::microcompact::Edit;
+use super::summary::Parts;
+use super::{Next, Tracking, collapse, microcompact, snip};
+use crate::engine::contract::{Effect, Effects};
+use crate::engine::conversation::Conversation;
+use crate::engine::emission::{CompactionLevel, Emission, Note};
+use crate::engine::settings::{Environment, Microcompact};
+use crate::prelude::*;
+
+/// Runs C-1 to C-3 on the conversation, and says whether C-4 or Q-5 applies.
+pub(crate) fn cascade(env: &Environment, conversation: &mut Conversation, tracking: &mut Tracking, effects: &mut Effects) -> Next {
+    if let Some(last) = &mut tracking.last {
+        last.turns += 1;
+    }
+    snip_dead(env, conversation, tracking, effects);
+    clear_old(env, conversation, effects);
+    let Some(figures) = Figures::of(&env.settings.compaction) else { return Next::Call };
+    if env.settings.background {
+        return Next::Call; // whoever works for another agent leaves its context to that one
+    }
+    commit_staged(env, conversation, figures.commit, "the context is near the window", effects);
+    let tokens = context_tokens(env, conversation);
+    if tokens < figures.threshold {
+        let since = tracking.last.as_ref().map(|last| format!(", request {} after {}", last.turns, last.id)).unwrap_or_default();
+        let why = format!("{tokens} tokens are under the threshold of {}{since}", figures.threshold);
+        note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
+        warn(env, tokens, figures, tracking, effects);
+        return Next::Call;
+    }
+    let help = auto_help(env, conversation, tracking);
+    if let Help::Gone(why) = help {
+        let why = format!("{tokens} tokens reach the threshold of {}, but {why}", figures.threshold);
+        note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
+        warn(env, tokens, figures, tracking, effects);
+    }
+    auto::decide(tokens, figures, help, others(env, conversation, tracking))
+}
+
+/// What follows when the summarising call before a request has failed: it is not tried again before the same request.
+pub(crate) fn after_failure(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Next {
+    let Some(figures) = Figures::of(&env.settings.compaction) else { return Next::Call };
+    let tokens = context_tokens(env, conversation);
+    auto::decide(tokens, figures, Help::Gone("it has just failed"), others(env, conversation, tracking))
+}
+
+/// Commits all staged collapses, whatever the estimate; `false` when there are none, or none that can be.
+pub(crate) fn drain_collapses(env: &Environment, conversation: &mut Conversation, effects: &mut Effects) -> bool {
+    commit_staged(env, conversation, 0, "the prompt is too long", effects)
+}
+
+/// Whether reactive compaction could still help.
+pub(crate) fn can_react(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> bool {
+    reactive_help(env, conversation, tracking) == Help::Left
+}
+
+/// C-1.
+fn snip_dead(env: &Environment, conversation: &mut Conversation, tracking: &mut Tracking, effects: &mut Effects) {
+    if tracking.dead.is_empty() {
+        return;
+    }
+    let before = context_tokens(env, conversation);
+    if !env.settings.compaction.snip {
+        let why = format!("{} marked dead, but it is switched off", tracking.dead.len());
+        return note(CompactionLevel::Snip, false, &why, (before, before), effects);
+    }
+    let plan = snip::plan(conversation, &tracking.dead);
+    tracking.dead.clone_from(&plan.kept);
+    let names: Vec<Arc<str>> = plan.removed.iter().map(|index| conversation.items()[*index].name.clone()).collect();
+    conversation.remove(&plan.removed);
+    let after = context_tokens(env, conversation);
+    let stay = if plan.kept.is_empty() { String::new() } else { format!("{} cannot go alone", plan.kept.join(", ")) };
+    let why = match (names.is_empty(), plan.kept.is_empty()) {
+        (true, true) => String::from("what is marked is not in the conversation"),
+        (true, false) => stay,
+        (false, true) => String::from("dead messages"),
+        (false, false) => format!("dead messages; {stay}"),
+    };
+    note(CompactionLevel::Snip, !names.is_empty(), &why, (before, after), effects);
+    if !names.is_empty() {
+        effects.push(Effect::Emit(Emission::SnipBoundary { names, tokens_freed: before.saturating_sub(after) }));
+    }
+}
+
+/// C-2.
+fn clear_old(env: &Environment, conversation: &mut Conversation, effects: &mut Effects) {
+    let settings = &env.settings.compaction;
+    if settings.microcompact == Microcompact::Off {
+        return;
+    }
+    let old = microcompact::old_results(conversation, settings.keep_results);
+    if old.is_empty() {
+        return;
+    }
+    let before = context_tokens(env, conversation);
+    if settings.microcompact == Microcompact::Local {
+        microcompact::clear(conversation, &old);
+        let after = context_tokens(env, conversation);
+        note(CompactionLevel::Microcompact, true, "old results", (before, after), effects);
+        let tool_use_ids = old.into_iter().map(|old| old.tool_use_id).collect();
+        return effects.push(Effect::Emit(Emission::MicrocompactBoundary { tool_use_ids, tokens_freed: before.saturating_sub(after) }));
+    }
+    if microcompact::is_taken(&env.settings.request_extra) {
+        let why = "requests carry an edit of their own";
+        return note(CompactionLevel::Microcompact, false, why, (before, before), effects);
+    }
+    let edit = conversation.edit_mut().get_or_insert_with(|| Arc::new(Edit::new(settings.keep_results, &env.tools)));
+    let new = Arc::make_mut(edit).covers(old);
+    if !new.is_empty() {
+        let after = context_tokens(env, conversation);
+        let ids: Vec<&str> = new.iter().map(|old| &*old.tool_use_id).collect();
+        let why = format!("the API is told to leave out the results of {}", ids.join(", "));
+        note(CompactionLevel::Microcompact, true, &why, (before, after), effects);
+    }
+}
+
+/// C-3: commits staged summaries, oldest first, as long as the context has `from` tokens or more. Returns whether any was.
+fn commit_staged(env: &Environment, conversation: &mut Conversation, from: u64, why: &str, effects: &mut Effects) -> bool {
+    let mut has_committed = false;
+    while let Some(index) = collapse::oldest(conversation) {
+        let before = context_tokens(env, conversation);
+        if !env.settings.compaction.collapse || before < from {
+            let why = if env.settings.compaction.collapse {
+                format!("{before} tokens are under the commit threshold of {from}")
+            } else {
+                String::from("it is switched off")
+            };
+            note(CompactionLevel::Collapse, false, &why, (before, before), effects);
+            break;
+        }
+        let staged = conversation.unstage(index);
+        let span = format!("{}..{}", staged.from, staged.to);
+        match collapse::check(conversation, &staged) {
+            Ok(()) => {
+                conversation.collapse(staged);
+                has_committed = true;
+                let after = context_tokens(env, conversation);
+                note(CompactionLevel::Collapse, true, &format!("{span}: {why}"), (before, after), effects);
+            }
+            Err(problem) => note(CompactionLevel::Collapse, false, &format!("{span}: {problem}"), (before, before), effects),
+        }
+    }
+    has_committed
+}
+
+/// Whether C-4 could help.
+fn auto_help(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Help {
+    if env.settings.compaction.auto { summary_help(env, conversation, tracking) } else { Help::Gone("it is switched off") }
+}
+
+/// Whether C-5 could help.
+fn reactive_help(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Help {
+    match env.settings.compaction.reactive {
+        _ if env.settings.background => Help::Gone("background work does not summarise"),
+        false => Help::Gone("it is switched off"),
+        true if tracking.reactively_compacted => Help::Gone("it was tried in this chain"),
+        true => summary_help(env, conversation, tracking),
+    }
+}
+
+/// Whether the model could be asked for a summary.
+fn summary_help(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Help {
+    let seen = conversation.view().into_iter().map(|seen| seen.item).collect();
+    match () {
+        () if tracking.failures >= env.settings.compaction.max_failures => {
+            Help::Gone("too many failures in a row have opened the circuit breaker")
+        }
+        () if Parts::of(seen, &env.settings.compaction).is_none() => Help::Gone("there is nothing to summarise"),
+        () => Help::Left,
+    }
+}
+
+/// Whether anything but C-4 could still shorten the context.
+fn others(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Help {
+    let is_staged = env.settings.compaction.collapse && !conversation.staged().is_empty();
+    if is_staged { Help::Left } else { reactive_help(env, conversation, tracking) }
+}
+
+/// C-4: the user is warned once each time the context comes so far.
+fn warn(env: &Environment, tokens: u64, figures: Figures, tracking: &mut Tracking, effects: &mut Effects) {
+    let is_due = tokens >= figures.warning && !tracking.has_warned;
+    tracking.has_warned = tokens >= figures.warning;
+    if is_due {
+        let will_help = env.settings.compaction.auto && tokens < figures.threshold;
+        let text = if will_help {
+            format!("the context has {tokens} tokens; at {} it is summarised", figures.threshold)
+        } else {
+            format!("the context has {tokens} tokens and is not summarised; at {} there are no more requests", figures.hard)
+        };
+        effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
+    }
+}
+
+pub(super) fn note(level: CompactionLevel, ran: bool, why: &str, (before, after): (u64, u64), effects: &mut Effects) {
+    effects.push(Effect::Note(Note::Compaction { level, ran, why: why.into(), before, after }));
+}

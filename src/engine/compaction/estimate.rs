@@ -1,0 +1,85 @@
+//! How full the context is, and what follows from it: the figures of C-3, C-4 and Q-5.
+//!
+//! ```text
+//!   0 ───────────── warning ──────── threshold ────── hard ── effective ───────── window
+//!                       └─ 20,000 below ─┘└──── 13,000 ────────┘└─ room for the answer ─┘
+//! ```
+
+use crate::engine::conversation::Conversation;
+use crate::engine::session::prompt::Frame;
+use crate::engine::settings::{CompactionSettings, Environment};
+
+/// The levels of the context that mean something, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Figures {
+    /// The window less the room for an answer.
+    pub(super) effective: u64,
+    /// From here on staged summaries are committed (C-3).
+    pub(super) commit: u64,
+    /// From here on all is summarised (C-4).
+    pub(super) threshold: u64,
+    /// From here on the user is warned.
+    pub(super) warning: u64,
+    /// From here on no request is made (Q-5).
+    pub(super) hard: u64,
+}
+
+impl Figures {
+    /// The figures that follow from the settings; `None` where the window is not known.
+    pub(super) fn of(settings: &CompactionSettings) -> Option<Self> {
+        let effective = settings.context_window?.saturating_sub(answer_room(settings));
+        let threshold = effective.saturating_sub(settings.margin);
+        Some(Self {
+            effective,
+            commit: share(effective, settings.collapse_percent),
+            threshold,
+            warning: threshold.saturating_sub(settings.warning_margin),
+            hard: effective.saturating_sub(settings.hard_margin),
+        })
+    }
+}
+
+/// What the longest answer can have, as far as room is kept for it.
+pub(super) fn answer_room(settings: &CompactionSettings) -> u64 {
+    settings.output_cap.unwrap_or(u64::MAX).min(settings.output_reserve)
+}
+
+/// About how many tokens a request for the conversation has.
+pub(super) fn context_tokens(env: &Environment, conversation: &Conversation) -> u64 {
+    conversation.tokens(|| Frame::of(env).tokens())
+}
+
+/// So many percent of a figure, rounded down; split so that no window is too large for it.
+fn share(figure: u64, percent: u32) -> u64 {
+    let percent = u64::from(percent);
+    (figure / 100).saturating_mul(percent).saturating_add(figure % 100 * percent / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c_4_the_figures_follow_from_window_and_output_cap() {
+        let of = |window, output_cap| {
+            let settings = CompactionSettings { context_window: Some(window), output_cap, ..CompactionSettings::default() };
+            Figures::of(&settings).unwrap()
+        };
+        let usual = Figures { effective: 180_000, commit: 162_000, threshold: 167_000, warning: 147_000, hard: 177_000 };
+        assert_eq!(of(200_000, None), usual);
+        assert_eq!(of(200_000, Some(64_000)), usual, "no more than 20,000 are kept free");
+        let small = Figures { effective: 192_000, commit: 172_800, threshold: 179_000, warning: 159_000, hard: 189_000 };
+        assert_eq!(of(200_000, Some(8_000)), small);
+        assert_eq!(of(10_000, None), Figures { effective: 0, commit: 0, threshold: 0, warning: 0, hard: 0 });
+        assert_eq!(Figures::of(&CompactionSettings::default()), None, "an unknown window has no figures");
+    }
+
+    #[test]
+    fn c_3_spans_are_committed_before_all_is_summarised() {
+        let settings = CompactionSettings { context_window: Some(200_000), ..CompactionSettings::default() };
+        let figures = Figures::of(&settings).unwrap();
+        assert!(figures.commit < figures.threshold);
+        assert_eq!(share(u64::MAX, 100), u64::MAX);
+        assert_eq!(share(199, 90), 179);
+    }
+}

@@ -1,0 +1,508 @@
+//! A compaction under way (C-4, C-5, C-9): hooks are asked, the model summarises, hooks are told.
+//!
+//! ```text
+//!   start ──> PreHooks ──> Asking ──a summary──> PostHooks ──> Done
+//!                │           │ ▲                     └── all in, and smaller than what it replaces (C-8a)
+//!                └─prevented─┤ └── too long: without the oldest rounds, at most 3 times; another model takes over
+//!                            └──> Failed: the conversation stays as it was
+//! ```
+//!
+//! The summarising call is an ordinary call, with its retries; nothing of its answer is emitted but the summary. Each further try is a request
+//! of its own with the next turn's number. Nothing here compacts anything by itself: a compaction's own call never comes to the cascade.
+
+use super::cascade::note;
+use super::estimate::{answer_room, context_tokens};
+use super::summary::{self, Added, Parts};
+use super::{reactive, rounds};
+use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict};
+use crate::engine::contract::{Effect, Effects, Input, RequestId};
+use crate::engine::conversation::{Conversation, Item, ItemKind, answer_name};
+use crate::engine::emission::{AssistantMessage, CompactTrigger, CompactionLevel, Emission};
+use crate::engine::hook::{HOOK_TIMER, HookDecision, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::engine::retry::Failure;
+use crate::engine::session::prompt::Frame;
+use crate::engine::settings::Environment;
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind};
+use crate::wire::json::Json;
+use crate::wire::request::{Request, push_merged};
+use crate::wire::tokens;
+use crate::wire::usage::Usage;
+
+/// Why the model is asked to summarise.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Cause {
+    /// Who asked for it.
+    pub(crate) trigger: CompactTrigger,
+    /// What the user wants the summary to mind (C-9).
+    pub(crate) instructions: Option<Arc<str>>,
+    /// How many tokens have to go, where the API said so (C-5): [`excess`](super::excess) of the error.
+    pub(crate) excess: Option<u64>,
+    /// Whether media are left out (Q-14).
+    pub(crate) without_media: bool,
+}
+
+/// A compaction under way: hooks, the summarising call, hooks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Compaction {
+    cause: Cause,
+    /// The summarising request without what it is about: what each try begins with.
+    base: Box<Request>,
+    parts: Parts,
+    /// What the model is asked about: all that is replaced, but for the oldest rounds if they were too much.
+    asked_about: Vec<Arc<Item>>,
+    /// How often the oldest rounds were left out because a call was too long.
+    drops: u32,
+    sizes: Sizes,
+    /// What the summary is to mind, the user's first.
+    instructions: Vec<Arc<str>>,
+    spent: Spent,
+    pub(super) state: State,
+}
+
+/// How much there was, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sizes {
+    /// The whole context, as the API counted it.
+    context: u64,
+    /// The messages by the estimate, so that before and after are measured alike (C-8a).
+    messages: u64,
+    /// What comes with any messages.
+    frame: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum State {
+    /// Hooks are asked before the request of this name.
+    PreHooks {
+        hooks: RunningHooks,
+        id: RequestId,
+    },
+    /// The model summarises; what it said so far.
+    Asking {
+        call: Box<ApiCall>,
+        blocks: Vec<Arc<AssistantMessage>>,
+    },
+    /// Hooks hear of the summary.
+    PostHooks {
+        hooks: RunningHooks,
+        added: Box<Added>,
+    },
+    Over,
+}
+
+/// What only the owner can decide.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub(crate) enum Verdict {
+    /// It goes on.
+    Running,
+    /// The conversation is shorter.
+    Done(Box<Compacted>),
+    /// It failed: the conversation stays as it was.
+    Failed(Box<Failed>),
+}
+
+/// A compaction that helped.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Compacted {
+    /// Its name, like no other: the summary's.
+    pub(crate) id: Arc<str>,
+    /// What takes the conversation's place.
+    pub(crate) conversation: Conversation,
+    /// The context before and after, in tokens: the first is what goes from the task budget (C-6).
+    pub(crate) tokens: (u64, u64),
+    /// What it cost.
+    pub(crate) spent: Spent,
+}
+
+/// A compaction that did not.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Failed {
+    /// Who had asked for it.
+    pub(crate) trigger: CompactTrigger,
+    /// Why it failed.
+    pub(crate) failure: Failure,
+    /// What it cost all the same.
+    pub(crate) spent: Spent,
+}
+
+/// What the calls of a compaction used up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Spent {
+    /// The last request that was made: the next one comes after it. `None` when none was made.
+    pub(crate) last: Option<RequestId>,
+    /// Time with a request under way.
+    pub(crate) api_time: Micros,
+    /// Tokens by model.
+    pub(crate) usage: Vec<(Arc<str>, Usage)>,
+    /// What later calls go on from.
+    pub(crate) standing: Standing,
+}
+
+impl Compaction {
+    /// Begins; the first request that it makes is `id`.
+    ///
+    /// # Errors
+    /// When it fails at once: there is nothing to summarise. That it is over then is told like any other failure.
+    #[expect(clippy::too_many_arguments, reason = "a compaction starts from all that a request starts from")]
+    pub(crate) fn start(
+        env: &Environment,
+        now: Time,
+        cause: Cause,
+        id: RequestId,
+        frame: &Frame,
+        conversation: &Conversation,
+        standing: Standing,
+        effects: &mut Effects,
+    ) -> Result<Self, Box<Failed>> {
+        let settings = &env.settings.compaction;
+        let sizes = Sizes {
+            context: context_tokens(env, conversation),
+            messages: conversation.view().iter().map(|seen| seen.item.tokens()).sum(),
+            frame: frame.tokens(),
+        };
+        let seen = conversation.view().into_iter().map(|seen| as_it_goes_on(&seen.item, cause.without_media)).collect();
+        let spent = Spent { standing, ..Spent::default() };
+        let Some(parts) = Parts::of(seen, settings) else {
+            let failure = Failure::of("nothing_to_summarise", "there is nothing before the last message that could be summarised");
+            return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
+        };
+        let request = conversation.with_edit(frame.request(&[], None));
+        let left_out = request.tools.as_ref().map_or(0, tokens::tools) + parts.kept.iter().map(|item| item.tokens()).sum::<u64>();
+        let base = Box::new(summary::request(request, answer_room(settings)));
+        let instructions = cause.instructions.iter().cloned().collect();
+        let asked_about = parts.replaced.clone();
+        let mut compaction = Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: State::Over };
+        let too_much = compaction.cause.excess.map(|excess| (excess + tokens::of_text(summary::PROMPT)).saturating_sub(left_out));
+        if let Some(excess) = too_much.filter(|excess| *excess > 0) {
+            compaction.leave_out(Some(excess));
+        }
+        status("compacting", effects);
+        let said = Json::of(&Told { trigger: compaction.cause.trigger.as_str(), summary: None });
+        let input = without_tool(HookEvent::PreCompact, said);
+        match RunningHooks::start(env, now, HookSubject::Compaction(id), input, effects) {
+            Some(hooks) => compaction.state = State::PreHooks { hooks, id },
+            None => compaction.ask(env, now, id, effects),
+        }
+        compaction.begun();
+        compaction.check_invariants();
+        Ok(compaction)
+    }
+
+    /// Takes whatever happens while it is under way.
+    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let before = self.before();
+        let verdict = match &mut self.state {
+            State::PreHooks { hooks, id } => {
+                let id = *id;
+                match hook_verdict(hooks, now, input, effects) {
+                    Some(said) => self.on_pre_hooks(env, now, id, said, effects),
+                    None => Verdict::Running,
+                }
+            }
+            State::Asking { call, .. } => {
+                let verdict = step_call(call, env, now, input, effects);
+                self.on_call(env, now, verdict, effects)
+            }
+            State::PostHooks { hooks, .. } => match hook_verdict(hooks, now, input, effects) {
+                Some(said) => self.on_post_hooks(&said, effects),
+                None => Verdict::Running,
+            },
+            State::Over => Verdict::Running,
+        };
+        self.passed(&before, &verdict);
+        self.check_invariants();
+        verdict
+    }
+
+    /// Ends it at once (C-8); returns what it cost. The conversation was never touched.
+    pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) -> Spent {
+        self.aborted();
+        match core::mem::replace(&mut self.state, State::Over) {
+            State::PreHooks { hooks, .. } | State::PostHooks { hooks, .. } => hooks.abort(effects),
+            State::Asking { mut call, .. } => {
+                call.abort(now, effects);
+                self.spent.count_lost(now, &call);
+            }
+            State::Over => (),
+        }
+        status("", effects);
+        core::mem::take(&mut self.spent)
+    }
+
+    /// A hook may add to what the summary is to mind, or say that there should be none.
+    fn on_pre_hooks(&mut self, env: &Environment, now: Time, id: RequestId, said: HookVerdict, effects: &mut Effects) -> Verdict {
+        let denied = (said.decision == Some(HookDecision::Deny)).then(|| said.reasons.first().cloned().unwrap_or_default());
+        if let Some(reason) = said.stop.or(denied) {
+            let reason = if reason.is_empty() { String::from("a hook prevented it") } else { format!("a hook prevented it: {reason}") };
+            return self.fail(Failure::of("compaction_prevented", &reason), effects);
+        }
+        self.instructions.extend(said.contexts.into_iter().map(|(_, context)| context));
+        self.ask(env, now, id, effects);
+        Verdict::Running
+    }
+
+    /// Makes the summarising call.
+    fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) {
+        let mut request = Request::clone(&self.base);
+        let are_all = self.asked_about.len() == self.parts.replaced.len();
+        for message in summary::messages(&self.asked_about, are_all, &self.instructions) {
+            push_merged(&mut request.messages, message);
+        }
+        let call = ApiCall::open(env, id, now, request, self.spent.standing.clone(), effects);
+        self.state = State::Asking { call: Box::new(call), blocks: Vec::new() };
+    }
+
+    fn on_call(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
+        let State::Asking { call, blocks } = &mut self.state else { return Verdict::Running };
+        match verdict {
+            CallVerdict::Pending => Verdict::Running,
+            CallVerdict::Block(message) => {
+                blocks.push(message);
+                Verdict::Running
+            }
+            CallVerdict::Abandoned(_) => {
+                blocks.clear(); // nothing of it was emitted, so there is nothing to take back (Q-20)
+                call.go_on(env, now, effects);
+                Verdict::Running
+            }
+            CallVerdict::Ended(ended) => {
+                blocks.extend(ended.blocks.iter().cloned());
+                self.on_ended(env, now, &ended, effects)
+            }
+            CallVerdict::Failed(failure) => {
+                let id = call.id();
+                self.spent.count_lost(now, call);
+                self.on_lost(env, now, id, failure, effects)
+            }
+            CallVerdict::Fallback { to, failure } => {
+                let (id, from) = (call.id(), call.model().clone());
+                self.spent.count_lost(now, call);
+                if from == to {
+                    return self.on_lost(env, now, id, failure, effects); // Q-21: there is nowhere to go from here
+                }
+                effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
+                self.base.model = to;
+                self.forget_thinking();
+                self.ask(env, now, RequestId { attempt: id.attempt + 1, ..id }, effects);
+                Verdict::Running
+            }
+        }
+    }
+
+    /// The model has answered: a summary, or not.
+    fn on_ended(&mut self, env: &Environment, now: Time, ended: &Ended, effects: &mut Effects) -> Verdict {
+        let State::Asking { call, blocks } = core::mem::replace(&mut self.state, State::Over) else { return Verdict::Running };
+        self.spent.count(&call, ended);
+        let said = match summary::read(&blocks, ended.stop_reason.as_deref()) {
+            Ok(said) => said,
+            Err(failure) => return self.fail(failure, effects),
+        };
+        let added = Added::of(&answer_name(call.id()), &said, &self.parts, &env.settings.compaction);
+        if let Err(failure) = self.check_smaller(added.tokens()) {
+            return self.fail(failure, effects);
+        }
+        let told = Json::of(&Told { trigger: self.cause.trigger.as_str(), summary: Some(&said) });
+        let input = without_tool(HookEvent::PostCompact, told);
+        match RunningHooks::start(env, now, HookSubject::Compaction(call.id()), input, effects) {
+            Some(hooks) => {
+                self.state = State::PostHooks { hooks, added: Box::new(added) };
+                Verdict::Running
+            }
+            None => self.finish(&added, &HookVerdict::default(), effects),
+        }
+    }
+
+    /// The call gave up. One that was too long itself is made again without the oldest rounds (C-4).
+    fn on_lost(&mut self, env: &Environment, now: Time, id: RequestId, failure: Failure, effects: &mut Effects) -> Verdict {
+        self.state = State::Over;
+        let is_worth_it = reactive::is_too_long(&failure) && self.drops < env.settings.compaction.summary_drops;
+        if is_worth_it && self.leave_out(reactive::excess(&failure)) {
+            self.drops += 1;
+            self.ask(env, now, after(id), effects);
+            return Verdict::Running;
+        }
+        self.fail(failure, effects)
+    }
+
+    fn on_post_hooks(&mut self, said: &HookVerdict, effects: &mut Effects) -> Verdict {
+        let State::PostHooks { added, .. } = core::mem::replace(&mut self.state, State::Over) else { return Verdict::Running };
+        self.finish(&added, said, effects)
+    }
+
+    /// Leaves the oldest whole rounds out of what the model is asked about (C-7); `false` when there is only one.
+    fn leave_out(&mut self, excess: Option<u64>) -> bool {
+        let rounds = rounds::rounds(&self.asked_about);
+        let sizes: Vec<u64> = rounds.iter().map(|round| self.asked_about[round.clone()].iter().map(|item| item.tokens()).sum()).collect();
+        let Some(dropped) = reactive::rounds_to_drop(&sizes, excess) else { return false };
+        self.asked_about.drain(..rounds[dropped].start);
+        true
+    }
+
+    /// Another model cannot read what this one thought.
+    fn forget_thinking(&mut self) {
+        for item in &mut self.asked_about {
+            let stripped = summary::without_thinking(&item.message);
+            if let Some(message) = stripped {
+                *item = Arc::new(Item { message: Arc::new(message), ..Item::clone(item) });
+            }
+        }
+    }
+
+    /// C-8a.
+    fn check_smaller(&self, added: u64) -> Result<(), Failure> {
+        let after = added + self.parts.kept.iter().map(|item| item.tokens()).sum::<u64>();
+        if after < self.sizes.messages {
+            return Ok(());
+        }
+        let message = format!("{after} tokens would take the place of {}", self.sizes.messages);
+        Err(Failure::of("summary_not_smaller", &message))
+    }
+
+    /// Puts the new conversation together and says so, in the order that C-4 gives.
+    fn finish(&mut self, added: &Added, said: &HookVerdict, effects: &mut Effects) -> Verdict {
+        self.state = State::Over;
+        let contexts: Vec<Block> = said.contexts.iter().map(|(_, context)| Block::text(context)).collect();
+        if let Err(failure) = self.check_smaller(added.tokens() + tokens::blocks(&contexts)) {
+            return self.fail(failure, effects);
+        }
+        let id = added.summary.name.clone();
+        let mut items = vec![added.summary.clone()];
+        items.extend(self.parts.kept.iter().cloned());
+        items.extend(added.attachments.clone());
+        if !contexts.is_empty() {
+            items.push(Arc::new(Item::user(format!("{id}.hooks"), ItemKind::Hidden, contexts)));
+        }
+        let conversation = Conversation::of(items);
+        let tokens = (self.sizes.context, conversation.tokens(|| self.sizes.frame));
+        let trigger = self.cause.trigger;
+        let why = match trigger {
+            CompactTrigger::Auto => "the context had reached the threshold",
+            CompactTrigger::Manual => "the user asked for it",
+            CompactTrigger::Reactive => "the API had said that it is too much",
+        };
+        status("", effects);
+        note(level(trigger), true, why, tokens, effects);
+        let kept = self.parts.kept.iter().map(|item| item.name.clone()).collect();
+        let (tokens_before, tokens_after) = tokens;
+        effects.push(Effect::Emit(Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept }));
+        tell(&added.summary, "summary", effects);
+        if let Some(attachments) = &added.attachments {
+            tell(attachments, "attachments", effects);
+        }
+        for (hook, text) in &said.contexts {
+            effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));
+        }
+        Verdict::Done(Box::new(Compacted { id, conversation, tokens, spent: core::mem::take(&mut self.spent) }))
+    }
+
+    fn fail(&mut self, failure: Failure, effects: &mut Effects) -> Verdict {
+        self.state = State::Over;
+        status("", effects);
+        let spent = core::mem::take(&mut self.spent);
+        Verdict::Failed(Box::new(failed(&self.cause, self.sizes, spent, failure, effects)))
+    }
+
+    fn check_invariants(&self) {
+        assert!(self.asked_about.len() <= self.parts.replaced.len(), "the model is asked about what is replaced and nothing else");
+        if let State::Asking { .. } = self.state {
+            assert!(!self.asked_about.is_empty(), "a summarising call is about something");
+        }
+    }
+}
+
+impl Spent {
+    fn count(&mut self, call: &ApiCall, ended: &Ended) {
+        self.last = Some(call.id());
+        self.api_time = self.api_time + ended.took;
+        self.standing = call.standing();
+        self.usage.push((ended.model.clone(), ended.usage));
+    }
+
+    fn count_lost(&mut self, now: Time, call: &ApiCall) {
+        self.last = Some(call.id());
+        self.api_time = self.api_time + now.since(call.since());
+        self.standing = call.standing();
+        if *call.usage() != Usage::default() {
+            self.usage.push((call.model().clone(), *call.usage()));
+        }
+    }
+}
+
+/// What hooks are told of a compaction.
+#[derive(serde::Serialize)]
+struct Told<'a> {
+    trigger: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
+}
+
+/// An item as it is after the compaction: what the API counted for it counted what was before it, too, and holds no more.
+fn as_it_goes_on(item: &Arc<Item>, without_media: bool) -> Arc<Item> {
+    let stripped = if without_media { summary::without_media(&item.message) } else { None };
+    match stripped {
+        None if item.usage.is_none() => item.clone(),
+        stripped => {
+            let message = stripped.map_or_else(|| item.message.clone(), Arc::new);
+            Arc::new(Item { message, usage: None, ..Item::clone(item) })
+        }
+    }
+}
+
+/// What concerns the call; anything else finds nobody.
+fn step_call(call: &mut ApiCall, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
+    match input {
+        Input::Head { id, status, headers } if call.id() == *id => call.on_head(env, now, *status, headers, effects),
+        Input::Body { id, body } if call.id() == *id => call.on_body(body),
+        Input::Stream { id, event } if call.id() == *id => return call.on_event(env, now, event, effects),
+        Input::End { id, how } if call.id() == *id => return call.on_end(env, now, how, effects),
+        Input::Timer(timer) => return call.on_timer(env, now, *timer, effects),
+        Input::AuthRefreshed { id, ok } if call.id() == *id => return call.on_auth(env, now, *ok, effects),
+        _ => (), // an abandoned attempt speaks
+    }
+    CallVerdict::Pending
+}
+
+fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mut Effects) -> Option<HookVerdict> {
+    match input {
+        Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome),
+        Input::Timer(timer) if timer.id == HOOK_TIMER => hooks.on_timer(now, effects),
+        _ => None,
+    }
+}
+
+/// The next request: a further try is no further attempt, because it asks something else.
+fn after(id: RequestId) -> RequestId {
+    RequestId { turn: id.turn + 1, attempt: 1, ..id }
+}
+
+fn level(trigger: CompactTrigger) -> CompactionLevel {
+    match trigger {
+        CompactTrigger::Auto | CompactTrigger::Manual => CompactionLevel::Auto,
+        CompactTrigger::Reactive => CompactionLevel::Reactive,
+    }
+}
+
+/// Consumers see what the session is busy with, because nothing of the summarising call is emitted.
+fn status(status: &str, effects: &mut Effects) {
+    effects.push(Effect::Emit(Emission::Status { status: status.into() }));
+}
+
+/// C-5: what stands in the conversation now is emitted, too.
+fn tell(item: &Item, why: &str, effects: &mut Effects) {
+    let texts = item.message.content.iter().filter_map(|block| match block.kind() {
+        BlockKind::Text(text) => Some(&**text),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<_>>().join("\n\n").into();
+    effects.push(Effect::Emit(Emission::Hidden { uuid: item.name.clone(), why: why.into(), text }));
+}
+
+fn failed(cause: &Cause, sizes: Sizes, spent: Spent, failure: Failure, effects: &mut Effects) -> Failed {
+    note(level(cause.trigger), false, &failure.summary(), (sizes.context, sizes.context), effects);
+    let text = format!("the conversation was not summarised: {}", failure.summary());
+    effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
+    Failed { trigger: cause.trigger, failure, spent }
+}

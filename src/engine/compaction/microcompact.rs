@@ -1,0 +1,254 @@
+//! C-2: old results of tools that read can be had again, so they need not be sent for ever.
+//!
+//! *Local*: their content is replaced in the messages. *Cached*: the messages stay as they are, so that the API's prompt cache stays good, and
+//! the request carries an edit (`context_management`) by which the API leaves them out. The API's edit does not name results; it says how
+//! many of the newest stay and which tools it is not about. So one edit, always the same, stands for all that become old later; once sent it
+//! is sent for as long as the conversation lasts.
+
+use alloc::collections::BTreeMap;
+
+use crate::engine::conversation::Conversation;
+use crate::engine::settings::ToolDefinition;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, Message};
+use crate::wire::json::Json;
+use crate::wire::raw::Object;
+use crate::wire::request::Request;
+use crate::wire::tokens;
+
+/// The tools whose results can be had again.
+const CLEARABLE: [&str; 8] = ["Read", "Bash", "Grep", "Glob", "WebFetch", "WebSearch", "Edit", "Write"];
+
+/// What stands in an old result's place.
+const PLACEHOLDER: &str = "[This old result was cleared to save space.]";
+
+/// The member of a request that edits of its context stand in.
+const MEMBER: &str = "context_management";
+
+/// A result that is old.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Old {
+    /// The tool use.
+    pub(super) tool_use_id: Arc<str>,
+    /// The item that it is in.
+    item: usize,
+    /// The block of the item's message.
+    block: usize,
+    /// About how many tokens clearing it saves.
+    pub(super) saves: u64,
+}
+
+/// What the API is told to clear, and what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Edit {
+    /// The member's value, always the same: what changes breaks the cache.
+    json: Json,
+    /// The results that it clears.
+    cleared: Vec<Cleared>,
+    /// What the API said last that it left out.
+    said: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Cleared {
+    tool_use_id: Arc<str>,
+    tokens: u64,
+    /// Whether the API has said since that it left something out.
+    is_confirmed: bool,
+}
+
+/// The results that are old: all but the newest `keep` of tools that read, unless clearing them saves nothing. Those that requests no longer
+/// see are not looked at (C-3: the store keeps the originals).
+pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<Old> {
+    let mut tools: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut results = Vec::new();
+    for (index, item) in conversation.items().iter().enumerate() {
+        for (place, block) in item.message.content.iter().enumerate() {
+            match block.kind() {
+                BlockKind::ToolUse(tool_use) => drop(tools.insert(&tool_use.id, &tool_use.name)),
+                BlockKind::ToolResult { tool_use_id, .. } => {
+                    let is_clearable = tools.get(&**tool_use_id).is_some_and(|name| CLEARABLE.contains(name));
+                    if is_clearable && !conversation.is_collapsed(index) {
+                        results.push((index, place, tool_use_id, block));
+                    }
+                }
+                _ => (),
+            }
+        }
+    }
+    results.truncate(results.len().saturating_sub(keep as usize));
+    let placeholder = tokens::of_text(PLACEHOLDER);
+    let old = results.into_iter().map(|(item, block, tool_use_id, result)| {
+        let saves = tokens::block(result).saturating_sub(placeholder);
+        Old { tool_use_id: tool_use_id.clone(), item, block, saves }
+    });
+    old.filter(|old| old.saves > 0).collect()
+}
+
+/// Puts the placeholder into each of these results. What else a result says (that it is an error) stays.
+pub(super) fn clear(conversation: &mut Conversation, old: &[Old]) {
+    for old in old {
+        let mut message = Message::clone(&conversation.items()[old.item].message);
+        message.content[old.block] = cleared(&message.content[old.block]);
+        conversation.replace_message(old.item, message);
+    }
+}
+
+/// Whether a result is only a placeholder.
+pub(super) fn is_cleared(content: &str) -> bool {
+    content == PLACEHOLDER
+}
+
+fn cleared(result: &Block) -> Block {
+    let content = Json::of(PLACEHOLDER).to_string();
+    match Object::parse(result.json().as_str()) {
+        Ok(members) => Block::from(Json::trusted(members.with(&[("content", content)]))),
+        Err(_) => result.clone(),
+    }
+}
+
+impl Edit {
+    /// The edit that keeps the newest `keep` results of tools that read.
+    pub(super) fn new(keep: u32, tools: &[ToolDefinition]) -> Self {
+        let excluded: Vec<&str> = tools.iter().map(|tool| &*tool.name).filter(|name| !CLEARABLE.contains(name)).collect();
+        let excluded = if excluded.is_empty() { String::new() } else { format!(r#","exclude_tools":{}"#, Json::of(&excluded)) };
+        let count = format!(r#"{{"type":"tool_uses","value":{keep}}}"#);
+        let edit = format!(r#"{{"type":"clear_tool_uses_20250919","trigger":{count},"keep":{count}{excluded}}}"#);
+        Self { json: Json::trusted(format!(r#"{{"edits":[{edit}]}}"#)), cleared: Vec::new(), said: 0 }
+    }
+
+    /// Takes note of results that the edit clears from now on; returns those that it did not before.
+    pub(super) fn covers(&mut self, old: Vec<Old>) -> Vec<Old> {
+        let new: Vec<Old> = old.into_iter().filter(|old| self.cleared.iter().all(|known| known.tool_use_id != old.tool_use_id)).collect();
+        self.cleared.extend(new.iter().map(|old| Cleared { tool_use_id: old.tool_use_id.clone(), tokens: old.saves, is_confirmed: false }));
+        new
+    }
+
+    /// The API has said how many tokens it left out of a request, which counts all that was cleared so far. Gives the results that it
+    /// had not spoken of, and by how much the figure grew; nothing when there are none.
+    pub(super) fn on_applied(&mut self, tokens: u64) -> Option<(Vec<Arc<str>>, u64)> {
+        let new = self.cleared.iter_mut().filter(|cleared| !cleared.is_confirmed);
+        let ids: Vec<Arc<str>> = new
+            .map(|cleared| {
+                cleared.is_confirmed = true;
+                cleared.tool_use_id.clone()
+            })
+            .collect();
+        let grown = tokens.saturating_sub(self.said);
+        self.said = tokens;
+        (!ids.is_empty()).then_some((ids, grown))
+    }
+
+    /// What of it an estimate does not see: the API counts without what it left out, and only once it has counted.
+    pub(crate) fn tokens_not_seen(&self, counted: bool) -> u64 {
+        self.cleared.iter().filter(|cleared| !(cleared.is_confirmed && counted)).map(|cleared| cleared.tokens).sum()
+    }
+
+    /// The same request with the edit, always at the same place.
+    pub(crate) fn added_to(&self, mut request: Request) -> Request {
+        if let Ok(extra) = Object::parse(request.extra.as_str()) {
+            request.extra = Json::trusted(extra.with(&[(MEMBER, self.json.to_string())]));
+        }
+        request
+    }
+}
+
+/// Whether requests carry an edit of somebody else's, beside which there is no place for ours.
+pub(super) fn is_taken(request_extra: &Json) -> bool {
+    Object::parse(request_extra.as_str()).is_ok_and(|extra| extra.get(MEMBER).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
+    use crate::engine::conversation::Item;
+    use proptest::prelude::*;
+
+    fn ids(old: &[Old]) -> Vec<&str> {
+        old.iter().map(|old| &*old.tool_use_id).collect()
+    }
+
+    /// The same conversation with longer results, so that clearing them saves something.
+    fn long(items: Vec<Arc<Item>>) -> Conversation {
+        let mut conversation = Conversation::of(items);
+        for index in 0..conversation.items().len() {
+            let mut message = Message::clone(&conversation.items()[index].message);
+            for block in &mut message.content {
+                if let BlockKind::ToolResult { tool_use_id, .. } = block.kind() {
+                    *block = Block::tool_result(tool_use_id, &Json::of(&"x".repeat(400)), true);
+                }
+            }
+            conversation.replace_message(index, message);
+        }
+        conversation
+    }
+
+    #[test]
+    fn c_2_all_but_the_newest_results_of_tools_that_read_are_old() {
+        let conversation = long(items("p a+2 r a+1 r"));
+        assert_eq!(ids(&old_results(&conversation, 5)), [] as [&str; 0]);
+        assert_eq!(ids(&old_results(&conversation, 1)), ["toolu_1_0", "toolu_1_1"]);
+        assert_eq!(ids(&old_results(&conversation, 0)).len(), 3);
+        let short = Conversation::of(items("p a+2 r a+1 r"));
+        assert_eq!(old_results(&short, 0), [], "a placeholder that is as long saves nothing");
+    }
+
+    #[test]
+    fn c_2_a_result_of_another_tool_is_neither_cleared_nor_counted() {
+        let mut conversation = long(items("p a+2 r"));
+        let mut message = Message::clone(&conversation.items()[1].message);
+        let other = r#"{"type":"tool_use","id":"toolu_1_1","name":"Ask","input":{}}"#;
+        message.content[2] = Block::from(Json::trusted(other));
+        conversation.replace_message(1, message);
+        assert_eq!(old_results(&conversation, 1), [], "the only result of a tool that reads is the newest");
+        assert_eq!(ids(&old_results(&conversation, 0)), ["toolu_1_0"]);
+    }
+
+    #[test]
+    fn c_2_locally_the_content_is_replaced_and_the_rest_stays() {
+        let mut conversation = long(items("p a+1 r"));
+        let old = old_results(&conversation, 0);
+        clear(&mut conversation, &old);
+        let block = &conversation.items()[2].message.content[0];
+        let expected = format!(r#"{{"type":"tool_result","tool_use_id":"toolu_1_0","content":"{PLACEHOLDER}","is_error":true}}"#);
+        assert_eq!(block.json().as_str(), expected);
+        assert_eq!(old_results(&conversation, 0), [], "it is cleared once");
+    }
+
+    #[test]
+    fn c_2_an_edit_stays_byte_for_byte_and_the_api_s_figure_is_a_running_total() {
+        let mut conversation = long(items("p a+1 r a+1 r"));
+        let tools = [ToolDefinition::new("Read", Some(true), Json::default()), ToolDefinition::new("Ask", None, Json::default())];
+        let mut edit = Edit::new(1, &tools);
+        let text = edit.added_to(Request::new("m", 1)).extra;
+        assert_eq!(
+            text.as_str(),
+            r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":1},"keep":{"type":"tool_uses","value":1},"exclude_tools":["Ask"]}]}}"#
+        );
+        let saves = tokens::of_characters(400) - tokens::of_text(PLACEHOLDER);
+        assert_eq!(ids(&edit.covers(old_results(&conversation, 1))), ["toolu_1_0"]);
+        assert_eq!(edit.tokens_not_seen(true), saves, "the API has not counted without it yet");
+        assert_eq!(edit.on_applied(500), Some((vec!["toolu_1_0".into()], 500)));
+        assert_eq!((edit.tokens_not_seen(true), edit.tokens_not_seen(false)), (0, saves));
+        assert_eq!(edit.on_applied(500), None, "nothing new");
+        let mut more = items("p a+1 r a+1 r a+1 r");
+        conversation.push(Item::clone(&more.remove(5)));
+        conversation.push(Item::clone(&more.remove(5)));
+        assert_eq!(ids(&edit.covers(old_results(&conversation, 1))), ["toolu_3_0"]);
+        assert_eq!(edit.on_applied(800), Some((vec!["toolu_3_0".into()], 300)));
+        assert_eq!(edit.added_to(Request::new("m", 1)).extra, text);
+    }
+
+    proptest! {
+        #[test]
+        fn c_7_clearing_leaves_every_result_with_its_use(items in conversations(), keep in 0..4_u32) {
+            let mut conversation = long(items);
+            let old = old_results(&conversation, keep);
+            let before = conversation.tokens(|| 0);
+            clear(&mut conversation, &old);
+            prop_assert!(is_paired(&conversation.messages()));
+            prop_assert_eq!(before - conversation.tokens(|| 0), old.iter().map(|old| old.saves).sum::<u64>());
+        }
+    }
+}

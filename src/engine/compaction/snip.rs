@@ -1,0 +1,95 @@
+//! C-1: messages that a marker names are removed from the conversation.
+//!
+//! Only whole units go (C-7). A message whose partner is not marked stays, and stays marked, so that it goes as soon as its partner is named,
+//! too; taking the partner along would remove something that nobody named. The last unit stays, because it is what the next request asks
+//! about, and so does the prompt before an answer that would otherwise be the first message, which the API refuses.
+
+use super::rounds;
+use crate::engine::conversation::Conversation;
+use crate::prelude::*;
+
+/// What becomes of the marked messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Plan {
+    /// The places of the items that go, in order.
+    pub(super) removed: Vec<usize>,
+    /// The marked messages that stay for now.
+    pub(super) kept: Vec<Arc<str>>,
+}
+
+/// Decides which of the marked messages go. Names that are not in the conversation, or are in a span that requests no longer see, mean
+/// nothing and are forgotten.
+pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
+    let items = conversation.items();
+    let is_marked = |index: &usize| marked.contains(&items[*index].name) && !conversation.is_collapsed(*index);
+    let units = rounds::units(items);
+    let last = units.len().saturating_sub(1);
+    let is_removed = |nth: usize| nth < last && units[nth].clone().all(|index| is_marked(&index));
+    let mut removed: Vec<bool> = (0..units.len()).map(is_removed).collect();
+    let is_answer = |nth: usize| items[units[nth].start].is_answer();
+    if let Some(first) = (0..units.len()).find(|nth| !removed[*nth]).filter(|first| is_answer(*first))
+        && let Some(prompt) = (0..first).rev().find(|nth| !is_answer(*nth))
+    {
+        removed[prompt] = false;
+    }
+    let mut plan = Plan::default();
+    for (unit, removed) in units.into_iter().zip(removed) {
+        if removed {
+            plan.removed.extend(unit);
+        } else {
+            plan.kept.extend(unit.filter(is_marked).map(|index| items[index].name.clone()));
+        }
+    }
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
+    use crate::engine::contract::Staged;
+    use proptest::prelude::*;
+
+    fn of(said: &str, marked: &[&str]) -> (Vec<usize>, Vec<Arc<str>>) {
+        let marked: Vec<Arc<str>> = marked.iter().map(|name| Arc::from(*name)).collect();
+        let plan = plan(&Conversation::of(items(said)), &marked);
+        (plan.removed, plan.kept)
+    }
+
+    #[test]
+    fn c_1_marked_messages_go_in_whole_units_and_others_wait() {
+        let kept = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect::<Vec<Arc<str>>>();
+        let said = "p a+1 r p a p";
+        assert_eq!(of(said, &["p3", "a4"]), (vec![3, 4], vec![]), "a prompt and its answer");
+        assert_eq!(of(said, &["a+11"]), (vec![], kept(&["a+11"])), "a tool use without its result stays");
+        assert_eq!(of(said, &["r2"]), (vec![], kept(&["r2"])), "and so does the result alone");
+        assert_eq!(of(said, &["a+11", "r2"]), (vec![1, 2], vec![]), "both go");
+        assert_eq!(of(said, &["p5"]), (vec![], kept(&["p5"])), "what is asked about stays");
+        assert_eq!(of(said, &["p0"]), (vec![], kept(&["p0"])), "an answer cannot be the first message");
+        assert_eq!(of(said, &["p0", "a+11", "r2"]), (vec![0, 1, 2], vec![]), "the whole first round goes");
+        assert_eq!(of("p a a p", &["p0", "a1"]), (vec![], kept(&["p0", "a1"])), "one answer in two parts");
+        assert_eq!(of(said, &["nobody"]), (vec![], vec![]), "an unknown name means nothing");
+    }
+
+    #[test]
+    fn c_3_what_is_collapsed_is_not_snipped() {
+        let mut conversation = Conversation::of(items("p a p a p"));
+        conversation.collapse(Arc::new(Staged { from: "p0".into(), to: "a1".into(), summary: "s".into() }));
+        assert_eq!(plan(&conversation, &["p0".into(), "a1".into()]), Plan::default());
+        assert_eq!(plan(&conversation, &["p2".into(), "a3".into()]).removed, [2, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn c_7_snip_leaves_pairs_and_a_first_prompt(items in conversations(), marks in proptest::collection::vec(any::<bool>(), 40)) {
+            let marked: Vec<_> = items.iter().zip(marks).filter(|(_, dead)| *dead).map(|(item, _)| item.name.clone()).collect();
+            let mut conversation = Conversation::of(items);
+            let plan = plan(&conversation, &marked);
+            conversation.remove(&plan.removed);
+            let messages = conversation.messages();
+            prop_assert!(is_paired(&messages));
+            let (first, last) = (conversation.items().first(), conversation.items().last());
+            prop_assert!(first.is_some_and(|item| !item.is_answer()) && last.is_some_and(|item| !item.is_answer()));
+        }
+    }
+}

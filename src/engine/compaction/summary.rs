@@ -1,0 +1,270 @@
+//! What the model is asked for when it summarises, and what takes the conversation's place (C-4).
+//!
+//! ```text
+//!   replaced                      kept          before: what the model summarises, and what stays as it is
+//!   p1 a1 r1 … a9 r9              p2
+//!   summary                       p2  attachments  hook results          after
+//! ```
+
+mod attachments;
+mod media;
+
+pub(super) use media::without_media;
+
+use super::rounds;
+use crate::engine::conversation::{Item, ItemKind};
+use crate::engine::emission::AssistantMessage;
+use crate::engine::retry::Failure;
+use crate::engine::settings::CompactionSettings;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, Message};
+use crate::wire::json::Json;
+use crate::wire::raw::Object;
+use crate::wire::request::{Request, push_merged};
+
+/// What the model is asked, as the last message of the summarising call.
+pub(super) const PROMPT: &str = "Summarise this conversation. Your summary takes its place: whoever goes on from it sees nothing else of what was \
+     said. Keep what the user asked for, and the user's own words where they matter; decisions with their reasons; each file that was read or \
+     changed and what in it counts; errors and what was done about them; what is finished, what is open, and the next step. Answer with the \
+     summary alone, as plain text.";
+
+/// What stands where the oldest rounds were left out.
+const OLDER: &str = "[Older messages are left out here.]";
+
+/// Goes before the summary in the conversation.
+const HEAD: &str = "What was said before is summarised here:";
+
+/// A conversation, divided.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Parts {
+    /// What the summary takes the place of.
+    pub(super) replaced: Vec<Arc<Item>>,
+    /// What stays as it is.
+    pub(super) kept: Vec<Arc<Item>>,
+}
+
+impl Parts {
+    /// Divides what requests see; `None` when no answer is in what could be summarised.
+    pub(super) fn of(seen: Vec<Arc<Item>>, settings: &CompactionSettings) -> Option<Self> {
+        let from = kept_from(&seen, settings.keep_messages);
+        let mut replaced = seen;
+        let kept = replaced.split_off(from);
+        let is_worth_it = replaced.iter().any(|item| item.is_answer());
+        is_worth_it.then_some(Self { replaced, kept })
+    }
+}
+
+/// Where that which stays begins: the newest `keep` items and what belongs to the same unit, or what the user said last and is not
+/// answered, whichever is more.
+fn kept_from(items: &[Arc<Item>], keep: u32) -> usize {
+    let is_unanswered =
+        |item: &Arc<Item>| matches!(item.kind, ItemKind::Prompt | ItemKind::Hidden | ItemKind::Earlier) && is_the_users(item);
+    let unanswered = items.iter().rev().take_while(|item| is_unanswered(item)).count();
+    let wanted = items.len() - unanswered.max(keep as usize).min(items.len());
+    let cuts = rounds::cuts(items);
+    (0..=wanted).rev().find(|at| cuts[*at]).unwrap_or(0)
+}
+
+/// Whether only the user speaks: no answer, and no tool's result.
+fn is_the_users(item: &Item) -> bool {
+    !item.is_answer() && !item.message.content.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { .. }))
+}
+
+/// The messages of the summarising call.
+pub(super) fn messages(asked_about: &[Arc<Item>], are_all: bool, instructions: &[Arc<str>]) -> Vec<Arc<Message>> {
+    let mut messages = Vec::new();
+    if !are_all {
+        push_merged(&mut messages, Arc::new(Message::user(vec![Block::text(OLDER)])));
+    }
+    asked_about.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
+    let mut prompt = String::from(PROMPT);
+    for instruction in instructions {
+        prompt.push_str("\n\nMind this in particular: ");
+        prompt.push_str(instruction);
+    }
+    push_merged(&mut messages, Arc::new(Message::user(vec![Block::text(&prompt)])));
+    messages
+}
+
+/// The request as the summarising call makes it: without tools, streamed, with room for a summary.
+pub(super) fn request(mut request: Request, max_tokens: u64) -> Request {
+    request.tools = None;
+    request.stream = true;
+    request.max_tokens = max_tokens;
+    if let Ok(extra) = Object::parse(request.extra.as_str())
+        && extra.get("tool_choice").is_some()
+    {
+        // Who may not use tools cannot be told which to use: the API refuses that.
+        let rest: Vec<String> =
+            extra.members().filter(|(name, _)| *name != "tool_choice").map(|(name, value)| format!("{}:{value}", Json::of(name))).collect();
+        request.extra = Json::trusted(format!("{{{}}}", rest.join(",")));
+    }
+    request
+}
+
+/// Thinking is bound to the model that thought it: another model refuses it (Q-19). `None` when there is none. What an answer was
+/// nothing but is said to be missing, because the API refuses a message without content.
+pub(super) fn without_thinking(message: &Message) -> Option<Message> {
+    let is_thinking = |block: &Block| matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
+    if !message.content.iter().any(is_thinking) {
+        return None;
+    }
+    let mut content: Vec<Block> = message.content.iter().filter(|block| !is_thinking(block)).cloned().collect();
+    if content.is_empty() {
+        content.push(Block::text("[thinking left out]"));
+    }
+    Some(Message { role: message.role, content })
+}
+
+/// The summary in an answer.
+pub(super) fn read(blocks: &[Arc<AssistantMessage>], stop_reason: Option<&str>) -> Result<Arc<str>, Failure> {
+    match stop_reason {
+        Some("max_tokens" | "model_context_window_exceeded") => {
+            return Err(Failure::of("summary_cut_short", "the summary is itself too long: the output limit cut it off"));
+        }
+        Some("refusal") => return Err(Failure::of("summary_refused", "the model refused to summarise the conversation")),
+        _ => (),
+    }
+    let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
+        BlockKind::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    let said: Vec<Arc<str>> = blocks.iter().filter_map(text).collect();
+    let said = said.join("\n").trim().to_owned();
+    if said.is_empty() {
+        return Err(Failure::of("empty_summary", "the model answered without any text"));
+    }
+    Ok(said.into())
+}
+
+/// The items that a summary brings with it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Added {
+    /// The summary as a hidden user message.
+    pub(super) summary: Arc<Item>,
+    /// Files, plan, skills; `None` when there is nothing to attach.
+    pub(super) attachments: Option<Arc<Item>>,
+}
+
+impl Added {
+    /// `name` is the answer's that holds the summary; names are made from it.
+    pub(super) fn of(name: &str, summary: &str, parts: &Parts, settings: &CompactionSettings) -> Self {
+        let said = format!("{HEAD}\n\n{summary}");
+        let summary = Item::user(format!("{name}.summary"), ItemKind::Summary, vec![Block::text(&said)]);
+        let content = attachments::of(parts, settings);
+        let attached = || Arc::new(Item::user(format!("{name}.attachments"), ItemKind::Hidden, content.clone()));
+        Self { summary: Arc::new(summary), attachments: (!content.is_empty()).then(attached) }
+    }
+
+    /// All that is added, in tokens.
+    pub(super) fn tokens(&self) -> u64 {
+        self.summary.tokens() + self.attachments.as_ref().map_or(0, |item| item.tokens())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
+    use crate::engine::contract::RequestId;
+    use proptest::prelude::*;
+
+    fn kept(said: &str, keep: u32) -> usize {
+        let items = items(said);
+        items.len() - kept_from(&items, keep)
+    }
+
+    #[test]
+    fn c_4_what_is_kept_is_whole_and_holds_what_is_not_answered() {
+        let table = [
+            ("p a+1 r", 0, 0),
+            ("p a+1 r", 1, 2),
+            ("p a+1 r", 2, 2),
+            ("p a+1 r", 3, 3),
+            ("p a p", 0, 1),
+            ("p a p p", 1, 2),
+            ("p a p", 2, 2),
+            ("p", 0, 1),
+            ("p a", 0, 0),
+            ("p a", 99, 2),
+        ];
+        for (said, keep, expected) in table {
+            assert_eq!(kept(said, keep), expected, "{keep} of {said}");
+        }
+    }
+
+    #[test]
+    fn c_4_without_an_answer_there_is_nothing_to_summarise() {
+        let settings = CompactionSettings::default();
+        assert_eq!(Parts::of(items("p"), &settings), None);
+        assert_eq!(Parts::of(items(""), &settings), None);
+        let keeps_all = CompactionSettings { keep_messages: 9, ..settings.clone() };
+        assert_eq!(Parts::of(items("p a+1 r"), &keeps_all), None);
+        let parts = Parts::of(items("p a p"), &settings).unwrap();
+        assert_eq!((parts.replaced.len(), parts.kept.len()), (2, 1));
+    }
+
+    #[test]
+    fn c_9_the_prompt_is_the_last_message_and_ends_in_the_instructions() {
+        let all = items("p a+1 r");
+        let asked = messages(&all, true, &["the tests".into()]);
+        let last = asked.last().unwrap();
+        assert_eq!(asked.len(), 3, "it merges with the results");
+        let Some(BlockKind::Text(text)) = last.content.last().map(Block::kind) else { panic!("{last:?}") };
+        assert!(text.starts_with(PROMPT) && text.ends_with("the tests"), "{text}");
+        let rest = messages(&all[1..], false, &[]);
+        assert_eq!(rest[0].content, [Block::text(OLDER)], "a conversation begins with the user");
+    }
+
+    #[test]
+    fn c_4_the_call_is_streamed_and_has_no_tools() {
+        let mut frame = Request::new("m", 8_000);
+        frame.stream = false;
+        frame.tools = Some(Json::trusted("[]"));
+        frame.extra = Json::trusted(r#"{"temperature":0,"tool_choice":{"type":"any"},"top_k":1}"#);
+        let asked = request(frame, 20_000);
+        assert_eq!((asked.tools, asked.stream, asked.max_tokens), (None, true, 20_000));
+        assert_eq!(asked.extra.as_str(), r#"{"temperature":0,"top_k":1}"#);
+    }
+
+    #[test]
+    fn c_4_only_a_whole_text_is_a_summary() {
+        let block = |json: &str| {
+            let block = Block::from(Json::parse(json).unwrap());
+            let id = RequestId::first(1);
+            Arc::new(AssistantMessage { uuid: "u".into(), id, api_id: "m".into(), model: "m".into(), block, error: None })
+        };
+        let text = block(r#"{"type":"text","text":" done "}"#);
+        let thinking = block(r#"{"type":"thinking","thinking":"hm","signature":"s"}"#);
+        assert_eq!(&*read(&[thinking.clone(), text.clone()], Some("end_turn")).unwrap(), "done");
+        let kind = |blocks: &[_], stop| read(blocks, Some(stop)).unwrap_err().kind;
+        assert_eq!(&*kind(&[text.clone()], "max_tokens"), "summary_cut_short");
+        assert_eq!(&*kind(&[text], "refusal"), "summary_refused");
+        assert_eq!(&*kind(&[thinking], "end_turn"), "empty_summary");
+        assert_eq!(&*kind(&[block(r#"{"type":"text","text":" \n"}"#)], "end_turn"), "empty_summary");
+    }
+
+    #[test]
+    fn q_19_another_model_gets_no_thinking() {
+        let thinking = Block::from(Json::trusted(r#"{"type":"thinking","thinking":"hm","signature":"s"}"#));
+        let stripped = without_thinking(&Message::assistant(vec![thinking.clone(), Block::text("a")])).unwrap();
+        assert_eq!(stripped.content, [Block::text("a")]);
+        let alone = without_thinking(&Message::assistant(vec![thinking])).unwrap();
+        assert_eq!(alone.content, [Block::text("[thinking left out]")], "the API refuses a message without content");
+        assert_eq!(without_thinking(&stripped), None);
+    }
+
+    proptest! {
+        #[test]
+        fn c_7_both_parts_are_whole(items in conversations(), keep in 0..9_u32) {
+            let settings = CompactionSettings { keep_messages: keep, ..CompactionSettings::default() };
+            if let Some(parts) = Parts::of(items, &settings) {
+                prop_assert!(is_paired(parts.replaced.iter().map(|item| &item.message)));
+                prop_assert!(is_paired(parts.kept.iter().map(|item| &item.message)));
+                for round in rounds::rounds(&parts.replaced) {
+                    prop_assert!(is_paired(parts.replaced[round.end..].iter().map(|item| &item.message)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What is attached to a summary (C-4): the files that were read last, the plan, invoked skills.
+//!
+//! A file's content is what Read gave last, so only what the conversation shows can be attached. Whoever goes on from a summary would have to
+//! read it again otherwise.
+
+use alloc::collections::BTreeMap;
+
+use super::Parts;
+use crate::engine::compaction::microcompact;
+use crate::engine::conversation::Item;
+use crate::engine::settings::CompactionSettings;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind};
+use crate::wire::raw::{self, Object};
+use crate::wire::tokens;
+
+/// The blocks that are attached, files first, the last read before the others.
+pub(super) fn of(parts: &Parts, settings: &CompactionSettings) -> Vec<Block> {
+    let mut left = settings.attached_file_tokens;
+    let mut blocks = Vec::new();
+    let kept: Vec<Arc<str>> = files(&parts.kept).into_iter().map(|file| file.path).collect();
+    for file in files(&parts.replaced).into_iter().rev().filter(|file| !kept.contains(&file.path)) {
+        if blocks.len() == settings.attached_files as usize {
+            break;
+        }
+        let block = Block::text(&format!("{} as it was last read:\n\n{}", file.path, file.content));
+        let tokens = tokens::block(&block);
+        if tokens <= left {
+            left -= tokens;
+            blocks.push(block);
+        }
+    }
+    let plan = settings.plan.iter().map(|plan| Block::text(&format!("The plan:\n\n{plan}")));
+    let skills = settings.skills.iter().map(|skill| Block::text(&format!("A skill that was invoked:\n\n{skill}")));
+    blocks.into_iter().chain(plan).chain(skills).collect()
+}
+
+struct File {
+    path: Arc<str>,
+    content: String,
+}
+
+/// The files that Read gave, each once with what it gave last, in the order of that.
+fn files(items: &[Arc<Item>]) -> Vec<File> {
+    let mut asked: BTreeMap<&str, Arc<str>> = BTreeMap::new();
+    let mut files: Vec<File> = Vec::new();
+    for block in items.iter().flat_map(|item| &item.message.content) {
+        match block.kind() {
+            BlockKind::ToolUse(tool_use) if &*tool_use.name == "Read" => {
+                let input = Object::parse(tool_use.input.as_str()).ok();
+                let path = input.and_then(|input| input.string("file_path").or(input.string("path")).map(|path| Arc::from(&*path)));
+                asked.extend(path.map(|path| (&*tool_use.id, path)));
+            }
+            BlockKind::ToolResult { tool_use_id, is_error: false } => {
+                if let (Some(path), Some(content)) = (asked.get(&**tool_use_id), content(block)) {
+                    files.retain(|file| file.path != *path);
+                    files.push(File { path: path.clone(), content });
+                }
+            }
+            _ => (),
+        }
+    }
+    files
+}
+
+/// The text of a result; `None` when it has none, or is a placeholder.
+fn content(result: &Block) -> Option<String> {
+    let result = Object::parse(result.json().as_str()).ok()?;
+    let content = result.get("content")?;
+    let text = match raw::string(content) {
+        Some(text) => text.into_owned(),
+        None => {
+            let parts = raw::elements(content).ok()?;
+            let texts = parts.into_iter().filter_map(|part| Object::parse(part).ok()?.string("text").map(Cow::into_owned));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+    };
+    (!text.is_empty() && !microcompact::is_cleared(&text)).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::compaction::rounds::tests::read;
+    use crate::engine::conversation::ItemKind;
+    use crate::wire::block::Message;
+    use crate::wire::json::Json;
+
+    /// One round for each file that was read: its path, and how many characters it gave.
+    fn reads(files: &[(&str, usize)]) -> Vec<Arc<Item>> {
+        let mut items = Vec::new();
+        for (nth, (path, characters)) in files.iter().enumerate() {
+            let id = format!("toolu_{nth}_{}", path.trim_start_matches('/'));
+            let answer = Item {
+                name: format!("a{nth}").into(),
+                kind: ItemKind::Answer,
+                message: Arc::new(Message::assistant(vec![read(&id, path)])),
+                usage: None,
+            };
+            let result = Block::tool_result(&id, &Json::of(&nth.to_string().repeat(*characters)), false);
+            items.extend([Arc::new(answer), Arc::new(Item::user(format!("r{nth}"), ItemKind::Results, vec![result]))]);
+        }
+        items
+    }
+
+    fn attached(replaced: &[(&str, usize)], kept: &[(&str, usize)], settings: &CompactionSettings) -> Vec<String> {
+        let parts = Parts { replaced: reads(replaced), kept: reads(kept) };
+        let text = |block: &Block| match block.kind() {
+            BlockKind::Text(text) => text.split(" as it").next().unwrap().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        of(&parts, settings).iter().map(text).collect()
+    }
+
+    #[test]
+    fn c_4_the_files_that_were_read_last_are_attached_newest_first() {
+        let settings = CompactionSettings { attached_files: 2, ..CompactionSettings::default() };
+        let files = [("/a", 9), ("/b", 9), ("/c", 9)];
+        assert_eq!(attached(&files, &[], &settings), ["/c", "/b"]);
+        assert_eq!(attached(&files, &[("/c", 9)], &settings), ["/b", "/a"], "what is kept is not attached");
+        assert_eq!(attached(&[("/a", 9), ("/b", 9), ("/a", 9)], &[], &settings), ["/a", "/b"], "each once");
+        let none = CompactionSettings { attached_files: 0, ..settings };
+        assert_eq!(attached(&files, &[], &none), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn c_4_a_file_is_attached_as_it_was_read_last() {
+        let parts = Parts { replaced: reads(&[("/a", 3), ("/a", 3)]), kept: Vec::new() };
+        assert_eq!(of(&parts, &CompactionSettings::default()), [Block::text("/a as it was last read:\n\n111")]);
+    }
+
+    #[test]
+    fn c_4_a_file_that_does_not_fit_makes_place_for_an_older_one() {
+        let settings = CompactionSettings { attached_file_tokens: 100, ..CompactionSettings::default() };
+        assert_eq!(attached(&[("/small", 90), ("/large", 900), ("/tiny", 9)], &[], &settings), ["/tiny", "/small"]);
+    }
+
+    #[test]
+    fn c_4_plan_and_skills_follow() {
+        let settings = CompactionSettings {
+            plan: Some("first".into()),
+            skills: vec!["second".into(), "third".into()],
+            ..CompactionSettings::default()
+        };
+        let expected = ["The plan:\n\nfirst", "A skill that was invoked:\n\nsecond", "A skill that was invoked:\n\nthird"];
+        assert_eq!(of(&Parts { replaced: Vec::new(), kept: Vec::new() }, &settings), expected.map(Block::text));
+    }
+}

@@ -1,0 +1,68 @@
+//! Q-14: a conversation without its images and documents.
+
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, Message};
+use crate::wire::json::Json;
+use crate::wire::raw::{self, Object};
+
+/// The same message with a word in the place of each image and document; `None` when it has none.
+pub(in crate::engine::compaction) fn without_media(message: &Message) -> Option<Message> {
+    let stripped: Vec<Option<Block>> = message.content.iter().map(stripped).collect();
+    stripped.iter().any(Option::is_some).then(|| {
+        let content = stripped.into_iter().zip(&message.content).map(|(stripped, block)| stripped.unwrap_or_else(|| block.clone()));
+        Message { role: message.role, content: content.collect() }
+    })
+}
+
+/// The block without media, if it has any: itself, or in a tool's result.
+fn stripped(block: &Block) -> Option<Block> {
+    match block.kind() {
+        BlockKind::Other(kind) if matches!(&**kind, "image" | "document") => Some(Block::text(&format!("[{kind} left out]"))),
+        BlockKind::ToolResult { .. } => {
+            let result = Object::parse(block.json().as_str()).ok()?;
+            let parts: Vec<Block> =
+                raw::elements(result.get("content")?).ok()?.into_iter().map(|part| Block::from(Json::trusted(part))).collect();
+            let without: Vec<Option<Block>> = parts.iter().map(stripped).collect();
+            if without.iter().all(Option::is_none) {
+                return None;
+            }
+            let parts = without.into_iter().zip(parts).map(|(stripped, part)| stripped.unwrap_or(part).json().to_string());
+            let content = format!("[{}]", parts.collect::<Vec<_>>().join(","));
+            Some(Block::from(Json::trusted(result.with(&[("content", content)]))))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IMAGE: &str = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#;
+
+    fn read(json: &str) -> Block {
+        Block::from(Json::parse(json).unwrap())
+    }
+
+    #[test]
+    fn q_14_images_and_documents_become_a_word() {
+        let document = read(r#"{"type":"document","source":{"type":"text","data":"x"}}"#);
+        let message = Message::user(vec![read(IMAGE), Block::text("look"), document]);
+        let stripped = without_media(&message).unwrap();
+        assert_eq!(stripped.content, [Block::text("[image left out]"), Block::text("look"), Block::text("[document left out]")]);
+        assert_eq!(without_media(&stripped), None, "nothing is left to strip");
+    }
+
+    #[test]
+    fn q_14_also_in_the_results_of_tools() {
+        let text = r#"{"type":"text","text":"a"}"#;
+        let result = read(&format!(r#"{{"type":"tool_result","tool_use_id":"t","content":[{text},{IMAGE}],"is_error":true}}"#));
+        let stripped = without_media(&Message::user(vec![result])).unwrap();
+        let expected = format!(
+            r#"{{"type":"tool_result","tool_use_id":"t","content":[{text},{{"type":"text","text":"[image left out]"}}],"is_error":true}}"#
+        );
+        assert_eq!(stripped.content[0].json().as_str(), expected);
+        let plain = read(r#"{"type":"tool_result","tool_use_id":"t","content":"image"}"#);
+        assert_eq!(without_media(&Message::user(vec![plain])), None);
+    }
+}

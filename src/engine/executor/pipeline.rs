@@ -1,0 +1,426 @@
+//! What one tool use goes through from its start to its result (T-21 to T-30).
+//!
+//! ```text
+//!   start ─ validate ─> Checking ─> PreHooks ─ permission ─> Asking ─> Calling ─> PostHooks ─ map ─> Storing ─> Done
+//!              │            │           │           │           │         └─ the tool aborts itself ────────────▲
+//!              └────────────┴───────────┴───────────┴───────────┴── an error result with its cause ─────────────┘
+//! ```
+//!
+//! A step in which there is nothing to do is passed through in the same instant and leaves no trace: a tool without checks, hooks and
+//! permissions is called at once. An abort can come at every state ([`Pipeline::halt`]).
+
+pub(crate) mod diagram;
+mod words;
+
+use super::input::InputProblem;
+use super::result;
+use crate::engine::contract::{Effect, Effects, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
+use crate::engine::emission::{Denial, Emission, Note, PipelineStep};
+use crate::engine::hook::{HookDecision, HookEvent, HookInput, HookVerdict, RunningHooks};
+use crate::engine::permission::context::PermissionContext;
+use crate::engine::permission::decide::{Decision, Question, decide};
+use crate::engine::permission::{PermissionAnswer, ToolCheck};
+use crate::engine::settings::{Environment, ToolDefinition};
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::wire::block::{ToolInput, ToolUse};
+use crate::wire::json::Json;
+
+/// What every step may look at, change and write into.
+pub(crate) struct Scope<'a> {
+    pub(crate) env: &'a Environment,
+    pub(crate) now: Time,
+    /// What the session has learnt about permissions.
+    pub(crate) permissions: &'a mut PermissionContext,
+    pub(crate) effects: &'a mut Effects,
+}
+
+/// A tool use under way.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pipeline {
+    run: ToolRun,
+    /// With the input that counts, which hooks and people may have changed.
+    tool_use: Arc<ToolUse>,
+    /// When the present step began.
+    since: Time,
+    step: Step,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    /// Nothing was to be done so far; never at the end of a step.
+    Starting,
+    /// All that was asked is answered; never at the end of a step.
+    Deciding,
+    /// The tool looks at its input (T-22).
+    Checking,
+    /// Hooks are asked (T-23).
+    PreHooks { hooks: RunningHooks, check: ToolCheck },
+    /// A person is asked (T-24).
+    Asking,
+    /// It runs (T-25).
+    Calling,
+    /// Hooks hear of the result (T-26).
+    PostHooks { hooks: RunningHooks, outcome: Arc<ToolOutcome> },
+    /// The result is being stored (T-27).
+    Storing { outcome: Arc<ToolOutcome>, characters: u64 },
+}
+
+/// What hooks said of a tool use that concerns the whole turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Heard {
+    /// What the model should know.
+    pub(super) contexts: Vec<Arc<str>>,
+    /// Why the turn should not go on.
+    pub(super) stop: Option<Arc<str>>,
+}
+
+/// How far a step has brought the tool use.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub(super) enum Verdict {
+    /// It waits for something.
+    Running,
+    /// It has its result.
+    Done(Done),
+}
+
+/// The end of a pipeline.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Done {
+    /// What the model is told.
+    pub(super) outcome: Arc<ToolOutcome>,
+    /// Whether it ran.
+    pub(super) was_called: bool,
+    /// If it was not permitted.
+    pub(super) denial: Option<Denial>,
+}
+
+/// What an abort leaves.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub(super) enum Halt {
+    /// Nothing runs any more.
+    AtOnce,
+    /// The tool runs, and was told to stop.
+    Stopping,
+    /// The tool had ended: what it did is done, and its result stands.
+    Ended(Done),
+}
+
+impl Pipeline {
+    /// Begins with a valid input.
+    pub(super) fn start(scope: &mut Scope<'_>, run: ToolRun, tool_use: Arc<ToolUse>) -> (Self, Verdict) {
+        let mut pipeline = Self { run, tool_use, since: scope.now, step: Step::Starting };
+        let verdict = if pipeline.definition(scope.env).is_some_and(|tool| tool.checks) {
+            pipeline.enter(scope, PipelineStep::Check, Step::Checking);
+            scope.effects.push(Effect::CheckTool { run, tool_use: pipeline.tool_use.clone() });
+            Verdict::Running
+        } else {
+            pipeline.to_pre_hooks(scope, ToolCheck::default())
+        };
+        pipeline.begun(&verdict);
+        (pipeline, verdict)
+    }
+
+    /// Takes an input that is about this run, or a timer. What no step waits for is late, and counts for nothing.
+    pub(super) fn step(&mut self, scope: &mut Scope<'_>, input: &Input, heard: &mut Heard) -> Verdict {
+        let before = self.state();
+        let verdict = self.hear_of(scope, input, heard);
+        self.passed(before, input, &verdict);
+        verdict
+    }
+
+    fn hear_of(&mut self, scope: &mut Scope<'_>, input: &Input, heard: &mut Heard) -> Verdict {
+        match (&mut self.step, input) {
+            (Step::Checking, Input::ToolChecked { check, .. }) => self.on_checked(scope, check),
+            (Step::PreHooks { hooks, .. } | Step::PostHooks { hooks, .. }, Input::HookEnded { hook, outcome }) => {
+                let verdict = hooks.on_ended(scope.now, *hook, outcome);
+                self.on_hooks(scope, verdict, heard)
+            }
+            (Step::PreHooks { hooks, .. } | Step::PostHooks { hooks, .. }, Input::Timer(_)) => {
+                let verdict = hooks.on_timer(scope.now, scope.effects);
+                self.on_hooks(scope, verdict, heard)
+            }
+            (Step::Asking, Input::PermissionAnswered { answer, .. }) => self.on_answered(scope, answer),
+            (Step::Calling, Input::ToolEnded { outcome, .. }) => self.on_ended(scope, outcome),
+            (Step::Storing { outcome, characters }, Input::ResultStored { path, .. }) => {
+                let (outcome, characters) = (outcome.clone(), *characters);
+                self.leave(scope, PipelineStep::Store);
+                Verdict::Done(self.shortened(scope.env, &outcome, characters, path.as_deref()))
+            }
+            _ => Verdict::Running,
+        }
+    }
+
+    /// Ends what is under way: hooks are stopped, a question is withdrawn, a tool that runs is told to stop (T-30).
+    pub(super) fn halt(&self, env: &Environment, effects: &mut Effects) -> Halt {
+        let halt = match &self.step {
+            Step::Starting | Step::Deciding | Step::Checking => Halt::AtOnce,
+            Step::PreHooks { hooks, .. } => {
+                hooks.abort(effects);
+                Halt::AtOnce
+            }
+            Step::Asking => {
+                effects.push(Effect::WithdrawPermission { run: self.run });
+                Halt::AtOnce
+            }
+            Step::Calling => {
+                effects.push(Effect::StopTool { run: self.run });
+                Halt::Stopping
+            }
+            Step::PostHooks { hooks, outcome } => {
+                hooks.abort(effects);
+                Halt::Ended(self.unstored(env, outcome))
+            }
+            Step::Storing { outcome, .. } => Halt::Ended(self.unstored(env, outcome)),
+        };
+        self.halted(&halt);
+        halt
+    }
+
+    /// Whether the tool itself runs.
+    pub(super) fn is_calling(&self) -> bool {
+        self.step == Step::Calling
+    }
+
+    /// T-22: what the tool finds is the answer.
+    fn on_checked(&mut self, scope: &mut Scope<'_>, check: &ToolCheck) -> Verdict {
+        self.leave(scope, PipelineStep::Check);
+        self.step = Step::Deciding;
+        match &check.problem {
+            Some(problem) => failed(ToolOutcome { cause: Some(FailureCause::Check), ..ToolOutcome::error(problem) }),
+            None => self.to_pre_hooks(scope, check.clone()),
+        }
+    }
+
+    fn to_pre_hooks(&mut self, scope: &mut Scope<'_>, check: ToolCheck) -> Verdict {
+        match self.start_hooks(scope, PipelineStep::PreHooks, HookEvent::PreToolUse, |pipeline| pipeline.input()) {
+            Some(hooks) => {
+                self.step = Step::PreHooks { hooks, check };
+                Verdict::Running
+            }
+            None => self.to_permission(scope, None, &check),
+        }
+    }
+
+    /// All hooks of a point have answered, or their time is up (T-23, T-26).
+    fn on_hooks(&mut self, scope: &mut Scope<'_>, verdict: Option<HookVerdict>, heard: &mut Heard) -> Verdict {
+        let Some(verdict) = verdict else { return Verdict::Running };
+        let step = if matches!(self.step, Step::PreHooks { .. }) { PipelineStep::PreHooks } else { PipelineStep::PostHooks };
+        self.note_slow(scope, step, verdict.took, scope.env.settings.pipeline.hooks_shown_from);
+        hear(scope, &verdict, heard);
+        match core::mem::replace(&mut self.step, Step::Deciding) {
+            Step::PreHooks { check, .. } => {
+                if let Some(input) = &verdict.updated_input
+                    && let Err(problem) = self.change_input(scope.env, input)
+                {
+                    return failed(problem.answer_to_change(&self.tool_use.name, "A hook"));
+                }
+                let reasons = words::reasons(&verdict.reasons);
+                self.to_permission(scope, verdict.decision.map(|decision| (decision, &*reasons)), &check)
+            }
+            Step::PostHooks { outcome, .. } => {
+                // It is too late to prevent anything: the model is told of the objection.
+                if verdict.decision == Some(HookDecision::Deny) {
+                    heard.contexts.extend(verdict.reasons.iter().map(|reason| format!("A hook objects: {reason}").into()));
+                }
+                self.to_map(scope, &outcome)
+            }
+            _ => Verdict::Running,
+        }
+    }
+
+    /// T-24, up to the person.
+    fn to_permission(&mut self, scope: &mut Scope<'_>, hooks: Option<(HookDecision, &str)>, check: &ToolCheck) -> Verdict {
+        let settings = scope.env.settings.permissions.as_ref();
+        let has_a_word = settings.is_some() || hooks.is_some() || check.permission.is_some() || !scope.permissions.is_empty();
+        let Some(tool) = self.definition(scope.env).filter(|_| has_a_word) else { return self.to_call(scope) };
+        self.note(scope, PipelineStep::Permission);
+        self.step = Step::Deciding;
+        let input = self.input();
+        match decide(Question { tool, input: &input, hooks, check }, settings, scope.permissions) {
+            Decision::Allow => self.to_call(scope),
+            Decision::Deny { reason } => {
+                let by_hook = hooks.is_some_and(|(decision, _)| decision == HookDecision::Deny);
+                let cause = if by_hook { FailureCause::Hook } else { FailureCause::Refused };
+                self.denied(cause, &words::denied(&self.tool_use.name, by_hook, &reason), None)
+            }
+            Decision::Ask { reason, suggestions } => {
+                self.enter(scope, PipelineStep::Ask, Step::Asking);
+                let tool_use = self.tool_use.clone();
+                scope.effects.push(Effect::AskPermission { run: self.run, tool_use, reason, suggestions });
+                Verdict::Running
+            }
+        }
+    }
+
+    fn on_answered(&mut self, scope: &mut Scope<'_>, answer: &PermissionAnswer) -> Verdict {
+        self.leave(scope, PipelineStep::Ask);
+        let name = &self.tool_use.name;
+        match answer {
+            PermissionAnswer::Allow { updated_input, rules } => {
+                rules.iter().for_each(|rule| scope.permissions.allow(rule));
+                match updated_input.as_ref().map(|input| self.change_input(scope.env, input)) {
+                    Some(Err(problem)) => failed(problem.answer_to_change(&self.tool_use.name, "The user")),
+                    _ => self.to_call(scope),
+                }
+            }
+            PermissionAnswer::Refuse { reason } => self.denied(FailureCause::Refused, &words::refused(name, reason), None),
+            PermissionAnswer::RefuseAndAbort { reason } => {
+                let why = if reason.is_empty() { Arc::from("the user refused") } else { reason.clone() };
+                self.denied(FailureCause::Refused, &words::refused(name, reason), Some(why))
+            }
+        }
+    }
+
+    fn to_call(&mut self, scope: &mut Scope<'_>) -> Verdict {
+        self.enter(scope, PipelineStep::Call, Step::Calling);
+        scope.effects.push(Effect::StartTool { run: self.run, tool_use: self.tool_use.clone() });
+        Verdict::Running
+    }
+
+    /// T-25, and the hooks that hear of it (T-26). A tool that aborts itself ends everything: nobody is asked any more.
+    fn on_ended(&mut self, scope: &mut Scope<'_>, outcome: &Arc<ToolOutcome>) -> Verdict {
+        let outcome =
+            if outcome.content.as_str() == "null" { Arc::new(words::nothing(&self.tool_use.name, outcome)) } else { outcome.clone() };
+        if outcome.abort.is_some() {
+            return Verdict::Done(self.unstored(scope.env, &outcome));
+        }
+        let event = if outcome.is_error { HookEvent::PostToolFailure } else { HookEvent::PostToolUse };
+        match self.start_hooks(scope, PipelineStep::PostHooks, event, |pipeline| words::told_after(&pipeline.input(), &outcome)) {
+            Some(hooks) => {
+                self.step = Step::PostHooks { hooks, outcome };
+                Verdict::Running
+            }
+            None => self.to_map(scope, &outcome),
+        }
+    }
+
+    /// T-27.
+    fn to_map(&mut self, scope: &mut Scope<'_>, outcome: &Arc<ToolOutcome>) -> Verdict {
+        let Some(characters) = result::excess(&outcome.content, self.limit(scope.env)) else {
+            return Verdict::Done(called(outcome.clone()));
+        };
+        self.note(scope, PipelineStep::Map);
+        self.enter(scope, PipelineStep::Store, Step::Storing { outcome: outcome.clone(), characters });
+        scope.effects.push(Effect::StoreResult { run: self.run, content: outcome.content.clone() });
+        Verdict::Running
+    }
+
+    /// Starts the hooks of a point; `None` when there are none. What they are told is put together only if somebody listens.
+    fn start_hooks(
+        &mut self,
+        scope: &mut Scope<'_>,
+        step: PipelineStep,
+        event: HookEvent,
+        data: impl FnOnce(&Self) -> Json,
+    ) -> Option<RunningHooks> {
+        if scope.env.hooks.iter().all(|hook| hook.event != event) {
+            return None;
+        }
+        let input = HookInput { event, tool: Some(self.tool_use.name.clone()), data: data(self), stop_hook_active: false };
+        let mut started = Effects::of(scope.effects.agent().clone());
+        let hooks = RunningHooks::start(scope.env, scope.now, HookSubject::Tool(self.run), input, &mut started)?;
+        self.note(scope, step);
+        started.drain().for_each(|(_, effect)| scope.effects.push(effect));
+        Some(hooks)
+    }
+
+    /// Puts another input in the place of the model's, unless that cannot be used.
+    fn change_input(&mut self, env: &Environment, input: &Json) -> Result<(), InputProblem> {
+        let input = ToolInput::read(input.as_str());
+        match InputProblem::of(env, &self.tool_use.name, &input) {
+            Some(problem) => Err(problem),
+            None => {
+                self.tool_use = Arc::new(ToolUse { input, ..ToolUse::clone(&self.tool_use) });
+                Ok(())
+            }
+        }
+    }
+
+    fn denied(&self, cause: FailureCause, text: &str, abort: Option<Arc<str>>) -> Verdict {
+        let outcome = ToolOutcome { cause: Some(cause), abort, ..ToolOutcome::error(text) };
+        let ToolUse { id, name, .. } = &*self.tool_use;
+        let denial = Denial { tool: name.clone(), tool_use_id: id.clone(), input: self.input() };
+        Verdict::Done(Done { outcome: Arc::new(outcome), was_called: false, denial: Some(denial) })
+    }
+
+    /// The result that has come, cut if it is too large: there is no time left to store it.
+    fn unstored(&self, env: &Environment, outcome: &Arc<ToolOutcome>) -> Done {
+        match result::excess(&outcome.content, self.limit(env)) {
+            Some(characters) => self.shortened(env, outcome, characters, None),
+            None => called(outcome.clone()),
+        }
+    }
+
+    /// What the model sees of a result that is too large (T-27).
+    fn shortened(&self, env: &Environment, outcome: &Arc<ToolOutcome>, characters: u64, path: Option<&str>) -> Done {
+        let content = match path {
+            Some(path) => result::preview(&outcome.content, characters, env.settings.pipeline.result_preview, path),
+            None => result::cut(&outcome.content, characters, self.limit(env)),
+        };
+        called(Arc::new(ToolOutcome { content, ..ToolOutcome::clone(outcome) }))
+    }
+
+    fn limit(&self, env: &Environment) -> u64 {
+        self.definition(env).and_then(|tool| tool.result_limit).unwrap_or(env.settings.pipeline.result_limit)
+    }
+
+    fn definition<'e>(&self, env: &'e Environment) -> Option<&'e ToolDefinition> {
+        env.tool(&self.tool_use.name)
+    }
+
+    fn input(&self) -> Json {
+        self.tool_use.input.to_json()
+    }
+
+    fn enter(&mut self, scope: &mut Scope<'_>, noted: PipelineStep, step: Step) {
+        // A call before which there was nothing to do is told by the tool's state.
+        if self.step != Step::Starting || noted != PipelineStep::Call {
+            self.note(scope, noted);
+        }
+        self.since = scope.now;
+        self.step = step;
+    }
+
+    /// T-29: a step that took long is worth a word.
+    fn leave(&self, scope: &mut Scope<'_>, step: PipelineStep) {
+        self.note_slow(scope, step, scope.now.since(self.since), scope.env.settings.pipeline.slow_from);
+    }
+
+    fn note(&self, scope: &mut Scope<'_>, step: PipelineStep) {
+        scope.effects.push(Effect::Note(Note::Pipeline { run: self.run, step }));
+    }
+
+    fn note_slow(&self, scope: &mut Scope<'_>, step: PipelineStep, took: Micros, from: Micros) {
+        if took >= from {
+            scope.effects.push(Effect::Note(Note::Slow { run: self.run, step, took }));
+        }
+    }
+}
+
+/// The end of a tool use that was never called.
+fn failed(outcome: ToolOutcome) -> Verdict {
+    Verdict::Done(Done { outcome: Arc::new(outcome), was_called: false, denial: None })
+}
+
+fn called(outcome: Arc<ToolOutcome>) -> Done {
+    Done { outcome, was_called: true, denial: None }
+}
+
+/// Tells the consumer what hooks said, and keeps what concerns the model and the turn.
+fn hear(scope: &mut Scope<'_>, verdict: &HookVerdict, heard: &mut Heard) {
+    let name = |hook: HookRun| scope.env.hooks.get(hook.hook as usize).map_or("", |hook| &*hook.name);
+    for (hook, text) in &verdict.contexts {
+        scope.effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));
+        heard.contexts.push(format!("Hook {} says: {text}", name(*hook)).into());
+    }
+    for (hook, failure) in &verdict.failures {
+        let text = format!("hook {} failed: {failure}", name(*hook)).into();
+        scope.effects.push(Effect::Emit(Emission::Warning { text }));
+    }
+    if let Some(stop) = &verdict.stop {
+        heard.stop.get_or_insert_with(|| stop.clone());
+    }
+}

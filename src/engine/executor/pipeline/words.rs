@@ -1,0 +1,43 @@
+//! What the model and the hooks are told on the way of a tool use: pure functions.
+
+use crate::engine::contract::{FailureCause, ToolOutcome};
+use crate::prelude::*;
+use crate::wire::json::Json;
+
+/// The answer to a use that a hook, a rule, the mode or the tool does not permit (T-23, T-24).
+pub(super) fn denied(tool: &str, by_hook: bool, reason: &str) -> String {
+    match (by_hook, reason.is_empty()) {
+        (true, true) => format!("A hook did not allow this call of {tool}."),
+        (true, false) => format!("A hook did not allow this call of {tool}: {reason}"),
+        (false, _) => format!("This call of {tool} is not permitted: {reason}."),
+    }
+}
+
+/// The answer to a use that the person refused (T-24).
+pub(super) fn refused(tool: &str, reason: &str) -> String {
+    if reason.is_empty() {
+        format!("The user refused this call of {tool}.")
+    } else {
+        format!("The user refused this call of {tool}: {reason}")
+    }
+}
+
+/// A call that ended without a result (T-25).
+pub(super) fn nothing(tool: &str, ended: &ToolOutcome) -> ToolOutcome {
+    ToolOutcome {
+        content: Json::of(&format!("{tool} ended without a result.")),
+        is_error: true,
+        cause: Some(FailureCause::NoResult),
+        ..ended.clone()
+    }
+}
+
+/// What hooks are told after a call (T-26).
+pub(super) fn told_after(input: &Json, outcome: &ToolOutcome) -> Json {
+    Json::trusted(format!(r#"{{"input":{input},"result":{},"is_error":{}}}"#, outcome.content, outcome.is_error))
+}
+
+/// Why hooks decided as they did.
+pub(super) fn reasons(reasons: &[Arc<str>]) -> String {
+    if reasons.is_empty() { String::from("a hook asks for it") } else { reasons.join("; ") }
+}

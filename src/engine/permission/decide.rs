@@ -1,0 +1,153 @@
+//! Whether a tool use may run (T-24, P-1): a pure function over rules, mode, and what hooks and the tool itself say.
+//!
+//! The first that has a word decides, from top to bottom:
+//!
+//! ```text
+//!   deny   a hook · a rule · plan mode, unless the tool only reads · the tool, except in bypass mode
+//!   ask    a hook · a rule
+//!   allow  a rule · bypass mode · accept_edits mode, for edits inside the working directories · plan mode
+//!   ask    the tool, unless a hook allows
+//!   allow  the tool · a hook · no permissions are set
+//!   ask    nobody has said anything
+//! ```
+//!
+//! So a rule that allows answers a question that the tool would ask (that is what a suggested rule is for), and not a tool's no.
+
+use super::context::PermissionContext;
+use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule};
+use crate::engine::hook::HookDecision;
+use crate::engine::settings::ToolDefinition;
+use crate::prelude::*;
+use crate::wire::json::Json;
+use crate::wire::raw::Object;
+
+/// What is to be decided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    /// The tool.
+    pub(crate) tool: &'a ToolDefinition,
+    /// What it would do.
+    pub(crate) input: &'a Json,
+    /// What the hooks decided, and why.
+    pub(crate) hooks: Option<(HookDecision, &'a str)>,
+    /// What the tool itself says.
+    pub(crate) check: &'a ToolCheck,
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It may run.
+    Allow,
+    /// It may not.
+    Deny {
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// A person decides.
+    Ask {
+        /// Why.
+        reason: Arc<str>,
+        /// Rules that would make the question needless.
+        suggestions: Vec<Arc<str>>,
+    },
+}
+
+/// The working directory of every session so far.
+const WORKING_DIRECTORY: &str = "/w";
+
+/// The decision.
+pub(crate) fn decide(question: Question<'_>, settings: Option<&PermissionSettings>, context: &PermissionContext) -> Decision {
+    let Question { tool, input, hooks, check } = question;
+    let mode = context.mode.or(settings.map(|settings| settings.mode));
+    let settings_rules = settings.map_or(&[][..], |settings| &settings.rules);
+    let rule = deciding(settings_rules.iter().chain(&context.rules), tool, input);
+    let word = rule.map(|rule| rule.word);
+    let by_rule = || rule.map_or_else(String::new, said_by);
+    let tool_says = check.permission;
+    let hooks_say = hooks.map(|(decision, _)| decision);
+    if hooks_say == Some(HookDecision::Deny) {
+        return deny(hooks.map_or("", |(_, reason)| reason));
+    }
+    if word == Some(PermissionWord::Deny) {
+        return deny(&by_rule());
+    }
+    if mode == Some(PermissionMode::Plan) && !tool.reads_only {
+        return deny("in plan mode only tools that read may run");
+    }
+    let policy_decides = rule.is_some_and(|rule| rule.source == RuleSource::Policy);
+    if tool_says == Some(PermissionWord::Deny) && mode != Some(PermissionMode::Bypass) && !policy_decides {
+        return deny(check.reason.as_deref().unwrap_or("the tool does not allow this input"));
+    }
+    if hooks_say == Some(HookDecision::Ask) {
+        return ask(question, hooks.map_or("", |(_, reason)| reason));
+    }
+    match word {
+        Some(PermissionWord::Ask) => return ask(question, &by_rule()),
+        Some(_) => return Decision::Allow,
+        None => (),
+    }
+    match mode {
+        Some(PermissionMode::Bypass | PermissionMode::Plan) => return Decision::Allow,
+        Some(PermissionMode::AcceptEdits) if is_inside_edit(question, settings) => return Decision::Allow,
+        _ => (),
+    }
+    match (tool_says, hooks_say) {
+        (_, Some(HookDecision::Allow)) | (Some(PermissionWord::Allow), _) => Decision::Allow,
+        (Some(PermissionWord::Ask), _) => ask(question, check.reason.as_deref().unwrap_or("the tool asks for it")),
+        _ if mode.is_none() => Decision::Allow,
+        _ => ask(question, "no rule decides it"),
+    }
+}
+
+/// The rule that counts of those that fit: policy before all others, then the strictest word, then the first.
+fn deciding<'a>(rules: impl Iterator<Item = &'a PermissionRule>, tool: &ToolDefinition, input: &Json) -> Option<&'a PermissionRule> {
+    let mut best: Option<&PermissionRule> = None;
+    let rank = |rule: &PermissionRule| (rule.source == RuleSource::Policy, rule.word);
+    for rule in rules.filter(|rule| rule::fits(&rule.about, &tool.name, input)) {
+        if best.is_none_or(|best| rank(rule) > rank(best)) {
+            best = Some(rule);
+        }
+    }
+    best
+}
+
+fn said_by(rule: &PermissionRule) -> String {
+    format!("rule {} of {} says {}", rule.about, rule.source.as_str(), rule.word.as_str())
+}
+
+fn deny(reason: &str) -> Decision {
+    Decision::Deny { reason: reason.into() }
+}
+
+fn ask(question: Question<'_>, reason: &str) -> Decision {
+    let own = &question.check.suggestions;
+    let suggestions = if own.is_empty() { rule::suggestions(&question.tool.name, question.input) } else { own.clone() };
+    Decision::Ask { reason: reason.into(), suggestions }
+}
+
+/// Whether this edits a file inside the working directory or an added one, compared component by component.
+fn is_inside_edit(question: Question<'_>, settings: Option<&PermissionSettings>) -> bool {
+    let path = || Object::parse(question.input.as_str()).ok()?.string("file_path").map(Cow::into_owned);
+    let Some(path) = question.tool.edits.then(path).flatten() else { return false };
+    let absolute = if path.starts_with('/') { path } else { format!("{WORKING_DIRECTORY}/{path}") };
+    let path = components(&absolute);
+    let added = settings.iter().flat_map(|settings| &settings.directories).map(|directory| &**directory);
+    core::iter::once(WORKING_DIRECTORY).chain(added).any(|directory| path.starts_with(&components(directory)))
+}
+
+/// The components of a path, without `.`, and with `..` taken at its word: there are no links to follow here.
+fn components(path: &str) -> Vec<&str> {
+    let mut components = Vec::new();
+    for component in path.split('/') {
+        match component {
+            "" | "." => (),
+            ".." => drop(components.pop()),
+            name => components.push(name),
+        }
+    }
+    components
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! Whether a tool's input fits its schema (T-21). The engine sees a question and an answer; who validates is a library outside the pure rooms.
+//!
+//! Without a validator nothing is wrong with any JSON object: other input never gets here, because the assembler calls it invalid.
+
+use core::fmt;
+
+use crate::prelude::*;
+use crate::wire::json::Json;
+
+/// Something in an input that the schema does not allow.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// Where, as a path through the input (`edits[1].old_string`); empty for the whole.
+    pub path: String,
+    /// What was expected there and what is there instead, in words.
+    pub expected: String,
+}
+
+/// Holds inputs against the schemas of tools. The same question always has the same answer.
+pub trait Validate: fmt::Debug + Send + Sync {
+    /// What is wrong with an input of this tool; nothing for a tool without a schema.
+    fn problems(&self, tool: &str, input: &Json) -> Vec<Problem>;
+}
+
+/// The validator of an environment, if there is one. It follows from the tools' definitions, so it is neither compared nor written: who reads an
+/// environment attaches it again.
+#[derive(Clone, Debug, Default)]
+pub struct Validators(Option<Arc<dyn Validate>>);
+
+impl PartialEq for Validators {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Validators {
+    /// Asks this one from now on.
+    pub fn new(validator: impl Validate + 'static) -> Self {
+        Self(Some(Arc::new(validator)))
+    }
+
+    /// What is wrong with the input, each problem once, in the order of the paths whatever order the library has (D2).
+    pub fn problems(&self, tool: &str, input: &Json) -> Vec<Problem> {
+        let mut problems = self.0.as_ref().map(|validator| validator.problems(tool, input)).unwrap_or_default();
+        problems.sort();
+        problems.dedup();
+        problems
+    }
+}
+
+/// How many problems the model is told of at once.
+const PROBLEMS_MAX: usize = 10;
+
+/// The list of problems, worded for a model.
+pub(crate) fn list(problems: &[Problem]) -> String {
+    let line = |Problem { path, expected }: &Problem| match &**path {
+        "" => format!("- {expected}"),
+        path => format!("- `{path}`: {expected}"),
+    };
+    let mut lines: Vec<String> = problems.iter().take(PROBLEMS_MAX).map(line).collect();
+    if let Some(more) = problems.len().checked_sub(PROBLEMS_MAX).filter(|more| *more > 0) {
+        lines.push(format!("- and {more} more"));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Says(Vec<(&'static str, &'static str)>);
+
+    impl Validate for Says {
+        fn problems(&self, _tool: &str, _input: &Json) -> Vec<Problem> {
+            self.0.iter().map(|(path, expected)| Problem { path: (*path).into(), expected: (*expected).into() }).collect()
+        }
+    }
+
+    #[test]
+    fn t_21_problems_have_one_order_and_come_once() {
+        let says = |problems: &[(&'static str, &'static str)]| Validators::new(Says(problems.to_vec())).problems("Bash", &Json::default());
+        assert_eq!(says(&[("b", "x"), ("a", "y"), ("b", "x"), ("a", "x")]), says(&[("a", "x"), ("a", "y"), ("b", "x")]));
+        assert_eq!(Validators::default().problems("Bash", &Json::default()), []);
+    }
+
+    #[test]
+    fn t_21_each_problem_names_its_path_and_a_flood_is_cut() {
+        let problem = |path: &str| Problem { path: path.into(), expected: "a string was expected, a number is there".into() };
+        assert_eq!(list(&[problem("")]), "- a string was expected, a number is there");
+        assert_eq!(list(&[problem("edits[0].old_string")]), "- `edits[0].old_string`: a string was expected, a number is there");
+        assert!(list(&vec![problem("a"); 10]).lines().count() == 10);
+        assert!(list(&vec![problem("a"); 12]).ends_with("\n- and 2 more"));
+    }
+}

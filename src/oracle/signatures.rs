@@ -1,0 +1,48 @@
+//! O-6: after a model switch no signature of another model is sent.
+
+use super::Findings;
+use crate::engine::contract::{Effect, Emission, Message, RequestId};
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind};
+
+pub(super) const ORACLE: &str = "O-6";
+
+/// Who gave which thinking.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Signatures {
+    /// The model that each request of the open prompts named.
+    asked: Vec<(RequestId, Arc<str>)>,
+    given: Vec<(Block, Arc<str>)>,
+}
+
+impl Signatures {
+    pub(super) fn on_effect(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Emit(Emission::Assistant(message)) if is_thinking(&message.block) => {
+                if let Some((_, model)) = self.asked.iter().find(|(id, _)| *id == message.id) {
+                    self.given.push((message.block.clone(), model.clone()));
+                }
+            }
+            Effect::Finished { prompt, .. } => self.asked.retain(|(id, _)| id.prompt != *prompt),
+            _ => (),
+        }
+    }
+
+    pub(super) fn on_request(&mut self, id: RequestId, model: &Arc<str>, messages: &[Arc<Message>], found: &mut Findings<'_>) {
+        self.asked.push((id, model.clone()));
+        // As long as one model alone was asked there is nothing to find.
+        if self.given.iter().all(|(_, by)| by == model) {
+            return;
+        }
+        for block in messages.iter().flat_map(|message| &message.content).filter(|block| is_thinking(block)) {
+            let givers = || self.given.iter().filter(|(given, _)| given == block).map(|(_, by)| by);
+            if let Some(other) = givers().next().filter(|_| givers().all(|by| by != model)) {
+                found.add(ORACLE, format!("request {id} sends {model} thinking that {other} signed"));
+            }
+        }
+    }
+}
+
+fn is_thinking(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
+}
