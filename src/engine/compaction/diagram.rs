@@ -4,7 +4,23 @@ use super::machine::{Compaction, State, Verdict};
 use crate::engine::diagram::Diagram;
 
 /// How a conversation becomes shorter by a summary.
-pub(crate) const DIAGRAM: Diagram = Diagram { machine: "compaction", edges: &[] };
+pub(crate) const DIAGRAM: Diagram = Diagram {
+    machine: "compaction",
+    edges: &[
+        ("", "starts", "Asking"),
+        ("", "starts", "PreHooks"),
+        ("Asking", "abort", "Aborted"),
+        ("Asking", "asked again", "Asking"),
+        ("Asking", "call ended", "Done"),
+        ("Asking", "call ended", "Failed"),
+        ("Asking", "call ended", "PostHooks"),
+        ("PostHooks", "abort", "Aborted"),
+        ("PostHooks", "hooks told", "Done"),
+        ("PreHooks", "abort", "Aborted"),
+        ("PreHooks", "hooks answered", "Asking"),
+        ("PreHooks", "hooks answered", "Failed"),
+    ],
+};
 
 /// Where a step began.
 pub(super) struct Before {

@@ -80,6 +80,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Queued", "admitted", "Executing"),
         ("Queued", "outcome", "Completed"),
         ("Stopping", "abort", "Completed"),
+        ("Executing", "abort", "Completed"),
     ],
 };
 

@@ -5,7 +5,38 @@ use crate::engine::contract::Input;
 use crate::engine::diagram::Diagram;
 
 /// What one tool use goes through.
-pub(crate) const DIAGRAM: Diagram = Diagram { machine: "pipeline", edges: &[] };
+pub(crate) const DIAGRAM: Diagram = Diagram {
+    machine: "pipeline",
+    edges: &[
+        ("", "starts", "Asking"),
+        ("", "starts", "Calling"),
+        ("", "starts", "Checking"),
+        ("", "starts", "Done"),
+        ("", "starts", "PreHooks"),
+        ("Asking", "abort", "Halted"),
+        ("Asking", "answered", "Calling"),
+        ("Asking", "answered", "Done"),
+        ("Calling", "abort", "Halted"),
+        ("Calling", "ended", "Done"),
+        ("Calling", "ended", "PostHooks"),
+        ("Calling", "ended", "Storing"),
+        ("Checking", "abort", "Halted"),
+        ("Checking", "checked", "Asking"),
+        ("Checking", "checked", "Calling"),
+        ("Checking", "checked", "Done"),
+        ("Checking", "checked", "PreHooks"),
+        ("PostHooks", "abort", "Done"),
+        ("PostHooks", "hooks answered", "Done"),
+        ("PostHooks", "hooks answered", "Storing"),
+        ("PreHooks", "abort", "Halted"),
+        ("PreHooks", "hooks answered", "Asking"),
+        ("PreHooks", "hooks answered", "Calling"),
+        ("PreHooks", "hooks answered", "Done"),
+        ("PreHooks", "too late", "Calling"),
+        ("Storing", "abort", "Done"),
+        ("Storing", "stored", "Done"),
+    ],
+};
 
 impl Step {
     fn name(&self) -> &'static str {
