@@ -16,6 +16,7 @@
 mod auto;
 mod cascade;
 mod collapse;
+pub(crate) mod diagram;
 mod estimate;
 mod machine;
 pub(crate) mod microcompact;

@@ -15,7 +15,7 @@ mod closing;
 pub(crate) mod entry;
 mod input;
 mod ordering;
-mod pipeline;
+pub(crate) mod pipeline;
 mod result;
 mod tree;
 

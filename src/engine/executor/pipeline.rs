@@ -9,6 +9,7 @@
 //! A step in which there is nothing to do is passed through in the same instant and leaves no trace: a tool without checks, hooks and
 //! permissions is called at once. An abort can come at every state ([`Pipeline::halt`]).
 
+pub(crate) mod diagram;
 mod words;
 
 use super::input::InputProblem;
@@ -116,11 +117,19 @@ impl Pipeline {
         } else {
             pipeline.reach_pre_hooks(scope, ToolCheck::default())
         };
+        pipeline.begun(&verdict);
         (pipeline, verdict)
     }
 
     /// Takes an input that is about this run, or a timer. What no step waits for is late, and counts for nothing.
     pub(super) fn step(&mut self, scope: &mut Scope<'_>, input: &Input, heard: &mut Heard) -> Verdict {
+        let before = self.state();
+        let verdict = self.hear_of(scope, input, heard);
+        self.passed(before, input, &verdict);
+        verdict
+    }
+
+    fn hear_of(&mut self, scope: &mut Scope<'_>, input: &Input, heard: &mut Heard) -> Verdict {
         match (&mut self.step, input) {
             (Step::Checking, Input::ToolChecked { check, .. }) => self.on_checked(scope, check),
             (Step::PreHooks { hooks, .. } | Step::PostHooks { hooks, .. }, Input::HookEnded { hook, outcome }) => {
@@ -144,7 +153,7 @@ impl Pipeline {
 
     /// Ends what is under way: hooks are stopped, a question is withdrawn, a tool that runs is told to stop (T-30).
     pub(super) fn halt(&self, env: &Environment, effects: &mut Effects) -> Halt {
-        match &self.step {
+        let halt = match &self.step {
             Step::Starting | Step::Deciding | Step::Checking => Halt::AtOnce,
             Step::PreHooks { hooks, .. } => {
                 hooks.abort(effects);
@@ -163,7 +172,9 @@ impl Pipeline {
                 Halt::Ended(self.unstored(env, outcome))
             }
             Step::Storing { outcome, .. } => Halt::Ended(self.unstored(env, outcome)),
-        }
+        };
+        self.halted(&halt);
+        halt
     }
 
     /// Whether the tool itself runs.

@@ -33,6 +33,17 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Calling", "tool uses", "AwaitingTools"),
         ("Ending", "aborted_streaming", "Finished"),
         ("Ending", "aborted_tools", "Finished"),
+        ("", "blocking_limit", "Finished"),
+        ("", "compacts", "Compacting"),
+        ("AwaitingTools", "hook_stopped", "Finished"),
+        ("Calling", "collapse_drain_retry", "Calling"),
+        ("Calling", "compacts", "Compacting"),
+        ("Calling", "image_error", "Finished"),
+        ("Calling", "next_turn", "Compacting"),
+        ("Compacting", "aborted_streaming", "Finished"),
+        ("Compacting", "asks", "Calling"),
+        ("Compacting", "prompt_too_long", "Finished"),
+        ("Compacting", "reactive_compact_retry", "Calling"),
     ],
 };
 
