@@ -87,8 +87,13 @@ mod tests {
 
     #[test]
     fn c_4_the_context_is_input_cached_or_not_and_output() {
-        let usage =
-            Usage { input_tokens: Some(1), output_tokens: Some(2), cache_creation_input_tokens: Some(4), cache_read_input_tokens: Some(8) };
+        let usage = Usage {
+            input_tokens: Some(1),
+            output_tokens: Some(2),
+            cache_creation_input_tokens: Some(4),
+            cache_read_input_tokens: Some(8),
+            ..Usage::default()
+        };
         assert_eq!(usage.context_tokens(), Some(15));
         assert_eq!(Usage { input_tokens: None, ..usage }.context_tokens(), None, "output alone says nothing of the context");
     }
