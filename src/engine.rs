@@ -4,8 +4,8 @@
 //! inputs, what should happen goes out as effects.
 //!
 //! ```text
-//!   agent_loop > session > query > call, executor          machines, nested; effects go down, verdicts come up
-//!                             └ after_answer, admission, ordering, retry   policies, pure functions beside them
+//!   agent_loop > agents > session > query > call, executor      machines, nested; effects go down, verdicts come up
+//!                                      └ after_answer, admission, ordering, retry   policies, pure functions beside them
 //! ```
 
 pub mod agent_loop;
@@ -21,6 +21,7 @@ pub mod schema;
 pub mod settings;
 pub mod time;
 
+mod agents;
 mod call;
 mod compaction;
 mod conversation;

@@ -1,12 +1,13 @@
 //! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-16).
 //!
 //! ```text
-//!   run ── input, effect, note ──> Oracles ──> pairs, results, overlap, terminal, retry, abort, compaction, order
+//!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
+//!                                     │    └─> for all of them: overlap
 //!                                     └ running: which tools execute now, told to all
 //! ```
 //!
 //! Oracles look at what crosses the engine's boundary and at nothing inside it, so they hold for any engine. They are copied with
-//! their run: what they remember is small. They watch the root agent; only overlaps are looked for in the whole tree of agents.
+//! their run: what they remember is small.
 
 mod abort;
 mod budgets;
@@ -21,6 +22,7 @@ mod retry;
 mod running;
 mod signatures;
 mod terminal;
+mod valid;
 mod withheld;
 
 pub mod repeat;
@@ -41,13 +43,12 @@ use signatures::Signatures;
 use terminal::Terminals;
 use withheld::Withheld;
 
-use crate::engine::contract::{Agent, Effect, Environment, Input, Message, RequestId};
+use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
 use crate::engine::settings::{EmissionOrder, ResultOrder, SessionSettings};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::watch::Watch;
-use crate::wire::json::Json;
 
 /// A rule that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +78,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (withheld::ORACLE, "an error that was recovered from is never emitted, one that was not exactly once"),
     (terminal::ORACLE, "every prompt has exactly one terminal, and nothing of it comes after"),
     (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
+    (valid::ORACLE, "every request is one that the API takes"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
     (compaction::ORACLE, "a compaction makes the context smaller, and requests do not go round in circles"),
     (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
@@ -90,6 +92,13 @@ pub const ORACLES: &[(&str, &str)] = &[
 pub struct Oracles {
     rules: Arc<Rules>,
     running: Running,
+    agents: ByAgent<Watched>,
+    violations: Vec<Violation>,
+}
+
+/// What is watched of each agent by itself.
+#[derive(Clone, Debug, Default)]
+struct Watched {
     pairs: Pairs,
     results: Results,
     terminals: Terminals,
@@ -102,7 +111,6 @@ pub struct Oracles {
     withheld: Withheld,
     budgets: Budgets,
     repeated: Repeated,
-    violations: Vec<Violation>,
 }
 
 /// What the oracles need of an environment.
@@ -117,15 +125,8 @@ struct Rules {
     /// How many different requests may follow each other before anything comes out.
     silent_requests_max: u32,
     session: SessionSettings,
-}
-
-/// A request as oracles see it.
-#[derive(Clone, Copy)]
-struct Sent<'a> {
-    id: RequestId,
-    model: &'a Arc<str>,
-    messages: &'a [Arc<Message>],
-    extra: &'a str,
+    /// Whether the scenario is about requests that the API does not take.
+    expects_refusals: bool,
 }
 
 /// Where an oracle puts what it finds.
@@ -153,24 +154,18 @@ impl Oracles {
             tool_grace: settings.tool_grace,
             silent_requests_max: compaction::silent_max(&settings.compaction),
             session: settings.session.clone(),
+            expects_refusals: false,
         };
-        Self {
-            rules: Arc::new(rules),
-            running: Running::default(),
-            pairs: Pairs::default(),
-            results: Results::default(),
-            terminals: Terminals::default(),
-            retry: Retry::default(),
-            abort: Abort::default(),
-            compaction: Compaction::default(),
-            order: Order::default(),
-            discarded: Discarded::default(),
-            signatures: Signatures::default(),
-            withheld: Withheld::default(),
-            budgets: Budgets::default(),
-            repeated: Repeated::default(),
-            violations: Vec::new(),
+        Self { rules: Arc::new(rules), running: Running::default(), agents: ByAgent::default(), violations: Vec::new() }
+    }
+
+    /// The same for a run that is about requests which the API does not take: they are what is looked for.
+    #[must_use]
+    pub fn with_refusals(mut self, expected: bool) -> Self {
+        if let Some(rules) = Arc::get_mut(&mut self.rules) {
+            rules.expects_refusals = expected;
         }
+        self
     }
 
     /// What did not hold so far, in the order in which it was seen.
@@ -187,46 +182,45 @@ impl Oracles {
     /// from outside, or that is meant to get stuck: it had no chance.
     pub fn expect_nothing_open(&mut self, at: Time) {
         let found = &mut Findings { at, violations: &mut self.violations };
-        self.results.on_end(found);
-        self.terminals.on_end(found);
+        for watched in self.agents.all_mut() {
+            watched.results.on_end(found);
+            watched.terminals.on_end(found);
+        }
     }
 
     /// Watches a run again that is over, from its transcript.
     pub fn watch(&mut self, transcript: &Transcript) {
-        let (mut messages, mut extra) = (Vec::new(), Json::trusted("{}"));
+        let mut sent: ByAgent<Option<Request>> = ByAgent::default();
         for event in transcript.events.iter() {
             match &event.what {
                 What::Input(input) => self.input(event.at, &event.agent, input),
                 What::Effect(effect) => self.effect(event.at, &event.agent, effect),
                 What::Request { id, request } => {
-                    messages.truncate(request.kept);
-                    messages.extend(request.added.iter().cloned());
-                    if let Some(frame) = &request.frame {
-                        extra.clone_from(&frame.extra);
-                    }
-                    if event.agent.is_root() {
-                        let sent = Sent { id: *id, model: &request.model, messages: &messages, extra: extra.as_str() };
-                        self.on_request(event.at, &sent);
-                    }
+                    let last = sent.of(&event.agent);
+                    let request = last.insert(request.after(last.as_ref()));
+                    self.on_request(event.at, &event.agent, *id, request);
                 }
                 note => self.note(event.at, &event.agent, note),
             }
         }
     }
 
-    fn on_request(&mut self, at: Time, sent: &Sent<'_>) {
-        let Sent { id, model, messages, extra } = *sent;
+    fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Request) {
         let found = &mut Findings { at, violations: &mut self.violations };
-        self.pairs.on_request(&self.rules, id, messages, found);
-        self.terminals.on_request(id, found);
-        self.retry.on_request(at, id, model, found);
-        self.abort.on_request(id, found);
-        self.compaction.on_request(&self.rules, id, messages, found);
-        self.discarded.on_request(found);
-        self.signatures.on_request(id, model, messages, found);
-        self.withheld.on_request(id, found);
-        self.budgets.on_request(&self.rules, id, extra, found);
-        self.repeated.on_request(id);
+        let watched = self.agents.of(agent);
+        if !self.rules.expects_refusals {
+            watched.pairs.on_request(&self.rules, id, &request.messages, found);
+            valid::on_request(id, request, found);
+        }
+        watched.terminals.on_request(agent, id, found);
+        watched.retry.on_request(at, id, &request.model, found);
+        watched.abort.on_request(id, found);
+        watched.compaction.on_request(&self.rules, id, &request.messages, found);
+        watched.discarded.on_request(found);
+        watched.signatures.on_request(id, &request.model, &request.messages, found);
+        watched.withheld.on_request(id, found);
+        watched.budgets.on_request(&self.rules, id, request.extra.as_str(), found);
+        watched.repeated.on_request(id);
     }
 }
 
@@ -234,47 +228,50 @@ impl Watch for Oracles {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
         let found = &mut Findings { at, violations: &mut self.violations };
         self.running.on_input(at, agent, input);
-        if agent.is_root() {
-            self.abort.on_input(&self.rules, &self.running, at, input, found);
-            self.terminals.on_input(input);
-            self.retry.on_input(at, input);
-            self.compaction.on_input(input);
-            self.repeated.on_input(input);
+        // Who aborts the root aborts the whole tree; a word to a child concerns that child.
+        let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
+        if agent.is_root() && is_abort {
+            self.agents.all_mut().for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, input, found));
+        } else {
+            self.agents.of(agent).abort.on_input(&self.rules, &self.running, at, input, found);
         }
+        let watched = self.agents.of(agent);
+        watched.terminals.on_input(input);
+        watched.retry.on_input(at, input);
+        watched.compaction.on_input(input);
+        watched.repeated.on_input(input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
         if let Effect::StartTool { run, tool_use } = effect {
             let found = &mut Findings { at, violations: &mut self.violations };
             let class = self.rules.tools.class(tool_use);
-            overlap::on_start(&self.rules, &self.running, *run, class, found);
+            overlap::on_start(&self.rules, &self.running, agent, *run, class, found);
         }
         self.running.on_effect(&self.rules.tools, self.rules.tool_grace, at, agent, effect);
-        if !agent.is_root() {
-            return;
-        }
         if let Effect::Request { id, request } = effect {
-            let sent = Sent { id: *id, model: &request.model, messages: &request.messages, extra: request.extra.as_str() };
-            return self.on_request(at, &sent);
+            return self.on_request(at, agent, *id, request);
         }
         let found = &mut Findings { at, violations: &mut self.violations };
-        self.pairs.on_effect(&self.rules, effect);
-        self.results.on_effect(effect, found);
-        self.order.on_effect(&self.rules, &self.running, effect, found);
-        self.retry.on_effect(at, effect, found);
-        self.abort.on_effect(effect, found);
-        self.compaction.on_effect(effect);
-        self.terminals.on_effect(effect, found);
-        self.discarded.on_effect(effect, found);
-        self.signatures.on_effect(effect);
-        self.withheld.on_effect(effect, found);
-        self.budgets.on_effect(&self.rules, effect);
-        self.repeated.on_effect(&self.rules.tools, effect, found);
+        let watched = self.agents.of(agent);
+        watched.pairs.on_effect(&self.rules, effect);
+        watched.results.on_effect(effect, found);
+        watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
+        watched.retry.on_effect(at, effect, found);
+        watched.abort.on_effect(effect, found);
+        watched.compaction.on_effect(effect);
+        watched.terminals.on_effect(agent, effect, found);
+        watched.discarded.on_effect(effect, found);
+        watched.signatures.on_effect(effect);
+        watched.withheld.on_effect(effect, found);
+        watched.budgets.on_effect(&self.rules, effect);
+        watched.repeated.on_effect(&self.rules.tools, effect, found);
     }
 
     fn note(&mut self, at: Time, _agent: &Agent, what: &What) {
         if let What::Ended { end: RunEnd::Idle | RunEnd::Stalled } = what {
-            self.abort.on_end(&mut Findings { at, violations: &mut self.violations });
+            let found = &mut Findings { at, violations: &mut self.violations };
+            self.agents.all_mut().for_each(|watched| watched.abort.on_end(found));
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct Run<E, W = Recorder> {
     world: World,
     agenda: Agenda,
     /// Inputs that are due now, in order, with the last one first.
-    due: Vec<Input>,
+    due: Vec<(Agent, Input)>,
     now: Time,
     events: u64,
     requests: u64,
@@ -117,18 +117,18 @@ impl<E: Engine, W: Watch> Run<E, W> {
         if let Some(end) = self.reach() {
             return Some(end);
         }
-        let mut input = self.due.pop()?;
-        let first = self.world.before(&self.setup, &Agent::ROOT, &input);
+        let (mut agent, mut input) = self.due.pop()?;
+        let first = self.world.before(&self.setup, &agent, &input);
         if !first.is_empty() {
-            self.due.push(input);
-            self.due.extend(first.into_iter().rev());
-            input = self.due.pop()?;
+            self.due.push((agent, input));
+            self.due.extend(first.into_iter().rev().map(|input| (Agent::ROOT, input)));
+            (agent, input) = self.due.pop()?;
         }
         self.events += 1;
         if self.events > self.setup.scenario.limits.events {
             return Some(RunEnd::LimitReached { limit: "events".into() });
         }
-        self.step(&input)
+        self.step(agent, &input)
     }
 
     /// Lets time pass until an input is due, without giving it to the engine; `Some` when the run is over.
@@ -160,7 +160,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
     pub fn inject(&mut self, input: Input) {
         self.injected.add(&self.setup, &input);
         self.world.on_injected();
-        self.due.push(input);
+        self.due.push((Agent::ROOT, input));
     }
 
     /// Gets ready for injections, so that copies of this run share the work.
@@ -175,7 +175,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
 
     /// The input that the engine gets next, where it is due.
     pub fn next_input(&self) -> Option<&Input> {
-        self.due.last()
+        self.due.last().map(|(_, input)| input)
     }
 
     /// The virtual time.
@@ -206,9 +206,9 @@ impl<E: Engine, W: Watch> Run<E, W> {
         end
     }
 
-    fn step(&mut self, input: &Input) -> Option<RunEnd> {
+    fn step(&mut self, agent: Agent, input: &Input) -> Option<RunEnd> {
         let mut effects = core::mem::take(&mut self.scratch.effects);
-        effects.reset(Agent::ROOT);
+        effects.reset(agent);
         self.watcher.input(self.now, effects.agent(), input);
         self.engine.step(&self.setup.environment, self.now, input, &mut effects);
         if let Some(log) = &mut self.log {
@@ -224,7 +224,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
         let mut schedule = core::mem::take(&mut self.scratch.schedule);
         let next = self.world.after(&self.setup, self.now, effects.agent(), input, &mut schedule);
         self.put_on_agenda(schedule);
-        self.due.extend(next.into_iter().rev());
+        self.due.extend(next.into_iter().rev().map(|input| (Agent::ROOT, input)));
         self.scratch.effects = effects;
         end
     }
@@ -237,7 +237,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
                 return Some(RunEnd::LimitReached { limit: "requests".into() });
             }
         }
-        if self.injected.carry_out(effect, &mut self.due) {
+        if agent.is_root() && self.injected.carry_out(effect, &mut self.due) {
             return None;
         }
         let mut schedule = core::mem::take(&mut self.scratch.schedule);

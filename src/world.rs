@@ -31,11 +31,12 @@ use tools::{Deed, Tools};
 use user::User;
 use watch::Watch;
 
-use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
+use crate::engine::contract::{Agent, ByAgent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::fault::{Change, FaultKind};
 use crate::scenario::interrupt::Moment;
+use crate::scenario::script::Origin;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
@@ -47,7 +48,7 @@ pub struct World {
     server: Server,
     deliveries: Vec<Delivery>,
     tools: Tools,
-    questions: Questions,
+    questions: ByAgent<Questions>,
     user: User,
     watch: Watch,
     timers: Timers,
@@ -82,12 +83,12 @@ pub struct Arrival(What);
 enum What {
     /// Which delivery.
     Answer(u32, Part),
-    Tool(ToolRun, Deed),
+    Tool(Agent, ToolRun, Deed),
     /// Which of the timers that were set.
     Timer(u32),
-    Auth(RequestId),
+    Auth(Agent, RequestId),
     /// Which question to a hook, a person, a tool or the store.
-    Answered(u32),
+    Answered(Agent, u32),
     Prompt,
     /// Which of the scenario's interrupts.
     Interrupt(usize),
@@ -98,7 +99,7 @@ impl Arrival {
     pub fn class(&self) -> u8 {
         match self.0 {
             What::Answer(..) => 0,
-            What::Tool(..) | What::Auth(_) | What::Answered(_) => 1,
+            What::Tool(..) | What::Auth(..) | What::Answered(..) => 1,
             What::Timer(_) => 2,
             What::Prompt | What::Interrupt(_) => 3,
         }
@@ -156,22 +157,24 @@ impl World {
         self.happening.extend(self.watch.effect(setup, agent, effect));
         match effect {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
-            Effect::CloseRequest { id } => self.deliveries.retain(|delivery| delivery.id() != *id),
+            Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
-                let deeds = self.tools.start(setup, now, *run, tool_use, self.server.original_id(&tool_use.id));
-                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(*run, deed)))));
+                let deeds = self.tools.start(setup, now, (agent, *run), tool_use, self.server.original_id(&tool_use.id));
+                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::StopTool { run } => {
-                let stops = self.tools.stop(now, *run);
-                schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(*run, deed)))));
+                let stops = self.tools.stop(now, agent, *run);
+                schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::RefreshAuth { id, .. } => {
-                let mut draws = setup.scenario.seed.draws("auth-latency", &id.to_string());
+                let mut draws = setup.scenario.seed.draws("auth-latency", &agent.key(*id));
                 let takes = setup.scenario.auth.latency.draw(&mut draws, None, 0).unwrap_or_default();
-                schedule.push((now + takes, Arrival(What::Auth(*id))));
+                schedule.push((now + takes, Arrival(What::Auth(agent.clone(), *id))));
             }
-            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(*timer))))),
-            Effect::CancelTimer { timer } => self.timers.cancel(*timer),
+            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(agent, *timer))))),
+            Effect::CancelTimer { timer } => self.timers.cancel(agent, *timer),
+            // Who made a child waits for it; the user does not.
+            Effect::Finished { .. } | Effect::Emit(Emission::QueuedCommand { .. }) if !agent.is_root() => (),
             Effect::Finished { prompt, terminal } => {
                 if !self.user.on_finished(*prompt, terminal) {
                     self.misuse = Some(format!("prompt {prompt} was finished, and no such prompt was open"));
@@ -179,13 +182,13 @@ impl World {
                 self.schedule_prompt(setup, now, schedule);
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
-            Effect::Emit(_) | Effect::Note(_) => (),
+            Effect::Emit(_) | Effect::Note(_) | Effect::StartAgent { .. } => (),
             Effect::CheckTool { .. } | Effect::RunHook { .. } | Effect::AskPermission { .. } | Effect::StoreResult { .. } => {
-                let answered = self.ask(setup, now, effect);
-                schedule.extend(answered.map(|(at, number)| (at, Arrival(What::Answered(number)))));
+                let answered = self.ask(setup, now, agent, effect);
+                schedule.extend(answered.map(|(at, number)| (at, Arrival(What::Answered(agent.clone(), number)))));
             }
-            Effect::StopHook { hook } => self.questions.stop_hook(*hook),
-            Effect::WithdrawPermission { run } => self.questions.withdraw(*run),
+            Effect::StopHook { hook } => self.questions.of(agent).stop_hook(*hook),
+            Effect::WithdrawPermission { run } => self.questions.of(agent).withdraw(*run),
             Effect::LookUp { .. } | Effect::Elicit { .. } | Effect::AnswerElicitation { .. } => (),
         }
         None
@@ -200,7 +203,7 @@ impl World {
     }
 
     /// Lets an arrival happen: the inputs that it brings, in order. An answer that was closed brings nothing.
-    pub fn arrive(&mut self, setup: &Setup, now: Time, arrival: Arrival, inputs: &mut Vec<Input>, schedule: &mut Schedule) {
+    pub fn arrive(&mut self, setup: &Setup, now: Time, arrival: Arrival, inputs: &mut Vec<(Agent, Input)>, schedule: &mut Schedule) {
         match arrival.0 {
             What::Answer(serial, part) => {
                 let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
@@ -209,16 +212,20 @@ impl World {
                     None => drop(self.deliveries.remove(index)),
                 }
             }
-            What::Tool(run, deed) => {
-                let (input, next) = self.tools.arrive(now, run, deed);
-                inputs.extend(input);
-                schedule.extend(next.map(|(at, deed)| (at, Arrival(What::Tool(run, deed)))));
+            What::Tool(agent, run, deed) => {
+                let (input, next) = self.tools.arrive(now, &agent, run, deed);
+                schedule.extend(next.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), run, deed)))));
+                inputs.extend(input.map(|input| (agent, input)));
             }
-            What::Auth(id) => inputs.push(Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }),
-            What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(Input::Timer)),
-            What::Answered(number) => inputs.extend(self.questions.answer(number)),
-            What::Prompt => inputs.push(self.user.speak(setup)),
-            What::Interrupt(index) => inputs.push(self.user.interrupt(setup, index)),
+            What::Auth(agent, id) => {
+                inputs.push((agent, Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }));
+            }
+            What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(|(agent, timer)| (agent, Input::Timer(timer)))),
+            What::Answered(agent, number) => {
+                inputs.extend(self.questions.of(&agent).answer(number).map(|input| (agent, input)));
+            }
+            What::Prompt => inputs.push((Agent::ROOT, self.user.speak(setup))),
+            What::Interrupt(index) => inputs.push((Agent::ROOT, self.user.interrupt(setup, index))),
         }
     }
 
@@ -280,12 +287,13 @@ impl World {
     }
 
     /// Passes a question on; the time of its answer and its number, if it is ever answered.
-    fn ask(&mut self, setup: &Setup, now: Time, effect: &Effect) -> Option<(Time, u32)> {
+    fn ask(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect) -> Option<(Time, u32)> {
+        let questions = Questions::of(&mut self.questions, agent);
         match effect {
-            Effect::CheckTool { run, tool_use } => self.questions.check(setup, now, *run, tool_use, self.server.original_id(&tool_use.id)),
-            Effect::RunHook { hook, .. } => self.questions.hook(setup, now, *hook),
-            Effect::AskPermission { run, tool_use, .. } => self.questions.permission(setup, now, *run, tool_use),
-            Effect::StoreResult { run, .. } => self.questions.store(setup, now, *run),
+            Effect::CheckTool { run, tool_use } => questions.check(setup, now, *run, tool_use, self.server.original_id(&tool_use.id)),
+            Effect::RunHook { hook, .. } => questions.hook(setup, now, *hook),
+            Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, now, *run, tool_use),
+            Effect::StoreResult { run, .. } => questions.store(setup, now, *run),
             _ => None,
         }
     }
@@ -317,15 +325,25 @@ impl World {
                 }
             }
         };
-        if self.deliveries.iter().any(|delivery| delivery.id() == id) {
+        if self.deliveries.iter().any(|delivery| delivery.answers(agent, id)) {
             self.misuse = Some(format!("request {id} was made while another of that name is open"));
         }
         self.served += 1;
         let serial = self.served;
-        let delivery = Delivery::new(serial, id, plan, now);
+        let delivery = Delivery::new(serial, agent.clone(), id, plan, now);
         schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(What::Answer(serial, part)))));
         self.deliveries.push(delivery);
         note
+    }
+
+    /// Whose scripted answers a request may get: what the user said, or the tool use that made the agent.
+    fn origins(&self, setup: &Setup, agent: &Agent, id: RequestId) -> Vec<Origin> {
+        let Some(address) = agent.tool_use_id() else { return self.user.origins(id.prompt) };
+        // Behind the tool use's id stands which of its agents this is; the id itself may be fresh.
+        let (tool_use, task) = address.split_once('.').unwrap_or((address, ""));
+        let known = self.server.original_id(tool_use);
+        let known = if task.is_empty() { known.into() } else { format!("{known}.{task}") };
+        setup.agents.get(&*known).copied().into_iter().collect()
     }
 
     /// The answer that the request gets, changed by a fault if there is one; `None` when none is left.
@@ -337,10 +355,10 @@ impl World {
         request: &Request,
         change: Option<&Change>,
     ) -> Option<(Plan, WorldNote)> {
-        let origins = self.user.origins(id.prompt);
+        let origins = self.origins(setup, agent, id);
         let incoming = Incoming { origins: &origins, agent, id, request, is_changed: change.is_some() };
         let scenario_tells = setup.scenario.api.tells_tokens();
-        let mut draws = setup.scenario.seed.draws("answer-pace", &id.to_string());
+        let mut draws = setup.scenario.seed.draws("answer-pace", &agent.key(id));
         let (mut plan, name, provenance, differences) = match self.server.serve(setup, &incoming) {
             Some(Served { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];

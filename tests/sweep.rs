@@ -75,6 +75,7 @@ const CAUGHT: [(&str, &str, &[Kind]); 20] = [
     ("request-after-terminal", "session/hello", &Kind::ALL),
     ("hide-retry-after", "retry/retry-after", &Kind::ALL),
     ("drop-retry-notice", "call/overloaded", &Kind::ALL),
+    ("send-empty-text", "query/read-one-file", &Kind::ALL),
     ("drop-cancel", "session/hello", &[Kind::Cancel]),
     ("request-after-cancel", "session/hello", &[Kind::Cancel]),
     ("grow-after-compaction", "compaction/reactive", &Kind::ALL),

@@ -1,21 +1,100 @@
 //! The reference implementation of the contract: our own agent loop as one value.
+//!
+//! The root is a session; tools that agents carry out are carried out here (B-8): what the root wants of them is taken from its effects, as a
+//! driver would, and what they give goes back in as if a driver had brought it.
 
-use super::contract::{Agent, Effects, Engine, Input};
+use super::agents::{Agents, Told};
+use super::contract::{Agent, Effect, Effects, Engine, Input};
+use super::executor::GRACE_TIMER;
 use super::session::Session;
 use super::settings::Environment;
 use super::time::Time;
 
-/// A complete agent: session, query loop, streaming tool executor.
+/// A complete agent: session, query loop, streaming tool executor, and the agents that it makes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentLoop {
     session: Session,
+    agents: Agents,
 }
 
 impl Engine for AgentLoop {
     fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
-        // There are no child agents yet, so an input for one is for nobody.
-        if *effects.agent() == Agent::ROOT {
-            self.session.step(env, now, input, effects);
+        let mut seen = effects.len();
+        let agent = effects.agent().clone();
+        if agent.is_root() {
+            // The grace of a tool and that of the agents who carry it out end at the same instant: theirs first, for it waits for them.
+            if !self.agents.is_empty() && matches!(input, Input::Timer(timer) if timer.id == GRACE_TIMER) {
+                for agent in self.agents.addresses() {
+                    self.step_child(env, now, &agent, input, effects);
+                }
+                self.settle(env, now, &mut seen, effects);
+            }
+            self.step_root(env, now, input, effects);
+        } else {
+            self.step_child(env, now, &agent, input, effects);
         }
+        self.settle(env, now, &mut seen, effects);
+    }
+}
+
+impl AgentLoop {
+    fn step_root(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        let before = effects.beside(self.agents.executing_beside(&Agent::ROOT));
+        effects.for_agent(Agent::ROOT, |effects| self.session.step(env, now, input, effects));
+        effects.beside(before);
+    }
+
+    fn step_child(&mut self, env: &Environment, now: Time, agent: &Agent, input: &Input, effects: &mut Effects) {
+        let elsewhere = self.session.executing(env).plus(self.agents.executing_beside(agent));
+        let before = effects.beside(elsewhere);
+        self.agents.step(now, agent, input, effects);
+        effects.beside(before);
+    }
+
+    /// Carries out what concerns agents, until nothing more follows from it. `seen` is how many effects were looked at.
+    fn settle(&mut self, env: &Environment, now: Time, seen: &mut usize, effects: &mut Effects) {
+        loop {
+            while let Some(told) = self.carry_out_next(env, now, seen, effects) {
+                if let Some(Told(input)) = told {
+                    self.step_root(env, now, &input, effects);
+                }
+            }
+            if self.agents.is_empty() || !self.use_room(env, now, effects) {
+                break;
+            }
+        }
+    }
+
+    /// Looks at the next effect; `None` when there is none left.
+    fn carry_out_next(&mut self, env: &Environment, now: Time, seen: &mut usize, effects: &mut Effects) -> Option<Option<Told>> {
+        let (agent, effect) = effects.get_mut(*seen)?;
+        *seen += 1;
+        if agent.is_root() {
+            let Effect::StartTool { run, tool_use } = effect else {
+                if let Effect::StopTool { run } = *effect {
+                    self.agents.stop(now, run, effects);
+                }
+                return Some(None);
+            };
+            let Some(tool) = env.tool(&tool_use.name).and_then(|tool| tool.agent.as_ref()) else { return Some(None) };
+            let (run, tool_use) = (*run, tool_use.clone());
+            *effect = Effect::StartAgent { run, tool_use: tool_use.clone() };
+            return Some(self.agents.start(env, now, (run, &tool_use), tool, effects));
+        }
+        let (agent, effect) = (agent.clone(), effect.clone());
+        Some(self.agents.on_effect(now, &agent, &effect, effects))
+    }
+
+    /// Lets every agent start what others kept waiting (T-4), the root first; whether anything came of it.
+    fn use_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> bool {
+        let count = effects.len();
+        let before = effects.beside(self.agents.executing_beside(&Agent::ROOT));
+        effects.for_agent(Agent::ROOT, |effects| self.session.on_room(env, now, effects));
+        for agent in self.agents.addresses() {
+            effects.beside(self.session.executing(env).plus(self.agents.executing_beside(&agent)));
+            self.agents.on_room(now, &agent, effects);
+        }
+        effects.beside(before);
+        effects.len() > count
     }
 }

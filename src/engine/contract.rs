@@ -49,7 +49,9 @@ use crate::prelude::*;
 
 pub use effect::{Effect, Terminal};
 pub use input::{AnswerEnd, Catalogue, FailureCause, Input, Staged, ToolOutcome};
-pub use names::{Agent, RequestId, TimerId, ToolRun};
+pub use names::{Agent, ByAgent, RequestId, TimerId, ToolRun};
+
+use super::executor::Elsewhere;
 
 pub use super::emission::{Emission, Note};
 pub use super::hook::{HookDecision, HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
@@ -80,12 +82,14 @@ pub trait Engine: Clone + fmt::Debug + PartialEq {
 pub struct Effects {
     agent: Agent,
     items: Vec<(Agent, Effect)>,
+    /// What runs in the other agents of the tree while this one takes a step (T-4).
+    elsewhere: Elsewhere,
 }
 
 impl Effects {
     /// An empty sink for a step of `agent`.
     pub fn of(agent: Agent) -> Self {
-        Self { agent, items: Vec::new() }
+        Self { agent, items: Vec::new(), elsewhere: Elsewhere::default() }
     }
 
     /// The agent that the input is for and that effects are pushed for.
@@ -110,6 +114,21 @@ impl Effects {
     pub fn reset(&mut self, agent: Agent) {
         self.agent = agent;
         self.items.clear();
+    }
+
+    /// Says what runs in the other agents; the answer to what was said before.
+    pub(crate) fn beside(&mut self, elsewhere: Elsewhere) -> Elsewhere {
+        core::mem::replace(&mut self.elsewhere, elsewhere)
+    }
+
+    /// What runs in the other agents.
+    pub(crate) fn elsewhere(&self) -> Elsewhere {
+        self.elsewhere
+    }
+
+    /// An effect by its place, to be replaced by one that says more precisely what is wanted.
+    pub(crate) fn get_mut(&mut self, place: usize) -> Option<&mut (Agent, Effect)> {
+        self.items.get_mut(place)
     }
 
     /// How many effects there are.

@@ -17,6 +17,7 @@ mod input;
 mod ordering;
 mod pipeline;
 mod result;
+mod tree;
 
 use abort::{AbortKind, Aborts};
 use admission::{Class, Slot};
@@ -24,6 +25,7 @@ use entry::{Entry, State};
 use ordering::Stage;
 pub(crate) use pipeline::Scope;
 use pipeline::{Done, Halt, Pipeline, Verdict};
+pub(crate) use tree::Elsewhere;
 
 use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome, ToolRun};
 use super::emission::{AssistantMessage, Denial, Emission, Note, PipelineStep, ToolState};
@@ -316,7 +318,7 @@ impl Executor {
     /// Starts what may start, in order, until nothing more may (T-5): one that fails at its start makes room at once.
     fn scan(&mut self, scope: &mut Scope<'_>) {
         loop {
-            let starts = self.admitted(&scope.env.settings);
+            let starts = self.admitted(&scope.env.settings, scope.effects.elsewhere());
             if starts.is_empty() {
                 break;
             }
@@ -328,14 +330,16 @@ impl Executor {
     }
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part (T-20).
-    fn admitted(&self, settings: &Settings) -> Vec<usize> {
+    fn admitted(&self, settings: &Settings, elsewhere: Elsewhere) -> Vec<usize> {
         let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, Slot::Executing));
         let batch = self.entries.iter().find(|entry| entry.slot() != Slot::Over).map_or(0, |entry| entry.batch);
         let own = self.entries.iter().filter(|entry| entry.batch <= batch).map(|entry| (entry.class, entry.slot()));
-        let slots: Vec<_> = ghosts.chain(own).collect();
+        let others = elsewhere.slots();
+        let before = others.len() + self.ghosts.len();
+        let slots: Vec<_> = others.into_iter().chain(ghosts).chain(own).collect();
         let batch_cap = (!settings.streaming_execution).then_some(settings.max_batch_tools);
         let cap = [settings.max_concurrent_tools, batch_cap].into_iter().flatten().min();
-        admission::admit(&slots, cap).into_iter().map(|position| position - self.ghosts.len()).collect()
+        admission::admit(&slots, cap).into_iter().map(|position| position - before).collect()
     }
 
     fn start(&mut self, scope: &mut Scope<'_>, position: usize) {

@@ -34,7 +34,7 @@ use super::compaction::Compaction;
 use super::contract::{Effect, Effects, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
-use super::executor::{Executor, Scope};
+use super::executor::{Elsewhere, Executor, Scope};
 use super::hook::{HOOK_TIMER, RunningHooks};
 use super::session::prompt::Frame;
 use super::settings::Environment;
@@ -282,6 +282,26 @@ impl Query {
             CallVerdict::Abandoned(failure) => self.on_abandoned(env, now, failure, effects),
             CallVerdict::Fallback { to, failure } => self.on_fallback(env, now, &to, failure, effects),
         }
+    }
+
+    /// What runs here, as the other agents of the tree see it (T-4).
+    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
+        let executor = match &self.state {
+            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => &turn.executor,
+            State::Compacting { executor, .. } | State::StopHooks { executor, .. } => executor,
+            State::Finished => return Elsewhere::default(),
+        };
+        executor.executing(env)
+    }
+
+    /// A tool ended in another agent of the tree: what waited for it may start.
+    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+        // Without streaming execution nothing starts before the stream is over (T-20).
+        let may_start = env.settings.streaming_execution || matches!(self.state, State::AwaitingTools { .. });
+        if may_start && let Some(executor) = self.state.executor_mut() {
+            executor.on_room(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
+        }
+        self.settle(env, now, effects)
     }
 
     /// Says what there is to say, and hands everything to the session.

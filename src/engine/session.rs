@@ -13,6 +13,7 @@ use prompt::Frame;
 use super::contract::{Effect, Effects, Input};
 use super::conversation::ItemKind;
 use super::emission::{Emission, Note, Phase};
+use super::executor::Elsewhere;
 use super::query::{Carried, Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
@@ -62,6 +63,22 @@ impl Session {
                 self.on_verdict(env, now, verdict, effects);
             }
             (State::Idle { carried }, input) => carried.take_note(input),
+        }
+    }
+
+    /// What runs here, as the other agents of the tree see it (T-4).
+    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
+        match &self.state {
+            State::Idle { .. } => Elsewhere::default(),
+            State::Running { query, .. } => query.executing(env),
+        }
+    }
+
+    /// A tool ended in another agent of the tree: what waited for it may start.
+    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        if let State::Running { query, .. } = &mut self.state {
+            let verdict = query.on_room(env, now, effects);
+            self.on_verdict(env, now, verdict, effects);
         }
     }
 

@@ -219,6 +219,9 @@ pub struct ToolDefinition {
     /// The size of its result, in characters, over which it is stored or cut; `None` for the settings' (T-27, B-12).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_limit: Option<u64>,
+    /// Whether agents of the engine's own carry it out (B-8), and which; `None` for a tool that is run from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentTool>,
 }
 
 impl ToolDefinition {
@@ -235,7 +238,22 @@ impl ToolDefinition {
             reads_only: false,
             edits: false,
             result_limit: None,
+            agent: None,
         }
+    }
+}
+
+/// How sub-agents are made (B-8).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentTool {
+    /// The model of sub-agents that are not given one, and of whoever puts their results together.
+    pub fast_model: Arc<str>,
+}
+
+impl Default for AgentTool {
+    fn default() -> Self {
+        Self { fast_model: "claude-haiku-4-5".into() }
     }
 }
 

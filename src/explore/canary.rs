@@ -49,6 +49,7 @@ enum Trick {
     DelayProgress,
     SwapResults,
     CountAcrossCopies,
+    SendEmptyText,
 }
 
 /// All of them, by the number of their oracle.
@@ -67,6 +68,7 @@ pub const CANARIES: &[Canary] = &[
     canary("request-after-terminal", "O-8", "sends the last request again when all is over", Trick::RequestAfterTerminal),
     canary("hide-retry-after", "O-9", "does not tell the engine how long the server wants it to wait", Trick::HideRetryAfter),
     canary("drop-retry-notice", "O-9", "emits no notice of a retry", Trick::DropRetryNotice),
+    canary("send-empty-text", "O-10", "adds empty text to the last message of each request", Trick::SendEmptyText),
     canary("drop-cancel", "O-11", "does not tell the engine that the user cancels", Trick::DropCancel),
     canary("request-after-cancel", "O-11", "sends the last request again when the user cancels", Trick::RequestAfterCancel),
     canary("grow-after-compaction", "O-12", "adds a long text to the request after a compaction", Trick::GrowAfterCompaction),

@@ -36,7 +36,11 @@ pub struct Finding {
 /// Sweeps over one scenario. `engine` is the engine under test in its first state.
 pub fn sweep<E: Engine>(setup: &Arc<Setup>, engine: &E, kinds: &[Kind], guard: &impl Guard) -> SweepReport {
     let mut sweep = Sweep { kinds, guard, content: content(), usual_end: None, report: SweepReport::default() };
-    let mut run = Run::watched(setup.clone(), engine.clone(), Oracles::new(&setup.environment));
+    let mut run = Run::watched(
+        setup.clone(),
+        engine.clone(),
+        Oracles::new(&setup.environment).with_refusals(setup.scenario.expect.refusals.is_some()),
+    );
     run.expect_injections();
     let expected = setup.scenario.expect.terminal.as_deref();
     sweep.usual_end = sweep.check(&run, expected, None, Run::finish);

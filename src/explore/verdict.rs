@@ -59,7 +59,7 @@ pub fn look<E: Engine>(setup: &Arc<Setup>, engine: &E, boundary: Boundary, kind:
 
 /// What is wrong with the run of a transcript. `accepted` is an end that counts as good beside a terminal for every prompt.
 pub fn violations_of(setup: &Setup, transcript: &Transcript, accepted: Option<&str>) -> Vec<Violation> {
-    let mut oracles = Oracles::new(&setup.environment);
+    let mut oracles = Oracles::new(&setup.environment).with_refusals(setup.scenario.expect.refusals.is_some());
     oracles.watch(transcript);
     match transcript.events.last().map(|event| (event.at, &event.what)) {
         Some((at, What::Ended { end })) => judge(oracles, 0, (end, at), accepted),

@@ -2,7 +2,7 @@
 //!
 //! A cancel always aborts. A submitted message does unless it has to wait for a tool, which is seen at the instant at which it comes.
 
-use super::running::Running;
+use super::running::{Running, asked_about};
 use super::{Findings, Rules};
 use crate::engine::contract::{Effect, Emission, Input, RequestId};
 use crate::engine::time::Time;
@@ -50,6 +50,9 @@ impl Abort {
         match (&*self, effect) {
             (Self::Aborted { prompt, .. }, Effect::StartTool { run, .. }) if *prompt == run.request.prompt => {
                 found.add(ORACLE, format!("tool {run} was started after prompt {prompt} was aborted"));
+            }
+            (Self::Aborted { prompt, .. }, effect) if asked_about(effect).is_some_and(|run| *prompt == run.request.prompt) => {
+                found.add(ORACLE, format!("somebody was asked about a tool after prompt {prompt} was aborted"));
             }
             (Self::Working { prompt } | Self::Aborted { prompt, .. }, Effect::Finished { prompt: ended, .. }) if prompt == ended => {
                 *self = Self::Idle;

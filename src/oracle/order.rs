@@ -2,7 +2,7 @@
 
 use super::running::{Class, Running, Tool};
 use super::{Findings, Rules};
-use crate::engine::contract::{Effect, Emission, RequestId, ToolRun};
+use crate::engine::contract::{Agent, Effect, Emission, RequestId, ToolRun};
 use crate::engine::settings::EmissionOrder;
 use crate::prelude::*;
 
@@ -19,7 +19,7 @@ struct Use {
 }
 
 impl Order {
-    pub(super) fn on_effect(&mut self, rules: &Rules, running: &Running, effect: &Effect, found: &mut Findings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &Rules, running: &Running, agent: &Agent, effect: &Effect, found: &mut Findings<'_>) {
         match effect {
             Effect::Emit(Emission::Assistant(message)) if message.block.as_tool_use().is_some() => {
                 let run = ToolRun { request: message.id, index: self.next_index(message.id) };
@@ -28,7 +28,7 @@ impl Order {
             Effect::Emit(Emission::Progress { run, .. }) if self.0.iter().any(|entry| entry.run == *run && entry.has_result) => {
                 found.add(ORACLE, format!("progress of {run} came out after its result"));
             }
-            Effect::Emit(Emission::User(message)) => self.on_result(rules, running, message.run, found),
+            Effect::Emit(Emission::User(message)) => self.on_result(rules, running, agent, message.run, found),
             Effect::Finished { prompt, .. } => self.0.retain(|entry| entry.run.request.prompt != *prompt),
             _ => (),
         }
@@ -39,14 +39,14 @@ impl Order {
         of_request.map_or(0, |entry| entry.run.index + 1)
     }
 
-    fn on_result(&mut self, rules: &Rules, running: &Running, run: ToolRun, found: &mut Findings<'_>) {
+    fn on_result(&mut self, rules: &Rules, running: &Running, agent: &Agent, run: ToolRun, found: &mut Findings<'_>) {
         let earlier = |other: ToolRun| other.request == run.request && other.index < run.index;
         let holds_back = match rules.emission_order {
             EmissionOrder::Arrival => self.0.iter().find(|entry| earlier(entry.run) && !entry.has_result).map(|entry| entry.run),
             EmissionOrder::Eager => {
                 // What still runs and has its result was given it by the engine: its answer is lost.
                 let is_open = |run: ToolRun| self.0.iter().any(|entry| entry.run == run && !entry.has_result);
-                let holds = |tool: &&Tool| earlier(tool.run) && tool.class == Class::Exclusive && is_open(tool.run);
+                let holds = |tool: &&Tool| tool.agent == *agent && earlier(tool.run) && tool.class == Class::Exclusive && is_open(tool.run);
                 running.tools().iter().find(holds).map(|tool| tool.run)
             }
         };

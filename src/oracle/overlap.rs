@@ -1,19 +1,21 @@
 //! O-3: no exclusive tool overlaps any other in the whole tree of agents, and no more run at once than the settings allow (T-4, T-20).
 
-use super::running::{Class, Running};
+use super::running::{Class, Running, Tool};
 use super::{Findings, Rules};
-use crate::engine::contract::ToolRun;
+use crate::engine::contract::{Agent, ToolRun};
 use crate::prelude::*;
 
 pub(super) const ORACLE: &str = "O-3";
 
 /// A tool starts beside those that run.
-pub(super) fn on_start(rules: &Rules, running: &Running, run: ToolRun, class: Class, found: &mut Findings<'_>) {
-    let others = running.tools();
+pub(super) fn on_start(rules: &Rules, running: &Running, agent: &Agent, run: ToolRun, class: Class, found: &mut Findings<'_>) {
+    // Who waits for agents does nothing meanwhile: what they do is what may overlap.
+    let others: Vec<&Tool> = running.tools().iter().filter(|other| !other.waits_for_agents).collect();
     let in_the_way = others.iter().find(|other| class == Class::Exclusive || other.class == Class::Exclusive);
     if let Some(other) = in_the_way {
-        let which = if class == Class::Exclusive { run } else { other.run };
-        found.add(ORACLE, format!("tool {run} starts while {} runs, and {which} must run alone", other.run));
+        let (run, other_run) = (name(agent, run), name(&other.agent, other.run));
+        let which = if class == Class::Exclusive { &run } else { &other_run };
+        found.add(ORACLE, format!("tool {run} starts while {other_run} runs, and {which} must run alone"));
         return;
     }
     if let Some(most) = rules.at_once_max
@@ -21,4 +23,9 @@ pub(super) fn on_start(rules: &Rules, running: &Running, run: ToolRun, class: Cl
     {
         found.add(ORACLE, format!("tool {run} starts beside {} others, and at most {most} may run at once", others.len()));
     }
+}
+
+/// A run's name in the whole tree.
+fn name(agent: &Agent, run: ToolRun) -> String {
+    agent.tool_use_id().map_or_else(|| run.to_string(), |agent| format!("{run} of agent {agent}"))
 }

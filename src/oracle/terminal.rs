@@ -2,7 +2,8 @@
 //! message that was taken into another prompt has none.
 
 use super::Findings;
-use crate::engine::contract::{Effect, Emission, Input, RequestId};
+use super::running::asked_about;
+use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId};
 use crate::prelude::*;
 
 pub(super) const ORACLE: &str = "O-8";
@@ -25,17 +26,32 @@ impl Terminals {
         }
     }
 
-    pub(super) fn on_request(&self, id: RequestId, found: &mut Findings<'_>) {
+    pub(super) fn on_request(&mut self, agent: &Agent, id: RequestId, found: &mut Findings<'_>) {
+        self.given_to(agent, id.prompt);
         self.expect_open(id.prompt, || format!("request {id} was sent"), found);
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut Findings<'_>) {
+    /// What a child is to do comes from its parent, inside the engine: it is seen when the child begins.
+    fn given_to(&mut self, agent: &Agent, prompt: u32) {
+        if !agent.is_root() && self.standing(prompt).is_none() {
+            self.0.push((prompt, Standing::Open));
+        }
+    }
+
+    pub(super) fn on_effect(&mut self, agent: &Agent, effect: &Effect, found: &mut Findings<'_>) {
+        if let Effect::Emit(Emission::Init { prompt, .. }) = effect {
+            self.given_to(agent, *prompt);
+        }
         match effect {
             Effect::StartTool { run, .. } => self.expect_open(run.request.prompt, || format!("tool {run} was started"), found),
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.close(*prompt, Standing::TakenIn, found),
             Effect::Emit(emission) => self.on_emission(emission, found),
             Effect::Finished { prompt, .. } => self.close(*prompt, Standing::Ended, found),
-            _ => (),
+            effect => {
+                if let Some(run) = asked_about(effect) {
+                    self.expect_open(run.request.prompt, || format!("somebody was asked about tool {run}"), found);
+                }
+            }
         }
     }
 

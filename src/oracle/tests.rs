@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::engine::contract::{
-    AnswerEnd, Block, Emission, Header, Json, Request, Role, Settings, Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
+    AnswerEnd, Block, Emission, Header, HookEvent, HookInput, HookRun, HookSubject, Json, PermissionAnswer, Request, Role, Settings,
+    Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
 };
 use crate::engine::emission::{AssistantMessage, CompactTrigger, UserMessage};
 use crate::engine::settings::InterruptBehaviour;
+use crate::wire::block::Message;
 use crate::wire::block::{BlockKind, ToolInput};
 
 /// `R` is safe, `W` exclusive, `C` safe and stops for a message.
@@ -246,6 +248,40 @@ fn o_11_a_submitted_message_aborts_unless_a_tool_blocks_it() {
     assert_eq!(end(with("R")), NONE, "it waits for a tool that blocks");
     assert_eq!(end(with("C")), ["O-11"], "it does not wait for one that stops");
     assert_eq!(end(Story::new().request(1, &[]).input(message()).terminal()), NONE);
+}
+
+/// Asks a person about the n-th tool use.
+fn question(name: &str, index: u32) -> Effect {
+    let tool_use = Arc::new(tool_use(name, index));
+    Effect::AskPermission { run: run(index), tool_use, reason: "".into(), suggestions: Vec::new() }
+}
+
+#[test]
+fn o_11_a_question_about_a_tool_counts_as_executing_and_has_no_grace() {
+    let message = || Input::Interrupt { prompt: 2, content: [].into() };
+    let withdraws = || Effect::WithdrawPermission { run: run(0) };
+    let end = |story: Story| story.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken();
+    let asked = |name: &str| Story::new().request(1, &[]).says(use_block(name, 0)).effect(question(name, 0));
+    let goes_on = |story: Story| end(story.input(message()).request(2, &[]).result(0).terminal());
+    assert_eq!(goes_on(asked("R")), NONE, "the message waits for a tool that blocks");
+    assert_eq!(goes_on(asked("C")), ["O-11"], "it does not wait for one that stops");
+    assert_eq!(goes_on(asked("R").effect(withdraws())), ["O-11"], "nor for one that nobody is asked about any more");
+    let answer = Input::PermissionAnswered { run: run(0), answer: Arc::new(PermissionAnswer::Refuse { reason: "".into() }) };
+    assert_eq!(goes_on(asked("R").input(answer)), ["O-11"], "nor for one whose question is answered");
+    let cancelled = || asked("R").input(Input::Cancel).effect(withdraws());
+    assert_eq!(cancelled().result(0).terminal().broken(), NONE);
+    let head = Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+    assert_eq!(cancelled().input(head).result(0).terminal().broken(), ["O-11"], "nothing runs, so nothing has a grace");
+    assert_eq!(cancelled().effect(question("R", 0)).result(0).terminal().broken(), ["O-11"], "nobody is asked any more");
+}
+
+#[test]
+fn o_8_nobody_is_asked_about_a_tool_after_the_terminal() {
+    let story = || Story::new().request(1, &[]).asks("R", 0).ends(0).result(0).terminal();
+    assert_eq!(story().effect(question("R", 0)).broken(), ["O-8"]);
+    let hook = HookRun { hook: 0, subject: HookSubject::Tool(run(0)) };
+    let input = HookInput { event: HookEvent::PostToolUse, tool: None, data: Json::default(), stop_hook_active: false };
+    assert_eq!(story().effect(Effect::RunHook { hook, input: Arc::new(input) }).broken(), ["O-8"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! marked as dead (C-1), a span was summarised in the background (C-3).
 
 use super::types::Turn;
-use crate::engine::contract::Staged;
+use crate::engine::contract::{Agent, Staged};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Block;
@@ -56,6 +56,8 @@ pub enum Moment {
     When {
         /// What.
         anchor: Anchor,
+        /// Of which agent.
+        agent: Agent,
         /// Whether the engine has seen it by then.
         side: Side,
         /// How long after; zero with [`Side::Before`].

@@ -102,7 +102,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
         interrupt: Block,
         latency: uniform(2_000, 20_000),
         description: "Gives a task to a sub-agent and returns its answer.",
-        schema: r#"{"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string"}},"required":["prompt"]}"#,
+        schema: r#"{"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string"},"parallel_tasks":{"type":"integer"},"model":{"type":"string"}},"required":["description","prompt"]}"#,
     },
     KnownTool {
         name: "WebFetch",

@@ -40,7 +40,7 @@ mod values;
 use self::reader::{Reader, read_table};
 use self::report::Report;
 use self::tree::{Kind, Member, Place, Table};
-use super::types::{Scenario, TapeSource};
+use super::types::{Scenario, TapeSource, TurnBlock};
 use crate::engine::random::Seed;
 use crate::prelude::*;
 
@@ -147,6 +147,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     scenario.history = reader.entries("history", "[[history]]", prompts::message);
     scenario.results = outcome::results(reader);
     run::read(reader, &mut scenario);
+    check_agents(reader, &scenario);
     scenario.expect = reader.section("expect", "[expect]", expect::expect).unwrap_or_default();
     // Both are used up already, and known keys nevertheless.
     for key in ["extends", "matrix"] {
@@ -167,6 +168,25 @@ fn tape_source(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Option<Tap
         reader.report.value(member.place, "`thread` names a thread of a `tape`, and there is none".into(), None);
     }
     Some(TapeSource { path: path?, thread: thread.unwrap_or_else(|| "main".into()) })
+}
+
+/// Answers for agents that nobody makes would never be used.
+fn check_agents(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
+    let makes_agents = |name: &str| scenario.tools.iter().any(|tool| *tool.definition.name == *name && tool.definition.agent.is_some());
+    for (key, turns) in [
+        ("prompt", scenario.prompts.iter().flat_map(|prompt| &prompt.turns).collect::<Vec<_>>()),
+        ("interrupt", scenario.interrupts.iter().flat_map(|interrupt| &interrupt.turns).collect()),
+    ] {
+        let tools = turns.into_iter().flat_map(|turn| &turn.content).filter_map(|block| match block {
+            TurnBlock::Tool { name, outcome: Some(outcome), .. } if !outcome.agents.tasks.is_empty() => Some(name),
+            _ => None,
+        });
+        for name in tools.filter(|name| !makes_agents(name)) {
+            let place = reader.member(key).map_or(reader.place, |member| member.place);
+            let help = format!("write [[tool]] with name = \"{name}\" and agent = true");
+            reader.report.value(place, format!("a use of tool `{name}` has answers for agents, and the tool makes none"), Some(help));
+        }
+    }
 }
 
 /// Rule ids: a letter, a dash, a number, and maybe a part of it, as in `T-5`, `S-2a`, `S-10.2`.

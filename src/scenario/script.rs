@@ -22,15 +22,37 @@ pub enum Origin {
     Interrupt(u32),
     /// None of them: the default answer within the session's n-th prompt (M-3).
     Nothing(u32),
+    /// An agent that a scripted tool use makes (B-8).
+    Agent(Task),
 }
 
-/// `p1`, `i1`, `d1`: part of the ids of scripted answers.
+/// One of the agents of a scripted tool use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Whether the tool use belongs to an `[[interrupt]]`, not to a `[[prompt]]`.
+    pub is_interrupt: bool,
+    /// Which of those.
+    pub number: u32,
+    /// Which turn of that.
+    pub turn: u32,
+    /// Which tool use of the turn.
+    pub tool: u32,
+    /// Which agent of the tool use; `None` for the one that puts the results together.
+    pub task: Option<u32>,
+}
+
+/// `p1`, `i1`, `d1`, `p1t1n1a2`: part of the ids of scripted answers.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (letter, number) = match self {
             Self::Prompt(number) => ('p', number),
             Self::Interrupt(number) => ('i', number),
             Self::Nothing(number) => ('d', number),
+            Self::Agent(Task { is_interrupt, number, turn, tool, task }) => {
+                let letter = if *is_interrupt { 'i' } else { 'p' };
+                let which = task.map_or_else(|| String::from("s"), |task| format!("a{task}"));
+                return write!(f, "{letter}{number}t{turn}n{tool}{which}");
+            }
         };
         write!(f, "{letter}{number}")
     }

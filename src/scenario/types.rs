@@ -115,8 +115,19 @@ pub struct ScriptedOutcome {
     pub ending: ToolEnding,
     /// How it takes being told to stop.
     pub stopping: ToolStopping,
+    /// What the agents are answered that it makes, where it is a tool that makes agents.
+    pub agents: AgentScript,
     /// What the tool finds that looks at this input first (T-22); `None` for nothing.
     pub check: Option<Reply<ToolCheck>>,
+}
+
+/// What the agents are answered that a tool use makes (B-8).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentScript {
+    /// The answers that each agent gets, in order.
+    pub tasks: Vec<Vec<Turn>>,
+    /// The answer to whoever puts the results of several together.
+    pub synthesis: Option<Turn>,
 }
 
 /// How a tool run ends when nobody stops it (M-7).

@@ -21,7 +21,9 @@ use self::interrupt::interrupt_entry;
 use self::text::{duration, latency, string};
 use self::tools::{outcome_keys, tool_entry};
 use super::tape::Provenance;
-use super::types::{Api, Auth, Chunking, Expect, Limits, Matching, Prompt, Refresh, Scenario, TapeSource, Timing, Turn, TurnBlock};
+use super::types::{
+    AgentScript, Api, Auth, Chunking, Expect, Limits, Matching, Prompt, Refresh, Scenario, TapeSource, Timing, Turn, TurnBlock,
+};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Block;
@@ -290,8 +292,14 @@ fn prompt_entry(out: &mut Out, prompt: &Prompt) {
 
 /// A turn of the latest `[[owner]]`.
 fn turn_entry(out: &mut Out, owner: &str, turn: &Turn) {
+    let path = format!("{owner}.turn");
+    out.table(&format!("[[{path}]]"));
+    turn_keys(out, &path, turn);
+}
+
+/// What a turn says, as keys of the table at `path`.
+fn turn_keys(out: &mut Out, path: &str, turn: &Turn) {
     let Turn { content, stop_reason, status, body, headers, input_tokens, output_tokens, cleared_tokens, provenance } = turn;
-    out.table(&format!("[[{owner}.turn]]"));
     if let Some(reason) = stop_reason {
         out.text("stop_reason", reason);
     }
@@ -313,12 +321,13 @@ fn turn_entry(out: &mut Out, owner: &str, turn: &Turn) {
         Provenance::Recorded => out.text("provenance", "recorded"),
     }
     for block in content {
-        out.table(&format!("[[{owner}.turn.content]]"));
+        out.table(&format!("[[{path}.content]]"));
         match block {
             TurnBlock::Text(text) => out.text("text", text),
             TurnBlock::Thinking(text) => out.text("thinking", text),
             TurnBlock::Tool { name, input, id, outcome } => {
-                out.table(&format!("[{owner}.turn.content.tool]"));
+                let tool = format!("{path}.content.tool");
+                out.table(&format!("[{tool}]"));
                 out.text("name", name);
                 out.text("input", input);
                 if let Some(id) = id {
@@ -326,9 +335,25 @@ fn turn_entry(out: &mut Out, owner: &str, turn: &Turn) {
                 }
                 if let Some(outcome) = outcome {
                     outcome_keys(out, outcome);
+                    agents_entries(out, &tool, &outcome.agents);
                 }
             }
         }
+    }
+}
+
+/// What the agents are answered that the tool use at `tool` makes.
+fn agents_entries(out: &mut Out, tool: &str, agents: &AgentScript) {
+    let AgentScript { tasks, synthesis } = agents;
+    for turns in tasks {
+        let agent = format!("{tool}.agent");
+        out.table(&format!("[[{agent}]]"));
+        turns.iter().for_each(|turn| turn_entry(out, &agent, turn));
+    }
+    if let Some(turn) = synthesis {
+        let path = format!("{tool}.synthesis");
+        out.table(&format!("[{path}]"));
+        turn_keys(out, &path, turn);
     }
 }
 

@@ -4,7 +4,7 @@
 //! answered in full at the instant at which they are made, always with the same text, and the world never hears of them: no
 //! answer of the scenario is used up, and no draw moves.
 
-use crate::engine::contract::{AnswerEnd, Effect, Emission, Input, Request, RequestId};
+use crate::engine::contract::{Agent, AnswerEnd, Effect, Emission, Input, Request, RequestId};
 use crate::prelude::*;
 use crate::scenario::script::{self, Origin, Place};
 use crate::scenario::types::{Turn, TurnBlock};
@@ -65,7 +65,7 @@ impl Injected {
     }
 
     /// Carries out an effect that concerns an injected prompt alone; `false` for all others. An answer comes after all that is due.
-    pub(super) fn carry_out(&mut self, effect: &Effect, due: &mut Vec<Input>) -> bool {
+    pub(super) fn carry_out(&mut self, effect: &Effect, due: &mut Vec<(Agent, Input)>) -> bool {
         let Some((first, answer)) = &self.first else { return false };
         match effect {
             Effect::Request { id, request } if id.prompt >= *first => answer.give(*id, request, due),
@@ -97,7 +97,7 @@ impl Answer {
     }
 
     /// `due` has the last one first.
-    fn give(&self, id: RequestId, request: &Request, due: &mut Vec<Input>) {
+    fn give(&self, id: RequestId, request: &Request, due: &mut Vec<(Agent, Input)>) {
         let mut inputs = vec![Input::End { id, how: AnswerEnd::Complete }];
         let headers = if request.stream {
             inputs.extend(self.events.iter().rev().map(|event| Input::Stream { id, event: event.clone() }));
@@ -107,6 +107,6 @@ impl Answer {
             &self.body_headers
         };
         inputs.push(Input::Head { id, status: 200, headers: headers.clone() });
-        due.splice(0..0, inputs);
+        due.splice(0..0, inputs.into_iter().map(|input| (Agent::ROOT, input)));
     }
 }

@@ -10,6 +10,7 @@ use crate::prelude::*;
 use crate::scenario::types::Expect;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::text::{self, Detail};
+use crate::wire::validate::is_defect;
 use crate::world::World;
 use crate::world::setup::Setup;
 
@@ -86,7 +87,7 @@ impl<E> Report<E> {
     /// M-2: a request that the API refuses is a defect of the engine, unless the scenario is about one.
     fn refusal_failures(&self, expect: &Expect) -> Vec<String> {
         let refusal = |what: &What| match what {
-            What::Refused { id, text, overruled: false, .. } => Some(format!("the API refuses request {id}: {text}")),
+            What::Refused { id, rule, text, overruled: false } if is_defect(rule) => Some(format!("the API refuses request {id}: {text}")),
             _ => None,
         };
         let refusals: Vec<String> = self.whats().filter_map(refusal).collect();

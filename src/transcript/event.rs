@@ -12,6 +12,7 @@ use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::compare;
 use crate::wire::json::Json;
+use crate::wire::request::Request;
 
 /// What one run did.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +100,7 @@ pub enum What {
         /// Why.
         end: RunEnd,
     },
-    /// The request is not valid, and the API says so: a defect of the engine (M-2).
+    /// The API does not take the request: a defect of the engine, unless the prompt is only too long (M-2).
     Refused {
         /// Which request.
         id: RequestId,
@@ -113,7 +114,7 @@ pub enum What {
     },
 }
 
-/// A request as what it adds to the one before it.
+/// A request as what it adds to the same agent's one before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestRecord {
     /// The model.
@@ -132,6 +133,23 @@ pub struct RequestRecord {
     pub kept: usize,
     /// The messages after those.
     pub added: Vec<Arc<Message>>,
+}
+
+impl RequestRecord {
+    /// The whole request, after the one before it.
+    pub fn after(&self, before: Option<&Request>) -> Request {
+        let mut request = before.cloned().unwrap_or_else(|| Request::new(&self.model, self.max_tokens));
+        request.model = self.model.clone();
+        request.max_tokens = self.max_tokens;
+        request.stream = self.stream;
+        request.cache_last_message = self.cache_last_message;
+        if let Some(FrameRecord { system, tools, extra }) = &self.frame {
+            (request.system, request.tools, request.extra) = (system.clone(), tools.clone(), extra.clone());
+        }
+        request.messages.truncate(self.kept);
+        request.messages.extend(self.added.iter().cloned());
+        request
+    }
 }
 
 /// What of a request stays the same over a session.

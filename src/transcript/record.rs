@@ -11,7 +11,7 @@
 
 use super::event::{Event, FrameRecord, Header, RequestRecord, Transcript, What};
 use super::watch::Watch;
-use crate::engine::contract::{Agent, Effect, Input};
+use crate::engine::contract::{Agent, ByAgent, Effect, Input};
 use crate::engine::random::Seed;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -23,7 +23,7 @@ pub struct Recorder {
     before: Option<Arc<Segment>>,
     /// What came after all segments. A copy shares it too, until one of the two records on.
     tail: Arc<Vec<Event>>,
-    last_request: Option<Arc<Request>>,
+    last_requests: ByAgent<Option<Arc<Request>>>,
 }
 
 /// Events that several recorders have in common.
@@ -41,8 +41,9 @@ impl Watch for Recorder {
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
         let what = match effect {
             Effect::Request { id, request } => {
-                let record = record(self.last_request.as_deref(), request);
-                self.last_request = Some(request.clone());
+                let last = self.last_requests.of(agent);
+                let record = record(last.as_deref(), request);
+                *last = Some(request.clone());
                 What::Request { id: *id, request: record }
             }
             other => What::Effect(other.clone()),

@@ -17,7 +17,7 @@ use core::fmt::Write as _;
 use line::{Clock, Line};
 
 use super::event::{Event, RunEnd, Transcript, What};
-use crate::engine::contract::{Effect, RequestId, ToolRun};
+use crate::engine::contract::{Agent, ByAgent, Effect, RequestId, ToolRun};
 use crate::engine::emission::Emission;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -53,6 +53,14 @@ pub fn render(transcript: &Transcript, detail: Detail) -> String {
 /// What a line needs to know of the events before it.
 #[derive(Default)]
 pub(super) struct View {
+    agents: ByAgent<Names>,
+    /// Whose event it is.
+    agent: Agent,
+}
+
+/// What one agent's names stand for.
+#[derive(Default)]
+struct Names {
     requested: BTreeMap<RequestId, Time>,
     latest: Option<RequestId>,
     started: BTreeMap<ToolRun, Time>,
@@ -64,12 +72,55 @@ pub(super) struct View {
 
 impl View {
     fn note(&mut self, event: &Event) {
-        if let What::Request { id, .. } = &event.what {
-            self.requested.insert(*id, event.at);
-            self.latest = Some(*id);
-        }
+        self.agent.clone_from(&event.agent);
+        self.agents.of(&event.agent).note(event);
+    }
+
+    fn names(&self) -> Option<&Names> {
+        self.agents.get(&self.agent)
+    }
+
+    /// When a tool run began.
+    pub(super) fn tool_started(&self, run: ToolRun) -> Option<Time> {
+        self.names()?.started.get(&run).copied()
+    }
+
+    /// The run that the latest tool use of an answer is for.
+    pub(super) fn latest_tool_use(&self, request: RequestId) -> ToolRun {
+        self.names().map_or(ToolRun { request, index: 0 }, |names| names.latest_tool_use(request))
+    }
+
+    /// The run that a tool use's id stands for.
+    pub(super) fn run_of(&self, tool_use_id: &str) -> Option<ToolRun> {
+        self.names()?.runs.get(tool_use_id).copied()
+    }
+
+    fn write(&self, out: &mut String, event: &Event, line: &Line) {
+        let since = match line.clock {
+            Clock::Run => None,
+            Clock::Request(id) => self.names().and_then(|names| names.requested.get(&id).copied()),
+            Clock::Latest => self.names().and_then(|names| names.requested.get(&names.latest?).copied()),
+        };
+        let time = match since {
+            None => milliseconds("", event.at),
+            Some(from) => milliseconds("+", Time(event.at.since(from).0)),
+        };
+        let gap = if line.what.chars().count() < 15 { "" } else { " " };
+        let agent = event.agent.tool_use_id().map(|id| format!("{gap}[{id}] ")).unwrap_or_default();
+        let text = format!("{time:>9}  {:<9} {:<15}{agent}{}", line.actor, line.what, line.text);
+        out.push_str(one_line(&text).trim_end());
+        out.push('\n');
+    }
+}
+
+impl Names {
+    fn note(&mut self, event: &Event) {
         match &event.what {
-            What::Effect(Effect::StartTool { run, .. }) => {
+            What::Request { id, .. } => {
+                self.requested.insert(*id, event.at);
+                self.latest = Some(*id);
+            }
+            What::Effect(Effect::StartTool { run, .. } | Effect::StartAgent { run, .. }) => {
                 self.started.insert(*run, event.at);
             }
             What::Effect(Effect::Emit(Emission::Assistant(message))) => {
@@ -82,35 +133,8 @@ impl View {
         }
     }
 
-    /// When a tool run began.
-    pub(super) fn tool_started(&self, run: ToolRun) -> Option<Time> {
-        self.started.get(&run).copied()
-    }
-
-    /// The run that the latest tool use of an answer is for.
-    pub(super) fn latest_tool_use(&self, request: RequestId) -> ToolRun {
+    fn latest_tool_use(&self, request: RequestId) -> ToolRun {
         ToolRun { request, index: self.tool_uses.get(&request).map_or(0, |count| count.saturating_sub(1)) }
-    }
-
-    /// The run that a tool use's id stands for.
-    pub(super) fn run_of(&self, tool_use_id: &str) -> Option<ToolRun> {
-        self.runs.get(tool_use_id).copied()
-    }
-
-    fn write(&self, out: &mut String, event: &Event, line: &Line) {
-        let since = match line.clock {
-            Clock::Run => None,
-            Clock::Request(id) => self.requested.get(&id).copied(),
-            Clock::Latest => self.latest.and_then(|id| self.requested.get(&id).copied()),
-        };
-        let time = match since {
-            None => milliseconds("", event.at),
-            Some(from) => milliseconds("+", Time(event.at.since(from).0)),
-        };
-        let agent = event.agent.tool_use_id().map(|id| format!("[{id}] ")).unwrap_or_default();
-        let text = format!("{time:>9}  {:<9} {:<15}{agent}{}", line.actor, line.what, line.text);
-        out.push_str(one_line(&text).trim_end());
-        out.push('\n');
     }
 }
 

@@ -78,6 +78,14 @@ pub fn refusal_of_body(body: &str, rules: &Rules) -> Option<Refusal> {
     })
 }
 
+/// Whether a request that breaks this rule is a defect of who made it. That a prompt has grown too long is not: nobody but the API can count it.
+pub fn is_defect(rule: &str) -> bool {
+    !matches!(rule, PROMPT_TOO_LONG | CONTEXT_OVERFLOW)
+}
+
+const PROMPT_TOO_LONG: &str = "prompt_too_long";
+const CONTEXT_OVERFLOW: &str = "context_overflow";
+
 impl Refusal {
     /// A 400.
     fn invalid(name: &'static str, message: impl Into<String>) -> Self {
@@ -116,7 +124,7 @@ fn tokens(request: &Request, facts: Option<&ModelFacts>, rules: &Rules) -> Optio
     let window = rules.context_window?;
     let input = super::tokens::request(request);
     if input > window {
-        return Some(Refusal::invalid("prompt_too_long", format!("prompt is too long: {input} tokens > {window} maximum")));
+        return Some(Refusal::invalid(PROMPT_TOO_LONG, format!("prompt is too long: {input} tokens > {window} maximum")));
     }
     let counts = rules.counts_max_tokens.unwrap_or(facts.is_some_and(|facts| facts.generation == Generation::Early));
     let output = request.max_tokens;
@@ -124,7 +132,7 @@ fn tokens(request: &Request, facts: Option<&ModelFacts>, rules: &Rules) -> Optio
         let text = format!(
             "input length and `max_tokens` exceed context limit: {input} + {output} > {window}, decrease input length or `max_tokens` and try again"
         );
-        Refusal::invalid("context_overflow", text)
+        Refusal::invalid(CONTEXT_OVERFLOW, text)
     })
 }
 

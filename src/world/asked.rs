@@ -4,7 +4,7 @@
 //! is withdrawn or stopped is forgotten: its answer never comes.
 
 use super::setup::Setup;
-use crate::engine::contract::{HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse};
+use crate::engine::contract::{Agent, ByAgent, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse};
 use crate::engine::permission::rule;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -12,9 +12,10 @@ use crate::scenario::asked::{AT_ONCE, Reply};
 use crate::scenario::latency::Latency;
 use crate::wire::json::Json;
 
-/// Everything that was asked.
+/// Everything that one agent asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Questions {
+    agent: Agent,
     /// How often each hook ran.
     hook_runs: Vec<(u32, usize)>,
     /// How often each `[[permission]]` was asked; `None` for questions that none of them is for.
@@ -35,6 +36,13 @@ struct Open {
 type Answered = Option<(Time, u32)>;
 
 impl Questions {
+    /// The questions of this agent.
+    pub(crate) fn of<'a>(all: &'a mut ByAgent<Self>, agent: &Agent) -> &'a mut Self {
+        let questions = all.of(agent);
+        questions.agent.clone_from(agent);
+        questions
+    }
+
     /// A hook runs.
     pub(crate) fn hook(&mut self, setup: &Setup, now: Time, hook: HookRun) -> Answered {
         let nth = next(&mut self.hook_runs, hook.hook);
@@ -45,7 +53,8 @@ impl Questions {
             Some(reply) => reply.says.clone()?,
             None => HookOutcome::default(),
         };
-        let takes = draw(setup, "hook-latency", &hook_key(hook), reply.and_then(|reply| reply.latency.as_ref()).unwrap_or(usual), nth);
+        let takes =
+            draw(setup, "hook-latency", &self.key(hook_key(hook)), reply.and_then(|reply| reply.latency.as_ref()).unwrap_or(usual), nth);
         Some(self.open(now + takes, Input::HookEnded { hook, outcome: Arc::new(outcome) }))
     }
 
@@ -86,6 +95,7 @@ impl Questions {
             return None;
         }
         let name = format!("p{}.r{}.a{}.t{}.txt", run.request.prompt, run.request.turn, run.request.attempt, run.index);
+        let name = self.key(name);
         let path = store.folder.as_ref().map(|folder| format!("{}/{name}", folder.trim_end_matches('/')).into());
         let takes = draw(setup, "store-latency", &name, &store.latency, 0);
         Some(self.open(now + takes, Input::ResultStored { run, path }))
@@ -105,6 +115,11 @@ impl Questions {
     pub(crate) fn answer(&mut self, number: u32) -> Option<Input> {
         let index = self.open.iter().position(|open| open.number == number)?;
         Some(self.open.remove(index).answer)
+    }
+
+    /// A name among those of all agents.
+    fn key(&self, name: String) -> String {
+        self.agent.tool_use_id().map_or_else(|| name.clone(), |agent| format!("{agent}.{name}"))
     }
 
     fn open(&mut self, at: Time, answer: Input) -> (Time, u32) {

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::setup::{Setup, cut};
-use crate::engine::contract::{AnswerEnd, Input, RequestId};
+use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::types::Chunking;
@@ -13,6 +13,7 @@ use crate::wire::sse::Framer;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Delivery {
     serial: u32,
+    agent: Agent,
     id: RequestId,
     /// When its request was made.
     from: Time,
@@ -34,8 +35,8 @@ pub(crate) enum Part {
 
 impl Delivery {
     /// An answer that begins now.
-    pub(crate) fn new(serial: u32, id: RequestId, plan: Plan, now: Time) -> Self {
-        Self { serial, id, from: now, plan: Arc::new(plan), next_piece: 0, framer: Box::default() }
+    pub(crate) fn new(serial: u32, agent: Agent, id: RequestId, plan: Plan, now: Time) -> Self {
+        Self { serial, agent, id, from: now, plan: Arc::new(plan), next_piece: 0, framer: Box::default() }
     }
 
     /// Its number among all deliveries of a run.
@@ -43,9 +44,9 @@ impl Delivery {
         self.serial
     }
 
-    /// Which request it answers.
-    pub(crate) fn id(&self) -> RequestId {
-        self.id
+    /// Whether it answers this request of this agent.
+    pub(crate) fn answers(&self, agent: &Agent, id: RequestId) -> bool {
+        self.id == id && self.agent == *agent
     }
 
     /// What comes first; `None` when nothing ever does.
@@ -54,12 +55,12 @@ impl Delivery {
     }
 
     /// Lets a part arrive: its inputs, and what comes after it. A framing error ends the answer at once.
-    pub(crate) fn arrive(&mut self, setup: &Setup, part: Part, inputs: &mut Vec<Input>) -> Option<(Time, Part)> {
+    pub(crate) fn arrive(&mut self, setup: &Setup, part: Part, inputs: &mut Vec<(Agent, Input)>) -> Option<(Time, Part)> {
         let plan = self.plan.clone();
         match part {
             Part::Head => {
                 let head = plan.head.as_ref()?;
-                inputs.push(Input::Head { id: self.id, status: head.status, headers: head.headers.clone() });
+                inputs.push((self.agent.clone(), Input::Head { id: self.id, status: head.status, headers: head.headers.clone() }));
                 self.after()
             }
             Part::Piece if plan.is_stream => {
@@ -68,7 +69,7 @@ impl Delivery {
                 match self.frame(setup, piece, inputs) {
                     Ok(()) => self.after(),
                     Err(problem) => {
-                        inputs.push(Input::End { id: self.id, how: AnswerEnd::Framing(problem) });
+                        inputs.push((self.agent.clone(), Input::End { id: self.id, how: AnswerEnd::Framing(problem) }));
                         None
                     }
                 }
@@ -77,12 +78,12 @@ impl Delivery {
                 self.next_piece += 1;
                 // A body that is cut is no body to a client: it gets the end alone.
                 if self.next_piece == plan.pieces.len() && plan.end == Some(AnswerEnd::Complete) {
-                    inputs.push(Input::Body { id: self.id, body: whole_body(&plan) });
+                    inputs.push((self.agent.clone(), Input::Body { id: self.id, body: whole_body(&plan) }));
                 }
                 self.after()
             }
             Part::End => {
-                inputs.extend(plan.end.clone().map(|how| Input::End { id: self.id, how }));
+                inputs.extend(plan.end.clone().map(|how| (self.agent.clone(), Input::End { id: self.id, how })));
                 None
             }
         }
@@ -99,16 +100,16 @@ impl Delivery {
         self.plan.end.is_some().then_some((self.from + self.plan.times.end, Part::End))
     }
 
-    fn frame(&mut self, setup: &Setup, piece: &[u8], inputs: &mut Vec<Input>) -> Result<(), Arc<str>> {
-        let id = self.id;
+    fn frame(&mut self, setup: &Setup, piece: &[u8], inputs: &mut Vec<(Agent, Input)>) -> Result<(), Arc<str>> {
+        let (id, agent) = (self.id, self.agent.clone());
         let mut sink = |frame: crate::wire::sse::Frame<'_>| {
-            inputs.push(Input::Stream { id, event: Arc::new(Event::decode(frame.event, frame.data)) });
+            inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(Event::decode(frame.event, frame.data)) }));
         };
         // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.
         if setup.scenario.chunking == Chunking::AsRecorded {
             return self.framer.feed(piece, &mut sink).map_err(|error| error.to_string().into());
         }
-        let mut draws = setup.scenario.seed.draws("chunk-cuts", &format!("{id}/{}", self.next_piece));
+        let mut draws = setup.scenario.seed.draws("chunk-cuts", &format!("{}/{}", agent.key(id), self.next_piece));
         for chunk in cut(piece, &setup.scenario.chunking, &mut draws) {
             self.framer.feed(chunk, &mut sink).map_err(|error| Arc::from(error.to_string()))?;
         }

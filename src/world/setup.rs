@@ -14,9 +14,9 @@ use crate::engine::schema::Validators;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::script::{self, Origin, Place};
+use crate::scenario::script::{self, Origin, Place, Task};
 use crate::scenario::tape::{Chunk, End, Exchange, Provenance, Tape};
-use crate::scenario::types::{Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
+use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
 use crate::wire::http::Header;
 
 /// A scenario with everything that follows from it.
@@ -30,6 +30,8 @@ pub struct Setup {
     pub answers: Vec<Prepared>,
     /// What single tool uses give, by id.
     pub outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
+    /// Whose answers the agents get that tool uses make, by the agents' addresses.
+    pub agents: BTreeMap<Arc<str>, Origin>,
 }
 
 /// An answer, ready to be given.
@@ -106,17 +108,18 @@ impl Setup {
     /// # Errors
     /// When the tape that it names is missing or has no such thread.
     pub fn new(scenario: Scenario, tape: Option<&Tape>) -> Result<Self, SetupError> {
-        let mut outcomes = scenario.results.clone();
+        let mut of_tools = OfTools { outcomes: scenario.results.clone(), agents: BTreeMap::new() };
         let mut answers = match (&scenario.tape, tape) {
             (Some(source), Some(tape)) => recorded(&scenario, tape, &source.thread)?,
             (Some(_), None) => return Err(SetupError::NoTape),
             (None, _) => {
                 let scripts = (1..).zip(&scenario.prompts).map(|(number, prompt)| (Origin::Prompt(number), &prompt.turns));
-                scripted(&scenario, scripts, &mut outcomes)
+                scripted(&scenario, scripts, &mut of_tools)
             }
         };
         let scripts = (1..).zip(&scenario.interrupts).map(|(number, interrupt)| (Origin::Interrupt(number), &interrupt.turns));
-        answers.extend(scripted(&scenario, scripts, &mut outcomes));
+        answers.extend(scripted(&scenario, scripts, &mut of_tools));
+        let OfTools { outcomes, agents } = of_tools;
         let environment = Environment {
             settings: scenario.settings.clone(),
             tools: scenario.tools.iter().map(|tool| tool.definition.clone()).collect(),
@@ -125,7 +128,7 @@ impl Setup {
             seed: scenario.seed,
             validators: Validators::default(),
         };
-        Ok(Self { scenario, environment, answers, outcomes })
+        Ok(Self { scenario, environment, answers, outcomes, agents })
     }
 
     /// What a request gets that exists only because of an injection (M-3).
@@ -167,24 +170,50 @@ fn of_exchange(scenario: &Scenario, exchange: &Exchange) -> Prepared {
     }
 }
 
-fn scripted<'a>(
-    scenario: &'a Scenario,
-    scripts: impl Iterator<Item = (Origin, &'a Vec<Turn>)>,
-    outcomes: &mut BTreeMap<Arc<str>, ScriptedOutcome>,
-) -> Vec<Prepared> {
+/// What scripted tool uses bring, by their ids.
+struct OfTools {
+    outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
+    agents: BTreeMap<Arc<str>, Origin>,
+}
+
+fn scripted<'a>(scenario: &'a Scenario, scripts: impl Iterator<Item = (Origin, &'a Vec<Turn>)>, of_tools: &mut OfTools) -> Vec<Prepared> {
+    scripts.flat_map(|(origin, turns)| script_of(scenario, origin, turns, of_tools)).collect()
+}
+
+/// The answers of one script, and of all agents that its tool uses make.
+fn script_of(scenario: &Scenario, origin: Origin, turns: &[Turn], of_tools: &mut OfTools) -> Vec<Prepared> {
     let mut answers = Vec::new();
-    for (origin, turns) in scripts {
-        for (turn, script) in (1..).zip(turns) {
-            let place = Place { origin, turn };
-            for (id, block) in script::tool_uses(script, place) {
-                if let TurnBlock::Tool { outcome: Some(outcome), .. } = block {
-                    outcomes.insert(id, outcome.clone());
-                }
+    let mut of_agents = Vec::new();
+    for (turn, script) in (1..).zip(turns) {
+        let place = Place { origin, turn };
+        for (tool, (id, block)) in (1..).zip(script::tool_uses(script, place)) {
+            let TurnBlock::Tool { outcome: Some(outcome), .. } = block else { continue };
+            of_tools.outcomes.insert(id.clone(), outcome.clone());
+            for (agent, task, turns) in tasks(&id, &outcome.agents) {
+                // An agent makes no agents: its tools are without the one that does.
+                let (is_interrupt, number) = match origin {
+                    Origin::Prompt(number) => (false, number),
+                    Origin::Interrupt(number) => (true, number),
+                    Origin::Nothing(_) | Origin::Agent(_) => continue,
+                };
+                let origin = Origin::Agent(Task { is_interrupt, number, turn, tool, task });
+                of_tools.agents.insert(agent, origin);
+                of_agents.extend(script_of(scenario, origin, turns, of_tools));
             }
-            answers.push(of_turn(scenario, script, place));
         }
+        answers.push(of_turn(scenario, script, place));
     }
+    answers.extend(of_agents);
     answers
+}
+
+/// The agents of a tool use: the address of each, its number, and what it is answered.
+fn tasks<'a>(id: &'a str, agents: &'a AgentScript) -> impl Iterator<Item = (Arc<str>, Option<u32>, &'a [Turn])> {
+    let several = agents.tasks.len() > 1;
+    let address = move |number: u32| if several { format!("{id}.{number}").into() } else { id.into() };
+    let own = (1..).zip(&agents.tasks).map(move |(number, turns)| (address(number), Some(number), &**turns));
+    let synthesis = agents.synthesis.as_ref().map(|turn| (format!("{id}.synthesis").into(), None, core::slice::from_ref(turn)));
+    own.chain(synthesis)
 }
 
 fn of_turn(scenario: &Scenario, turn: &Turn, place: Place) -> Prepared {
@@ -213,6 +242,7 @@ fn name(Place { origin, turn }: Place) -> String {
         Origin::Prompt(prompt) => format!("turn {prompt}.{turn}"),
         Origin::Interrupt(interrupt) => format!("interrupt {interrupt}, turn {turn}"),
         Origin::Nothing(_) => String::from("the default answer"),
+        Origin::Agent(_) => format!("turn {turn} of agent {origin}"),
     }
 }
 

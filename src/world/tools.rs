@@ -4,7 +4,7 @@
 //! is deaf, and then gives a result that says that it was stopped; whatever it would have given later never comes.
 
 use super::setup::Setup;
-use crate::engine::contract::{FailureCause, Input, ToolOutcome, ToolRun};
+use crate::engine::contract::{Agent, FailureCause, Input, ToolOutcome, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
@@ -30,6 +30,7 @@ pub(crate) struct Tools {
 /// A tool at work.
 #[derive(Clone, Debug, PartialEq)]
 struct Running {
+    agent: Agent,
     run: ToolRun,
     performance: Arc<Performance>,
     /// From when on it does nothing but stop.
@@ -65,19 +66,26 @@ pub(crate) enum Deed {
 
 impl Tools {
     /// Starts a run of the tool use, whose scripted outcome goes under `scripted_id`.
-    pub(crate) fn start(&mut self, setup: &Setup, now: Time, run: ToolRun, tool_use: &ToolUse, scripted_id: &str) -> Vec<(Time, Deed)> {
+    pub(crate) fn start(
+        &mut self,
+        setup: &Setup,
+        now: Time,
+        (agent, run): (&Agent, ToolRun),
+        tool_use: &ToolUse,
+        scripted_id: &str,
+    ) -> Vec<(Time, Deed)> {
         let nth = self.count(&tool_use.name);
         let performance = perform(setup, tool_use, scripted_id, nth);
         let progress = performance.progress.iter().enumerate().map(|(index, (after, _))| (now + *after, Deed::Progress(index)));
         let end = performance.ends_after.map(|after| (now + after, Deed::Ends));
         let deeds = progress.chain(end).collect();
-        self.running.push(Running { run, performance: Arc::new(performance), stops: None });
+        self.running.push(Running { agent: agent.clone(), run, performance: Arc::new(performance), stops: None });
         deeds
     }
 
     /// Tells a run to stop. `None` when it has ended, has been told before, or never listens.
-    pub(crate) fn stop(&mut self, now: Time, run: ToolRun) -> Option<(Time, Deed)> {
-        let running = self.running.iter_mut().find(|running| running.run == run && running.stops.is_none())?;
+    pub(crate) fn stop(&mut self, now: Time, agent: &Agent, run: ToolRun) -> Option<(Time, Deed)> {
+        let running = self.running.iter_mut().find(|running| running.is(agent, run) && running.stops.is_none())?;
         let ToolStopping { ignores, takes } = running.performance.stopping;
         let listens = match ignores {
             Deaf::No => now,
@@ -89,8 +97,8 @@ impl Tools {
     }
 
     /// Lets a run do something: the input that it brings, if it still matters, and what it does later because of it.
-    pub(crate) fn arrive(&mut self, now: Time, run: ToolRun, deed: Deed) -> (Option<Input>, Option<(Time, Deed)>) {
-        let Some(index) = self.running.iter().position(|running| running.run == run) else { return (None, None) };
+    pub(crate) fn arrive(&mut self, now: Time, agent: &Agent, run: ToolRun, deed: Deed) -> (Option<Input>, Option<(Time, Deed)>) {
+        let Some(index) = self.running.iter().position(|running| running.is(agent, run)) else { return (None, None) };
         let running = &self.running[index];
         let ended = |outcome: &Arc<ToolOutcome>| Some(Input::ToolEnded { run, outcome: outcome.clone() });
         let outcome = match deed {
@@ -118,6 +126,12 @@ impl Tools {
         }
         self.counts.push((name.clone(), 1));
         0
+    }
+}
+
+impl Running {
+    fn is(&self, agent: &Agent, run: ToolRun) -> bool {
+        self.run == run && self.agent == *agent
     }
 }
 
@@ -185,17 +199,17 @@ mod tests {
         let setup = Setup::new(Scenario { results, ..Scenario::default() }, None).unwrap();
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
         let mut tools = Tools::default();
-        let mut agenda = tools.start(&setup, at(0), RUN, &tool_use, "toolu_1");
+        let mut agenda = tools.start(&setup, at(0), (&Agent::ROOT, RUN), &tool_use, "toolu_1");
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);
         while !agenda.is_empty() || stop.is_some() {
             agenda.sort_by_key(|(at, _)| *at);
             if stop.is_some_and(|stop| agenda.first().is_none_or(|(at, _)| *at >= stop)) {
-                agenda.extend(tools.stop(stop.take().unwrap(), RUN));
+                agenda.extend(tools.stop(stop.take().unwrap(), &Agent::ROOT, RUN));
                 continue;
             }
             let (now, deed) = agenda.remove(0);
-            let (input, next) = tools.arrive(now, RUN, deed);
+            let (input, next) = tools.arrive(now, &Agent::ROOT, RUN, deed);
             agenda.extend(next);
             match input {
                 Some(Input::ToolProgress { text, .. }) => seen.push((now.0 / 1_000, text.to_string())),

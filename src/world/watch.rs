@@ -52,7 +52,7 @@ impl Watch {
             Input::ToolEnded { run, .. } => self.unreached(agent, *run, ReachedState::Completed),
             _ => None,
         };
-        let happening = sight.map(|sight| self.tell(setup, &sight, Side::Before)).unwrap_or_default();
+        let happening = sight.map(|sight| self.tell(setup, agent, &sight, Side::Before)).unwrap_or_default();
         self.has_looked = !happening.is_empty();
         happening
     }
@@ -63,7 +63,7 @@ impl Watch {
             return Vec::new();
         }
         match input {
-            Input::Stream { event, .. } => self.tell(setup, &Sight::Event(event.name()), Side::After),
+            Input::Stream { event, .. } => self.tell(setup, agent, &Sight::Event(event.name()), Side::After),
             Input::ToolEnded { run, .. } => self.reach(setup, agent, *run, ReachedState::Completed),
             _ => Vec::new(),
         }
@@ -75,9 +75,9 @@ impl Watch {
             return Vec::new();
         }
         match effect {
-            Effect::Request { id, .. } => self.tell(setup, &Sight::Request(*id), Side::After),
-            Effect::Finished { .. } => self.tell(setup, &Sight::Terminal, Side::After),
-            Effect::Emit(Emission::ApiRetry { .. }) => self.tell(setup, &Sight::Retry, Side::After),
+            Effect::Request { id, .. } => self.tell(setup, agent, &Sight::Request(*id), Side::After),
+            Effect::Finished { .. } => self.tell(setup, agent, &Sight::Terminal, Side::After),
+            Effect::Emit(Emission::ApiRetry { .. }) => self.tell(setup, agent, &Sight::Retry, Side::After),
             Effect::Emit(Emission::Assistant(message)) => match message.block.as_tool_use() {
                 Some(tool_use) => {
                     let run = self.next_run(agent, message.id);
@@ -88,7 +88,7 @@ impl Watch {
             },
             Effect::Emit(Emission::User(message)) => {
                 let mut happening = self.reach(setup, agent, message.run, ReachedState::Yielded);
-                happening.extend(self.tell(setup, &Sight::Result, Side::After));
+                happening.extend(self.tell(setup, agent, &Sight::Result, Side::After));
                 happening
             }
             Effect::StartTool { run, tool_use } => {
@@ -103,15 +103,15 @@ impl Watch {
         }
     }
 
-    fn tell(&mut self, setup: &Setup, sight: &Sight<'_>, side: Side) -> Vec<usize> {
+    fn tell(&mut self, setup: &Setup, agent: &Agent, sight: &Sight<'_>, side: Side) -> Vec<usize> {
         let interrupts = &setup.scenario.interrupts;
         self.seen.resize(interrupts.len(), 0);
         let mut happening = Vec::new();
         for (index, interrupt) in interrupts.iter().enumerate() {
-            let Moment::When { anchor, side: wanted, .. } = &interrupt.moment else { continue };
+            let Moment::When { anchor, agent: whose, side: wanted, .. } = &interrupt.moment else { continue };
             // What the engine does can only be seen afterwards.
             let wanted = if anchor.is_an_input() { *wanted } else { Side::After };
-            if wanted == side && fits(anchor, sight) {
+            if wanted == side && whose == agent && fits(anchor, sight) {
                 self.seen[index] += 1;
                 if self.seen[index] == anchor.nth() {
                     happening.push(index);
@@ -124,7 +124,7 @@ impl Watch {
     fn reach(&mut self, setup: &Setup, agent: &Agent, run: ToolRun, state: ReachedState) -> Vec<usize> {
         let Some(sight) = self.unreached(agent, run, state) else { return Vec::new() };
         self.runs.entry((agent.clone(), run)).or_default().reached.push(state);
-        self.tell(setup, &sight, Side::After)
+        self.tell(setup, agent, &sight, Side::After)
     }
 
     /// The sight of a run in this state, unless it was there before.

@@ -135,6 +135,13 @@ pub enum Effect {
         /// Which timer and which setting of it.
         timer: TimerId,
     },
+    /// A tool use begins that agents of the engine's own work on (B-8): nothing is asked for by this, and what they want carries their address.
+    StartAgent {
+        /// Which run.
+        run: ToolRun,
+        /// What the model asked for.
+        tool_use: Arc<ToolUse>,
+    },
 }
 
 /// Why a prompt ended: exactly one each.

@@ -8,7 +8,8 @@ use crate::prelude::*;
 
 /// Who an input is for and an effect is from: the root agent, or a child named by the tool use that made it.
 ///
-/// The simulated world talks to the root alone until it knows sub-agents: what a child asks for is answered to the root.
+/// Requests, tool runs and timers are named within their agent, so what answers an effect goes to the agent that it came from. A tool use that
+/// makes several agents has a number for each behind its id (`toolu_1.2`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Agent(Option<Arc<str>>);
@@ -27,9 +28,49 @@ impl Agent {
         self.0.is_none()
     }
 
+    /// A request's name among those of all agents: what draws about it are keyed with (D3).
+    pub fn key(&self, id: RequestId) -> String {
+        self.0.as_ref().map_or_else(|| id.to_string(), |agent| format!("{agent}/{id}"))
+    }
+
     /// The tool use that made this agent; `None` for the root.
     pub fn tool_use_id(&self) -> Option<&str> {
         self.0.as_deref()
+    }
+}
+
+/// Something that each agent has one of. Almost always there is the root alone, which costs no search.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ByAgent<T> {
+    root: T,
+    children: Vec<(Agent, T)>,
+}
+
+impl<T: Default> ByAgent<T> {
+    /// What this agent has; `None` for a child that was never seen.
+    pub fn get(&self, agent: &Agent) -> Option<&T> {
+        if agent.is_root() {
+            return Some(&self.root);
+        }
+        self.children.iter().find(|(known, _)| known == agent).map(|(_, of_agent)| of_agent)
+    }
+
+    /// What this agent has, made when it is new.
+    pub fn of(&mut self, agent: &Agent) -> &mut T {
+        if agent.is_root() {
+            return &mut self.root;
+        }
+        let known = self.children.iter().position(|(known, _)| known == agent);
+        let at = known.unwrap_or_else(|| {
+            self.children.push((agent.clone(), T::default()));
+            self.children.len() - 1
+        });
+        &mut self.children[at].1
+    }
+
+    /// What every agent has, the root's first, then in the order in which they were seen.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        core::iter::once(&mut self.root).chain(self.children.iter_mut().map(|(_, of_agent)| of_agent))
     }
 }
 

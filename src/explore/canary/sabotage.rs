@@ -91,6 +91,7 @@ impl<E> Saboteur<E> {
                 let results = content.iter().take_while(|block| is_result(block)).count();
                 content[..results].reverse();
             }
+            Trick::SendEmptyText => content.push(Block::text("")),
             Trick::InventResultInRequest => content.insert(0, Block::tool_result("toolu_invented", &Json::of("nothing"), false)),
             Trick::GrowAfterCompaction if core::mem::take(&mut self.is_done) => content.push(Block::text(&"long ".repeat(1_000))),
             _ => (),

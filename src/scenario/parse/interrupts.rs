@@ -4,7 +4,7 @@ use super::prompts;
 use super::reader::{Reader, known_word};
 use super::tree::Kind;
 use super::values::Texts;
-use crate::engine::contract::Staged;
+use crate::engine::contract::{Agent, Staged};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
@@ -79,7 +79,7 @@ fn moment(reader: &mut Reader<'_, '_>) -> Option<Moment> {
         reader.lacks(&["at", "when"], format!("{} needs `at` or `when`", reader.title()), Some(help.into()));
     }
     let at: Option<Micros> = reader.get("at");
-    let anchor = reader.section("when", "`when`", anchor).flatten();
+    let anchor = reader.section("when", "`when`", |reader| Some((anchor(reader)?, whose(reader)))).flatten();
     let offset: Option<Micros> = reader.get("offset");
     let side = reader.choice("side", &[("before", Side::Before), ("after", Side::After)]).unwrap_or_default();
     if which.is_some_and(|member| member.key == "at") {
@@ -90,11 +90,16 @@ fn moment(reader: &mut Reader<'_, '_>) -> Option<Moment> {
         }
         return at.map(Moment::At);
     }
-    let anchor = anchor?;
+    let (anchor, agent) = anchor?;
     if side == Side::Before {
         check_before(reader, &anchor);
     }
-    Some(Moment::When { anchor, side, offset: offset.unwrap_or_default() })
+    Some(Moment::When { anchor, agent, side, offset: offset.unwrap_or_default() })
+}
+
+/// `agent = "toolu_1"`: the sub-agent that this tool use made; the root agent otherwise.
+fn whose(reader: &mut Reader<'_, '_>) -> Agent {
+    reader.get::<Arc<str>>("agent").map_or(Agent::ROOT, |tool_use| Agent::child(&tool_use))
 }
 
 /// Before the engine has seen something there is nothing that it does about it, and no time to wait.

@@ -10,7 +10,7 @@ use crate::engine::contract::FailureCause;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::{Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
+use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
 
 const KEYS: [&str; 13] = [
     "result",
@@ -48,6 +48,7 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
         ending: ending(reader),
         stopping: ToolStopping { ignores: ignores_stop(reader), takes: reader.get("stop_takes").unwrap_or_default() },
         check: asked::check(reader),
+        agents: AgentScript::default(),
     };
     said.then_some(outcome)
 }

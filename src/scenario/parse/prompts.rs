@@ -6,7 +6,7 @@ use super::tree::{Kind, Member};
 use super::values::{Blocks, FromValue};
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
-use crate::scenario::types::{Prompt, Turn, TurnBlock};
+use crate::scenario::types::{AgentScript, Prompt, ScriptedOutcome, Turn, TurnBlock};
 use crate::wire::block::{Block, Message, Role};
 
 /// `[[prompt]]`; with a tape, turns would never be used.
@@ -123,8 +123,34 @@ fn tool_use(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
         },
     };
     let id = reader.get("id");
-    let outcome = outcome::outcome_with_latency(reader);
+    let outcome = with_agents(outcome::outcome_with_latency(reader), agents(reader));
     Some(TurnBlock::Tool { name: name?, input: input?, id, outcome })
+}
+
+/// `agent = [{ turn = […] }, …]` and `synthesis`: what the agents are answered that the tool use makes (B-8).
+fn agents(reader: &mut Reader<'_, '_>) -> AgentScript {
+    let tasks = reader
+        .entries("agent", "an entry of `agent`", |reader| Some(reader.entries("turn", "an agent's turn", |reader| Some(turn(reader)))));
+    // The agents' answers make the result.
+    for key in ["result", "result_json", "hangs", "panics", "latency"] {
+        reader.one_of(&["agent", key]);
+    }
+    let synthesis = reader.section("synthesis", "`synthesis`", turn);
+    if let (Some(member), true) = (reader.member("synthesis"), tasks.len() < 2) {
+        reader.report.value(
+            member.place,
+            "`synthesis` puts several results together: it needs two entries of `agent` or more".into(),
+            None,
+        );
+    }
+    AgentScript { tasks, synthesis }
+}
+
+fn with_agents(outcome: Option<ScriptedOutcome>, agents: AgentScript) -> Option<ScriptedOutcome> {
+    if agents == AgentScript::default() {
+        return outcome;
+    }
+    Some(ScriptedOutcome { agents, ..outcome.unwrap_or_default() })
 }
 
 /// `headers`: names with their text, in the order in which they were written.

@@ -4,7 +4,7 @@ use super::outcome;
 use super::reader::{Reader, known_word};
 use super::tree::{Kind, Place};
 use super::values::Object;
-use crate::engine::settings::{InterruptBehaviour, Observable, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, Observable, ToolDefinition};
 use crate::prelude::*;
 use crate::scenario::known_tools::{KNOWN_TOOLS, KnownTool, known_tool};
 use crate::scenario::latency::Latency;
@@ -62,6 +62,7 @@ fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
     let result_limit: Option<u64> = reader.get("result_limit");
     let outcome = outcome::outcome(reader);
     let observable = reader.entries("observable", "observable", observable);
+    let agent = agent(reader);
     let name = name?;
     if let Some(whole) = &whole {
         check_name(reader, whole, &name);
@@ -71,6 +72,7 @@ fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
     definition.shell = shell.unwrap_or(known.is_some_and(|known| known.shell));
     definition.interrupt = interrupt.unwrap_or(known.map(|known| known.interrupt));
     definition.observable = observable;
+    definition.agent = agent;
     // A tool of which it is said what its check finds has one.
     definition.checks = checks.unwrap_or(outcome.as_ref().is_some_and(|outcome| outcome.check.is_some()));
     definition.reads_only = reads_only.unwrap_or(known.is_some_and(KnownTool::reads_only));
@@ -85,6 +87,18 @@ fn observable(reader: &mut Reader<'_, '_>) -> Option<Observable> {
     let from: Option<Arc<str>> = reader.required("from");
     let base: Option<Arc<str>> = reader.get("base");
     Some(Observable { name: name?, from: from?, base: base.unwrap_or_else(|| "/w".into()) })
+}
+
+/// `agent = true`, or a table of what is not as usual: sub-agents of the engine carry the tool out (B-8).
+fn agent(reader: &mut Reader<'_, '_>) -> Option<AgentTool> {
+    if matches!(reader.member("agent")?.value.kind, Kind::Boolean(_)) {
+        return reader.mark("agent").then(AgentTool::default);
+    }
+    reader.section("agent", "`agent`", |reader| {
+        let mut agent = AgentTool::default();
+        reader.set("fast_model", &mut agent.fast_model);
+        agent
+    })
 }
 
 /// A request would list one name while the model's tool uses have another.

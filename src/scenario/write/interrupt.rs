@@ -27,8 +27,9 @@ pub(super) fn interrupt_entry(out: &mut Out, interrupt: &Interrupt) {
     }
     match moment {
         Moment::At(at) => out.raw("at", duration(*at)),
-        Moment::When { anchor, side, offset } => {
-            out.raw("when", format!("{{ {} }}", anchor_keys(anchor)));
+        Moment::When { anchor, agent, side, offset } => {
+            let whose = agent.tool_use_id().map(|id| format!(", agent = {}", string(id))).unwrap_or_default();
+            out.raw("when", format!("{{ {}{whose} }}", anchor_keys(anchor)));
             match side {
                 Side::Before => out.text("side", "before"),
                 Side::After => (),

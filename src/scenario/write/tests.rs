@@ -6,11 +6,11 @@ mod compaction;
 use alloc::collections::BTreeMap;
 
 use super::*;
-use crate::engine::contract::FailureCause;
+use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, PipelineSettings, ResultDelivery, ResultOrder,
-    RetrySettings, SessionSettings, Settings, ToolDefinition,
+    AgentTool, Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, PipelineSettings, ResultDelivery,
+    ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
 };
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span};
@@ -18,7 +18,7 @@ use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, Reach
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse;
-use crate::scenario::types::{Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, ToolStopping};
+use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, ToolStopping};
 use crate::wire::block::{Message, Role};
 use crate::wire::compare::Volatile;
 
@@ -74,8 +74,18 @@ fn outcome() -> ScriptedOutcome {
         aborts: Some("refused".into()),
         ending: ToolEnding::ReturnsTwice,
         stopping: ToolStopping { ignores: Deaf::For(Micros::from_secs(2)), takes: Micros::from_millis(50) },
+        agents: AgentScript::default(),
         check: None,
     }
+}
+
+/// Two agents, of which the first runs a tool, and who puts together what they say.
+fn agents() -> ScriptedOutcome {
+    let says = |text: &str| Turn { content: vec![TurnBlock::Text(text.into())], ..Turn::default() };
+    let reads = TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(outcome()) };
+    let tasks = vec![vec![Turn { content: vec![reads], ..Turn::default() }, says("one")], vec![says("two")]];
+    let synthesis = Some(Turn { output_tokens: Some(3), ..says("both") });
+    ScriptedOutcome { agents: AgentScript { tasks, synthesis }, ..ScriptedOutcome::default() }
 }
 
 fn turns() -> Vec<Turn> {
@@ -83,6 +93,7 @@ fn turns() -> Vec<Turn> {
         content: vec![
             TurnBlock::Thinking("hm".into()),
             TurnBlock::Tool { name: "own".into(), input: "{\"a\":".into(), id: Some("toolu_1".into()), outcome: Some(outcome()) },
+            TurnBlock::Tool { name: "Agent".into(), input: "{}".into(), id: None, outcome: Some(agents()) },
             TurnBlock::Text("after".into()),
             TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None },
         ],
@@ -102,6 +113,7 @@ fn tools() -> Vec<ScriptedTool> {
     own.shell = true;
     (own.checks, own.reads_only, own.edits, own.result_limit) = (true, true, true, Some(5));
     own.interrupt = Some(InterruptBehaviour::Cancel);
+    own.agent = Some(AgentTool { fast_model: "small".into() });
     let read = known_tool("Read").unwrap().definition();
     let unsure = ToolDefinition { interrupt: None, shell: false, ..known_tool("Bash").unwrap().definition() };
     let hangs = ScriptedOutcome {
@@ -276,7 +288,7 @@ fn f_6_a_tape_and_its_thread_read_back() {
 
 #[test]
 fn f_11_interrupts_read_back() {
-    let when = |anchor, side, offset| Moment::When { anchor, side, offset };
+    let when = |anchor, side, offset| Moment::When { anchor, agent: Agent::child("toolu_1.2"), side, offset };
     let moments = [
         Moment::At(Micros::from_secs(5)),
         when(Anchor::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 }, Side::After, Micros::from_millis(5)),

@@ -3,7 +3,7 @@
 use super::asked::check_keys;
 use super::text::{duration, latency, string};
 use super::{Out, text_or_json};
-use crate::engine::settings::{InterruptBehaviour, Observable, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, Observable, ToolDefinition};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::known_tools::{KnownTool, known_tool};
@@ -12,7 +12,7 @@ use crate::scenario::types::{Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, To
 /// `[[tool]]`.
 pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
     let ScriptedTool { definition, latency: span, outcome } = tool;
-    let ToolDefinition { name, safe, json, observable, shell, interrupt, checks, reads_only, edits, result_limit } = definition;
+    let ToolDefinition { name, safe, json, observable, shell, interrupt, checks, reads_only, edits, result_limit, agent } = definition;
     out.table("[[tool]]");
     out.text("name", name);
     let known = known_tool(name);
@@ -41,6 +41,9 @@ pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
         };
         out.raw("observable", format!("[{}]", observable.iter().map(entry).collect::<Vec<_>>().join(", ")));
     }
+    if let Some(AgentTool { fast_model }) = agent {
+        out.raw("agent", format!("{{ fast_model = {} }}", string(fast_model)));
+    }
     let finds = outcome.as_ref().is_some_and(|outcome| outcome.check.is_some());
     out.flag("checks", *checks, finds);
     out.flag("reads_only", *reads_only, known.is_some_and(KnownTool::reads_only));
@@ -58,8 +61,19 @@ pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
 
 /// What a tool run does, as keys of whatever it belongs to.
 pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
-    let ScriptedOutcome { content, is_error, cause, latency: span, progress: steps, context_change, aborts, ending, stopping, check } =
-        outcome;
+    let ScriptedOutcome {
+        content,
+        is_error,
+        cause,
+        latency: span,
+        progress: steps,
+        context_change,
+        aborts,
+        ending,
+        stopping,
+        check,
+        agents: _,
+    } = outcome;
     if let Some(content) = content {
         text_or_json(out, "result", content);
     }

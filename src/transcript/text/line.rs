@@ -178,7 +178,7 @@ fn of_effect(event: &Event, effect: &Effect, view: &View) -> Option<Line> {
             line(Debug, Clock::Request(run.request), "engine", &format!("tells {run}"), text)
         }
         // The request has its own event; the start of a tool is told by its state.
-        Effect::Request { .. } | Effect::StartTool { .. } => return None,
+        Effect::Request { .. } | Effect::StartTool { .. } | Effect::StartAgent { .. } => return None,
     })
 }
 

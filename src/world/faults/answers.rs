@@ -23,7 +23,7 @@ pub(in crate::world) fn instead(kind: &Instead, asked: &Asked<'_>, timing: &Timi
     match kind {
         Instead::Connection(how) => without_head(*how),
         Instead::Answer(answer) => {
-            let mut draws = seed.draws("fault-pace", &asked.id.to_string());
+            let mut draws = seed.draws("fault-pace", &asked.agent.key(asked.id));
             let at = timing.head.draw(&mut draws, None, 0).or_else(|| USUAL_HEAD.draw(&mut draws, None, 0)).unwrap_or_default();
             let request_id = request_id(asked, seed);
             let head = Head { status: answer.status, headers: headers(answer, &request_id).into() };

@@ -1,6 +1,7 @@
 //! `[[interrupt]]` and `default_answer`.
 
 use super::*;
+use crate::engine::contract::Agent;
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
 
 fn with(interrupt: &str) -> String {
@@ -15,7 +16,7 @@ fn interrupt(text: &str) -> Interrupt {
 fn m_8_the_example_of_the_format() {
     let read = interrupt("when = { tool = \"Read\", state = \"executing\" }\noffset = \"5ms\"\nkind = \"cancel\"");
     let anchor = Anchor::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 };
-    let moment = Moment::When { anchor, side: Side::After, offset: Micros::from_millis(5) };
+    let moment = Moment::When { anchor, agent: Agent::ROOT, side: Side::After, offset: Micros::from_millis(5) };
     assert_eq!(read, Interrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new() });
 }
 

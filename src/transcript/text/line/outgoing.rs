@@ -1,6 +1,7 @@
 //! Lines of what comes out of an agent: emissions and notes.
 
 use super::{Clock, Line, attempt, content_text, line, of_assistant, of_user, plural, result_text, short, usage_text};
+use crate::engine::contract::{Micros, RequestId};
 use crate::engine::emission::{Emission, Note, ToolState};
 use crate::prelude::*;
 use crate::transcript::event::Event;
@@ -36,13 +37,7 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
         }
         Emission::Interrupted { text, .. } => line(Brief, Clock::Latest, "engine", "interrupted", short(text)),
         Emission::QueuedCommand { content, .. } => line(Brief, Clock::Latest, "engine", "takes in", content_text(content)),
-        Emission::ApiRetry { id, retry, of, delay, status, kind, text } => {
-            let status = status.map(|status| format!("{status} ")).unwrap_or_default();
-            let said = if text.is_empty() { String::new() } else { format!(": {}", short(text)) };
-            let of = if *of == 0 { String::new() } else { format!("of {of} ") };
-            let text = format!("{of}in {delay}, after {status}{kind}{said}");
-            line(Normal, Clock::Request(*id), "engine", &format!("retry {retry}"), text)
-        }
+        Emission::ApiRetry { id, retry, of, delay, status, kind, text } => of_retry(*id, (*retry, *of), *delay, *status, (kind, text)),
         Emission::Hidden { why, text, .. } => line(Normal, Clock::Latest, "engine", "hidden", format!("{why}: {}", short(text))),
         Emission::ModelFallback { from, to, reason, .. } => {
             line(Brief, Clock::Latest, "engine", "fallback", format!("{from} -> {to} ({})", short(reason)))
@@ -82,6 +77,15 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
         Emission::FileSnapshot { uuid } => line(Debug, Clock::Latest, "engine", "keeps files", uuid.to_string()),
         Emission::Result(result) => line(Brief, Clock::Latest, "engine", "result", result_text(result)),
     }
+}
+
+/// of how many, how long the wait is, and what it is for.
+fn of_retry(id: RequestId, (retry, of): (u32, u32), delay: Micros, status: Option<u16>, (kind, text): (&str, &str)) -> Line {
+    let status = status.map(|status| format!("{status} ")).unwrap_or_default();
+    let said = if text.is_empty() { String::new() } else { format!(": {}", short(text)) };
+    let of = if of == 0 { String::new() } else { format!("of {of} ") };
+    let text = format!("{of}in {delay}, after {status}{kind}{said}");
+    line(Detail::Normal, Clock::Request(id), "engine", &format!("retry {retry}"), text)
 }
 
 pub(super) fn of_note(event: &Event, note: &Note, view: &View) -> Line {

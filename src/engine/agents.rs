@@ -1,0 +1,260 @@
+//! Sub-agents: engines inside the engine, on the same clock (B-8).
+//!
+//! ```text
+//!   tool use of an agent tool ──> Working: one session for each task ──all ended──> one: its result
+//!                                    │                                    └──several──> Synthesis: one more session ──> its result
+//!                                    └──the tool use is stopped──> each session is cancelled; the result comes when all have ended
+//! ```
+//!
+//! A child is a session like the root's, with an environment of its own: fewer tools, another model, no history. What it wants goes out under
+//! its own address, and what answers that comes back under it. Its parent sees a tool that reports progress and has one result.
+
+mod result;
+mod task;
+
+use result::Said;
+use task::Task;
+
+use super::contract::{Agent, Effect, Effects, Emission, Input, ToolOutcome, ToolRun};
+use super::executor::Elsewhere;
+use super::random::Seed;
+use super::session::Session;
+use super::settings::{AgentTool, Environment};
+use super::time::Time;
+use crate::prelude::*;
+use crate::wire::block::{Block, ToolUse};
+
+/// The only prompt of a child.
+const PROMPT: u32 = 1;
+
+/// The most output tokens of the answer that puts results together.
+const SYNTHESIS_TOKENS_MAX: u64 = 2_000;
+
+/// The tool that keeps a list for the user: there is one list, and it is the root's.
+const TODO_TOOL: &str = "TodoWrite";
+
+/// All tool uses that agents work on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Agents {
+    groups: Vec<Group>,
+}
+
+/// The agents of one tool use.
+#[derive(Clone, Debug, PartialEq)]
+struct Group {
+    run: ToolRun,
+    tool_use_id: Arc<str>,
+    tool: AgentTool,
+    task: Task,
+    children: Vec<Child>,
+    /// What the tasks gave, once somebody puts it together.
+    results: Option<Vec<Said>>,
+    /// Whether the tool use was told to stop.
+    is_stopped: bool,
+}
+
+/// One agent.
+#[derive(Clone, Debug, PartialEq)]
+struct Child {
+    agent: Agent,
+    env: Arc<Environment>,
+    session: Session,
+    /// What its result message says.
+    said: Option<Said>,
+    is_over: bool,
+}
+
+/// What the parent has to be told.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Told(pub(crate) Input);
+
+impl Agents {
+    /// Whether nobody works.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Begins what a tool use asks for; what is wrong with it is its result.
+    pub(crate) fn start(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        (run, tool_use): (ToolRun, &ToolUse),
+        tool: &AgentTool,
+        effects: &mut Effects,
+    ) -> Option<Told> {
+        if self.groups.iter().any(|group| group.tool_use_id == tool_use.id) {
+            return Some(ended(run, &ToolOutcome::error("Agents of a tool use with this id are at work already.")));
+        }
+        let task = match Task::read(tool_use, tool) {
+            Ok(task) => task,
+            Err(problem) => return Some(ended(run, &ToolOutcome::error(&problem))),
+        };
+        let children = (1..=task.count).map(|number| {
+            let address = if task.count == 1 { tool_use.id.to_string() } else { format!("{}.{number}", tool_use.id) };
+            Child::new(env, &address, &task.model, task.allowance())
+        });
+        let mut group = Group {
+            run,
+            tool_use_id: tool_use.id.clone(),
+            tool: tool.clone(),
+            children: children.collect(),
+            task,
+            results: None,
+            is_stopped: false,
+        };
+        for (number, child) in (1..).zip(&mut group.children) {
+            child.ask(now, &group.task.prompt_of(number), effects);
+        }
+        self.groups.push(group);
+        None
+    }
+
+    /// Tells the agents of a tool use to stop.
+    pub(crate) fn stop(&mut self, now: Time, run: ToolRun, effects: &mut Effects) {
+        if let Some(group) = self.groups.iter_mut().find(|group| group.run == run) {
+            group.is_stopped = true;
+            group.children.iter_mut().filter(|child| !child.is_over).for_each(|child| child.step(now, &Input::Cancel, effects));
+        }
+    }
+
+    /// Passes an input on to the agent that it is for.
+    pub(crate) fn step(&mut self, now: Time, agent: &Agent, input: &Input, effects: &mut Effects) {
+        if let Some(child) = self.children_mut().find(|child| child.agent == *agent) {
+            child.step(now, input, effects);
+        }
+    }
+
+    /// Takes note of what an agent wants or says.
+    pub(crate) fn on_effect(&mut self, now: Time, agent: &Agent, effect: &Effect, effects: &mut Effects) -> Option<Told> {
+        let at = self.groups.iter().position(|group| group.children.iter().any(|child| child.agent == *agent))?;
+        match effect {
+            Effect::Emit(Emission::Assistant(message)) => {
+                let tool_use = message.block.as_tool_use()?;
+                self.groups[at].progress(agent, &tool_use.name)
+            }
+            Effect::Emit(Emission::Result(result)) => {
+                let child = self.groups[at].children.iter_mut().find(|child| child.agent == *agent)?;
+                let text = if result.is_error { result.errors.join("; ").into() } else { result.text.clone() };
+                child.said = Some(Said { text, is_error: result.is_error });
+                None
+            }
+            Effect::Finished { .. } => self.on_finished(now, at, agent, effects),
+            _ => None,
+        }
+    }
+
+    /// What runs in all agents but this one.
+    pub(crate) fn executing_beside(&self, agent: &Agent) -> Elsewhere {
+        let others = self.groups.iter().flat_map(|group| &group.children).filter(|child| child.agent != *agent);
+        others.map(|child| child.session.executing(&child.env)).fold(Elsewhere::default(), Elsewhere::plus)
+    }
+
+    /// The addresses of all that are at work.
+    pub(crate) fn addresses(&self) -> Vec<Agent> {
+        self.groups.iter().flat_map(|group| &group.children).map(|child| child.agent.clone()).collect()
+    }
+
+    /// A tool ended elsewhere: what waited for it in this agent may start.
+    pub(crate) fn on_room(&mut self, now: Time, agent: &Agent, effects: &mut Effects) {
+        if let Some(child) = self.children_mut().find(|child| child.agent == *agent) {
+            let Child { agent, env, session, .. } = child;
+            effects.for_agent(agent.clone(), |effects| session.on_room(env, now, effects));
+        }
+    }
+
+    fn children_mut(&mut self) -> impl Iterator<Item = &mut Child> {
+        self.groups.iter_mut().flat_map(|group| &mut group.children)
+    }
+
+    fn on_finished(&mut self, now: Time, at: usize, agent: &Agent, effects: &mut Effects) -> Option<Told> {
+        let group = &mut self.groups[at];
+        let child = group.children.iter_mut().find(|child| child.agent == *agent)?;
+        child.is_over = true;
+        if !group.children.iter().all(|child| child.is_over) {
+            return group.progress(agent, "done");
+        }
+        if let Some(outcome) = group.outcome() {
+            let group = self.groups.remove(at);
+            return Some(ended(group.run, &outcome));
+        }
+        group.synthesise(now, effects);
+        None
+    }
+}
+
+impl Group {
+    /// The result of the tool use, unless somebody has to put several together first.
+    fn outcome(&self) -> Option<ToolOutcome> {
+        let results: Vec<Said> = self.children.iter().map(Child::result).collect();
+        let of = |(text, is_error): (String, bool)| ToolOutcome { is_error, ..ToolOutcome::text(&text) };
+        if self.is_stopped {
+            return Some(ToolOutcome::error("stopped"));
+        }
+        match (&self.results, &*results) {
+            // Whoever should put them together failed: better all of them than none.
+            (Some(found), [synthesis]) if synthesis.is_error || synthesis.text.is_empty() => Some(ToolOutcome::text(&result::list(found))),
+            (_, [alone]) => Some(of(alone.alone())),
+            (_, all) if all.iter().all(|said| said.is_error) => Some(ToolOutcome::error(&result::list(all))),
+            _ => None,
+        }
+    }
+
+    /// All tasks have ended: one more agent puts their results together.
+    fn synthesise(&mut self, now: Time, effects: &mut Effects) {
+        let results: Vec<Said> = self.children.iter().map(Child::result).collect();
+        let question = result::synthesis(&self.task.prompt, &results);
+        let Some(first) = self.children.first() else { return };
+        let mut env = Environment::clone(&first.env);
+        env.tools.clear();
+        let address = format!("{}.synthesis", self.tool_use_id);
+        let mut child = Child::new(&env, &address, &self.tool.fast_model, SYNTHESIS_TOKENS_MAX);
+        child.ask(now, &question, effects);
+        self.results = Some(results);
+        self.children = vec![child];
+    }
+
+    /// Progress of one agent, as progress of the tool.
+    fn progress(&self, agent: &Agent, text: &str) -> Option<Told> {
+        let number = 1 + self.children.iter().position(|child| child.agent == *agent)?;
+        let text = match (self.children.len(), self.is_stopped) {
+            (_, true) => return None,
+            (1, _) => text.into(),
+            (count, _) => format!("task {number} of {count}: {text}").into(),
+        };
+        Some(Told(Input::ToolProgress { run: self.run, text }))
+    }
+}
+
+impl Child {
+    fn new(env: &Environment, address: &str, model: &Arc<str>, max_tokens: u64) -> Self {
+        let mut env = env.clone();
+        env.tools.retain(|tool| tool.agent.is_none() && &*tool.name != TODO_TOOL);
+        env.history.clear();
+        // What is drawn for a child is its own: its requests have the same names as the root's.
+        env.seed = Seed(env.seed.draws("agent", address).bits());
+        env.settings.model = model.clone();
+        env.settings.max_tokens = max_tokens;
+        // These are told of the root's turn and task; the limits hold for each agent by itself.
+        env.settings.session.token_budget = None;
+        env.settings.session.task_budget = None;
+        Self { agent: Agent::child(address), env: Arc::new(env), session: Session::default(), said: None, is_over: false }
+    }
+
+    fn ask(&mut self, now: Time, prompt: &str, effects: &mut Effects) {
+        self.step(now, &Input::Prompt { prompt: PROMPT, content: [Block::text(prompt)].into() }, effects);
+    }
+
+    fn step(&mut self, now: Time, input: &Input, effects: &mut Effects) {
+        let Self { agent, env, session, .. } = self;
+        effects.for_agent(agent.clone(), |effects| session.step(env, now, input, effects));
+    }
+
+    fn result(&self) -> Said {
+        self.said.clone().unwrap_or(Said { text: "".into(), is_error: true })
+    }
+}
+
+fn ended(run: ToolRun, outcome: &ToolOutcome) -> Told {
+    Told(Input::ToolEnded { run, outcome: Arc::new(outcome.clone()) })
+}

@@ -1,0 +1,55 @@
+//! What several agents found, put into words (B-8): pure functions.
+
+use crate::prelude::*;
+
+/// What one agent says at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    /// Its last words, or what went wrong.
+    pub(super) text: Arc<str>,
+    /// Whether it failed.
+    pub(super) is_error: bool,
+}
+
+impl Said {
+    /// As the model that asked for it sees it.
+    pub(super) fn alone(&self) -> (String, bool) {
+        let text = match (self.is_error, self.text.is_empty()) {
+            (true, _) => format!("The agent failed: {}", self.text),
+            (false, true) => String::from("The agent ended without an answer."),
+            (false, false) => self.text.to_string(),
+        };
+        (text, self.is_error)
+    }
+}
+
+/// All results by their number.
+pub(super) fn list(results: &[Said]) -> String {
+    let entry = |(number, said): (usize, &Said)| format!("Result {number}:\n{}", said.alone().0);
+    (1..).zip(results).map(entry).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What the model is asked that puts them together.
+pub(super) fn synthesis(prompt: &str, results: &[Said]) -> String {
+    format!(
+        "{} agents worked on the same task, each by itself.\n\nThe task:\n{prompt}\n\n{}\n\nPut the results together into one answer: what they \
+         agree on once, where they differ say so.",
+        results.len(),
+        list(results)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b_8_results_are_listed_by_number() {
+        let said = |text: &str, is_error| Said { text: text.into(), is_error };
+        let results = [said("one", false), said("lost", true), said("", false)];
+        assert_eq!(list(&results), "Result 1:\none\n\nResult 2:\nThe agent failed: lost\n\nResult 3:\nThe agent ended without an answer.");
+        assert!(
+            synthesis("Look.", &results).starts_with("3 agents worked on the same task, each by itself.\n\nThe task:\nLook.\n\nResult 1:")
+        );
+    }
+}

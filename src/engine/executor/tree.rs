@@ -1,0 +1,56 @@
+//! One admission for the whole tree of agents (B-8, T-4): what runs elsewhere counts as executing, and what waits because of it is looked at
+//! again when it has ended.
+//!
+//! A tool that agents carry out is left out: it waits for them, and would otherwise keep their tools from running.
+
+use super::admission::{Class, Slot};
+use super::{Executor, Scope};
+use crate::engine::settings::Environment;
+use crate::prelude::*;
+
+/// How many tools run in other agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Elsewhere {
+    /// Beside others.
+    pub(crate) safe: usize,
+    /// Alone.
+    pub(crate) exclusive: usize,
+}
+
+impl Elsewhere {
+    /// As what is in the way.
+    pub(super) fn slots(self) -> Vec<(Class, Slot)> {
+        let safe = core::iter::repeat_n((Class::Safe, Slot::Executing), self.safe);
+        safe.chain(core::iter::repeat_n((Class::Exclusive, Slot::Executing), self.exclusive)).collect()
+    }
+
+    /// Both together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { safe: self.safe + other.safe, exclusive: self.exclusive + other.exclusive }
+    }
+
+    fn add(&mut self, class: Class) {
+        match class {
+            Class::Safe => self.safe += 1,
+            Class::Exclusive => self.exclusive += 1,
+        }
+    }
+}
+
+impl Executor {
+    /// What runs here, as the other agents see it.
+    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
+        let is_agent = |name: &str| env.tool(name).is_some_and(|tool| tool.agent.is_some());
+        let own = self.entries.iter().filter(|entry| entry.slot() == Slot::Executing && !is_agent(&entry.tool_use.name));
+        let mut executing = Elsewhere::default();
+        own.map(|entry| entry.class).chain(self.ghosts.iter().map(|ghost| ghost.class)).for_each(|class| executing.add(class));
+        executing
+    }
+
+    /// Something ended in another agent: what waited for it may start.
+    pub(crate) fn on_room(&mut self, scope: &mut Scope<'_>) {
+        if self.entries.iter().any(|entry| entry.slot() == Slot::Queued) {
+            self.scan(scope);
+        }
+    }
+}

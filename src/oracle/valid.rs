@@ -1,0 +1,16 @@
+//! O-10: every request is one that the API takes (N-6, M-2). That tool uses and results belong together is O-1's to see.
+
+use super::Findings;
+use crate::engine::contract::{Request, RequestId};
+use crate::prelude::*;
+use crate::wire::validate;
+
+pub(super) const ORACLE: &str = "O-10";
+
+/// A request is sent. What depends on a scenario's API (its window, its memory of thinking) is no matter of validity.
+pub(super) fn on_request(id: RequestId, request: &Request, found: &mut Findings<'_>) {
+    let taken = validate::Rules { pairs: false, ..validate::Rules::default() };
+    if let Some(refusal) = validate::refusal(request, &taken) {
+        found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));
+    }
+}
