@@ -7,8 +7,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use reenact::engine::agent_loop::AgentLoop;
-use reenact::engine::log::replay;
+use reenact::engine::log::replay_with;
 use reenact::files::scenario::{Loaded, find, load, load_all, snapshot_path};
+use reenact::files::schema;
 use reenact::runner::run_all;
 use reenact::runner::snapshot::{Standing, check};
 use reenact::sim::Run;
@@ -56,7 +57,7 @@ fn d_1_threads_change_no_digest() {
 fn d_1_every_boundary_log_replays_byte_for_byte() {
     for scenario in shipped() {
         let log = Run::new(scenario.setup.clone(), AgentLoop::default()).with_log().to_end().log.unwrap();
-        replay(log.as_str(), AgentLoop::default()).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+        replay_with(log.as_str(), AgentLoop::default(), schema::attach).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
     }
 }
 

@@ -60,7 +60,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[Kind]); 20] = [
+const CAUGHT: [(&str, &str, &[Kind]); 26] = [
     ("drop-result-from-request", "query/read-one-file", &Kind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &Kind::ALL),
     ("invent-result-in-request", "session/hello", &Kind::ALL),
@@ -69,6 +69,9 @@ const CAUGHT: [(&str, &str, &[Kind]); 20] = [
     ("drop-results-after-cancel", "query/read-one-file", &[Kind::Cancel]),
     ("call-all-tools-safe", "executor/batches", &Kind::ALL),
     ("forget-the-cap", "executor/cap", &Kind::ALL),
+    ("drop-tombstone", "world/faults/cut-after-content", &Kind::ALL),
+    ("keep-signatures", "fallback/three-529s", &Kind::ALL),
+    ("error-before-recovery", "query/output-limit-escalated", &Kind::ALL),
     ("double-terminal", "session/hello", &Kind::ALL),
     ("drop-terminal", "session/hello", &[]), // a cancelled prompt without a terminal did not end in time either
     ("result-after-terminal", "session/hello", &Kind::ALL),
@@ -79,9 +82,11 @@ const CAUGHT: [(&str, &str, &[Kind]); 20] = [
     ("drop-cancel", "session/hello", &[Kind::Cancel]),
     ("request-after-cancel", "session/hello", &[Kind::Cancel]),
     ("grow-after-compaction", "compaction/reactive", &Kind::ALL),
+    ("forget-the-turn-limit", "budget/max-turns", &Kind::ALL),
     ("delay-progress", "executor/progress", &Kind::ALL),
     ("swap-results", "executor/arrival-results", &Kind::ALL),
     ("count-across-copies", "session/hello", &Kind::ALL),
+    ("drop-repetition", "fallback/streaming", &Kind::ALL),
 ];
 
 /// The scenario, with requests that have results in the order of their tool uses: a result that was swapped on its way out would

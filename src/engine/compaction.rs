@@ -24,6 +24,8 @@ mod reactive;
 pub(crate) mod rounds;
 mod snip;
 mod summary;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use cascade::{after_failure, can_react, cascade, drain_collapses};
 pub(crate) use machine::{Cause, Compacted, Compaction, Failed, Spent, Verdict};

@@ -105,7 +105,11 @@ impl Session {
         let (Verdict::Finished(outcome), State::Running { prompt, since, .. }) = (verdict, &self.state) else { return };
         let (prompt, since, outcome) = (*prompt, *since, *outcome);
         effects.push(Effect::Note(Note::Phase(Phase::Result)));
-        effects.push(Effect::Emit(Emission::Result(Box::new(result::message(prompt, now.since(since), &outcome)))));
+        let result = result::message(prompt, now.since(since), &outcome);
+        for text in &result.warnings {
+            effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
+        }
+        effects.push(Effect::Emit(Emission::Result(Box::new(result))));
         effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
         self.state = State::Idle { carried: Box::new(outcome.carried) };
         for message in outcome.queued.into_iter().rev() {

@@ -49,6 +49,11 @@ enum Trick {
     DelayProgress,
     SwapResults,
     CountAcrossCopies,
+    DropTombstone,
+    KeepSignatures,
+    ErrorBeforeRecovery,
+    ForgetTheTurnLimit,
+    DropRepetition,
     SendEmptyText,
 }
 
@@ -62,6 +67,9 @@ pub const CANARIES: &[Canary] = &[
     canary("drop-results-after-cancel", "O-2", "emits no result once the user cancels", Trick::DropResultsAfterCancel),
     canary("call-all-tools-safe", "O-3", "tells the engine that every tool may run beside others", Trick::CallAllToolsSafe),
     canary("forget-the-cap", "O-3", "tells the engine that any number of tools may run at once", Trick::ForgetTheCap),
+    canary("drop-tombstone", "O-5", "leaves out the first tombstone", Trick::DropTombstone),
+    canary("keep-signatures", "O-6", "sends another model the same as the one before it", Trick::KeepSignatures),
+    canary("error-before-recovery", "O-7", "emits an error before each recovery from the output limit", Trick::ErrorBeforeRecovery),
     canary("double-terminal", "O-8", "gives each terminal twice", Trick::DoubleTerminal),
     canary("drop-terminal", "O-8", "gives no terminal", Trick::DropTerminal),
     canary("result-after-terminal", "O-8", "holds the result message back until the terminal is given", Trick::ResultAfterTerminal),
@@ -72,9 +80,11 @@ pub const CANARIES: &[Canary] = &[
     canary("drop-cancel", "O-11", "does not tell the engine that the user cancels", Trick::DropCancel),
     canary("request-after-cancel", "O-11", "sends the last request again when the user cancels", Trick::RequestAfterCancel),
     canary("grow-after-compaction", "O-12", "adds a long text to the request after a compaction", Trick::GrowAfterCompaction),
+    canary("forget-the-turn-limit", "O-13", "tells the engine that there may be any number of turns", Trick::ForgetTheTurnLimit),
     canary("delay-progress", "O-14", "holds progress back until the result is out", Trick::DelayProgress),
     canary("swap-results", "O-14", "emits each second result before the first", Trick::SwapResults),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", Trick::CountAcrossCopies),
+    canary("drop-repetition", "O-17", "does not say that a tool runs again", Trick::DropRepetition),
 ];
 
 const fn canary(name: &'static str, oracle: &'static str, about: &'static str, trick: Trick) -> Canary {

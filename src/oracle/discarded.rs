@@ -29,7 +29,7 @@ impl Discarded {
             found.add(ORACLE, format!("something of attempt {id} came out after it was discarded"));
         }
         match effect {
-            Effect::Emit(Emission::Assistant(message)) => self.standing.push((message.id, message.uuid.clone())),
+            Effect::Emit(Emission::Assistant(message)) if message.error.is_none() => self.standing.push((message.id, message.uuid.clone())),
             Effect::Emit(Emission::Answered { id, .. }) => self.answered = Some(*id),
             Effect::Emit(Emission::Tombstone { uuid }) => self.standing.retain(|(_, standing)| standing != uuid),
             Effect::Emit(Emission::ModelFallback { id, .. }) if self.undecided == Some(*id) => self.undecided = None,

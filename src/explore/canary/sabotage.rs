@@ -4,6 +4,7 @@ use core::sync::atomic::Ordering;
 
 use super::{Saboteur, Trick};
 use crate::engine::contract::{Block, Effect, Effects, Emission, Environment, Input, Json, Note, Request, RequestId, Role, ToolRun};
+use crate::engine::emission::AssistantMessage;
 use crate::prelude::*;
 use crate::wire::block::BlockKind;
 
@@ -27,14 +28,16 @@ impl<E> Saboteur<E> {
     /// Another environment than the real one.
     pub(super) fn lies(&self, env: &Environment) -> Option<Environment> {
         let mut lies = match self.canary.trick {
-            Trick::CallAllToolsSafe | Trick::ForgetTheCap => env.clone(),
+            Trick::CallAllToolsSafe | Trick::ForgetTheCap | Trick::ForgetTheTurnLimit => env.clone(),
             _ => return None,
         };
-        if self.canary.trick == Trick::ForgetTheCap {
-            lies.settings.max_concurrent_tools = None;
-            lies.settings.max_batch_tools = u32::MAX;
-        } else {
-            lies.tools.iter_mut().for_each(|tool| tool.safe = Some(true));
+        match self.canary.trick {
+            Trick::ForgetTheCap => {
+                lies.settings.max_concurrent_tools = None;
+                lies.settings.max_batch_tools = u32::MAX;
+            }
+            Trick::ForgetTheTurnLimit => lies.settings.session.max_turns = None,
+            _ => lies.tools.iter_mut().for_each(|tool| tool.safe = Some(true)),
         }
         Some(lies)
     }
@@ -59,6 +62,12 @@ impl<E> Saboteur<E> {
             Effect::Emit(Emission::Progress { .. }) if self.canary.trick == Trick::DelayProgress => self.held.push(effect),
             Effect::Emit(Emission::Result(_)) if self.canary.trick == Trick::ResultAfterTerminal => self.held.push(effect),
             Effect::Emit(Emission::ApiRetry { .. }) if self.canary.trick == Trick::DropRetryNotice => (),
+            Effect::Emit(Emission::Tombstone { .. }) if self.canary.trick == Trick::DropTombstone && !self.is_done => self.is_done = true,
+            Effect::Note(Note::Repeated { .. }) if self.canary.trick == Trick::DropRepetition => (),
+            Effect::Note(Note::Transition(_)) if self.canary.trick == Trick::ErrorBeforeRecovery => {
+                effects.push(Effect::Emit(Emission::Assistant(Arc::new(self.error()))));
+                effects.push(effect);
+            }
             Effect::Emit(Emission::CompactBoundary { .. }) if self.canary.trick == Trick::GrowAfterCompaction => {
                 self.is_done = true;
                 effects.push(effect);
@@ -70,8 +79,13 @@ impl<E> Saboteur<E> {
 
     fn pass_request(&mut self, id: RequestId, request: &Arc<Request>, effects: &mut Effects) {
         self.release(effects);
-        self.last_request = Some((id, request.clone()));
         let mut request = request.clone();
+        if self.canary.trick == Trick::KeepSignatures
+            && let Some((_, last)) = self.last_request.as_ref().filter(|(_, last)| last.model != request.model)
+        {
+            Arc::make_mut(&mut request).messages.clone_from(&last.messages);
+        }
+        self.last_request = Some((id, request.clone()));
         if let Some(message) = Arc::make_mut(&mut request).messages.last_mut().filter(|message| message.role == Role::User) {
             self.spoil(&mut Arc::make_mut(message).content);
         }
@@ -85,6 +99,10 @@ impl<E> Saboteur<E> {
             Trick::DropResultFromRequest => {
                 if let Some(last) = content.iter().rposition(is_result) {
                     content.remove(last);
+                    // A message without content would be another oracle's to see.
+                    if content.is_empty() {
+                        content.push(Block::text("…"));
+                    }
                 }
             }
             Trick::SwapResultsInRequest => {
@@ -136,6 +154,13 @@ impl<E> Saboteur<E> {
             _ => (),
         }
         self.last_request = None; // what is over is not cancelled
+    }
+
+    /// An error that nobody should see.
+    fn error(&self) -> AssistantMessage {
+        let id = self.last_request.as_ref().map_or(RequestId::first(1), |(id, _)| *id);
+        let (uuid, error) = ("canary".into(), Some("max_output_tokens".into()));
+        AssistantMessage { uuid, id, api_id: "".into(), model: "".into(), block: Block::text("at the limit"), error }
     }
 
     /// Lets go of all that is held back.

@@ -1,0 +1,175 @@
+//! Stories about answers that do not count, about errors and budgets (O-2, O-5, O-6, O-7, O-13, O-17).
+
+use super::*;
+use crate::engine::budget::NanoUsd;
+use crate::engine::emission::{AttemptReport, Note, Transition};
+use crate::wire::usage::Usage;
+
+const SECOND: RequestId = RequestId { attempt: 2, ..ASKED };
+
+fn thinking(text: &str) -> Block {
+    Block::from(Json::trusted(format!(r#"{{"type":"thinking","thinking":"{text}","signature":"s"}}"#)))
+}
+
+impl Story {
+    fn of(self, id: RequestId, uuid: &str, block: Block) -> Self {
+        let message = AssistantMessage { uuid: uuid.into(), id, api_id: "".into(), model: "".into(), block, error: None };
+        self.effect(Effect::Emit(Emission::Assistant(Arc::new(message))))
+    }
+
+    fn error(self, uuid: &str) -> Self {
+        let (block, error) = (Block::text("x"), Some("x".into()));
+        let message = AssistantMessage { uuid: uuid.into(), id: ASKED, api_id: "".into(), model: "".into(), block, error };
+        self.effect(Effect::Emit(Emission::Assistant(Arc::new(message))))
+    }
+
+    fn tombstone(self, uuid: &str) -> Self {
+        self.effect(Effect::Emit(Emission::Tombstone { uuid: uuid.into() }))
+    }
+
+    fn discards(self, id: RequestId) -> Self {
+        self.effect(Effect::Note(Note::Discarded { id, running: Vec::new() }))
+    }
+
+    fn falls_back(self) -> Self {
+        let (from, to, reason) = ("m".into(), "n".into(), "x".into());
+        self.effect(Effect::Emit(Emission::ModelFallback { id: ASKED, from, to, reason }))
+    }
+
+    fn goes_on(self, transition: Transition) -> Self {
+        self.effect(Effect::Note(Note::Transition(transition)))
+    }
+
+    fn answered(self, stop_reason: &str) -> Self {
+        let stop_reason = Some(stop_reason.into());
+        self.effect(Effect::Emit(Emission::Answered { id: ASKED, uuid: None, stop_reason, usage: Usage::default() }))
+    }
+
+    fn asks_model(self, id: RequestId, model: &str, blocks: &[Block]) -> Self {
+        let mut request = Request::new(model, 1);
+        request.messages = vec![Arc::new(Message::assistant(blocks.to_vec()))];
+        self.effect(Effect::Request { id, request: Arc::new(request) })
+    }
+
+    fn tells(self, turn: u32, left: u64) -> Self {
+        let mut request = Request::new("m", 1);
+        request.extra = Json::trusted(format!(r#"{{"output_config":{{"task_budget":{{"remaining":{left}}}}}}}"#));
+        self.effect(Effect::Request { id: RequestId { turn, ..ASKED }, request: Arc::new(request) })
+    }
+
+    fn ended_with(self, terminal: Terminal) -> Self {
+        self.effect(Effect::Finished { prompt: 1, terminal })
+    }
+
+    fn spends(self, output_tokens: u64) -> Self {
+        let usage = Usage { output_tokens: Some(output_tokens), ..Usage::default() };
+        let report = AttemptReport {
+            id: ASKED,
+            model: "claude-sonnet-4-5".into(),
+            client: 1,
+            started: Time::ZERO,
+            first_byte: None,
+            ended: Time::ZERO,
+            outcome: "ok".into(),
+            usage,
+        };
+        self.effect(Effect::Note(Note::Attempt(Box::new(report))))
+    }
+}
+
+#[test]
+fn o_2_what_is_taken_back_is_owed_no_result() {
+    let asks = || Story::new().of(ASKED, "a", use_block("R", 0));
+    assert_eq!(asks().tombstone("a").terminal().broken(), NONE);
+    assert_eq!(asks().tombstone("b").terminal().broken(), ["O-2"]);
+    assert_eq!(asks().tombstone("a").result(0).terminal().broken(), ["O-2"], "a result of what is gone");
+}
+
+#[test]
+fn o_5_a_discarded_attempt_is_taken_back_whole_and_silent() {
+    let said = || Story::new().of(ASKED, "a", Block::text("x")).of(ASKED, "b", Block::text("y"));
+    let next = |story: Story| story.asks_model(RequestId { turn: 2, ..ASKED }, "m", &[]).terminal().broken();
+    assert_eq!(next(said().tombstone("a").tombstone("b").discards(ASKED)), NONE);
+    assert_eq!(next(said().tombstone("a").discards(ASKED)), ["O-5"], "b still stands");
+    assert_eq!(said().discards(ASKED).terminal().broken(), ["O-5", "O-5"], "the prompt ends, and both stand");
+    assert_eq!(next(said().discards(ASKED).falls_back()), NONE, "another model takes over: what was said stays");
+    assert_eq!(next(said().tombstone("a").tombstone("b").discards(ASKED).progress(0)), ["O-5"]);
+    assert_eq!(next(said().tombstone("a").tombstone("b").discards(ASKED).of(SECOND, "c", Block::text("z"))), NONE);
+}
+
+#[test]
+fn o_5_a_cut_answer_that_is_asked_for_again_is_taken_back() {
+    let cut = || Story::new().of(ASKED, "a", Block::text("x")).answered("max_tokens");
+    let escalated = |story: Story| story.goes_on(Transition::MaxOutputTokensEscalate).terminal().broken();
+    assert_eq!(escalated(cut().tombstone("a")), NONE);
+    assert_eq!(escalated(cut()), ["O-5"]);
+}
+
+#[test]
+fn o_6_thinking_goes_to_the_model_that_signed_it() {
+    let third = RequestId { turn: 2, ..ASKED };
+    let story = || Story::new().asks_model(ASKED, "m", &[]).of(ASKED, "a", thinking("hm"));
+    let close = |story: Story| story.effect(Effect::CloseRequest { id: ASKED });
+    assert_eq!(close(story()).asks_model(third, "m", &[thinking("hm")]).terminal().broken(), NONE);
+    assert_eq!(close(story()).asks_model(third, "n", &[Block::text("x")]).terminal().broken(), NONE);
+    assert_eq!(close(story()).asks_model(third, "n", &[thinking("hm")]).terminal().broken(), ["O-6"]);
+    assert_eq!(close(story()).asks_model(third, "n", &[thinking("other")]).terminal().broken(), NONE, "nobody knows whose it is");
+}
+
+#[test]
+fn o_7_an_error_is_the_last_word_and_comes_once() {
+    let cut = || Story::new().of(ASKED, "a", Block::text("x")).answered("max_tokens");
+    assert_eq!(cut().error("e").terminal().broken(), NONE);
+    assert_eq!(cut().terminal().broken(), ["O-7"], "nobody was told");
+    assert_eq!(cut().error("e").error("f").terminal().broken(), ["O-7"], "told twice");
+    assert_eq!(cut().goes_on(Transition::MaxOutputTokensRecovery).terminal().broken(), NONE, "recovered");
+    assert_eq!(cut().error("e").goes_on(Transition::MaxOutputTokensRecovery).terminal().broken(), ["O-7"]);
+    assert_eq!(Story::new().ended_with(Terminal::ModelError).broken(), ["O-7"], "lost without a word");
+    assert_eq!(Story::new().error("e").ended_with(Terminal::ModelError).broken(), NONE);
+}
+
+#[test]
+fn o_13_no_request_after_a_budget_is_passed() {
+    let with_money = |tokens| {
+        let story = Story::with(|settings| settings.session.max_budget = Some(NanoUsd::read("0.03").unwrap()));
+        story.spends(tokens).request(2, &[]).terminal().broken()
+    };
+    assert_eq!(with_money(1_999), NONE);
+    assert_eq!(with_money(2_000), ["O-13"]);
+    let with_turns = |max| {
+        let story = Story::with(|settings| settings.session.max_turns = Some(max)).asks("R", 0).ends(0).result(0);
+        story.request(2, &[]).terminal().broken()
+    };
+    assert_eq!(with_turns(2), NONE);
+    assert_eq!(with_turns(1), ["O-13"]);
+}
+
+#[test]
+fn o_13_the_task_budget_never_grows() {
+    let told = |first, second| {
+        let story = Story::with(|settings| settings.session.task_budget = Some(1_000));
+        let story = story.tells(1, first).effect(Effect::CloseRequest { id: ASKED });
+        story.tells(2, second).terminal().broken()
+    };
+    assert_eq!(told(1_000, 1_000), NONE);
+    assert_eq!(told(1_000, 400), NONE);
+    assert_eq!(told(400, 401), ["O-13"]);
+    assert_eq!(told(1_001, 1_000), ["O-13"]);
+}
+
+#[test]
+fn o_17_an_effect_is_not_silently_repeated() {
+    let again = ToolRun { request: SECOND, index: 0 };
+    let start = || Effect::StartTool { run: again, tool_use: Arc::new(tool_use("W", 0)) };
+    let repeated = || Effect::Note(Note::Repeated { run: again, earlier: run(0) });
+    let done = || Story::new().of(ASKED, "a", use_block("W", 0)).effect(started()).ends(0);
+    let forgotten = |story: Story| story.tombstone("a").discards(ASKED);
+    assert_eq!(forgotten(done()).effect(repeated()).effect(start()).terminal().broken(), NONE);
+    assert_eq!(forgotten(done()).effect(start()).terminal().broken(), ["O-17"]);
+    let stopped = Story::new().of(ASKED, "a", use_block("W", 0)).effect(started()).effect(Effect::StopTool { run: run(0) }).ends(0);
+    assert_eq!(forgotten(stopped).effect(start()).terminal().broken(), NONE, "it did not come to its end");
+}
+
+fn started() -> Effect {
+    Effect::StartTool { run: run(0), tool_use: Arc::new(tool_use("W", 0)) }
+}
