@@ -39,6 +39,8 @@ pub(crate) struct Conversation {
     collapses: Vec<Arc<Collapse>>,
     /// What the API is told to clear (C-2, cached).
     edit: Option<Arc<Edit>>,
+    /// Whether the user had all forgotten (S-3).
+    is_cleared: bool,
 }
 
 /// One thing that was said.
@@ -108,9 +110,14 @@ impl Item {
 impl Conversation {
     /// Goes on from an earlier session, if nothing was said yet. What was staged before the first prompt stays staged.
     pub(crate) fn begin(&mut self, history: &[Arc<Message>]) {
-        if self.items.is_empty() {
+        if self.items.is_empty() && !self.is_cleared {
             self.items = Self::earlier(history).items;
         }
+    }
+
+    /// Forgets all, and what was said in an earlier session, too.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { is_cleared: true, ..Self::default() };
     }
 
     /// A conversation from an earlier session.

@@ -24,6 +24,7 @@ mod observable;
 mod outcome;
 mod output_limit;
 mod stop_hooks;
+mod structured;
 mod token_budget;
 mod too_long;
 
@@ -32,9 +33,9 @@ use outcome::{Attempt, Ending};
 pub(crate) use outcome::{Carried, OfModel, Outcome, Totals};
 
 use super::call::{ApiCall, Verdict as CallVerdict};
-use super::compaction::Compaction;
+use super::compaction::{Cause, Compaction};
 use super::contract::{Effect, Effects, Input, RequestId};
-use super::emission::{AssistantMessage, Emission};
+use super::emission::{AssistantMessage, CompactTrigger, Emission};
 use super::executor::abort::AbortKind;
 use super::executor::{Elsewhere, Executor, Scope};
 use super::hook::{HOOK_TIMER, RunningHooks};
@@ -55,6 +56,8 @@ pub(crate) struct Query {
     chain: Chain,
     /// Whether a refusal was tried again.
     refusal_retried: bool,
+    /// How often the model was asked for its structured output (S-9).
+    structure_asked: u32,
     /// Whether the turn goes on because a stop hook objected.
     stop_hook_active: bool,
     /// What was done to use up the turn's token budget.
@@ -138,6 +141,15 @@ struct Turn {
     executor: Executor,
 }
 
+/// What a prompt is about.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Begins {
+    /// The model is asked.
+    Asking,
+    /// The model is to summarise, minding this (C-9).
+    Compacting(Option<Arc<str>>),
+}
+
 /// What the session must know.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
@@ -154,7 +166,7 @@ impl Query {
         env: &Environment,
         now: Time,
         prompt: u32,
-        frame: Arc<Frame>,
+        (frame, begins): (Arc<Frame>, Begins),
         carried: Carried,
         effects: &mut Effects,
     ) -> (Self, Verdict) {
@@ -164,6 +176,7 @@ impl Query {
             carried,
             chain: Chain::default(),
             refusal_retried: false,
+            structure_asked: 0,
             stop_hook_active: false,
             nudges: token_budget::Nudges::default(),
             totals: Totals::default(),
@@ -173,7 +186,14 @@ impl Query {
         query.carried.turn_to(query.frame.model());
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
         let before = query.before(effects).at_the_start();
-        let verdict = query.begin_iteration(env, now, RequestId::first(prompt), Executor::default(), effects);
+        let (id, executor) = (RequestId::first(prompt), Executor::default());
+        let verdict = match begins {
+            Begins::Asking => query.begin_iteration(env, now, id, executor, effects),
+            Begins::Compacting(instructions) => {
+                let cause = Cause { trigger: CompactTrigger::Manual, instructions, excess: None, without_media: false };
+                query.compact(env, now, cause, (id, executor, AfterCompaction::End(id)), effects)
+            }
+        };
         query.passed(&before, &verdict, effects);
         (query, verdict)
     }

@@ -1,20 +1,22 @@
 //! A session: prompts one after another over one conversation (S-1 to S-8).
 //!
 //! Each prompt goes through its phases in one step up to the first request; then the query loop has it until the result. What is
-//! not here yet (slash commands, skills, file history, budgets) is absent, not pretended.
+//! not here yet (skills and plugins, orphaned permissions) is absent, not pretended.
 
+mod command;
 pub(crate) mod prompt;
 mod result;
 
 use alloc::collections::VecDeque;
 
+use command::Asked;
 use prompt::Frame;
 
 use super::contract::{Effect, Effects, Input};
 use super::conversation::ItemKind;
 use super::emission::{Emission, Note, Phase};
 use super::executor::Elsewhere;
-use super::query::{Carried, Query, Verdict};
+use super::query::{Begins, Carried, Outcome, Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
 use crate::prelude::*;
@@ -39,6 +41,24 @@ enum State {
 impl Default for State {
     fn default() -> Self {
         Self::Idle { carried: Box::default() }
+    }
+}
+
+impl Carried {
+    /// S-3: what a command does to the session; what it answers, if the model is not asked.
+    fn apply(&mut self, asked: &Asked) -> Option<Arc<str>> {
+        match asked {
+            Asked::Model(_) | Asked::Compact(_) => None,
+            Asked::Answer(text) => Some(text.clone()),
+            Asked::Clear => {
+                self.conversation.clear();
+                Some("The conversation is cleared.".into())
+            }
+            Asked::Switch(model) => {
+                self.model = Some(model.clone());
+                Some(format!("The model is {model} from now on.").into())
+            }
+        }
     }
 }
 
@@ -87,15 +107,37 @@ impl Session {
         let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
         phase(Phase::Init, effects);
         phase(Phase::SystemPrompt, effects);
-        let frame = Arc::new(Frame::of(env));
         phase(Phase::UserInput, effects);
+        let session = &env.settings.session;
+        if session.replay_user_messages {
+            effects.push(Effect::Emit(Emission::UserPrompt { prompt, content: content.clone() }));
+        }
         carried.conversation.begin(&env.history);
-        carried.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
+        let asked = command::read(content, &env.settings);
+        let local = carried.apply(&asked);
+        if let Asked::Model(content) = &asked {
+            carried.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
+        }
+        let frame = Frame::of(env);
+        let frame = Arc::new(carried.model.as_ref().map_or_else(|| frame.clone(), |model| frame.with_model(model)));
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
-        effects.push(Effect::Emit(Emission::Init { prompt, model: env.settings.model.clone(), tools }));
+        effects.push(Effect::Emit(Emission::Init { prompt, model: frame.model().clone(), tools }));
+        if let Some(text) = local {
+            phase(Phase::EarlyExit, effects);
+            effects.push(Effect::Emit(Emission::LocalOutput { prompt, text: text.clone() }));
+            return self.finish(env, now, (prompt, now), Outcome::local(carried, text), effects);
+        }
+        if session.file_history {
+            phase(Phase::FileHistory, effects);
+            effects.push(Effect::Emit(Emission::FileSnapshot { uuid: format!("p{prompt}").into() }));
+        }
         phase(Phase::MainLoop, effects);
-        let (query, verdict) = Query::start(env, now, prompt, frame, carried, effects);
+        let begins = match asked {
+            Asked::Compact(instructions) => Begins::Compacting(instructions),
+            _ => Begins::Asking,
+        };
+        let (query, verdict) = Query::start(env, now, prompt, (frame, begins), carried, effects);
         self.state = State::Running { query: Box::new(query), prompt, since: now };
         self.on_verdict(env, now, verdict, effects);
     }
@@ -103,7 +145,11 @@ impl Session {
     /// S-8: the result, the terminal, and the prompt that waited.
     fn on_verdict(&mut self, env: &Environment, now: Time, verdict: Verdict, effects: &mut Effects) {
         let (Verdict::Finished(outcome), State::Running { prompt, since, .. }) = (verdict, &self.state) else { return };
-        let (prompt, since, outcome) = (*prompt, *since, *outcome);
+        let (prompt, since) = (*prompt, *since);
+        self.finish(env, now, (prompt, since), *outcome, effects);
+    }
+
+    fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: Outcome, effects: &mut Effects) {
         effects.push(Effect::Note(Note::Phase(Phase::Result)));
         let result = result::message(prompt, now.since(since), &outcome);
         for text in &result.warnings {

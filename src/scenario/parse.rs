@@ -144,6 +144,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     scenario.settings = reader.section("engine", "[engine]", engine::settings).unwrap_or_default();
     scenario.tools = tools::tools(reader);
     asked::read(reader, &mut scenario);
+    scenario.settings.session.commands = reader.entries("command", "[[command]]", session::command);
     scenario.history = reader.entries("history", "[[history]]", prompts::message);
     scenario.results = outcome::results(reader);
     run::read(reader, &mut scenario);

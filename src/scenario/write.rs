@@ -80,6 +80,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     auth_section(out, auth);
     api_section(out, *api);
     tools.iter().for_each(|tool| tool_entry(out, tool));
+    settings.session.commands.iter().for_each(|command| session::command_entry(out, command));
     hooks.iter().for_each(|hook| asked::hook_entry(out, hook));
     if let Some(permissions) = &settings.permissions {
         asked::permissions(out, permissions);

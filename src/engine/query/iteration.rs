@@ -1,7 +1,7 @@
 //! How an iteration begins: the cascade, a compaction if it asks for one, the request, and how one follows another.
 
 use super::outcome::Ending;
-use super::{AfterCompaction, Chain, Query, State, Turn, Verdict};
+use super::{AfterCompaction, Chain, Query, State, Turn, Verdict, structured};
 use crate::engine::budget::{self, Charge};
 use crate::engine::call::ApiCall;
 use crate::engine::compaction::{self, Cause, Compacted, Compaction, Failed, Next, Spent};
@@ -80,6 +80,7 @@ impl Query {
         self.carried.tracking.reactively_compacted = false;
         self.keep_answer(&turn.blocks, turn.usage);
         let mut content = turn.executor.results(&env.settings);
+        let structure = structured::given(&turn, &content).filter(|_| structured::is_enforced(env));
         content.extend(turn.executor.attachments());
         self.totals.denials.extend(turn.executor.take_denials());
         let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
@@ -94,6 +95,10 @@ impl Query {
         }
         self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
         let executor = turn.executor.successor();
+        if let Some(json) = structure {
+            self.keep_structure(json, effects);
+            return self.end(env, now, executor, Ending::well(Terminal::Completed), effects);
+        }
         if self.is_at_turn_limit(env) {
             effects.push(Effect::Emit(Emission::MaxTurnsReached { turns: self.totals.turns }));
             return self.end(env, now, executor, Ending::limit(Terminal::MaxTurns, "the turn limit is reached"), effects);

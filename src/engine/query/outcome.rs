@@ -12,6 +12,7 @@ use crate::engine::retry::{Decision, Failure};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
+use crate::wire::json::Json;
 use crate::wire::usage::Usage;
 
 /// How a query ended.
@@ -40,12 +41,22 @@ pub(crate) struct Carried {
     pub(crate) tracking: Tracking,
     /// What one call leaves to the next.
     pub(crate) standing: Standing,
+    /// The model that the user chose; `None` for the settings' one (S-3).
+    pub(crate) model: Option<Arc<str>>,
     /// What the prompts before this one cost (S-10).
     pub(crate) spent: NanoUsd,
     /// What of the task budget went with compactions (C-6).
     pub(super) task_tokens_used: u64,
     /// What was learnt about permissions (T-11, T-24).
     pub(crate) permissions: PermissionContext,
+}
+
+impl Outcome {
+    /// A prompt that was answered without the model (S-5).
+    pub(crate) fn local(carried: Carried, text: Arc<str>) -> Self {
+        let totals = Totals { text, ..Totals::default() };
+        Self { terminal: Terminal::Completed, errors: Vec::new(), carried, queued: Vec::new(), totals }
+    }
 }
 
 impl Carried {
@@ -82,6 +93,8 @@ pub(crate) struct Totals {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
+    /// What the structured-output tool was given (S-9).
+    pub(crate) structured_output: Option<Json>,
     /// Tool uses that were not permitted (S-1).
     pub(crate) denials: Vec<Denial>,
 }

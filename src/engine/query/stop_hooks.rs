@@ -1,7 +1,7 @@
 //! Before a prompt ends well: stop hooks may object, the token budget may ask for more.
 
 use super::outcome::Ending;
-use super::{HOOK_TIMER, Query, State, Verdict, token_budget};
+use super::{HOOK_TIMER, Query, State, Verdict, structured, token_budget};
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
@@ -45,6 +45,9 @@ impl Query {
         mut executor: Executor,
         effects: &mut Effects,
     ) -> Verdict {
+        if structured::is_enforced(env) && self.totals.structured_output.is_none() {
+            return self.ask_for_structure(env, now, id, executor.successor(), effects);
+        }
         let told = without_tool(HookEvent::Stop, Json::of(&*self.totals.text));
         let input = HookInput { stop_hook_active: self.stop_hook_active, ..told };
         match RunningHooks::start(env, now, HookSubject::Stop(id), input, effects) {

@@ -30,7 +30,7 @@ pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> Resul
         cost: totals.cost(),
         cost_by_model: totals.by_model.iter().map(|of| (of.model.clone(), of.cost)).collect(),
         permission_denials: totals.denials.clone(),
-        structured_output: None,
+        structured_output: totals.structured_output.clone(),
         warnings: totals.by_model.iter().filter(|of| !is_priced(&of.model)).map(unpriced).collect(),
     }
 }

@@ -4,8 +4,9 @@ use core::fmt;
 
 use super::reader::Reader;
 use super::tree::Kind;
+use super::values::Object;
 use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::settings::SessionSettings;
+use crate::engine::settings::{Command, CommandDeed, SessionSettings};
 use crate::prelude::*;
 
 /// Reads them; what is not said keeps its default.
@@ -18,7 +19,25 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
     session.max_budget = max_budget(reader);
     session.task_budget = reader.get_above_zero("task_budget", "a budget of nothing cannot be used up").map(u64::from);
     read_with(reader, "date", Date::read, &mut session.date);
+    session.json_schema = reader.get("json_schema").map(|Object(json)| json);
+    if let Some(most) = reader.get_above_zero("max_structured_output_retries", "it is asked for at least once") {
+        session.max_structured_output_retries = most;
+    }
+    reader.set("replay_user_messages", &mut session.replay_user_messages);
+    reader.set("file_history", &mut session.file_history);
     session
+}
+
+/// One `[[command]]`: a slash command (S-3).
+pub(super) fn command(reader: &mut Reader<'_, '_>) -> Option<Command> {
+    let name: Option<Arc<str>> = reader.required("name");
+    if reader.one_of(&["answers", "asks", "model"]).is_none() {
+        reader.lacks(&["answers", "asks", "model"], "[[command]] needs one of `answers`, `asks`, `model`".into(), None);
+    }
+    let answers = reader.get("answers").map(CommandDeed::Answer);
+    let asks = reader.get("asks").map(CommandDeed::Ask);
+    let does = answers.or(asks).or(reader.get("model").map(CommandDeed::Switch));
+    Some(Command { name: name?, does: does? })
 }
 
 fn max_budget(reader: &mut Reader<'_, '_>) -> Option<NanoUsd> {
