@@ -7,6 +7,8 @@
 //!   agent_loop > agents > session > query > call, executor      machines, nested; effects go down, verdicts come up
 //!                                      └ after_answer, admission, ordering, retry   policies, pure functions beside them
 //! ```
+//!
+//! Which state of a machine follows which is a table beside it, drawn in ARCHITECTURE.md.
 
 pub mod agent_loop;
 pub mod budget;
@@ -25,6 +27,7 @@ mod agents;
 mod call;
 mod compaction;
 mod conversation;
+pub(crate) mod diagram;
 mod executor;
 mod query;
 mod session;

@@ -3,6 +3,8 @@
 //! How many threads there are changes how long this takes and nothing else: each run is a value of its own, and outcomes come
 //! back in the order of the scenarios.
 
+#[cfg(test)]
+mod diagrams;
 pub mod snapshot;
 pub mod sweep;
 

@@ -22,6 +22,7 @@ use alarm::Alarm;
 use shape::Shape;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
+use super::diagram::Diagram;
 use super::emission::{AssistantMessage, Emission, Note};
 use super::retry::{Decision, Failure, History};
 use super::settings::Environment;
@@ -90,6 +91,54 @@ enum State {
     Abandoned(Failure, Decision),
     Ended,
 }
+
+impl State {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::AwaitingHead => "AwaitingHead",
+            Self::Streaming { .. } => "Streaming",
+            Self::AwaitingBody { .. } => "AwaitingBody",
+            Self::Waiting { .. } => "Waiting",
+            Self::Refreshing(_) => "Refreshing",
+            Self::Abandoned(..) => "Abandoned",
+            Self::Ended => "Ended",
+        }
+    }
+}
+
+/// How one answer is come by, with all attempts at it.
+pub(crate) const DIAGRAM: Diagram = Diagram {
+    machine: "call",
+    edges: &[
+        ("", "asked", "AwaitingHead"),
+        ("Abandoned", "next attempt", "AwaitingHead"),
+        ("Abandoned", "retry later", "Waiting"),
+        ("AwaitingBody", "abort", "Ended"),
+        ("AwaitingBody", "answer complete", "Ended"),
+        ("AwaitingBody", "credentials wanted", "Refreshing"),
+        ("AwaitingBody", "fallback", "Ended"),
+        ("AwaitingBody", "first event", "Streaming"),
+        ("AwaitingBody", "given up", "Ended"),
+        ("AwaitingBody", "next attempt", "AwaitingHead"),
+        ("AwaitingBody", "retry later", "Waiting"),
+        ("AwaitingHead", "abort", "Ended"),
+        ("AwaitingHead", "given up", "Ended"),
+        ("AwaitingHead", "head", "AwaitingBody"),
+        ("AwaitingHead", "retry later", "Waiting"),
+        ("Refreshing", "abort", "Ended"),
+        ("Refreshing", "given up", "Ended"),
+        ("Refreshing", "next attempt", "AwaitingHead"),
+        ("Refreshing", "retry later", "Waiting"),
+        ("Streaming", "abort", "Ended"),
+        ("Streaming", "answer complete", "Ended"),
+        ("Streaming", "failed after blocks", "Abandoned"),
+        ("Streaming", "fallback", "Ended"),
+        ("Streaming", "retry later", "Waiting"),
+        ("Waiting", "abort", "Ended"),
+        ("Waiting", "next attempt", "AwaitingHead"),
+        ("Waiting", "retry later", "Waiting"),
+    ],
+};
 
 /// What only the owner can decide.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,8 +226,15 @@ impl ApiCall {
         if env.settings.retry.fast_mode {
             call.ask_for_speed(now, effects);
         }
+        DIAGRAM.pass("", "asked", call.state.name());
         call.send(env, now, effects);
         call
+    }
+
+    /// The next state, and what brings it about.
+    fn to(&mut self, cause: &'static str, state: State) {
+        DIAGRAM.pass(self.state.name(), cause, state.name());
+        self.state = state;
     }
 
     /// Which attempt this is: inputs for another are stale.
@@ -218,7 +274,8 @@ impl ApiCall {
 
     /// Goes on after the owner has forgotten what an abandoned attempt brought.
     pub(crate) fn go_on(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
-        if let State::Abandoned(failure, decision) = core::mem::replace(&mut self.state, State::Ended) {
+        if let State::Abandoned(failure, decision) = &self.state {
+            let (failure, decision) = (failure.clone(), decision.clone());
             self.carry_out(env, now, failure, decision, effects);
         }
     }
@@ -230,7 +287,7 @@ impl ApiCall {
             if status == 200 && self.request.stream {
                 self.watch_for_silence(env, now, effects);
             }
-            self.state = State::AwaitingBody { status, headers: headers.clone(), body: "".into() };
+            self.to("head", State::AwaitingBody { status, headers: headers.clone(), body: "".into() });
         }
     }
 
@@ -249,7 +306,7 @@ impl ApiCall {
     /// Takes one event of the stream.
     pub(crate) fn on_event(&mut self, env: &Environment, now: Time, event: &Event, effects: &mut Effects) -> Verdict {
         if let State::AwaitingBody { status: 200, .. } = self.state {
-            self.state = State::Streaming { assembler: Box::default(), seen_event: false, handed_up: false };
+            self.to("first event", State::Streaming { assembler: Box::default(), seen_event: false, handed_up: false });
         }
         let State::Streaming { assembler, seen_event, handed_up } = &mut self.state else { return Verdict::Pending };
         *seen_event = true;
@@ -349,9 +406,10 @@ impl ApiCall {
 
     /// Ends an attempt or a wait at once.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) {
-        let state = core::mem::replace(&mut self.state, State::Ended);
+        let is_open = matches!(self.state, State::AwaitingHead | State::Streaming { .. } | State::AwaitingBody { .. });
+        self.to("abort", State::Ended);
         self.disarm(effects);
-        if matches!(state, State::AwaitingHead | State::Streaming { .. } | State::AwaitingBody { .. }) {
+        if is_open {
             self.report(now, "aborted", effects);
             effects.push(Effect::CloseRequest { id: self.id });
         }
@@ -376,7 +434,7 @@ impl ApiCall {
     }
 
     fn ended(&mut self, now: Time, blocks: Vec<Arc<AssistantMessage>>, stop_reason: Option<Arc<str>>, effects: &mut Effects) -> Verdict {
-        self.state = State::Ended;
+        self.to("answer complete", State::Ended);
         self.history.overloads = 0;
         self.disarm(effects);
         self.report(now, "ok", effects);

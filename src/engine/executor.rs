@@ -12,7 +12,7 @@
 pub(crate) mod abort;
 mod admission;
 mod closing;
-mod entry;
+pub(crate) mod entry;
 mod input;
 mod ordering;
 mod pipeline;
@@ -299,7 +299,7 @@ impl Executor {
                 State::Executing(pipeline) => match pipeline.halt(scope.env, scope.effects) {
                     Halt::AtOnce => entry.complete_aborted(&reason, scope.effects),
                     Halt::Stopping => {
-                        entry.state = State::Stopping { reason, until };
+                        entry.to("abort", State::Stopping { reason, until });
                         entry.note(ToolState::Stopping, scope.effects);
                         stopping = true;
                     }
@@ -352,7 +352,7 @@ impl Executor {
             return entry.complete(&answer, scope.effects);
         }
         let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone());
-        entry.state = State::Executing(Box::new(pipeline));
+        entry.to("admitted", State::Executing(Box::new(pipeline)));
         if let Verdict::Done(done) = verdict {
             let abort = self.finish(scope, position, done);
             assert!(abort.is_none(), "nobody who could abort the query was asked yet");

@@ -17,6 +17,7 @@ mod abort;
 mod after_answer;
 mod answer;
 mod budgets;
+mod diagram;
 mod fallback;
 mod iteration;
 mod observable;
@@ -27,6 +28,7 @@ mod structured;
 mod token_budget;
 mod too_long;
 
+pub(crate) use diagram::DIAGRAM;
 use outcome::{Attempt, Ending};
 pub(crate) use outcome::{Carried, OfModel, Outcome, Totals};
 
@@ -183,6 +185,7 @@ impl Query {
         };
         query.carried.turn_to(query.frame.model());
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
+        let before = query.before(effects).at_the_start();
         let (id, executor) = (RequestId::first(prompt), Executor::default());
         let verdict = match begins {
             Begins::Asking => query.begin_iteration(env, now, id, executor, effects),
@@ -191,11 +194,13 @@ impl Query {
                 query.compact(env, now, cause, (id, executor, AfterCompaction::End(id)), effects)
             }
         };
+        query.passed(&before, &verdict, effects);
         (query, verdict)
     }
 
     /// Takes everything that can happen while the prompt is worked on.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let before = self.before(effects);
         let verdict = match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text } => {
@@ -211,6 +216,7 @@ impl Query {
             }
             _ => self.step_state(env, now, input, effects),
         };
+        self.passed(&before, &verdict, effects);
         self.check_invariants();
         verdict
     }
@@ -253,7 +259,9 @@ impl Query {
             self.queued.push((message.0, message.1.clone()));
             return (true, Verdict::Running);
         }
+        let before = self.before(effects);
         let verdict = self.abort(env, now, AbortKind::Interrupt, effects);
+        self.passed(&before, &verdict, effects);
         self.check_invariants();
         (false, verdict)
     }

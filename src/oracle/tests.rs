@@ -101,8 +101,12 @@ impl Story {
         self.effect(Effect::Finished { prompt: 1, terminal: Terminal::Completed })
     }
 
-    /// The run is over: which oracles complained, once for each complaint.
-    fn broken(mut self) -> Vec<&'static str> {
+    /// The run is over: which oracles complained, once for each complaint. That the requests of a story are mostly no valid ones is left out.
+    fn broken(self) -> Vec<&'static str> {
+        self.all_broken().into_iter().filter(|oracle| *oracle != valid::ORACLE).collect()
+    }
+
+    fn all_broken(mut self) -> Vec<&'static str> {
         self.oracles.note(self.at, &Agent::ROOT, &What::Ended { end: RunEnd::Idle });
         self.oracles.expect_nothing_open(self.at);
         self.oracles.violations().iter().map(|violation| violation.oracle).collect()
@@ -435,4 +439,34 @@ fn o_12_requests_do_not_go_round_in_circles() {
     assert_eq!(rounds(20).terminal().broken(), ["O-12"]);
     let answered = rounds(19).says(Block::text("at last"));
     assert_eq!((20..38).fold(answered, |story, turn| story.asks_about(turn, 9)).terminal().broken(), NONE);
+}
+
+#[test]
+fn o_10_a_request_is_one_that_the_api_takes() {
+    let says: &[Block] = &[Block::text("hi")];
+    let sent = |messages: &[(Role, &[Block])]| Story::new().request(1, messages).terminal().all_broken();
+    assert_eq!(sent(&[(Role::User, says)]), NONE);
+    assert_eq!(sent(&[(Role::User, &[])]), ["O-10"]);
+    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), ["O-10"]);
+    assert_eq!(sent(&[(Role::User, says), (Role::Assistant, &[use_block("R", 0)]), (Role::User, says)]), ["O-1"], "pairs are O-1's");
+}
+
+#[test]
+fn b_8_each_agent_is_watched_by_itself_and_overlaps_in_the_whole_tree() {
+    let child = Agent::child("toolu_1");
+    let starts = |name: &str| Effect::StartTool { run: run(0), tool_use: Arc::new(tool_use(name, 0)) };
+    let init = || Effect::Emit(Emission::Init { prompt: 1, model: "m".into(), tools: Vec::new() });
+    let of = |effects: &[(&Agent, Effect)]| {
+        let mut story = Story::new().asks("R", 0);
+        for (agent, effect) in effects {
+            story.oracles.effect(story.at, agent, effect);
+        }
+        story.ends(0).result(0).terminal().all_broken()
+    };
+    let finished = || Effect::Finished { prompt: 1, terminal: Terminal::Completed };
+    assert_eq!(of(&[(&child, init()), (&child, finished())]), NONE, "a child has a terminal of its own");
+    assert_eq!(of(&[(&child, init())]), ["O-8"], "and needs one");
+    assert_eq!(of(&[(&child, init()), (&child, finished()), (&child, finished())]), ["O-8"]);
+    assert_eq!(of(&[(&child, init()), (&child, starts("W")), (&child, finished())]), ["O-3"], "beside a tool of the root's");
+    assert_eq!(of(&[(&child, init()), (&child, starts("R")), (&child, finished())]), NONE);
 }

@@ -79,21 +79,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         // TOML's integers end at 63 bits.
         out.raw("seed", if i64::try_from(seed.0).is_ok() { seed.0.to_string() } else { format!("\"{}\"", seed.0) });
     }
-    if let Some(TapeSource { path, thread }) = tape {
-        out.text("tape", path);
-        if **thread != *super::thread::MAIN {
-            out.text("thread", thread);
-        }
-    }
-    match chunking {
-        Chunking::AsRecorded => (),
-        Chunking::Bytes => out.text("chunking", "bytes"),
-        Chunking::Random => out.text("chunking", "random"),
-        Chunking::Every(size) => out.raw("chunking", size),
-    }
-    if let Some(answer) = default_answer {
-        out.text("default_answer", answer);
-    }
+    answers(out, tape.as_ref(), chunking, default_answer.as_deref());
     engine(out, settings);
     timing_section(out, timing);
     limits_section(out, *limits);
@@ -122,6 +108,25 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         outcome_keys(out, outcome);
     }
     expect_section(out, expect);
+}
+
+/// Where answers come from, and how.
+fn answers(out: &mut Out, tape: Option<&TapeSource>, chunking: &Chunking, default_answer: Option<&str>) {
+    if let Some(TapeSource { path, thread }) = tape {
+        out.text("tape", path);
+        if **thread != *super::thread::MAIN {
+            out.text("thread", thread);
+        }
+    }
+    match chunking {
+        Chunking::AsRecorded => (),
+        Chunking::Bytes => out.text("chunking", "bytes"),
+        Chunking::Random => out.text("chunking", "random"),
+        Chunking::Every(size) => out.raw("chunking", size),
+    }
+    if let Some(answer) = default_answer {
+        out.text("default_answer", answer);
+    }
 }
 
 /// Lines of TOML.

@@ -1,9 +1,10 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `insta`, `bench`.
+//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `insta`, `bench`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench` builds itself again with what it measures.
 
 mod bench;
 mod ci;
+mod diagrams;
 mod insta;
 mod rules;
 mod schema;
@@ -24,6 +25,7 @@ cargo xtask <command>
            --missing           those alone that nothing holds
            --rule <id>         everything that holds this one
   schema writes scenarios/scenario.schema.json anew, which editors read; `cargo test` says when it is out of date
+  diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
   bench  how fast we are beside others: ratios that must hold, measured in turns; a minute
            --only <name>       this bench alone
            --report            exit code 0 even if a bar is missed
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["ci", options @ ..] => ci::main(options),
         ["tidy", options @ ..] => tidy::main(options),
         ["rules", options @ ..] => rules::main(options),
+        ["diagrams"] => diagrams::main(),
         ["schema"] => schema::main(),
         ["bench", options @ ..] => bench::main(options),
         ["insta", options @ ..] => insta::main(options),

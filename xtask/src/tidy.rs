@@ -40,6 +40,11 @@ pub(crate) const CHECKS: &[Check] = &[
         holds: "ARCHITECTURE.md lists the rooms there are, and each invariant names its check",
         run: architecture::check,
     },
+    Check {
+        name: "diagrams",
+        holds: "the state diagrams in ARCHITECTURE.md are those of the tables beside the machines",
+        run: crate::diagrams::check,
+    },
     Check { name: "words", holds: "no machine paths or registry hosts in any text; change log and README are in shape", run: words::check },
 ];
 

@@ -31,7 +31,7 @@ impl ApiCall {
             Decision::Media => self.give_up(now, failure, None),
             Decision::Fallback => self.fall_back(env, now, failure),
             decision if handed_up => {
-                self.state = State::Abandoned(failure.clone(), decision);
+                self.to("failed after blocks", State::Abandoned(failure.clone(), decision));
                 Verdict::Abandoned(failure)
             }
             decision => {
@@ -57,7 +57,7 @@ impl ApiCall {
             Decision::RefreshAuth { forced, provider } => {
                 self.history.forced_refresh |= forced;
                 self.client += 1;
-                self.state = State::Refreshing(failure);
+                self.to("credentials wanted", State::Refreshing(failure));
                 let provider = provider.map(|provider| provider.as_str().into());
                 effects.push(Effect::RefreshAuth { id: self.id, forced, provider });
             }
@@ -125,7 +125,7 @@ impl ApiCall {
         let retry = &env.settings.retry;
         let is_cut = retry.unattended && retry.heartbeat > Micros::ZERO;
         let rings = if is_cut { until.min(now + retry.heartbeat) } else { until };
-        self.state = State::Waiting { since, until, rings };
+        self.to("retry later", State::Waiting { since, until, rings });
         let timer = TimerId { id: RETRY_TIMER, generation: self.id.attempt + 1 };
         effects.push(Effect::SetTimer { timer, at: rings });
     }
@@ -149,7 +149,7 @@ impl ApiCall {
         self.started = now;
         self.first_byte = None;
         self.usage = Usage::default();
-        self.state = State::AwaitingHead;
+        self.to("next attempt", State::AwaitingHead);
         self.send(env, now, effects);
     }
 
@@ -163,7 +163,7 @@ impl ApiCall {
 
     /// names the last error, the attempts made and the time they took. What was counted is counted anew by whoever asks next.
     pub(super) fn give_up(&mut self, now: Time, failure: Failure, reason: Option<&str>) -> Verdict {
-        self.state = State::Ended;
+        self.to("given up", State::Ended);
         self.history.overloads = 0;
         let attempts = self.id.attempt + 1 - self.first_attempt;
         if attempts == 1 && reason.is_none() {
@@ -179,7 +179,7 @@ impl ApiCall {
     fn fall_back(&mut self, env: &Environment, now: Time, failure: Failure) -> Verdict {
         match &env.settings.session.fallback_model {
             Some(to) => {
-                self.state = State::Ended;
+                self.to("fallback", State::Ended);
                 self.history.overloads = 0;
                 Verdict::Fallback { to: to.clone(), failure }
             }

@@ -6,6 +6,7 @@ use super::input::InputProblem;
 use super::ordering::Stage;
 use super::pipeline::{Heard, Pipeline};
 use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
+use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
 use crate::engine::settings::{Environment, InterruptBehaviour, ToolDefinition};
 use crate::engine::time::Time;
@@ -55,10 +56,38 @@ pub(super) enum State {
     },
 }
 
+impl State {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Queued { .. } => "Queued",
+            Self::Executing(_) => "Executing",
+            Self::Stopping { .. } => "Stopping",
+            Self::Completed(_) => "Completed",
+            Self::Yielded { .. } => "Yielded",
+        }
+    }
+}
+
+/// How a tool use comes by its result.
+pub(crate) const DIAGRAM: Diagram = Diagram {
+    machine: "tool use",
+    edges: &[
+        ("", "asked for", "Queued"),
+        ("Completed", "emitted", "Yielded"),
+        ("Executing", "abort", "Stopping"),
+        ("Executing", "outcome", "Completed"),
+        ("Queued", "abort", "Completed"),
+        ("Queued", "admitted", "Executing"),
+        ("Queued", "outcome", "Completed"),
+        ("Stopping", "abort", "Completed"),
+    ],
+};
+
 impl Entry {
     pub(super) fn new(run: ToolRun, tool_use: &ToolUse, answers: Arc<str>, env: &Environment) -> Self {
         let definition = env.tool(&tool_use.name);
         let problem = InputProblem::of(env, &tool_use.name, &tool_use.input);
+        DIAGRAM.pass("", "asked for", "Queued");
         Self {
             run,
             tool_use: Arc::new(tool_use.clone()),
@@ -113,14 +142,24 @@ impl Entry {
         if let Some(cause) = outcome.cause {
             effects.push(Effect::Note(Note::ToolFailed { run: self.run, cause }));
         }
-        let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
-        self.state = State::Completed(result);
-        self.note(ToolState::Completed, effects);
+        self.complete_by("outcome", outcome, effects);
     }
 
     /// Gives the synthetic result of an aborted tool use (T-16).
     pub(super) fn complete_aborted(&mut self, reason: &Reason, effects: &mut Effects) {
-        self.complete(&ToolOutcome::error(&reason.text()), effects);
+        self.complete_by("abort", &ToolOutcome::error(&reason.text()), effects);
+    }
+
+    fn complete_by(&mut self, cause: &'static str, outcome: &ToolOutcome, effects: &mut Effects) {
+        let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
+        self.to(cause, State::Completed(result));
+        self.note(ToolState::Completed, effects);
+    }
+
+    /// The next state, and what brings it about.
+    pub(super) fn to(&mut self, cause: &'static str, state: State) {
+        DIAGRAM.pass(self.state.name(), cause, state.name());
+        self.state = state;
     }
 
     pub(super) fn emit_progress(&mut self, effects: &mut Effects) {
@@ -132,7 +171,8 @@ impl Entry {
     pub(super) fn yield_result(&mut self, nth: u32, effects: &mut Effects) {
         let State::Completed(result) = &self.state else { return };
         let message = result_message(self, result.clone());
-        self.state = State::Yielded { result: result.clone(), nth };
+        let result = result.clone();
+        self.to("emitted", State::Yielded { result, nth });
         effects.push(Effect::Emit(Emission::User(Arc::new(message))));
         self.note(ToolState::Yielded, effects);
     }

@@ -8,7 +8,7 @@
 //! A fallback keeps what was emitted and closes it with results; a tombstone takes it back, so that no result is owed.
 
 use super::outcome::Attempt;
-use super::{Query, State, Turn, Verdict};
+use super::{DIAGRAM, Query, State, Turn, Verdict};
 use crate::engine::call::ApiCall;
 use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{Emission, Note};
@@ -36,6 +36,7 @@ impl Query {
         self.frame = Arc::new(self.frame.with_model(to));
         self.carried.turn_to(to);
         effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
+        DIAGRAM.pass("Calling", "fallback", "Calling");
         let next = RequestId { attempt: id.attempt + 1, ..id };
         let request = self.request(env);
         if let State::Calling { call, .. } = &mut self.state {
@@ -53,6 +54,7 @@ impl Query {
             effects.push(Effect::Emit(Emission::Tombstone { uuid }));
         }
         turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, call.id());
+        DIAGRAM.pass("Calling", "attempt taken back", "Calling");
         call.go_on(env, now, effects);
         Verdict::Running
     }

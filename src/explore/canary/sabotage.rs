@@ -99,6 +99,10 @@ impl<E> Saboteur<E> {
             Trick::DropResultFromRequest => {
                 if let Some(last) = content.iter().rposition(is_result) {
                     content.remove(last);
+                    // A message without content would be another oracle's to see.
+                    if content.is_empty() {
+                        content.push(Block::text("…"));
+                    }
                 }
             }
             Trick::SwapResultsInRequest => {

@@ -2,6 +2,7 @@
 
 mod asked;
 mod compaction;
+mod session;
 
 use alloc::collections::BTreeMap;
 
@@ -124,7 +125,9 @@ fn tools() -> Vec<ScriptedTool> {
     let panics = ScriptedOutcome { ending: ToolEnding::Panics("out of bounds".into()), ..ScriptedOutcome::default() };
     let nothing = ScriptedOutcome { ending: ToolEnding::ReturnsNothing, ..ScriptedOutcome::default() };
     let build = ToolDefinition::new("Build", None, Json::trusted("{}"));
+    let agent = ToolDefinition { agent: Some(AgentTool::default()), ..known_tool("Agent").unwrap().definition() };
     vec![
+        ScriptedTool { definition: agent, latency: None, outcome: None },
         ScriptedTool { definition: own, latency: Some(Latency::Recorded { percent: 5 }), outcome: None },
         ScriptedTool { definition: read, latency: None, outcome: Some(ScriptedOutcome { latency: None, ..outcome() }) },
         ScriptedTool { definition: unsure, latency: None, outcome: Some(hangs) },
@@ -195,7 +198,7 @@ fn f_6_settings_read_back() {
         retry: odd_retry(),
         compaction: CompactionSettings::default(),
         permissions: None,
-        session: SessionSettings::default(),
+        session: session::odd_session(),
     };
     reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
@@ -304,7 +307,13 @@ fn f_11_interrupts_read_back() {
     let says = InterruptKind::Interrupt(vec![Block::text("stop")]);
     let interrupt = Interrupt { kind: says, moment: Moment::At(Micros::ZERO), turns: turns() };
     let interrupts = cancels.into_iter().chain([interrupt]).collect();
-    reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, default_answer: Some("ok".into()), ..Scenario::default() });
+    reads_back(&Scenario {
+        prompts: vec![prompt("hi")],
+        interrupts,
+        default_answer: Some("ok".into()),
+        tools: tools(),
+        ..Scenario::default()
+    });
 }
 
 #[test]

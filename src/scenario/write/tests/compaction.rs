@@ -1,14 +1,17 @@
 //! Figures of compaction, dead messages and staged summaries, written and read back.
 
 use super::*;
-use crate::engine::contract::Staged;
+use crate::engine::contract::{Agent, Staged};
 use crate::engine::settings::Microcompact;
 
 #[test]
 fn c_1_and_c_3_what_comes_from_the_background_reads_back() {
     let staged = Staged { from: "p1".into(), to: "p1.r1.a1".into(), summary: "short\n".into() };
     let kinds = [InterruptKind::Dead(vec!["p1".into(), "h2".into()]), InterruptKind::Collapse(Arc::new(staged))];
-    let moments = [Moment::At(Micros(3)), Moment::When { anchor: Anchor::Result { nth: 2 }, side: Side::After, offset: Micros(7) }];
+    let moments = [
+        Moment::At(Micros(3)),
+        Moment::When { agent: Agent::ROOT, anchor: Anchor::Result { nth: 2 }, side: Side::After, offset: Micros(7) },
+    ];
     let interrupts = kinds.into_iter().zip(moments).map(|(kind, moment)| Interrupt { kind, moment, turns: Vec::new() }).collect();
     reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, ..Scenario::default() });
 }

@@ -1,0 +1,82 @@
+//! Which state follows which: one table beside each machine, from which the diagrams in ARCHITECTURE.md are drawn.
+//!
+//! A table is true because its machine asks it: each change of state goes through [`Diagram::pass`], which asserts that the edge is there. And
+//! it holds nothing else, because a test runs and sweeps every scenario and names the edges that none of them took. So a diagram can neither
+//! lack what the code does nor show what it does not do. In a release build nothing is asked.
+
+/// From which state, by what, to which. The first state has no name before it.
+pub(crate) type Edge = (&'static str, &'static str, &'static str);
+
+/// One machine's states and how they follow each other.
+pub(crate) struct Diagram {
+    /// What the machine is called.
+    pub(crate) machine: &'static str,
+    pub(crate) edges: &'static [Edge],
+}
+
+impl Diagram {
+    /// The machine changes its state.
+    #[inline]
+    pub(crate) fn pass(&self, from: &'static str, by: &str, to: &'static str) {
+        #[cfg(test)]
+        if taken::note(self.machine, from, by, to) {
+            return;
+        }
+        debug_assert!(
+            self.edges.contains(&(from, by, to)),
+            "the {} went by `{by}` from `{from}` to `{to}`, which its diagram lacks: add the edge, then `cargo xtask diagrams`",
+            self.machine
+        );
+    }
+}
+
+/// Every machine that has one. A machine that is not here is not drawn, and its edges fail the test below.
+#[cfg(test)]
+pub(crate) const DIAGRAMS: &[&Diagram] = &[&super::query::DIAGRAM, &super::call::DIAGRAM, &super::executor::entry::DIAGRAM];
+
+/// Which edges were taken on this thread, for the test that asks for each.
+#[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "a test looks at machines deep inside of an engine, which have no way to tell it")]
+pub(crate) mod taken {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    /// The machine, from which state, by what, to which.
+    type Taken = BTreeSet<(&'static str, &'static str, String, &'static str)>;
+
+    thread_local! {
+        static TAKEN: RefCell<Option<Taken>> = const { RefCell::new(None) };
+    }
+
+    /// Notes all edges that `body` takes, those included that no table has.
+    pub(crate) fn during(body: impl FnOnce()) -> Taken {
+        TAKEN.set(Some(Taken::new()));
+        body();
+        TAKEN.take().unwrap_or_default()
+    }
+
+    /// Whether somebody wanted to know.
+    pub(super) fn note(machine: &'static str, from: &'static str, by: &str, to: &'static str) -> bool {
+        TAKEN.with_borrow_mut(|taken| taken.as_mut().map(|taken| taken.insert((machine, from, by.into(), to)))).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOOR: Diagram = Diagram { machine: "door", edges: &[("", "built", "Shut"), ("Shut", "pushed", "Open")] };
+
+    #[test]
+    fn an_edge_of_the_table_may_be_taken() {
+        DOOR.pass("Shut", "pushed", "Open");
+        let taken = taken::during(|| DOOR.pass("Open", "pulled", "Shut"));
+        assert_eq!(taken.into_iter().collect::<Vec<_>>(), [("door", "Open", "pulled".into(), "Shut")]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the door went by `pulled` from `Open` to `Shut`, which its diagram lacks")]
+    fn any_other_edge_is_a_mistake() {
+        DOOR.pass("Open", "pulled", "Shut");
+    }
+}

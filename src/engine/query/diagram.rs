@@ -1,0 +1,97 @@
+//! The states that a query goes through, as seen from step to step.
+//!
+//! Edges are named for what a reader sees: the transition, the terminal, or else what the query goes on to do. What happens
+//! inside of one step is not drawn: an answer after which nothing is left to do goes from `Calling` to `Finished` at once.
+
+use super::{Query, State, Verdict};
+use crate::engine::contract::{Effect, Effects};
+use crate::engine::diagram::Diagram;
+use crate::engine::emission::Note;
+
+/// A prompt's way to its terminal.
+pub(crate) const DIAGRAM: Diagram = Diagram {
+    machine: "query",
+    edges: &[
+        ("", "asks", "Calling"),
+        ("AwaitingTools", "aborted_tools", "Ending"),
+        ("AwaitingTools", "aborted_tools", "Finished"),
+        ("AwaitingTools", "next_turn", "Calling"),
+        ("Calling", "aborted_streaming", "Ending"),
+        ("Calling", "aborted_streaming", "Finished"),
+        ("Calling", "attempt taken back", "Calling"),
+        ("Calling", "completed", "Finished"),
+        ("Calling", "fallback", "Calling"),
+        ("Calling", "max_output_tokens_escalate", "Calling"),
+        ("Calling", "max_output_tokens_recovery", "Calling"),
+        ("Calling", "max_turns", "Finished"),
+        ("Calling", "model_error", "Finished"),
+        ("Calling", "next_turn", "Calling"),
+        ("Calling", "pause_turn_resume", "Calling"),
+        ("Calling", "prompt_too_long", "Finished"),
+        ("Calling", "refusal_retry", "Calling"),
+        ("Calling", "token_budget_continuation", "Calling"),
+        ("Calling", "tool uses", "AwaitingTools"),
+        ("Ending", "aborted_streaming", "Finished"),
+        ("Ending", "aborted_tools", "Finished"),
+    ],
+};
+
+impl State {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Calling { .. } => "Calling",
+            Self::Compacting { .. } => "Compacting",
+            Self::AwaitingTools { .. } => "AwaitingTools",
+            Self::StopHooks { .. } => "StopHooks",
+            Self::Ending { .. } => "Ending",
+            Self::Finished => "Finished",
+        }
+    }
+
+    /// What a query does that went into this state without a transition or a terminal.
+    fn purpose(&self) -> &str {
+        match self {
+            Self::Calling { .. } => "asks",
+            Self::Compacting { .. } => "compacts",
+            Self::AwaitingTools { .. } => "tool uses",
+            Self::StopHooks { .. } => "stop hooks",
+            Self::Ending { ending, .. } => ending.terminal.as_str(),
+            Self::Finished => "ends",
+        }
+    }
+}
+
+/// Where a step began.
+pub(super) struct Before {
+    state: &'static str,
+    effects: usize,
+}
+
+impl Before {
+    /// A query that was not there before.
+    pub(super) fn at_the_start(self) -> Self {
+        Self { state: "", ..self }
+    }
+}
+
+impl Query {
+    pub(super) fn before(&self, effects: &Effects) -> Before {
+        Before { state: self.state.name(), effects: effects.len() }
+    }
+
+    /// A step is over: what it did is an edge of the diagram, unless it did nothing that shows.
+    pub(super) fn passed(&self, before: &Before, verdict: &Verdict, effects: &Effects) {
+        let transition = effects.iter().skip(before.effects).find_map(|(_, effect)| match effect {
+            Effect::Note(Note::Transition(transition)) => Some(transition.as_str()),
+            _ => None,
+        });
+        let cause = match (transition, verdict) {
+            (_, Verdict::Finished(outcome)) => outcome.terminal.as_str(),
+            (Some(transition), Verdict::Running) => transition,
+            (None, Verdict::Running) => self.state.purpose(),
+        };
+        if transition.is_some() || before.state != self.state.name() {
+            DIAGRAM.pass(before.state, cause, self.state.name());
+        }
+    }
+}

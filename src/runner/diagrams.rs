@@ -1,0 +1,39 @@
+//! The machines' tables of edges hold what is done and nothing else: every scenario is run and swept, and what was taken is compared.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::{Catching, in_parallel, threads_available};
+use crate::engine::agent_loop::AgentLoop;
+use crate::engine::diagram::{DIAGRAMS, taken};
+use crate::explore::interrupt::Kind;
+use crate::explore::sweep::sweep;
+use crate::files::scenario::{find, load_all};
+
+#[test]
+fn q_1_and_q_2_and_t_1_the_diagrams_show_what_is_done_and_nothing_else() {
+    let (paths, _) = find(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")]);
+    let runs: Vec<_> = paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect();
+    // Beside the runs that it interrupts, a sweep makes the run as it is. Another kind of interrupt would take the same edges.
+    let swept = in_parallel(&runs, threads_available(), |run| {
+        taken::during(|| drop(sweep(&run.setup, &AgentLoop::default(), &[Kind::Cancel], &Catching)))
+    });
+    let taken: BTreeSet<_> = swept.into_iter().flatten().collect();
+    let mut problems = String::new();
+    for diagram in DIAGRAMS {
+        let of_machine = taken.iter().filter(|(machine, ..)| *machine == diagram.machine);
+        let done: BTreeSet<(&str, &str, &str)> = of_machine.map(|(_, from, by, to)| (*from, by.as_str(), *to)).collect();
+        let drawn: BTreeSet<(&str, &str, &str)> = diagram.edges.iter().copied().collect();
+        let list = |edges: Vec<&(&str, &str, &str)>| edges.iter().map(|edge| format!("        {edge:?},\n")).collect::<String>();
+        let (more, fewer) = (list(done.difference(&drawn).collect()), list(drawn.difference(&done).collect()));
+        if !more.is_empty() {
+            problems += &format!("the {} does this, and its table lacks it:\n{more}", diagram.machine);
+        }
+        if !fewer.is_empty() {
+            problems += &format!("no scenario shows the {} doing this: write one, or remove it from the table:\n{fewer}", diagram.machine);
+        }
+    }
+    let known: BTreeSet<&str> = DIAGRAMS.iter().map(|diagram| diagram.machine).collect();
+    assert!(taken.iter().all(|(machine, ..)| known.contains(machine)), "a machine is not in the list of diagrams");
+    assert!(problems.is_empty(), "{problems}then: cargo xtask diagrams");
+}
