@@ -16,6 +16,7 @@
 mod auto;
 mod cascade;
 mod collapse;
+pub(crate) mod diagram;
 mod estimate;
 mod machine;
 pub(crate) mod microcompact;
@@ -23,6 +24,8 @@ mod reactive;
 pub(crate) mod rounds;
 mod snip;
 mod summary;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use cascade::{after_failure, can_react, cascade, drain_collapses};
 pub(crate) use machine::{Cause, Compacted, Compaction, Failed, Spent, Verdict};

@@ -32,7 +32,13 @@ impl Diagram {
 
 /// Every machine that has one. A machine that is not here is not drawn, and its edges fail the test below.
 #[cfg(test)]
-pub(crate) const DIAGRAMS: &[&Diagram] = &[&super::query::DIAGRAM, &super::call::DIAGRAM, &super::executor::entry::DIAGRAM];
+pub(crate) const DIAGRAMS: &[&Diagram] = &[
+    &super::query::DIAGRAM,
+    &super::call::DIAGRAM,
+    &super::executor::entry::DIAGRAM,
+    &super::executor::pipeline::diagram::DIAGRAM,
+    &super::compaction::diagram::DIAGRAM,
+];
 
 /// Which edges were taken on this thread, for the test that asks for each.
 #[cfg(test)]

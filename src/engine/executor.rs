@@ -15,7 +15,7 @@ mod closing;
 pub(crate) mod entry;
 mod input;
 mod ordering;
-mod pipeline;
+pub(crate) mod pipeline;
 mod result;
 mod tree;
 
@@ -244,7 +244,8 @@ impl Executor {
 
     /// Brings one entry further; why the query is aborted, if it is.
     fn advance(&mut self, scope: &mut Scope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
-        let Entry { state, heard, .. } = &mut self.entries[index];
+        let Entry { state, heard, has_run, .. } = &mut self.entries[index];
+        *has_run |= matches!((&*state, input), (State::Executing(_), Input::ToolEnded { .. }));
         match state {
             State::Stopping { reason, .. } if matches!(input, Input::ToolEnded { .. }) => {
                 let reason = reason.clone();
@@ -261,14 +262,13 @@ impl Executor {
 
     /// A pipeline has come to its end. What fails may take its siblings with it (T-13) or the whole query (T-14).
     fn finish(&mut self, scope: &mut Scope<'_>, index: usize, done: Done) -> Option<Arc<str>> {
-        let Done { outcome, was_called, denial } = done;
+        let Done { outcome, denial } = done;
         self.denials.extend(denial);
         let entry = &mut self.entries[index];
         entry.complete(&outcome, scope.effects);
-        entry.has_run = was_called;
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
         let settings = &scope.env.settings;
-        let fails_siblings = was_called && outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
+        let fails_siblings = outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
         if fails_siblings && settings.sibling_abort && self.aborts == Aborts::default() {
             let failed = abort::description(&self.entries[index].tool_use);
             self.abort_siblings(scope, batch, failed);

@@ -27,6 +27,8 @@ pub(super) struct Compaction {
     asked: u64,
     /// What was said since, by whomever.
     said: u64,
+    /// Prompts that are not in the conversation yet.
+    waiting: Vec<(u32, u64)>,
     /// What the context held before the compaction that was announced last, and what people said since.
     before: Option<u64>,
     /// The last request, attempts aside.
@@ -37,13 +39,14 @@ pub(super) struct Compaction {
 
 impl Compaction {
     pub(super) fn on_input(&mut self, input: &Input) {
-        if let Input::Prompt { content, .. } | Input::Interrupt { content, .. } = input {
-            self.people_say(tokens::blocks(&**content));
+        if let Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } = input {
+            self.waiting.push((*prompt, tokens::blocks(&**content)));
         }
     }
 
     pub(super) fn on_request(&mut self, rules: &Rules, id: RequestId, messages: &[Arc<Message>], found: &mut Findings<'_>) {
         let tokens = tokens::messages(messages);
+        self.take_in(id.prompt);
         self.asked = self.asked.max(tokens);
         if let Some(before) = self.before.take().filter(|before| tokens >= *before) {
             found.add(ORACLE, format!("request {id} has about {tokens} tokens after a compaction, and there were {before} before it"));
@@ -77,6 +80,7 @@ impl Compaction {
             }
             Emission::User(message) => self.said += tokens::block(&message.block),
             Emission::Hidden { text, .. } | Emission::HookContext { text, .. } => self.said += tokens::of_text(text),
+            Emission::QueuedCommand { prompt, .. } => self.take_in(*prompt),
             Emission::Interrupted { text, .. } => self.people_say(tokens::of_text(text)),
             Emission::Result(_) => self.silent = 0,
             _ => (),
@@ -88,6 +92,12 @@ impl Compaction {
         if self.asked > 0 {
             (self.answered, self.asked, self.said) = (Some(self.asked), 0, 0);
         }
+    }
+
+    /// What the user said is part of the conversation from here on.
+    fn take_in(&mut self, prompt: u32) {
+        let tokens = self.waiting.extract_if(.., |(waiting, _)| *waiting == prompt).map(|(_, tokens)| tokens).sum();
+        self.people_say(tokens);
     }
 
     /// It may come between a compaction and the request after it, and is not the compaction's doing.

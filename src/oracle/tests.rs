@@ -413,14 +413,15 @@ impl Story {
 #[test]
 fn o_12_a_compaction_makes_the_context_smaller() {
     let asked = || Story::new().asks_about(1, 300).says(Block::text(&"y".repeat(60)));
-    let queued = || Input::Interrupt { prompt: 2, content: [Block::text(&"z".repeat(300))].into() };
+    let says = |prompt| Input::Interrupt { prompt, content: [Block::text(&"z".repeat(300))].into() };
     let table = [
         (asked().asks_about(2, 500).compacted().asks_about(3, 100), &[][..], "smaller"),
         (asked().asks_about(2, 500).compacted().asks_about(3, 348), &[], "a little smaller: the answer counts"),
         (asked().asks_about(2, 500).compacted().asks_about(3, 360), &["O-12"], "as large"),
         (asked().asks_about(2, 500).compacted().asks_about(3, 900), &["O-12"], "larger"),
-        (asked().asks_about(2, 500).compacted().input(queued()).asks_about(3, 600), &[], "the user has said more since"),
-        (Story::new().asks_about(1, 500).compacted().asks_about(2, 499), &[], "what an earlier session left"),
+        (asked().asks_about(2, 500).compacted().input(says(1)).asks_about(3, 600), &[], "the user has said more since"),
+        (asked().asks_about(2, 500).compacted().input(says(2)).asks_about(3, 600), &["O-12"], "that waits for its turn"),
+        (Story::new().asks_about(1, 500).compacted().asks_about(2, 490), &[], "what an earlier session left"),
         (Story::new().asks_about(1, 500).compacted().asks_about(2, 600), &["O-12"], "it was asked about first"),
         (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 36), &[], "twice"),
         (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 400), &["O-12"], "twice, and larger"),

@@ -46,11 +46,12 @@ pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
     out.0
 }
 
+/// All tables; together with [`head`] it names each field, and leaves out nothing by `..` that the other does not name.
 fn sections(out: &mut Out, scenario: &Scenario) {
     let Scenario {
-        title,
-        rules,
-        seed,
+        title: _,
+        rules: _,
+        seed: _,
         settings,
         tools,
         hooks,
@@ -60,26 +61,18 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         prompts,
         faults,
         interrupts,
-        default_answer,
-        tape,
+        default_answer: _,
+        tape: _,
         results,
         auth,
         api,
         timing,
-        chunking,
+        chunking: _,
         limits,
         matching,
         expect,
     } = scenario;
-    if let Some(title) = title {
-        out.text("title", title);
-    }
-    out.texts("rules", rules);
-    if seed.0 != Scenario::default().seed.0 {
-        // TOML's integers end at 63 bits.
-        out.raw("seed", if i64::try_from(seed.0).is_ok() { seed.0.to_string() } else { format!("\"{}\"", seed.0) });
-    }
-    answers(out, tape.as_ref(), chunking, default_answer.as_deref());
+    head(out, scenario);
     engine(out, settings);
     timing_section(out, timing);
     limits_section(out, *limits);
@@ -110,8 +103,17 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     expect_section(out, expect);
 }
 
-/// Where answers come from, and how.
-fn answers(out: &mut Out, tape: Option<&TapeSource>, chunking: &Chunking, default_answer: Option<&str>) {
+/// What stands before the first table.
+fn head(out: &mut Out, scenario: &Scenario) {
+    let Scenario { title, rules, seed, default_answer, tape, chunking, .. } = scenario;
+    if let Some(title) = title {
+        out.text("title", title);
+    }
+    out.texts("rules", rules);
+    if seed.0 != Scenario::default().seed.0 {
+        // TOML's integers end at 63 bits.
+        out.raw("seed", if i64::try_from(seed.0).is_ok() { seed.0.to_string() } else { format!("\"{}\"", seed.0) });
+    }
     if let Some(TapeSource { path, thread }) = tape {
         out.text("tape", path);
         if **thread != *super::thread::MAIN {

@@ -58,7 +58,7 @@ pub(crate) struct Compaction {
     /// What the summary is to mind, the user's first.
     instructions: Vec<Arc<str>>,
     spent: Spent,
-    state: State,
+    pub(super) state: State,
 }
 
 /// How much there was, in tokens.
@@ -73,7 +73,7 @@ struct Sizes {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum State {
+pub(super) enum State {
     /// Hooks are asked before the request of this name.
     PreHooks {
         hooks: RunningHooks,
@@ -186,12 +186,14 @@ impl Compaction {
             Some(hooks) => compaction.state = State::PreHooks { hooks, id },
             None => compaction.ask(env, now, id, effects),
         }
+        compaction.begun();
         compaction.check_invariants();
         Ok(compaction)
     }
 
     /// Takes whatever happens while it is under way.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        let before = self.before();
         let verdict = match &mut self.state {
             State::PreHooks { hooks, id } => {
                 let id = *id;
@@ -210,12 +212,14 @@ impl Compaction {
             },
             State::Over => Verdict::Running,
         };
+        self.passed(&before, &verdict);
         self.check_invariants();
         verdict
     }
 
     /// Ends it at once (C-8); returns what it cost. The conversation was never touched.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) -> Spent {
+        self.aborted();
         match core::mem::replace(&mut self.state, State::Over) {
             State::PreHooks { hooks, .. } | State::PostHooks { hooks, .. } => hooks.abort(effects),
             State::Asking { mut call, .. } => {

@@ -81,14 +81,15 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Queued", "admitted", "Executing"),
         ("Queued", "outcome", "Completed"),
         ("Stopping", "abort", "Completed"),
+        ("Executing", "abort", "Completed"),
     ],
 };
 
 impl Entry {
     pub(super) fn new(run: ToolRun, tool_use: &ToolUse, answers: Arc<str>, env: &Environment) -> Self {
+        DIAGRAM.pass("", "asked for", "Queued");
         let definition = env.tool(&tool_use.name);
         let problem = InputProblem::of(env, &tool_use.name, &tool_use.input);
-        DIAGRAM.pass("", "asked for", "Queued");
         Self {
             run,
             tool_use: Arc::new(tool_use.clone()),
@@ -140,9 +141,6 @@ impl Entry {
     }
 
     pub(super) fn complete(&mut self, outcome: &ToolOutcome, effects: &mut Effects) {
-        if let Some(cause) = outcome.cause {
-            effects.push(Effect::Note(Note::ToolFailed { run: self.run, cause }));
-        }
         self.complete_by("outcome", outcome, effects);
     }
 
@@ -151,9 +149,12 @@ impl Entry {
         self.complete_by("abort", &ToolOutcome::error(&reason.text()), effects);
     }
 
-    fn complete_by(&mut self, cause: &'static str, outcome: &ToolOutcome, effects: &mut Effects) {
+    fn complete_by(&mut self, by: &'static str, outcome: &ToolOutcome, effects: &mut Effects) {
+        if let Some(cause) = outcome.cause {
+            effects.push(Effect::Note(Note::ToolFailed { run: self.run, cause }));
+        }
         let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
-        self.to(cause, State::Completed(result));
+        self.to(by, State::Completed(result));
         self.note(ToolState::Completed, effects);
     }
 

@@ -9,6 +9,7 @@
 //! A step in which there is nothing to do is passed through in the same instant and leaves no trace: a tool without checks, hooks and
 //! permissions is called at once. An abort can come at every state ([`Pipeline::halt`]).
 
+pub(crate) mod diagram;
 mod words;
 
 use super::input::InputProblem;
@@ -89,8 +90,6 @@ pub(super) enum Verdict {
 pub(super) struct Done {
     /// What the model is told.
     pub(super) outcome: Arc<ToolOutcome>,
-    /// Whether it ran.
-    pub(super) was_called: bool,
     /// If it was not permitted.
     pub(super) denial: Option<Denial>,
 }
@@ -116,13 +115,21 @@ impl Pipeline {
             scope.effects.push(Effect::CheckTool { run, tool_use: pipeline.tool_use.clone() });
             Verdict::Running
         } else {
-            pipeline.to_pre_hooks(scope, ToolCheck::default())
+            pipeline.reach_pre_hooks(scope, ToolCheck::default())
         };
+        pipeline.begun(&verdict);
         (pipeline, verdict)
     }
 
     /// Takes an input that is about this run, or a timer. What no step waits for is late, and counts for nothing.
     pub(super) fn step(&mut self, scope: &mut Scope<'_>, input: &Input, heard: &mut Heard) -> Verdict {
+        let before = self.state();
+        let verdict = self.hear_of(scope, input, heard);
+        self.passed(before, input, &verdict);
+        verdict
+    }
+
+    fn hear_of(&mut self, scope: &mut Scope<'_>, input: &Input, heard: &mut Heard) -> Verdict {
         match (&mut self.step, input) {
             (Step::Checking, Input::ToolChecked { check, .. }) => self.on_checked(scope, check),
             (Step::PreHooks { hooks, .. } | Step::PostHooks { hooks, .. }, Input::HookEnded { hook, outcome }) => {
@@ -146,7 +153,7 @@ impl Pipeline {
 
     /// Ends what is under way: hooks are stopped, a question is withdrawn, a tool that runs is told to stop (T-30).
     pub(super) fn halt(&self, env: &Environment, effects: &mut Effects) -> Halt {
-        match &self.step {
+        let halt = match &self.step {
             Step::Starting | Step::Deciding | Step::Checking => Halt::AtOnce,
             Step::PreHooks { hooks, .. } => {
                 hooks.abort(effects);
@@ -165,7 +172,9 @@ impl Pipeline {
                 Halt::Ended(self.unstored(env, outcome))
             }
             Step::Storing { outcome, .. } => Halt::Ended(self.unstored(env, outcome)),
-        }
+        };
+        self.halted(&halt);
+        halt
     }
 
     /// Whether the tool itself runs.
@@ -179,17 +188,17 @@ impl Pipeline {
         self.step = Step::Deciding;
         match &check.problem {
             Some(problem) => failed(ToolOutcome { cause: Some(FailureCause::Check), ..ToolOutcome::error(problem) }),
-            None => self.to_pre_hooks(scope, check.clone()),
+            None => self.reach_pre_hooks(scope, check.clone()),
         }
     }
 
-    fn to_pre_hooks(&mut self, scope: &mut Scope<'_>, check: ToolCheck) -> Verdict {
+    fn reach_pre_hooks(&mut self, scope: &mut Scope<'_>, check: ToolCheck) -> Verdict {
         match self.start_hooks(scope, PipelineStep::PreHooks, HookEvent::PreToolUse, |pipeline| pipeline.input()) {
             Some(hooks) => {
                 self.step = Step::PreHooks { hooks, check };
                 Verdict::Running
             }
-            None => self.to_permission(scope, None, &check),
+            None => self.reach_permission(scope, None, &check),
         }
     }
 
@@ -207,29 +216,29 @@ impl Pipeline {
                     return failed(problem.answer_to_change(&self.tool_use.name, "A hook"));
                 }
                 let reasons = words::reasons(&verdict.reasons);
-                self.to_permission(scope, verdict.decision.map(|decision| (decision, &*reasons)), &check)
+                self.reach_permission(scope, verdict.decision.map(|decision| (decision, &*reasons)), &check)
             }
             Step::PostHooks { outcome, .. } => {
                 // It is too late to prevent anything: the model is told of the objection.
                 if verdict.decision == Some(HookDecision::Deny) {
                     heard.contexts.extend(verdict.reasons.iter().map(|reason| format!("A hook objects: {reason}").into()));
                 }
-                self.to_map(scope, &outcome)
+                self.reach_map(scope, &outcome)
             }
             _ => Verdict::Running,
         }
     }
 
     /// T-24, up to the person.
-    fn to_permission(&mut self, scope: &mut Scope<'_>, hooks: Option<(HookDecision, &str)>, check: &ToolCheck) -> Verdict {
+    fn reach_permission(&mut self, scope: &mut Scope<'_>, hooks: Option<(HookDecision, &str)>, check: &ToolCheck) -> Verdict {
         let settings = scope.env.settings.permissions.as_ref();
         let has_a_word = settings.is_some() || hooks.is_some() || check.permission.is_some() || !scope.permissions.is_empty();
-        let Some(tool) = self.definition(scope.env).filter(|_| has_a_word) else { return self.to_call(scope) };
+        let Some(tool) = self.definition(scope.env).filter(|_| has_a_word) else { return self.reach_call(scope) };
         self.note(scope, PipelineStep::Permission);
         self.step = Step::Deciding;
         let input = self.input();
         match decide(Question { tool, input: &input, hooks, check }, settings, scope.permissions) {
-            Decision::Allow => self.to_call(scope),
+            Decision::Allow => self.reach_call(scope),
             Decision::Deny { reason } => {
                 let by_hook = hooks.is_some_and(|(decision, _)| decision == HookDecision::Deny);
                 let cause = if by_hook { FailureCause::Hook } else { FailureCause::Refused };
@@ -252,7 +261,7 @@ impl Pipeline {
                 rules.iter().for_each(|rule| scope.permissions.allow(rule));
                 match updated_input.as_ref().map(|input| self.change_input(scope.env, input)) {
                     Some(Err(problem)) => failed(problem.answer_to_change(&self.tool_use.name, "The user")),
-                    _ => self.to_call(scope),
+                    _ => self.reach_call(scope),
                 }
             }
             PermissionAnswer::Refuse { reason } => self.denied(FailureCause::Refused, &words::refused(name, reason), None),
@@ -263,7 +272,7 @@ impl Pipeline {
         }
     }
 
-    fn to_call(&mut self, scope: &mut Scope<'_>) -> Verdict {
+    fn reach_call(&mut self, scope: &mut Scope<'_>) -> Verdict {
         self.enter(scope, PipelineStep::Call, Step::Calling);
         scope.effects.push(Effect::StartTool { run: self.run, tool_use: self.tool_use.clone() });
         Verdict::Running
@@ -282,12 +291,12 @@ impl Pipeline {
                 self.step = Step::PostHooks { hooks, outcome };
                 Verdict::Running
             }
-            None => self.to_map(scope, &outcome),
+            None => self.reach_map(scope, &outcome),
         }
     }
 
     /// T-27.
-    fn to_map(&mut self, scope: &mut Scope<'_>, outcome: &Arc<ToolOutcome>) -> Verdict {
+    fn reach_map(&mut self, scope: &mut Scope<'_>, outcome: &Arc<ToolOutcome>) -> Verdict {
         let Some(characters) = result::excess(&outcome.content, self.limit(scope.env)) else {
             return Verdict::Done(called(outcome.clone()));
         };
@@ -332,7 +341,7 @@ impl Pipeline {
         let outcome = ToolOutcome { cause: Some(cause), abort, ..ToolOutcome::error(text) };
         let ToolUse { id, name, .. } = &*self.tool_use;
         let denial = Denial { tool: name.clone(), tool_use_id: id.clone(), input: self.input() };
-        Verdict::Done(Done { outcome: Arc::new(outcome), was_called: false, denial: Some(denial) })
+        Verdict::Done(Done { outcome: Arc::new(outcome), denial: Some(denial) })
     }
 
     /// The result that has come, cut if it is too large: there is no time left to store it.
@@ -389,13 +398,13 @@ impl Pipeline {
     }
 }
 
-/// The end of a tool use that was never called.
+/// The end of a tool use in an error of its own.
 fn failed(outcome: ToolOutcome) -> Verdict {
-    Verdict::Done(Done { outcome: Arc::new(outcome), was_called: false, denial: None })
+    Verdict::Done(Done { outcome: Arc::new(outcome), denial: None })
 }
 
 fn called(outcome: Arc<ToolOutcome>) -> Done {
-    Done { outcome, was_called: true, denial: None }
+    Done { outcome, denial: None }
 }
 
 /// Tells the consumer what hooks said, and keeps what concerns the model and the turn.

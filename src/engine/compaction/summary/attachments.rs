@@ -5,7 +5,7 @@
 
 use alloc::collections::BTreeMap;
 
-use super::Parts;
+use super::{Parts, media};
 use crate::engine::compaction::microcompact;
 use crate::engine::conversation::Item;
 use crate::engine::settings::CompactionSettings;
@@ -72,7 +72,7 @@ fn content(result: &Block) -> Option<String> {
         None => {
             let parts = raw::elements(content).ok()?;
             let texts = parts.into_iter().filter_map(|part| Object::parse(part).ok()?.string("text").map(Cow::into_owned));
-            texts.collect::<Vec<_>>().join("\n")
+            texts.filter(|text| !media::is_left_out(text)).collect::<Vec<_>>().join("\n")
         }
     };
     (!text.is_empty() && !microcompact::is_cleared(&text)).then_some(text)

@@ -14,10 +14,19 @@ pub(in crate::engine::compaction) fn without_media(message: &Message) -> Option<
     })
 }
 
+/// Whether a text is such a word.
+pub(super) fn is_left_out(text: &str) -> bool {
+    ["image", "document"].into_iter().any(|kind| text == left_out(kind))
+}
+
+fn left_out(kind: &str) -> String {
+    format!("[{kind} left out]")
+}
+
 /// The block without media, if it has any: itself, or in a tool's result.
 fn stripped(block: &Block) -> Option<Block> {
     match block.kind() {
-        BlockKind::Other(kind) if matches!(&**kind, "image" | "document") => Some(Block::text(&format!("[{kind} left out]"))),
+        BlockKind::Other(kind) if matches!(&**kind, "image" | "document") => Some(Block::text(&left_out(kind))),
         BlockKind::ToolResult { .. } => {
             let result = Object::parse(block.json().as_str()).ok()?;
             let parts: Vec<Block> =

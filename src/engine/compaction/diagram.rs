@@ -1,0 +1,82 @@
+//! The states that a compaction goes through, as seen from step to step.
+
+use super::machine::{Compaction, State, Verdict};
+use crate::engine::diagram::Diagram;
+
+/// How a conversation becomes shorter by a summary.
+pub(crate) const DIAGRAM: Diagram = Diagram {
+    machine: "compaction",
+    edges: &[
+        ("", "starts", "Asking"),
+        ("", "starts", "PreHooks"),
+        ("Asking", "abort", "Aborted"),
+        ("Asking", "asked again", "Asking"),
+        ("Asking", "call ended", "Done"),
+        ("Asking", "call ended", "Failed"),
+        ("Asking", "call ended", "PostHooks"),
+        ("PostHooks", "abort", "Aborted"),
+        ("PostHooks", "hooks told", "Done"),
+        ("PreHooks", "abort", "Aborted"),
+        ("PreHooks", "hooks answered", "Asking"),
+        ("PreHooks", "hooks answered", "Failed"),
+    ],
+};
+
+/// Where a step began.
+pub(super) struct Before {
+    state: &'static str,
+    /// Which request the model was asked by.
+    turn: Option<u32>,
+}
+
+impl State {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::PreHooks { .. } => "PreHooks",
+            Self::Asking { .. } => "Asking",
+            Self::PostHooks { .. } => "PostHooks",
+            Self::Over => "Over",
+        }
+    }
+}
+
+impl Compaction {
+    pub(super) fn before(&self) -> Before {
+        Before { state: self.state.name(), turn: self.turn() }
+    }
+
+    /// It has begun.
+    pub(super) fn begun(&self) {
+        DIAGRAM.pass("", "starts", self.state.name());
+    }
+
+    /// A step is over.
+    pub(super) fn passed(&self, before: &Before, verdict: &Verdict) {
+        let after = match verdict {
+            Verdict::Running => self.state.name(),
+            Verdict::Done(_) => "Done",
+            Verdict::Failed(_) => "Failed",
+        };
+        let cause = match before.state {
+            "PreHooks" => "hooks answered",
+            "Asking" if after == "Asking" => "asked again",
+            "Asking" => "call ended",
+            _ => "hooks told",
+        };
+        if before.state != after || before.turn != self.turn() {
+            DIAGRAM.pass(before.state, cause, after);
+        }
+    }
+
+    /// It is ended from outside.
+    pub(super) fn aborted(&self) {
+        DIAGRAM.pass(self.state.name(), "abort", "Aborted");
+    }
+
+    fn turn(&self) -> Option<u32> {
+        match &self.state {
+            State::Asking { call, .. } => Some(call.id().turn),
+            _ => None,
+        }
+    }
+}
