@@ -5,6 +5,8 @@
 
 #[cfg(test)]
 mod diagrams;
+#[cfg(test)]
+mod shipped;
 pub mod snapshot;
 pub mod sweep;
 

@@ -1,19 +1,17 @@
 //! The machines' tables of edges hold what is done and nothing else: every scenario is run and swept, and what was taken is compared.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
+use super::shipped::shipped;
 use super::{Catching, in_parallel, threads_available};
 use crate::engine::agent_loop::AgentLoop;
 use crate::engine::diagram::{DIAGRAMS, taken};
 use crate::explore::interrupt::Kind;
 use crate::explore::sweep::sweep;
-use crate::files::scenario::{find, load_all};
 
 #[test]
 fn q_1_and_q_2_and_t_1_the_diagrams_show_what_is_done_and_nothing_else() {
-    let (paths, _) = find(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")]);
-    let runs: Vec<_> = paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect();
+    let runs = shipped();
     // Beside the runs that it interrupts, a sweep makes the run as it is. Another kind of interrupt would take the same edges.
     let swept = in_parallel(&runs, threads_available(), |run| {
         taken::during(|| drop(sweep(&run.setup, &AgentLoop::default(), &[Kind::Cancel], &Catching)))

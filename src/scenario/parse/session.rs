@@ -3,7 +3,6 @@
 use core::fmt;
 
 use super::reader::Reader;
-use super::tree::Kind;
 use super::values::Object;
 use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::settings::{Command, CommandDeed, SessionSettings};
@@ -41,12 +40,14 @@ pub(super) fn command(reader: &mut Reader<'_, '_>) -> Option<Command> {
 }
 
 fn max_budget(reader: &mut Reader<'_, '_>) -> Option<NanoUsd> {
-    let mut sum = NanoUsd::default();
-    read_with(reader, "max_budget_usd", NanoUsd::read, &mut sum);
-    if let Some(member) = reader.member("max_budget_usd").filter(|member| matches!(&member.value.kind, Kind::Text(text) if text == "0")) {
+    let mut sum = None;
+    read_with(reader, "max_budget_usd", |text| NanoUsd::read(text).map(Some), &mut sum);
+    if sum == Some(NanoUsd::default())
+        && let Some(member) = reader.member("max_budget_usd")
+    {
         reader.report.value(member.value.place, "a budget of nothing cannot be used up".into(), None);
     }
-    (sum > NanoUsd::default()).then_some(sum)
+    sum
 }
 
 /// A text that means something; otherwise the default stays.

@@ -2,6 +2,7 @@
 
 mod asked;
 mod compaction;
+mod session;
 
 use alloc::collections::BTreeMap;
 
@@ -197,7 +198,7 @@ fn f_6_settings_read_back() {
         retry: odd_retry(),
         compaction: CompactionSettings::default(),
         permissions: None,
-        session: SessionSettings::default(),
+        session: session::odd_session(),
     };
     reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
 }

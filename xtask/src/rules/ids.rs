@@ -38,11 +38,15 @@ pub(crate) fn in_name(name: &str) -> Vec<String> {
     ids
 }
 
-/// The quoted entries of the scenario's `rules = […]`, which may run over several lines.
+/// The quoted entries of the scenario's own `rules = […]`, which may run over several lines. Sections come after it, and one may have a key
+/// of this name, too.
 pub(crate) fn in_scenario(file: &File) -> Vec<(String, usize)> {
     let mut ids = Vec::new();
     let mut is_inside = false;
     for (index, text) in file.text.lines().enumerate() {
+        if text.starts_with('[') {
+            break;
+        }
         let is_start = text.strip_prefix("rules").is_some_and(|rest| rest.trim_start().starts_with('='));
         is_inside |= is_start;
         if is_inside {

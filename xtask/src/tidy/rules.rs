@@ -84,6 +84,7 @@ mod tests {
         );
         assert_eq!(problems("src/wire.rs", "/// Kept (N-3), (UTF-8, SHA-256, A-Z) and (T-15a, D2); Q-99 stands free."), []);
         assert_eq!(problems("scenarios/a.toml", "rules = [\"Q-13\"]\nother = [\"Q-99\"]\n"), []);
+        assert_eq!(problems("scenarios/a.toml", "[[permission]]\nrules = [\"Bash(git *)\"]\n"), []);
         assert_eq!(problems("scenarios/a.toml", "rules = [\n\"Q-13\"\n]\n\n[[permission]]\nrules = [\"Bash\"]\n"), []);
         assert_eq!(problems("src/wire.rs", "const A: &str = \"(Q-99)\";"), []);
     }

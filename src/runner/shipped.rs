@@ -1,0 +1,37 @@
+//! Every scenario of the repository: it runs, what it expects holds, and its transcript is the one that was approved.
+//!
+//! A new or changed transcript is left beside its place as `*.snap.new`: look at it, then `cargo run -- run scenarios --accept`
+//! or `cargo insta review`. Pending is failure. The test stands here and not in `tests/`, so that whoever changes the engine on purpose to see
+//! what goes red (`cargo xtask mutants`) compiles the library once.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use super::run_all;
+use super::snapshot::{Standing, check};
+use crate::engine::agent_loop::AgentLoop;
+use crate::files::scenario::{Loaded, find, load_all};
+
+/// The scenarios, each combination of a matrix by itself.
+pub(super) fn shipped() -> Vec<Loaded> {
+    let (paths, errors) = find(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")]);
+    assert!(errors.is_empty(), "{errors:?}");
+    paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+#[test]
+fn every_scenario_is_as_expected_and_as_approved() {
+    let scenarios = shipped();
+    assert!(scenarios.len() >= 95);
+    let mut problems = Vec::new();
+    for (scenario, outcome) in scenarios.iter().zip(run_all(&scenarios, NonZeroUsize::MIN, AgentLoop::default)) {
+        let report = outcome.unwrap_or_else(|panic| panic!("{}: {panic}", scenario.name));
+        problems.extend(report.failures.iter().map(|failure| format!("{}: {failure}", scenario.name)));
+        match check(scenario, &report).unwrap_or_else(|error| panic!("{error}")) {
+            Standing::Same => (),
+            Standing::Changed { diff, .. } => problems.push(format!("{}: its transcript changed:\n{diff}", scenario.name)),
+            other => problems.push(format!("{}: {other:?}", scenario.name)),
+        }
+    }
+    assert!(problems.is_empty(), "{}\nif this is right: cargo run -- run scenarios --accept", problems.join("\n"));
+}
