@@ -41,6 +41,7 @@ use retry::Retry;
 use running::{Running, Tools};
 use signatures::Signatures;
 use terminal::Terminals;
+use valid::Valid;
 use withheld::Withheld;
 
 use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
@@ -100,6 +101,7 @@ pub struct Oracles {
 #[derive(Clone, Debug, Default)]
 struct Watched {
     pairs: Pairs,
+    valid: Valid,
     results: Results,
     terminals: Terminals,
     retry: Retry,
@@ -210,7 +212,7 @@ impl Oracles {
         let watched = self.agents.of(agent);
         if !self.rules.expects_refusals {
             watched.pairs.on_request(&self.rules, id, &request.messages, found);
-            valid::on_request(id, request, found);
+            watched.valid.on_request(id, request, found);
         }
         watched.terminals.on_request(agent, id, found);
         watched.retry.on_request(at, id, &request.model, found);
