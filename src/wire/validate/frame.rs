@@ -1,5 +1,7 @@
 //! What the API asks of all that surrounds the conversation: the output cap, thinking, tools, cache breakpoints (N-6).
 
+use memchr::memmem::Finder;
+
 use super::super::block::BlockKind;
 use super::super::json::Json;
 use super::super::models::{Generation, ModelFacts};
@@ -10,6 +12,8 @@ use crate::prelude::*;
 
 /// How many cache breakpoints there may be.
 const BREAKPOINTS_MAX: usize = 4;
+
+const CACHE_CONTROL: &[u8] = b"\"cache_control\"";
 
 /// The least that may be thought about.
 const BUDGET_MIN: u64 = 1_024;
@@ -140,8 +144,9 @@ fn twice_named(tools: &Json) -> Option<Refusal> {
 /// How many cache breakpoints there are beside those of the frame, and whether each stands where one may.
 pub(super) fn breakpoints(request: &Request, of_frame: usize) -> Option<Refusal> {
     let mut count = of_frame;
+    let finder = Finder::new(CACHE_CONTROL);
     for (index, message) in (0..).zip(&request.messages) {
-        for (position, block) in (0..).zip(&message.content).filter(|(_, block)| mentions(block.json().as_str())) {
+        for (position, block) in (0..).zip(&message.content).filter(|(_, block)| finder.find(block.json().as_str().as_bytes()).is_some()) {
             let of_block = in_block(block.json().as_str());
             if of_block > 0 && matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking) {
                 return Some(on_thinking(index, position, matches!(block.kind(), BlockKind::RedactedThinking)));
@@ -164,7 +169,7 @@ fn on_thinking(index: usize, position: usize, is_redacted: bool) -> Refusal {
 
 /// A cheap look before JSON is taken apart: text inside of strings has its quotes escaped and does not count.
 fn mentions(json: &str) -> bool {
-    memchr::memmem::find(json.as_bytes(), b"\"cache_control\"").is_some()
+    memchr::memmem::find(json.as_bytes(), CACHE_CONTROL).is_some()
 }
 
 fn has_breakpoint(object: &str) -> bool {
