@@ -50,9 +50,7 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
             line(Brief, Clock::Latest, "engine", "microcompact", format!("{}, {tokens_freed} tokens", tool_use_ids.join(", ")))
         }
         Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept } => {
-            let stays = if kept.is_empty() { String::new() } else { format!(", keeps {}", kept.join(", ")) };
-            let text = format!("{}, {tokens_before} -> {tokens_after} tokens{stays}", trigger.as_str());
-            line(Brief, Clock::Latest, "engine", "compacted", text)
+            of_compaction(trigger.as_str(), (*tokens_before, *tokens_after), kept)
         }
         Emission::MaxTurnsReached { turns } => {
             line(Brief, Clock::Latest, "engine", "max turns", format!("after {}", plural(*turns as usize, "turn")))
@@ -77,6 +75,11 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
         Emission::FileSnapshot { uuid } => line(Debug, Clock::Latest, "engine", "keeps files", uuid.to_string()),
         Emission::Result(result) => line(Brief, Clock::Latest, "engine", "result", result_text(result)),
     }
+}
+
+fn of_compaction(trigger: &str, (before, after): (u64, u64), kept: &[Arc<str>]) -> Line {
+    let keeps = if kept.is_empty() { String::new() } else { format!(", keeps {}", kept.join(", ")) };
+    line(Detail::Brief, Clock::Latest, "engine", "compacted", format!("{trigger}, {before} -> {after} tokens{keeps}"))
 }
 
 /// of how many, how long the wait is, and what it is for.
