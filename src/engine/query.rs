@@ -296,7 +296,7 @@ impl Query {
         if call.id() != id {
             // What the attempt brought is lost, and paid for.
             let attempt = Attempt { model: call.model().clone(), usage, is_fast };
-            self.totals.count_attempt(&attempt, env.settings.session.date);
+            self.totals.count_attempt(env, &attempt);
         }
         self.on_call_verdict(env, now, verdict, effects)
     }

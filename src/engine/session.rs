@@ -151,7 +151,7 @@ impl Session {
 
     fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: Outcome, effects: &mut Effects) {
         effects.push(Effect::Note(Note::Phase(Phase::Result)));
-        let result = result::message(prompt, now.since(since), &outcome);
+        let result = result::message(&env.prices, prompt, now.since(since), &outcome);
         for text in &result.warnings {
             effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
         }

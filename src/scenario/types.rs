@@ -51,6 +51,8 @@ pub struct Scenario {
     pub default_answer: Option<Arc<str>>,
     /// The tape that answers come from, with the thread of it that is replayed; without it, the prompts' turns are the answers.
     pub tape: Option<TapeSource>,
+    /// The file with the price table that takes the place of the shipped one (S-10).
+    pub prices: Option<String>,
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// How new credentials are got (M-7).

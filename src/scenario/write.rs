@@ -63,6 +63,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         interrupts,
         default_answer: _,
         tape: _,
+        prices,
         results,
         auth,
         api,
@@ -73,7 +74,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         expect,
     } = scenario;
     head(out, scenario);
-    engine(out, settings);
+    engine(out, settings, prices.as_deref());
     timing_section(out, timing);
     limits_section(out, *limits);
     matching_section(out, matching);

@@ -21,7 +21,7 @@ impl Query {
         let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
             State::Calling { mut call, turn } => {
                 call.abort(now, effects);
-                self.totals.count_lost(now, &call, env.settings.session.date);
+                self.totals.count_lost(env, now, &call);
                 self.carried.standing = call.standing();
                 (turn, Terminal::AbortedStreaming)
             }

@@ -46,7 +46,7 @@ impl Query {
         self.carried.standing = call.standing();
         turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         turn.usage = Some(ended.usage);
-        self.totals.count(&turn.blocks, &ended, env.settings.session.date, call.is_fast());
+        self.totals.count(env, &turn.blocks, &ended, call.is_fast());
         compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);
         let answer = Answer {
             stop_reason: ended.stop_reason.as_deref(),
@@ -99,7 +99,7 @@ impl Query {
     /// otherwise tool uses that were already emitted get their results before the error is shown.
     pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        self.totals.count_lost(now, &call, env.settings.session.date);
+        self.totals.count_lost(env, now, &call);
         self.carried.standing = call.standing();
         let ending = Ending::call_lost(call.id(), failure.clone());
         if let Some(kind) = too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {

@@ -2,7 +2,7 @@
 
 use super::outcome::Ending;
 use super::{AfterCompaction, Chain, Query, State, Turn, Verdict, structured};
-use crate::engine::budget::{self, Charge};
+use crate::engine::budget::Charge;
 use crate::engine::call::ApiCall;
 use crate::engine::compaction::{self, Cause, Compacted, Compaction, Failed, Next, Spent};
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
@@ -190,7 +190,7 @@ impl Query {
         self.totals.api_time = self.totals.api_time + spent.api_time;
         for (model, usage) in &spent.usage {
             let charge = Charge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };
-            self.totals.add(model, usage, budget::cost(usage, charge));
+            self.totals.add(model, usage, env.prices.cost(usage, charge));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How a query ends, and what it leaves behind.
 
-use crate::engine::budget::{self, Charge, Date, NanoUsd};
+use crate::engine::budget::{Charge, NanoUsd};
 use crate::engine::call::{ApiCall, Ended, Standing};
 use crate::engine::compaction::Tracking;
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
@@ -9,6 +9,7 @@ use crate::engine::emission::{AssistantMessage, Denial, Emission};
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{Decision, Failure};
+use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
@@ -109,7 +110,7 @@ pub(crate) struct OfModel {
 
 impl Totals {
     /// Counts an answer, and what it costs.
-    pub(super) fn count(&mut self, blocks: &[Arc<AssistantMessage>], ended: &Ended, date: Date, is_fast: bool) {
+    pub(super) fn count(&mut self, env: &Environment, blocks: &[Arc<AssistantMessage>], ended: &Ended, is_fast: bool) {
         self.api_time = self.api_time + ended.took;
         self.stop_reason.clone_from(&ended.stop_reason);
         let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
@@ -120,8 +121,8 @@ impl Totals {
         let answered = blocks.last().map(|message| &message.model).filter(|model| !model.is_empty());
         let model = answered.unwrap_or(&ended.model);
         let is_refused_at_once = blocks.is_empty() && ended.stop_reason.as_deref() == Some("refusal");
-        let charge = Charge { model, date, is_fast, is_refused_at_once };
-        self.add(model, &ended.usage, budget::cost(&ended.usage, charge));
+        let charge = Charge { model, date: env.settings.session.date, is_fast, is_refused_at_once };
+        self.add(model, &ended.usage, env.prices.cost(&ended.usage, charge));
     }
 
     /// What all of it cost.
@@ -130,15 +131,15 @@ impl Totals {
     }
 
     /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
-    pub(super) fn count_lost(&mut self, now: Time, call: &ApiCall, date: Date) {
+    pub(super) fn count_lost(&mut self, env: &Environment, now: Time, call: &ApiCall) {
         self.api_time = self.api_time + now.since(call.since());
-        self.count_attempt(&Attempt::of(call), date);
+        self.count_attempt(env, &Attempt::of(call));
     }
 
     /// Counts an attempt that was given up in the midst of its answer: what the API said of its tokens holds, too.
-    pub(super) fn count_attempt(&mut self, attempt: &Attempt, date: Date) {
+    pub(super) fn count_attempt(&mut self, env: &Environment, attempt: &Attempt) {
         if attempt.usage != Usage::default() {
-            self.add(&attempt.model, &attempt.usage, attempt.cost(date));
+            self.add(&attempt.model, &attempt.usage, attempt.cost(env));
         }
     }
 
@@ -171,8 +172,9 @@ impl Attempt {
         Self { model: call.model().clone(), usage: *call.usage(), is_fast: call.is_fast() }
     }
 
-    pub(super) fn cost(&self, date: Date) -> NanoUsd {
-        budget::cost(&self.usage, Charge { model: &self.model, date, is_fast: self.is_fast, is_refused_at_once: false })
+    pub(super) fn cost(&self, env: &Environment) -> NanoUsd {
+        let date = env.settings.session.date;
+        env.prices.cost(&self.usage, Charge { model: &self.model, date, is_fast: self.is_fast, is_refused_at_once: false })
     }
 }
 

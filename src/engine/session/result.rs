@@ -1,6 +1,6 @@
 //! The result message of a prompt (S-8): a pure function over how the query ended.
 
-use crate::engine::budget::is_priced;
+use crate::engine::budget::PriceTable;
 use crate::engine::contract::Terminal;
 use crate::engine::emission::{ResultMessage, ResultSubtype};
 use crate::engine::query::{OfModel, Outcome};
@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::wire::usage::Usage;
 
 /// Puts the message together. A prompt went well when it ended without an error of its own.
-pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> ResultMessage {
+pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcome: &Outcome) -> ResultMessage {
     let totals = &outcome.totals;
     let mut usage = Usage::default();
     totals.by_model.iter().for_each(|of| usage.add(&of.usage));
@@ -31,7 +31,7 @@ pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> Resul
         cost_by_model: totals.by_model.iter().map(|of| (of.model.clone(), of.cost)).collect(),
         permission_denials: totals.denials.clone(),
         structured_output: totals.structured_output.clone(),
-        warnings: totals.by_model.iter().filter(|of| !is_priced(&of.model)).map(unpriced).collect(),
+        warnings: totals.by_model.iter().filter(|of| !prices.has(&of.model)).map(unpriced).collect(),
     }
 }
 
@@ -71,9 +71,9 @@ mod tests {
 
     #[test]
     fn s_8_an_error_makes_the_result_an_error_whatever_the_terminal() {
-        let good = message(1, Micros(5), &outcome(&[]));
+        let good = message(&PriceTable::default(), 1, Micros(5), &outcome(&[]));
         assert_eq!((good.subtype, good.is_error, good.usage.output_tokens), (ResultSubtype::Success, false, Some(7)));
-        let bad = message(1, Micros(5), &outcome(&["output limit"]));
+        let bad = message(&PriceTable::default(), 1, Micros(5), &outcome(&["output limit"]));
         assert_eq!((bad.subtype, bad.is_error), (ResultSubtype::ErrorDuringExecution, true));
         assert_eq!(bad.terminal, Terminal::Completed);
     }
