@@ -1,4 +1,5 @@
-//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `insta`, `bench`.
+//! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `mutants`, `insta`,
+//! `bench`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench` builds itself again with what it measures.
 
@@ -6,6 +7,7 @@ mod bench;
 mod ci;
 mod diagrams;
 mod insta;
+mod mutants;
 mod rules;
 mod schema;
 mod tidy;
@@ -30,6 +32,8 @@ cargo xtask <command>
            --only <name>       this bench alone
            --report            exit code 0 even if a bar is missed
            --list              print the benches and the bar of each, measure nothing
+  mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
+           --shard <k/n>       this part of the mutants and not the usual one
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
   help   this text
 
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
         ["diagrams"] => diagrams::main(),
         ["schema"] => schema::main(),
         ["bench", options @ ..] => bench::main(options),
+        ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");

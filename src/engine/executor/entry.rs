@@ -74,6 +74,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
     edges: &[
         ("", "asked for", "Queued"),
         ("Completed", "emitted", "Yielded"),
+        ("Executing", "abort", "Completed"),
         ("Executing", "abort", "Stopping"),
         ("Executing", "outcome", "Completed"),
         ("Queued", "abort", "Completed"),
