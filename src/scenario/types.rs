@@ -278,7 +278,7 @@ pub enum TurnBlock {
         /// The API's id; `None` for one derived from prompt, turn and position.
         id: Option<Arc<str>>,
         /// What the run gives; `None` for the tool's own.
-        outcome: Option<ScriptedOutcome>,
+        outcome: Option<Box<ScriptedOutcome>>,
     },
 }
 

@@ -188,7 +188,7 @@ fn script_of(scenario: &Scenario, origin: Origin, turns: &[Turn], of_tools: &mut
         let place = Place { origin, turn };
         for (tool, (id, block)) in (1..).zip(script::tool_uses(script, place)) {
             let TurnBlock::Tool { outcome: Some(outcome), .. } = block else { continue };
-            of_tools.outcomes.insert(id.clone(), outcome.clone());
+            of_tools.outcomes.insert(id.clone(), ScriptedOutcome::clone(outcome));
             for (agent, task, turns) in tasks(&id, &outcome.agents) {
                 // An agent makes no agents: its tools are without the one that does.
                 let (is_interrupt, number) = match origin {

@@ -143,7 +143,7 @@ impl Query {
 
     /// N-7: the blocks of one answer are one message again. The API refuses a message without content.
     pub(super) fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>], usage: Option<Usage>) {
-        // The API refuses empty and blank text, too.
+        // The API refuses blank text, too.
         let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.trim().is_empty());
         let content: Vec<Block> = blocks.iter().map(|message| message.block.clone()).filter(|block| !is_empty(block)).collect();
         if let Some(first) = blocks.first() {

@@ -124,7 +124,7 @@ fn tool_use(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
     };
     let id = reader.get("id");
     let outcome = with_agents(outcome::outcome_with_latency(reader), agents(reader));
-    Some(TurnBlock::Tool { name: name?, input: input?, id, outcome })
+    Some(TurnBlock::Tool { name: name?, input: input?, id, outcome: outcome.map(Box::new) })
 }
 
 /// `agent = [{ turn = […] }, …]` and `synthesis`: what the agents are answered that the tool use makes (B-8).

@@ -83,7 +83,7 @@ fn outcome() -> ScriptedOutcome {
 /// Two agents, of which the first runs a tool, and who puts together what they say.
 fn agents() -> ScriptedOutcome {
     let says = |text: &str| Turn { content: vec![TurnBlock::Text(text.into())], ..Turn::default() };
-    let reads = TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(outcome()) };
+    let reads = TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(Box::new(outcome())) };
     let tasks = vec![vec![Turn { content: vec![reads], ..Turn::default() }, says("one")], vec![says("two")]];
     let synthesis = Some(Turn { output_tokens: Some(3), ..says("both") });
     ScriptedOutcome { agents: AgentScript { tasks, synthesis }, ..ScriptedOutcome::default() }
@@ -93,8 +93,8 @@ fn turns() -> Vec<Turn> {
     let turn = Turn {
         content: vec![
             TurnBlock::Thinking("hm".into()),
-            TurnBlock::Tool { name: "own".into(), input: "{\"a\":".into(), id: Some("toolu_1".into()), outcome: Some(outcome()) },
-            TurnBlock::Tool { name: "Agent".into(), input: "{}".into(), id: None, outcome: Some(agents()) },
+            TurnBlock::Tool { name: "own".into(), input: "{\"a\":".into(), id: Some("toolu_1".into()), outcome: Some(Box::new(outcome())) },
+            TurnBlock::Tool { name: "Agent".into(), input: "{}".into(), id: None, outcome: Some(Box::new(agents())) },
             TurnBlock::Text("after".into()),
             TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None },
         ],
