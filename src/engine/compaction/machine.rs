@@ -447,7 +447,10 @@ fn tell(item: &Item, why: &str, effects: &mut Effects) {
 
 fn failed(cause: &Cause, sizes: Sizes, spent: Spent, failure: Failure, effects: &mut Effects) -> Failed {
     note(level(cause.trigger), false, &failure.summary(), (sizes.context, sizes.context), effects);
-    let text = format!("the conversation was not summarised: {}", failure.summary());
-    effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
+    if cause.trigger != CompactTrigger::Manual {
+        // Whoever asked for it gets the failure as an error.
+        let text = format!("the conversation was not summarised: {}", failure.summary());
+        effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
+    }
     Failed { trigger: cause.trigger, failure, spent }
 }

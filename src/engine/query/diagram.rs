@@ -48,6 +48,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Compacting", "aborted_streaming", "Finished"),
         ("Compacting", "asks", "Calling"),
         ("Compacting", "completed", "Finished"),
+        ("Compacting", "model_error", "Finished"),
         ("Compacting", "prompt_too_long", "Finished"),
         ("Compacting", "reactive_compact_retry", "Calling"),
         ("Ending", "aborted_streaming", "Finished"),
