@@ -41,6 +41,7 @@ use retry::Retry;
 use running::{Running, Tools};
 use signatures::Signatures;
 use terminal::Terminals;
+use valid::Valid;
 use withheld::Withheld;
 
 use crate::engine::budget::PriceTable;
@@ -101,6 +102,7 @@ pub struct Oracles {
 #[derive(Clone, Debug, Default)]
 struct Watched {
     pairs: Pairs,
+    valid: Valid,
     results: Results,
     terminals: Terminals,
     retry: Retry,
@@ -213,7 +215,7 @@ impl Oracles {
         let watched = self.agents.of(agent);
         if !self.rules.expects_refusals {
             watched.pairs.on_request(&self.rules, id, &request.messages, found);
-            valid::on_request(id, request, found);
+            watched.valid.on_request(id, request, found);
         }
         watched.terminals.on_request(agent, id, found);
         watched.retry.on_request(at, id, &request.model, found);

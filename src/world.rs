@@ -40,6 +40,7 @@ use crate::scenario::script::Origin;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
+use crate::wire::validate::Validator;
 use signatures::Given;
 
 /// The world of one run, as far as it changes.
@@ -60,6 +61,8 @@ pub struct World {
     misuse: Option<String>,
     /// The request in the last effect, if it is not valid.
     refused: Option<(RequestId, Refused)>,
+    /// What it knows of the requests before.
+    validator: Validator,
     /// What thinking was given out.
     signatures: Given,
 }
@@ -304,7 +307,7 @@ impl World {
 
     fn serve(&mut self, setup: &Setup, now: Time, agent: &Agent, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
         let scenario = &setup.scenario;
-        let refusal = refusal::of(setup, &self.signatures, request);
+        let refusal = refusal::of(setup, &mut self.validator, &self.signatures, request);
         // What a recording has an answer to was taken, whatever the rules say.
         let overruled = scenario.tape.is_some();
         self.refused = refusal.as_ref().map(|refusal| (id, Refused { rule: refusal.name, text: (&*refusal.message).into(), overruled }));

@@ -3,14 +3,20 @@
 use super::Findings;
 use crate::engine::contract::{Request, RequestId};
 use crate::prelude::*;
-use crate::wire::validate;
+use crate::wire::validate::{self, Validator};
 
 pub(super) const ORACLE: &str = "O-10";
 
-/// A request is sent. What depends on a scenario's API (its window, its memory of thinking) is no matter of validity.
-pub(super) fn on_request(id: RequestId, request: &Request, found: &mut Findings<'_>) {
-    let taken = validate::Rules { pairs: false, ..validate::Rules::default() };
-    if let Some(refusal) = validate::refusal(request, &taken) {
-        found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));
+/// What was looked at before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Valid(Validator);
+
+impl Valid {
+    /// A request is sent. What depends on a scenario's API (its window, its memory of thinking) is no matter of validity.
+    pub(super) fn on_request(&mut self, id: RequestId, request: &Request, found: &mut Findings<'_>) {
+        let taken = validate::Rules { pairs: false, ..validate::Rules::default() };
+        if let Some(refusal) = self.0.refusal(request, &taken) {
+            found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));
+        }
     }
 }

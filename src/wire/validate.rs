@@ -13,6 +13,8 @@ mod frame;
 mod image;
 mod turns;
 
+use frame::Framed;
+
 use super::block::Message;
 use super::error::ErrorKind;
 use super::json::Json;
@@ -56,11 +58,33 @@ pub const REQUEST_BYTES_MAX: usize = 32 << 20;
 
 /// What the API says to a request; `None` when it takes it. The first thing that is wrong is named, as the API does.
 pub fn refusal(request: &Request, rules: &Rules) -> Option<Refusal> {
-    let facts = ModelFacts::of(&request.model);
+    Validator::default().refusal(request, rules)
+}
+
+/// The same for requests one after another: what surrounds the conversation is mostly the same in all of them, and looked at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Validator {
+    last: Option<Arc<Framed>>,
+}
+
+impl Validator {
+    /// What the API says to the next request.
+    pub fn refusal(&mut self, request: &Request, rules: &Rules) -> Option<Refusal> {
+        let facts = ModelFacts::of(&request.model);
+        let framed = match &self.last {
+            Some(framed) if framed.is_of(request) => framed.clone(),
+            _ => self.last.insert(Arc::new(Framed::of(request, facts))).clone(),
+        };
+        of_framed(request, facts, &framed, rules)
+    }
+}
+
+fn of_framed(request: &Request, facts: Option<&ModelFacts>, framed: &Framed, rules: &Rules) -> Option<Refusal> {
     size(request)
         .or_else(|| turns::content(&request.messages))
-        .or_else(|| frame::refusal(request, facts))
-        .or_else(|| turns::order(&request.messages, facts, thinking_is_enabled(request)))
+        .or_else(|| frame::breakpoints(request, framed.breakpoints))
+        .or_else(|| framed.refusal.clone())
+        .or_else(|| turns::order(&request.messages, facts, framed.thinking_is_enabled))
         .or_else(|| turns::unique(&request.messages))
         .or_else(|| rules.pairs.then(|| turns::pairs(&request.messages)).flatten())
         .or_else(|| image::refusal(&request.messages, facts, rules))
@@ -113,10 +137,6 @@ fn size(request: &Request) -> Option<Refusal> {
 
 fn too_large() -> Refusal {
     Refusal { status: 413, name: "request_too_large", message: "Request exceeds the maximum size".into() }
-}
-
-fn thinking_is_enabled(request: &Request) -> bool {
-    request.extra.as_str().contains("\"thinking\"") && frame::thinking(request).is_some_and(|thinking| thinking.kind == "enabled")
 }
 
 /// Input alone over the window is too long for every model; input with `max_tokens` for older ones.

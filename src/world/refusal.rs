@@ -1,6 +1,6 @@
 //! What the simulated API says to a request that is not valid (M-2), and how many tokens it says that a valid one had.
 //!
-//! The texts and rules are those of [`validate`]; here they become an answer on its way. What a fault puts in the answer's place comes first: a
+//! The texts and rules are those of [`Validator`]; here they become an answer on its way. What a fault puts in the answer's place comes first: a
 //! request that never gets to the API is not refused by it, only marked.
 
 use super::faults::{Asked, instead};
@@ -13,13 +13,13 @@ use crate::scenario::fault::{FaultAnswer, Instead};
 use crate::scenario::types::Timing;
 use crate::wire::request::Request;
 use crate::wire::tokens;
-use crate::wire::validate::{self, Refusal, Rules};
+use crate::wire::validate::{Refusal, Rules, Validator};
 
 /// What is wrong with a request; `None` when nothing is.
-pub(super) fn of(setup: &Setup, given: &Given, request: &Request) -> Option<Refusal> {
+pub(super) fn of(setup: &Setup, validator: &mut Validator, given: &Given, request: &Request) -> Option<Refusal> {
     let api = &setup.scenario.api;
     let rules = Rules { context_window: api.context_window, counts_max_tokens: api.counts_max_tokens, ..Rules::default() };
-    validate::refusal(request, &rules).or_else(|| given.refusal(setup, request))
+    validator.refusal(request, &rules).or_else(|| given.refusal(setup, request))
 }
 
 /// The refusal as an answer, after the time that errors take.

@@ -14,11 +14,48 @@ const BREAKPOINTS_MAX: usize = 4;
 /// The least that may be thought about.
 const BUDGET_MIN: u64 = 1_024;
 
+/// What surrounds a conversation, and what is wrong with it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Framed {
+    model: Arc<str>,
+    max_tokens: u64,
+    system: Option<Json>,
+    tools: Option<Json>,
+    extra: Json,
+    /// How many cache breakpoints it has.
+    pub(super) breakpoints: usize,
+    /// Whether thinking has a budget.
+    pub(super) thinking_is_enabled: bool,
+    pub(super) refusal: Option<Refusal>,
+}
+
+impl Framed {
+    pub(super) fn of(request: &Request, facts: Option<&ModelFacts>) -> Self {
+        let lists = [&request.system, &request.tools].into_iter().flatten().filter(|json| mentions(json.as_str()));
+        let count = |list: &Json| elements(list.as_str()).map_or(0, |items| items.into_iter().filter(|item| has_breakpoint(item)).count());
+        Self {
+            model: request.model.clone(),
+            max_tokens: request.max_tokens,
+            system: request.system.clone(),
+            tools: request.tools.clone(),
+            extra: request.extra.clone(),
+            breakpoints: lists.map(count).sum(),
+            thinking_is_enabled: thinking(request).is_some_and(|thinking| thinking.kind == "enabled"),
+            refusal: refusal(request, facts),
+        }
+    }
+
+    /// Whether it is this request's.
+    pub(super) fn is_of(&self, request: &Request) -> bool {
+        (&self.model, self.max_tokens) == (&request.model, request.max_tokens)
+            && (&self.system, &self.tools, &self.extra) == (&request.system, &request.tools, &request.extra)
+    }
+}
+
 /// What is wrong with the frame, if anything.
-pub(super) fn refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
+fn refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let extra = if request.extra.as_str() == "{}" { None } else { Object::parse(request.extra.as_str()).ok() };
-    breakpoints(request)
-        .or_else(|| output_cap(request, facts))
+    output_cap(request, facts)
         .or_else(|| of_thinking(request, facts))
         .or_else(|| extra.and_then(|extra| forced_tool(&extra, request, facts)))
         .or_else(|| request.tools.as_ref().and_then(twice_named))
@@ -32,21 +69,24 @@ fn output_cap(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> 
 }
 
 /// The `thinking` member of a request.
-pub(super) struct Thinking {
+struct Thinking {
     /// `enabled`, `adaptive`, `disabled` or another word.
-    pub(super) kind: String,
+    kind: String,
     budget: Option<u64>,
 }
 
 /// What a request says about thinking.
-pub(super) fn thinking(request: &Request) -> Option<Thinking> {
+fn thinking(request: &Request) -> Option<Thinking> {
+    if !request.extra.as_str().contains("\"thinking\"") {
+        return None;
+    }
     let extra = Object::parse(request.extra.as_str()).ok()?;
     let thinking = extra.object("thinking")?;
     Some(Thinking { kind: thinking.string("type")?.into_owned(), budget: thinking.count("budget_tokens") })
 }
 
 fn of_thinking(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
-    let thinking = request.extra.as_str().contains("\"thinking\"").then(|| thinking(request)).flatten()?;
+    let thinking = thinking(request)?;
     let generation = facts.map(|facts| facts.generation);
     let unsupported = |kind: &str| {
         let text = format!(
@@ -97,12 +137,9 @@ fn twice_named(tools: &Json) -> Option<Refusal> {
     is_twice.then(|| Refusal::invalid("tool_names", "tools: Tool names must be unique."))
 }
 
-/// How many cache breakpoints there are, and whether each stands where one may.
-fn breakpoints(request: &Request) -> Option<Refusal> {
-    let mut count = 0;
-    for list in [&request.system, &request.tools].into_iter().flatten().filter(|json| mentions(json.as_str())) {
-        count += elements(list.as_str()).map_or(0, |items| items.into_iter().filter(|item| has_breakpoint(item)).count());
-    }
+/// How many cache breakpoints there are beside those of the frame, and whether each stands where one may.
+pub(super) fn breakpoints(request: &Request, of_frame: usize) -> Option<Refusal> {
+    let mut count = of_frame;
     for (index, message) in (0..).zip(&request.messages) {
         for (position, block) in (0..).zip(&message.content).filter(|(_, block)| mentions(block.json().as_str())) {
             let of_block = in_block(block.json().as_str());
