@@ -53,6 +53,10 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Ending", "aborted_streaming", "Finished"),
         ("Ending", "aborted_tools", "Finished"),
         ("Ending", "max_budget", "Finished"),
+        ("", "settles", "Settling"),
+        ("Settling", "aborted_tools", "Finished"),
+        ("Settling", "aborted_tools", "Ending"),
+        ("Settling", "asks", "Calling"),
         ("StopHooks", "aborted_streaming", "Finished"),
         ("StopHooks", "completed", "Finished"),
         ("StopHooks", "stop_hook_blocking", "Calling"),
@@ -63,6 +67,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
 impl State {
     pub(super) fn name(&self) -> &'static str {
         match self {
+            Self::Settling { .. } => "Settling",
             Self::Calling { .. } => "Calling",
             Self::Compacting { .. } => "Compacting",
             Self::AwaitingTools { .. } => "AwaitingTools",
@@ -75,6 +80,7 @@ impl State {
     /// What a query does that went into this state without a transition or a terminal.
     fn purpose(&self) -> &str {
         match self {
+            Self::Settling { .. } => "settles",
             Self::Calling { .. } => "asks",
             Self::Compacting { .. } => "compacts",
             Self::AwaitingTools { .. } => "tool uses",
