@@ -12,7 +12,7 @@ mod session;
 pub use compaction::{CompactionSettings, Microcompact};
 pub use pipeline::PipelineSettings;
 pub use retry::{Cloud, OnOverload, RetrySettings};
-pub use session::{Command, CommandDeed, SessionSettings};
+pub use session::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
 
 use super::budget::PriceTable;
 use super::hook::HookDefinition;

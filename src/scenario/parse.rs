@@ -161,6 +161,8 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     asked::read(reader, &mut scenario);
     scenario.settings.session.commands = reader.entries("command", "[[command]]", session::command);
     scenario.history = reader.entries("history", "[[history]]", prompts::message);
+    session::check_orphan(reader, &scenario);
+    scenario.lookups = reader.section("session", "[session]", session::lookups).unwrap_or_default();
     scenario.results = outcome::results(reader);
     run::read(reader, &mut scenario);
     check_agents(reader, &scenario);

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Reply, ScriptedHook, ScriptedPermission, Store};
+use super::asked::{Lookups, Reply, ScriptedHook, ScriptedPermission, Store};
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
@@ -39,6 +39,8 @@ pub struct Scenario {
     pub permissions: Vec<ScriptedPermission>,
     /// Where large results are stored.
     pub store: Store,
+    /// What is found when the engine looks up what there is.
+    pub lookups: Lookups,
     /// What was said before the first prompt.
     pub history: Vec<Arc<Message>>,
     /// What the user says, in order.

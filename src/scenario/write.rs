@@ -57,6 +57,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         hooks,
         permissions,
         store,
+        lookups,
         history,
         prompts,
         faults,
@@ -88,6 +89,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     }
     permissions.iter().for_each(|permission| asked::permission_entry(out, permission));
     asked::store_section(out, store);
+    session::lookups_section(out, lookups);
     for message in history {
         out.table("[[history]]");
         out.text("role", message.role.as_str());

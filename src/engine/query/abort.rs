@@ -34,6 +34,7 @@ impl Query {
                 hooks.abort(effects);
                 (Turn { executor, ..Turn::default() }, Terminal::AbortedStreaming)
             }
+            State::Settling { executor, .. } => (Turn { executor, ..Turn::default() }, Terminal::AbortedTools),
             State::AwaitingTools { turn } => {
                 // the answer and its results would have been a turn.
                 if env.settings.session.max_turns.is_some_and(|max| self.totals.turns + 1 >= max) {

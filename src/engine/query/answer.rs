@@ -114,10 +114,12 @@ impl Query {
     pub(super) fn settle(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
         match &mut self.state {
             State::AwaitingTools { turn } | State::Ending { turn, .. } => turn.executor.emit_completed(&env.settings, effects),
+            State::Settling { executor, .. } => executor.emit_completed(&env.settings, effects),
             _ => return Verdict::Running,
         }
         let is_open = match &self.state {
             State::AwaitingTools { turn } => !turn.executor.is_settled(),
+            State::Settling { executor, .. } => !executor.is_settled(),
             State::Ending { turn, .. } => !turn.executor.is_quiet(),
             _ => true,
         };
@@ -131,6 +133,7 @@ impl Query {
                 self.finish(*ending, effects)
             }
             State::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
+            State::Settling { executor, begins } => self.on_orphan_settled(env, now, executor, begins, effects),
             _ => Verdict::Running,
         }
     }
@@ -154,6 +157,7 @@ impl Query {
     /// What of a broken-off answer the next prompt goes on from: its complete blocks, each tool use with its result.
     fn keep_what_is_answered(&mut self, env: &Environment, turn: &Turn) {
         use crate::engine::conversation::{ItemKind, results_name};
+        self.keep_orphan(env, &turn.executor);
         self.keep_answer(without_last_thinking(&turn.blocks), None);
         if let Some(first) = turn.blocks.first() {
             let mut results = turn.executor.results(&env.settings);

@@ -1,6 +1,6 @@
 //! How an iteration begins: the cascade, a compaction if it asks for one, the request, and how one follows another.
 
-use super::outcome::Ending;
+use super::outcome::{Ending, Last};
 use super::{AfterCompaction, Chain, Query, State, Turn, Verdict, structured};
 use crate::engine::budget::Charge;
 use crate::engine::call::ApiCall;
@@ -76,6 +76,7 @@ impl Query {
     /// results, then what was queued, then the turn limit, then the next request.
     pub(super) fn next_turn(&mut self, env: &Environment, now: Time, mut turn: Turn, effects: &mut Effects) -> Verdict {
         self.totals.turns += 1;
+        self.totals.last = Last::Results;
         self.chain = Chain::default();
         self.carried.tracking.reactively_compacted = false;
         self.keep_answer(&turn.blocks, turn.usage);

@@ -60,6 +60,18 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// A prompt that was aborted before the model was asked (S-4).
+    pub(crate) fn aborted(prompt: u32, mut carried: Carried, kind: AbortKind, effects: &mut Effects) -> Self {
+        let ending = Ending::aborted(Terminal::AbortedStreaming, kind);
+        let errors = ending.say(prompt, effects).into_iter().collect();
+        if let Some(text) = ending.kept_text() {
+            carried.conversation.push_hidden(format!("p{prompt}.interrupted"), text);
+        }
+        Self { terminal: ending.terminal, errors, carried, queued: Vec::new(), totals: Totals::default() }
+    }
+}
+
 impl Carried {
     /// From here on another model may be asked: signatures are bound to the one that gave them.
     pub(super) fn turn_to(&mut self, model: &Arc<str>) {
@@ -94,10 +106,45 @@ pub(crate) struct Totals {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
+    /// What was said last (S-8).
+    pub(crate) last: Last,
     /// What the structured-output tool was given (S-9).
     pub(crate) structured_output: Option<Json>,
     /// Tool uses that were not permitted (S-1).
     pub(crate) denials: Vec<Denial>,
+}
+
+/// What was said last in a prompt, the prompt itself left out (S-8).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// Nothing: the model was not asked, or did not answer.
+    #[default]
+    Nothing,
+    /// An answer of the model, by its last block.
+    Answer(Tail),
+    /// Results of tools.
+    Results,
+}
+
+/// What an answer ends in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// It has no block, which is allowed.
+    Empty,
+    /// Text or thinking.
+    Words,
+    /// Anything else: a tool use, what a tool of the server's gave.
+    Other,
+}
+
+impl Tail {
+    fn of(blocks: &[Arc<AssistantMessage>]) -> Self {
+        match blocks.last().map(|message| message.block.kind()) {
+            None => Self::Empty,
+            Some(BlockKind::Text(_) | BlockKind::Thinking { .. } | BlockKind::RedactedThinking) => Self::Words,
+            Some(_) => Self::Other,
+        }
+    }
 }
 
 /// What was asked of one model.
@@ -113,6 +160,7 @@ impl Totals {
     pub(super) fn count(&mut self, env: &Environment, blocks: &[Arc<AssistantMessage>], ended: &Ended, is_fast: bool) {
         self.api_time = self.api_time + ended.took;
         self.stop_reason.clone_from(&ended.stop_reason);
+        self.last = Last::Answer(Tail::of(blocks));
         let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
             BlockKind::Text(text) => Some(text.clone()),
             _ => None,

@@ -79,6 +79,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
     super::session::session(out, session);
+    super::session::orphan_section(out, session);
     pipeline_section(out, pipeline);
     super::retry::retry_section(out, retry);
     super::compaction::compaction_section(out, compaction);

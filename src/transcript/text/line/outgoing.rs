@@ -2,7 +2,8 @@
 
 use super::{Clock, Line, attempt, content_text, line, of_assistant, of_user, plural, result_text, short, usage_text};
 use crate::engine::contract::{Micros, RequestId};
-use crate::engine::emission::{Emission, Note, ToolState};
+use crate::engine::emission::{Emission, Note, Surroundings, ToolState};
+use crate::engine::permission::PermissionMode;
 use crate::prelude::*;
 use crate::transcript::event::Event;
 use crate::transcript::text::{Detail, View};
@@ -10,8 +11,9 @@ use crate::transcript::text::{Detail, View};
 pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
     use Detail::{Brief, Debug, Normal};
     match emission {
-        Emission::Init { prompt, model, tools } => {
-            line(Normal, Clock::Run, "engine", &format!("init {prompt}"), format!("{model}, tools: {}", or_none(tools)))
+        Emission::Init { prompt, model, tools, surroundings } => {
+            let text = format!("{model}, tools: {}{}", or_none(tools), of_surroundings(surroundings));
+            line(Normal, Clock::Run, "engine", &format!("init {prompt}"), text)
         }
         Emission::StreamEvent { id, event, time_to_first_token } => {
             let first = time_to_first_token.map(|time| format!(" (first after {time})")).unwrap_or_default();
@@ -81,6 +83,21 @@ fn or_none(names: &[Arc<str>]) -> String {
 /// What left the context, and how much room that makes.
 fn of_freed(what: &str, names: &[Arc<str>], tokens: impl core::fmt::Display) -> Line {
     line(Detail::Brief, Clock::Latest, "engine", what, format!("{}, {tokens} tokens", names.join(", ")))
+}
+
+/// What there is beside model and tools; nothing of what there is not. The usual permission mode is not worth a word.
+fn of_surroundings(surroundings: &Surroundings) -> String {
+    let Surroundings { mcp_servers, permission_mode, skills, plugins, agents } = surroundings;
+    let mut text = String::new();
+    for (what, names) in [("servers", mcp_servers), ("skills", skills), ("plugins", plugins), ("agents", agents)] {
+        if !names.is_empty() {
+            text.push_str(&format!(", {what}: {}", names.join(", ")));
+        }
+    }
+    if let Some(mode) = permission_mode.filter(|mode| *mode != PermissionMode::Default) {
+        text.push_str(&format!(", mode: {}", mode.as_str()));
+    }
+    text
 }
 
 /// of how many, how long the wait is, and what it is for.
