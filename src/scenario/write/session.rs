@@ -2,6 +2,7 @@
 
 use super::Out;
 use crate::engine::settings::{Command, CommandDeed, SessionSettings};
+use crate::prelude::*;
 
 /// What is not as usual.
 pub(super) fn session(out: &mut Out, session: &SessionSettings) {
