@@ -4,6 +4,7 @@ use super::Out;
 use super::asked::permission_keys;
 use super::text::latency;
 use crate::engine::settings::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
+use crate::prelude::*;
 use crate::scenario::asked::{AT_ONCE, Lookups};
 
 /// What is not as usual.
