@@ -75,7 +75,9 @@ impl Session {
                 let carried = core::mem::take(&mut **carried);
                 self.start(env, now, *prompt, content, carried, effects);
             }
-            (State::Starting(_) | State::Running { .. }, Input::Prompt { prompt, content }) => self.waiting.push_back((*prompt, content.clone())),
+            (State::Starting(_) | State::Running { .. }, Input::Prompt { prompt, content }) => {
+                self.waiting.push_back((*prompt, content.clone()))
+            }
             (State::Starting(_), Input::Interrupt { prompt, content }) => {
                 self.waiting.push_back((*prompt, content.clone()));
                 self.abort_start(env, now, AbortKind::Interrupt, effects);
@@ -152,7 +154,12 @@ impl Session {
         let frame = Arc::new(carried.model.as_ref().map_or_else(|| frame.clone(), |model| frame.with_model(model)));
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
-        effects.push(Effect::Emit(Emission::Init { prompt, model: frame.model().clone(), tools, surroundings: found.surroundings(env, &carried) }));
+        effects.push(Effect::Emit(Emission::Init {
+            prompt,
+            model: frame.model().clone(),
+            tools,
+            surroundings: found.surroundings(env, &carried),
+        }));
         if let Some(text) = local {
             phase(Phase::EarlyExit, effects);
             effects.push(Effect::Emit(Emission::LocalOutput { prompt, text: text.clone() }));

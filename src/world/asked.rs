@@ -4,7 +4,9 @@
 //! is withdrawn or stopped is forgotten: its answer never comes.
 
 use super::setup::Setup;
-use crate::engine::contract::{Agent, ByAgent, Catalogue, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse};
+use crate::engine::contract::{
+    Agent, ByAgent, Catalogue, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse,
+};
 use crate::engine::permission::rule;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;

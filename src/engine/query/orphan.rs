@@ -37,7 +37,14 @@ impl Query {
     }
 
     /// The tool use has its result: it joins the conversation, and the prompt begins.
-    pub(super) fn on_orphan_settled(&mut self, env: &Environment, now: Time, mut executor: Executor, begins: Begins, effects: &mut Effects) -> Verdict {
+    pub(super) fn on_orphan_settled(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        mut executor: Executor,
+        begins: Begins,
+        effects: &mut Effects,
+    ) -> Verdict {
         self.totals.denials.extend(executor.take_denials());
         self.keep_orphan(env, &executor);
         if let Some(why) = executor.stopped_by_hook().cloned() {

@@ -14,7 +14,8 @@ pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> Resul
     let mut usage = Usage::default();
     totals.by_model.iter().for_each(|of| usage.add(&of.usage));
     let is_error = !outcome.errors.is_empty() || !went_well(totals.last, totals.stop_reason.as_deref(), &outcome.terminal);
-    let errors = if is_error && outcome.errors.is_empty() { vec![broken_off(totals.stop_reason.as_deref())] } else { outcome.errors.clone() };
+    let errors =
+        if is_error && outcome.errors.is_empty() { vec![broken_off(totals.stop_reason.as_deref())] } else { outcome.errors.clone() };
     ResultMessage {
         prompt,
         subtype: subtype(&outcome.terminal, is_error),
