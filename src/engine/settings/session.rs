@@ -47,8 +47,6 @@ pub struct SessionSettings {
     pub look_up_plugins: bool,
     /// Whether and how the model thinks; `None` to leave it to the API.
     pub thinking: Option<Thinking>,
-    /// Whether consumers are told what the session is busy with.
-    pub status_reports: bool,
     /// What a person answered about a tool use of an earlier session that was not run (S-3).
     pub orphaned_permission: Option<OrphanedPermission>,
 }
@@ -109,7 +107,6 @@ impl Default for SessionSettings {
             look_up_skills: false,
             look_up_plugins: false,
             thinking: None,
-            status_reports: true,
             orphaned_permission: None,
         }
     }

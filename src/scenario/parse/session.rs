@@ -30,7 +30,6 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
     reader.set("file_history", &mut session.file_history);
     surroundings(reader, &mut session);
     session.thinking = thinking(reader);
-    reader.set("status_reports", &mut session.status_reports);
     let title = "[engine.orphaned_permission]";
     session.orphaned_permission = reader.section("orphaned_permission", title, orphaned_permission).flatten();
     session

@@ -28,7 +28,6 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         look_up_skills,
         look_up_plugins,
         thinking,
-        status_reports,
         orphaned_permission: _,
     } = session;
     let default = SessionSettings::default();
@@ -74,7 +73,6 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         Some(Thinking::Adaptive) => out.text("thinking", "adaptive"),
         Some(Thinking::Budget(tokens)) => out.raw("thinking_budget", tokens),
     }
-    out.flag("status_reports", *status_reports, default.status_reports);
 }
 
 /// `[engine.orphaned_permission]`.

@@ -31,7 +31,6 @@ pub(super) fn odd_session() -> SessionSettings {
         look_up_skills: true,
         look_up_plugins: true,
         thinking: Some(Thinking::Budget(2_000)),
-        status_reports: false,
         orphaned_permission: None, // only with a history that it is about
     }
 }
