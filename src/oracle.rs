@@ -44,6 +44,7 @@ use terminal::Terminals;
 use valid::Valid;
 use withheld::Withheld;
 
+use crate::engine::budget::PriceTable;
 use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
 use crate::engine::settings::{EmissionOrder, ResultOrder, SessionSettings};
 use crate::engine::time::{Micros, Time};
@@ -127,6 +128,7 @@ struct Rules {
     /// How many different requests may follow each other before anything comes out.
     silent_requests_max: u32,
     session: SessionSettings,
+    prices: Arc<PriceTable>,
     /// Whether the scenario is about requests that the API does not take.
     expects_refusals: bool,
 }
@@ -156,6 +158,7 @@ impl Oracles {
             tool_grace: settings.tool_grace,
             silent_requests_max: compaction::silent_max(&settings.compaction),
             session: settings.session.clone(),
+            prices: environment.prices.clone(),
             expects_refusals: false,
         };
         Self { rules: Arc::new(rules), running: Running::default(), agents: ByAgent::default(), violations: Vec::new() }

@@ -186,13 +186,17 @@ impl World {
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
             Effect::Emit(_) | Effect::Note(_) | Effect::StartAgent { .. } => (),
-            Effect::CheckTool { .. } | Effect::RunHook { .. } | Effect::AskPermission { .. } | Effect::StoreResult { .. } => {
+            Effect::CheckTool { .. }
+            | Effect::RunHook { .. }
+            | Effect::AskPermission { .. }
+            | Effect::StoreResult { .. }
+            | Effect::LookUp { .. } => {
                 let answered = self.ask(setup, now, agent, effect);
                 schedule.extend(answered.map(|(at, number)| (at, Arrival(What::Answered(agent.clone(), number)))));
             }
             Effect::StopHook { hook } => self.questions.of(agent).stop_hook(*hook),
             Effect::WithdrawPermission { run } => self.questions.of(agent).withdraw(*run),
-            Effect::LookUp { .. } | Effect::Elicit { .. } | Effect::AnswerElicitation { .. } => (),
+            Effect::Elicit { .. } | Effect::AnswerElicitation { .. } => (),
         }
         None
     }
@@ -297,6 +301,7 @@ impl World {
             Effect::RunHook { hook, .. } => questions.hook(setup, now, *hook),
             Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, now, *run, tool_use),
             Effect::StoreResult { run, .. } => questions.store(setup, now, *run),
+            Effect::LookUp { what, prompt } => questions.look_up(setup, now, *what, *prompt),
             _ => None,
         }
     }

@@ -180,6 +180,22 @@ fn f_9_each_run_of_a_matrix_has_its_snapshot_and_can_be_named() {
 }
 
 #[test]
+fn s_10_a_scenario_may_bring_its_own_prices() {
+    let prices = include_str!("../src/engine/budget/prices.toml").replace("output = \"15\"", "output = \"16\"");
+    let scenario = "extends = \"bases/_base.toml\"\n[[prompt]]\ntext = \"Hello.\"\n[[prompt.turn]]\ntext = \"Hi.\"\noutput_tokens = 1000\n";
+    let base = "[engine]\nmodel = \"claude-sonnet-4-5\"\nprices = \"mine.toml\"\n";
+    let folder = folder(&[("a.toml", scenario), ("bases/_base.toml", base), ("bases/mine.toml", &prices)]);
+    let output = reenact(folder.path(), &["run", "a.toml", "--log", "a.log"]);
+    assert!(text(&output.stdout).contains("$0.0160"), "{}", text(&output.stdout));
+    let replayed = reenact(folder.path(), &["replay", "a.log"]);
+    assert_eq!(replayed.status.code(), Some(0), "the log holds the prices: {}", text(&replayed.stderr));
+    fs::write(folder.path().join("bases/mine.toml"), prices.replace("cache_read = \"0.30\"", "cache_read = 1")).unwrap();
+    refused(folder.path(), &["run", "a.toml"], &["bases/_base.toml:3:", "mine.toml: line ", "`cache_read`: text in quotes is wanted here"]);
+    fs::remove_file(folder.path().join("bases/mine.toml")).unwrap();
+    refused(folder.path(), &["run", "a.toml"], &["bases/_base.toml:3:", "mine.toml: cannot be read: "]);
+}
+
+#[test]
 fn a_failed_expectation_exits_with_1_and_says_what_it_got() {
     let folder = folder(&[("hello.toml", &format!("{HELLO}\n[expect]\nrequests = 2\n"))]);
     let output = reenact(folder.path(), &["run", "hello.toml"]);

@@ -1,22 +1,21 @@
 //! What answers cost, and what may be spent (S-10).
 //!
 //! ```text
-//!   usage of one answer + model + date ──> price row ──> nano-dollars
+//!   usage of one answer + model + date ──> price table ──> nano-dollars
 //! ```
 //!
 //! Money is counted in whole nano-dollars: every price per million tokens that the API has ever had is a whole number of them per token, so no
 //! sum depends on its order (D2).
 
+mod date;
 mod money;
 mod prices;
 
+pub use date::{Date, DateError, PRICES_AS_OF};
 pub use money::{MoneyError, NanoUsd};
-pub use prices::{Date, DateError, PRICES, PRICES_AS_OF, PriceRow, UNKNOWN_MODEL};
+pub use prices::{PriceRow, PriceTable, PriceTableError, TokenPrices};
 
 use crate::wire::usage::Usage;
-
-/// What one web search costs, whatever the model.
-const WEB_SEARCH: NanoUsd = NanoUsd(10_000_000);
 
 /// How an answer is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,30 +30,27 @@ pub(crate) struct Charge<'a> {
     pub(crate) is_refused_at_once: bool,
 }
 
-/// What one answer costs. Prices can depend on the size of its prompt, so answers are charged one by one and not by their sum.
-pub(crate) fn cost(usage: &Usage, charge: Charge<'_>) -> NanoUsd {
-    if charge.is_refused_at_once {
-        return NanoUsd(0);
+impl PriceTable {
+    /// What one answer costs. Prices can depend on the size of its prompt, so answers are charged one by one and not by their sum.
+    pub(crate) fn cost(&self, usage: &Usage, charge: Charge<'_>) -> NanoUsd {
+        if charge.is_refused_at_once {
+            return NanoUsd(0);
+        }
+        let count = |tokens: Option<u64>| tokens.unwrap_or(0);
+        let (input, read) = (count(usage.input_tokens), count(usage.cache_read_input_tokens));
+        let written = count(usage.cache_creation_input_tokens);
+        let written_1h = count(usage.cache_creation_1h_input_tokens).min(written);
+        let prices = self.of(charge.model, charge.date, input + read + written, charge.is_fast);
+        let parts = [
+            (input, prices.input),
+            (count(usage.output_tokens), prices.output),
+            (written - written_1h, prices.write_5m),
+            (written_1h, prices.write_1h),
+            (read, prices.read),
+            (count(usage.web_search_requests.map(u64::from)), self.web_search),
+        ];
+        parts.into_iter().fold(NanoUsd(0), |sum, (tokens, price)| sum + price.times(tokens))
     }
-    let count = |tokens: Option<u64>| tokens.unwrap_or(0);
-    let (input, read) = (count(usage.input_tokens), count(usage.cache_read_input_tokens));
-    let written = count(usage.cache_creation_input_tokens);
-    let written_1h = count(usage.cache_creation_1h_input_tokens).min(written);
-    let row = prices::row(charge.model, charge.date, input + read + written, charge.is_fast).unwrap_or(&UNKNOWN_MODEL);
-    let parts = [
-        (input, row.input),
-        (count(usage.output_tokens), row.output),
-        (written - written_1h, row.write_5m),
-        (written_1h, row.write_1h),
-        (read, row.read),
-        (count(usage.web_search_requests.map(u64::from)), WEB_SEARCH),
-    ];
-    parts.into_iter().fold(NanoUsd(0), |sum, (tokens, price)| sum + price.times(tokens))
-}
-
-/// Whether there is a price for this model.
-pub(crate) fn is_priced(model: &str) -> bool {
-    PRICES.iter().any(|row| row.is_for(model))
 }
 
 #[cfg(test)]
@@ -62,7 +58,7 @@ mod tests {
     use super::*;
 
     fn of(model: &str, date: &str, usage: Usage) -> NanoUsd {
-        cost(&usage, Charge { model, date: Date::read(date).unwrap(), is_fast: false, is_refused_at_once: false })
+        PriceTable::default().cost(&usage, Charge { model, date: Date::read(date).unwrap(), is_fast: false, is_refused_at_once: false })
     }
 
     const MILLION: Option<u64> = Some(1_000_000);
@@ -100,17 +96,19 @@ mod tests {
     #[test]
     fn s_10_fast_answers_cost_more_and_refusals_nothing() {
         let usage = Usage { input_tokens: MILLION, output_tokens: MILLION, ..Usage::default() };
+        let table = PriceTable::default();
         let charge = Charge { model: "claude-opus-5", date: PRICES_AS_OF, is_fast: true, is_refused_at_once: false };
-        assert_eq!(cost(&usage, charge), NanoUsd::read("60").unwrap());
-        assert_eq!(cost(&usage, Charge { is_refused_at_once: true, ..charge }), NanoUsd(0));
+        assert_eq!(table.cost(&usage, charge), NanoUsd::read("60").unwrap());
+        assert_eq!(table.cost(&usage, Charge { is_refused_at_once: true, ..charge }), NanoUsd(0));
         let without = Charge { model: "claude-sonnet-5", ..charge };
-        assert_eq!(cost(&usage, without), NanoUsd::read("12").unwrap(), "no fast price is known for it");
+        assert_eq!(table.cost(&usage, without), NanoUsd::read("12").unwrap(), "no fast price is known for it");
     }
 
     #[test]
     fn s_10_a_model_without_a_price_is_charged_the_stated_default() {
         let usage = Usage { output_tokens: MILLION, ..Usage::default() };
-        assert!(!is_priced("claude-mythos-5-2-20261109") && !is_priced("another") && is_priced("claude-mythos-5-1"));
+        let table = PriceTable::default();
+        assert!(!table.has("claude-mythos-5-2-20261109") && !table.has("another") && table.has("claude-mythos-5-1"));
         assert_eq!(of("claude-mythos-5-2", "2026-11-21", usage), NanoUsd::read("15").unwrap());
     }
 }

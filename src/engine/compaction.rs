@@ -20,6 +20,7 @@ pub(crate) mod diagram;
 mod estimate;
 mod machine;
 pub(crate) mod microcompact;
+mod outcome;
 mod reactive;
 pub(crate) mod rounds;
 mod snip;
@@ -28,7 +29,8 @@ mod summary;
 mod tests;
 
 pub(crate) use cascade::{after_failure, can_react, cascade, drain_collapses};
-pub(crate) use machine::{Cause, Compacted, Compaction, Failed, Spent, Verdict};
+pub(crate) use machine::{Cause, Compaction, Verdict};
+pub(crate) use outcome::{Compacted, Failed, Spent};
 pub(crate) use reactive::excess;
 
 use super::contract::{Effect, Effects};

@@ -13,6 +13,9 @@
 //! answer's usage could not see it otherwise (C-1, C-4).
 
 mod count;
+mod orphans;
+
+pub(crate) use orphans::Orphan;
 
 use serde::{Deserialize, Serialize};
 

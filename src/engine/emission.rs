@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::NanoUsd;
 use super::contract::{RequestId, Terminal, ToolRun};
 use super::hook::HookRun;
+use super::permission::PermissionMode;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::Block;
@@ -31,6 +32,9 @@ pub enum Emission {
         model: Arc<str>,
         /// Names of the tools, in order.
         tools: Vec<Arc<str>>,
+        /// The rest of what there is.
+        #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+        surroundings: Box<Surroundings>,
     },
     /// A raw stream event.
     StreamEvent {
@@ -222,6 +226,34 @@ pub enum Emission {
     },
     /// The last message of a prompt (S-8).
     Result(Box<ResultMessage>),
+}
+
+/// What a session works with beside model and tools (S-4).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Surroundings {
+    /// The servers that tools come from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mcp_servers: Vec<Arc<str>>,
+    /// What happens to what no rule decides, where permissions are set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<PermissionMode>,
+    /// Skills, as looked up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<Arc<str>>,
+    /// Plugins, as looked up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<Arc<str>>,
+    /// Kinds of agent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Arc<str>>,
+}
+
+impl Surroundings {
+    /// Whether there is nothing of all that.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Why a conversation was compacted (C-4, C-5, C-9).

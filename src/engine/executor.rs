@@ -30,6 +30,7 @@ pub(crate) use tree::Elsewhere;
 use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome, ToolRun};
 use super::emission::{AssistantMessage, Denial, Emission, Note, PipelineStep, ToolState};
 use super::hook::HOOK_TIMER;
+use super::permission::PermissionAnswer;
 use super::settings::{Environment, InterruptBehaviour, ResultDelivery, Settings};
 use super::time::Time;
 use crate::prelude::*;
@@ -72,9 +73,21 @@ pub(crate) struct Ended {
 impl Executor {
     /// Takes a tool use as its block completes, and starts what may start.
     pub(crate) fn submit(&mut self, scope: &mut Scope<'_>, message: &AssistantMessage, tool_use: &ToolUse) {
+        self.submit_answered(scope, message, tool_use, None);
+    }
+
+    /// The same for a tool use about which a person has answered already (S-3).
+    pub(crate) fn submit_answered(
+        &mut self,
+        scope: &mut Scope<'_>,
+        message: &AssistantMessage,
+        tool_use: &ToolUse,
+        answered: Option<Arc<PermissionAnswer>>,
+    ) {
         let index = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         let run = ToolRun { request: message.id, index };
         let mut entry = Entry::new(run, tool_use, message.uuid.clone(), scope.env);
+        entry.answered = answered;
         entry.note(if entry.class == Class::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, scope.effects);
         if let Some(reason) = abort::why(&self.aborts, false, entry.interrupt) {
             entry.complete_aborted(&reason, scope.effects); // T-13: the scope stays aborted for the executor's life
@@ -351,7 +364,7 @@ impl Executor {
             scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
             return entry.complete(&answer, scope.effects);
         }
-        let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone());
+        let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone(), entry.answered.clone());
         entry.to("admitted", State::Executing(Box::new(pipeline)));
         if let Verdict::Done(done) = verdict {
             let abort = self.finish(scope, position, done);

@@ -21,6 +21,7 @@ mod diagram;
 mod fallback;
 mod iteration;
 mod observable;
+mod orphan;
 mod outcome;
 mod output_limit;
 mod stop_hooks;
@@ -30,12 +31,12 @@ mod too_long;
 
 pub(crate) use diagram::DIAGRAM;
 use outcome::{Attempt, Ending};
-pub(crate) use outcome::{Carried, OfModel, Outcome, Totals};
+pub(crate) use outcome::{Carried, Last, OfModel, Outcome, Tail, Totals};
 
 use super::call::{ApiCall, Verdict as CallVerdict};
-use super::compaction::{Cause, Compaction};
+use super::compaction::Compaction;
 use super::contract::{Effect, Effects, Input, RequestId};
-use super::emission::{AssistantMessage, CompactTrigger, Emission};
+use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
 use super::executor::{Elsewhere, Executor, Scope};
 use super::hook::{HOOK_TIMER, RunningHooks};
@@ -83,6 +84,11 @@ struct Chain {
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
+    /// A tool use of an earlier session is settled first (S-3).
+    Settling {
+        executor: Executor,
+        begins: Begins,
+    },
     Calling {
         call: Box<ApiCall>,
         turn: Turn,
@@ -115,7 +121,7 @@ impl State {
     fn executor_mut(&mut self) -> Option<&mut Executor> {
         match self {
             Self::Calling { turn, .. } | Self::AwaitingTools { turn } | Self::Ending { turn, .. } => Some(&mut turn.executor),
-            Self::Compacting { executor, .. } | Self::StopHooks { executor, .. } => Some(executor),
+            Self::Settling { executor, .. } | Self::Compacting { executor, .. } | Self::StopHooks { executor, .. } => Some(executor),
             Self::Finished => None,
         }
     }
@@ -186,14 +192,7 @@ impl Query {
         query.carried.turn_to(query.frame.model());
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
         let before = query.before(effects).at_the_start();
-        let (id, executor) = (RequestId::first(prompt), Executor::default());
-        let verdict = match begins {
-            Begins::Asking => query.begin_iteration(env, now, id, executor, effects),
-            Begins::Compacting(instructions) => {
-                let cause = Cause { trigger: CompactTrigger::Manual, instructions, excess: None, without_media: false };
-                query.compact(env, now, cause, (id, executor, AfterCompaction::End(id)), effects)
-            }
-        };
+        let verdict = query.settle_orphans(env, now, begins, effects);
         query.passed(&before, &verdict, effects);
         (query, verdict)
     }
@@ -241,7 +240,7 @@ impl Query {
             State::Calling { .. } => self.step_call(env, now, input, effects),
             State::Compacting { .. } => self.step_compaction(env, now, input, effects),
             State::StopHooks { .. } => self.step_stop_hooks(env, now, input, effects),
-            State::AwaitingTools { .. } | State::Ending { .. } | State::Finished => Verdict::Running,
+            State::Settling { .. } | State::AwaitingTools { .. } | State::Ending { .. } | State::Finished => Verdict::Running,
         }
     }
 
@@ -254,7 +253,7 @@ impl Query {
         message: (u32, &Arc<[Block]>),
         effects: &mut Effects,
     ) -> (bool, Verdict) {
-        let open = matches!(self.state, State::Calling { .. } | State::AwaitingTools { .. });
+        let open = matches!(self.state, State::Settling { .. } | State::Calling { .. } | State::AwaitingTools { .. });
         if open && self.state.executor_mut().is_some_and(|executor| executor.blocks_interrupt()) {
             self.queued.push((message.0, message.1.clone()));
             return (true, Verdict::Running);
@@ -296,7 +295,7 @@ impl Query {
         if call.id() != id {
             // What the attempt brought is lost, and paid for.
             let attempt = Attempt { model: call.model().clone(), usage, is_fast };
-            self.totals.count_attempt(&attempt, env.settings.session.date);
+            self.totals.count_attempt(env, &attempt);
         }
         self.on_call_verdict(env, now, verdict, effects)
     }
@@ -316,7 +315,7 @@ impl Query {
     pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
         let executor = match &self.state {
             State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => &turn.executor,
-            State::Compacting { executor, .. } | State::StopHooks { executor, .. } => executor,
+            State::Settling { executor, .. } | State::Compacting { executor, .. } | State::StopHooks { executor, .. } => executor,
             State::Finished => return Elsewhere::default(),
         };
         executor.executing(env)
@@ -325,7 +324,7 @@ impl Query {
     /// A tool ended in another agent of the tree: what waited for it may start.
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
         // Without streaming execution nothing starts before the stream is over (T-20).
-        let may_start = env.settings.streaming_execution || matches!(self.state, State::AwaitingTools { .. });
+        let may_start = env.settings.streaming_execution || matches!(self.state, State::Settling { .. } | State::AwaitingTools { .. });
         if may_start && let Some(executor) = self.state.executor_mut() {
             executor.on_room(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         }

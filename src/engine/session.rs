@@ -1,21 +1,24 @@
 //! A session: prompts one after another over one conversation (S-1 to S-8).
 //!
-//! Each prompt goes through its phases in one step up to the first request; then the query loop has it until the result. What is
-//! not here yet (skills and plugins, orphaned permissions) is absent, not pretended.
+//! Each prompt goes through its phases in one step up to the first request; then the query loop has it until the result. What
+//! is looked up before (S-4) is a state of its own, in which the user can abort already.
 
 mod command;
+mod looking_up;
 pub(crate) mod prompt;
 mod result;
 
 use alloc::collections::VecDeque;
 
 use command::Asked;
+use looking_up::{Found, Starting};
 use prompt::Frame;
 
 use super::contract::{Effect, Effects, Input};
 use super::conversation::ItemKind;
 use super::emission::{Emission, Note, Phase};
 use super::executor::Elsewhere;
+use super::executor::abort::AbortKind;
 use super::query::{Begins, Carried, Outcome, Query, Verdict};
 use super::settings::Environment;
 use super::time::Time;
@@ -34,6 +37,8 @@ pub(crate) struct Session {
 enum State {
     /// Nothing to do; what the next prompt goes on from.
     Idle { carried: Box<Carried> },
+    /// What there is is looked up for a prompt (S-4).
+    Starting(Box<Starting>),
     /// A prompt is worked on.
     Running { query: Box<Query>, prompt: u32, since: Time },
 }
@@ -70,7 +75,20 @@ impl Session {
                 let carried = core::mem::take(&mut **carried);
                 self.start(env, now, *prompt, content, carried, effects);
             }
-            (State::Running { .. }, Input::Prompt { prompt, content }) => self.waiting.push_back((*prompt, content.clone())),
+            (State::Starting(_) | State::Running { .. }, Input::Prompt { prompt, content }) => {
+                self.waiting.push_back((*prompt, content.clone()))
+            }
+            (State::Starting(_), Input::Interrupt { prompt, content }) => {
+                self.waiting.push_back((*prompt, content.clone()));
+                self.abort_start(env, now, AbortKind::Interrupt, effects);
+            }
+            (State::Starting(_), Input::Cancel) => self.abort_start(env, now, AbortKind::Cancel, effects),
+            (State::Starting(starting), input) => {
+                starting.carried.take_note(input);
+                if starting.found.take(starting.prompt, input) {
+                    self.begin(env, now, effects);
+                }
+            }
             (State::Running { query, .. }, Input::Interrupt { prompt, content }) => {
                 let (absorbed, verdict) = query.interrupt(env, now, (*prompt, content), effects);
                 if !absorbed {
@@ -89,7 +107,7 @@ impl Session {
     /// What runs here, as the other agents of the tree see it (T-4).
     pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
         match &self.state {
-            State::Idle { .. } => Elsewhere::default(),
+            State::Idle { .. } | State::Starting(_) => Elsewhere::default(),
             State::Running { query, .. } => query.executing(env),
         }
     }
@@ -113,22 +131,41 @@ impl Session {
             effects.push(Effect::Emit(Emission::UserPrompt { prompt, content: content.clone() }));
         }
         carried.conversation.begin(&env.history);
-        let asked = command::read(content, &env.settings);
+        let (asked, allows) = command::read(content, &env.settings);
+        allows.iter().for_each(|rule| carried.permissions.allow(rule));
         let local = carried.apply(&asked);
         if let Asked::Model(content) = &asked {
             carried.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
         }
+        let found = Found::look_up(session, prompt, effects);
+        let is_all_in = found.is_all_in();
+        self.state = State::Starting(Box::new(Starting { prompt, since: now, carried, asked, local, found }));
+        if is_all_in {
+            self.begin(env, now, effects);
+        }
+    }
+
+    /// S-4 to S-7: all that was looked up is in.
+    fn begin(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        let State::Starting(starting) = core::mem::take(&mut self.state) else { return };
+        let Starting { prompt, since, carried, asked, local, found } = *starting;
+        let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
         let frame = Frame::of(env);
         let frame = Arc::new(carried.model.as_ref().map_or_else(|| frame.clone(), |model| frame.with_model(model)));
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
-        effects.push(Effect::Emit(Emission::Init { prompt, model: frame.model().clone(), tools }));
+        effects.push(Effect::Emit(Emission::Init {
+            prompt,
+            model: frame.model().clone(),
+            tools,
+            surroundings: found.surroundings(env, &carried),
+        }));
         if let Some(text) = local {
             phase(Phase::EarlyExit, effects);
             effects.push(Effect::Emit(Emission::LocalOutput { prompt, text: text.clone() }));
-            return self.finish(env, now, (prompt, now), Outcome::local(carried, text), effects);
+            return self.finish(env, now, (prompt, since), Outcome::local(carried, text), effects);
         }
-        if session.file_history {
+        if env.settings.session.file_history {
             phase(Phase::FileHistory, effects);
             effects.push(Effect::Emit(Emission::FileSnapshot { uuid: format!("p{prompt}").into() }));
         }
@@ -138,8 +175,15 @@ impl Session {
             _ => Begins::Asking,
         };
         let (query, verdict) = Query::start(env, now, prompt, (frame, begins), carried, effects);
-        self.state = State::Running { query: Box::new(query), prompt, since: now };
+        self.state = State::Running { query: Box::new(query), prompt, since };
         self.on_verdict(env, now, verdict, effects);
+    }
+
+    /// The prompt ends before the model was asked.
+    fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) {
+        let State::Starting(starting) = core::mem::take(&mut self.state) else { return };
+        let Starting { prompt, since, carried, .. } = *starting;
+        self.finish(env, now, (prompt, since), Outcome::aborted(prompt, carried, kind, effects), effects);
     }
 
     /// S-8: the result, the terminal, and the prompt that waited.
@@ -151,7 +195,7 @@ impl Session {
 
     fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: Outcome, effects: &mut Effects) {
         effects.push(Effect::Note(Note::Phase(Phase::Result)));
-        let result = result::message(prompt, now.since(since), &outcome);
+        let result = result::message(&env.prices, prompt, now.since(since), &outcome);
         for text in &result.warnings {
             effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
         }

@@ -12,8 +12,9 @@ mod session;
 pub use compaction::{CompactionSettings, Microcompact};
 pub use pipeline::PipelineSettings;
 pub use retry::{Cloud, OnOverload, RetrySettings};
-pub use session::{Command, CommandDeed, SessionSettings};
+pub use session::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
 
+use super::budget::PriceTable;
 use super::hook::HookDefinition;
 use super::permission::PermissionSettings;
 use super::random::Seed;
@@ -38,6 +39,9 @@ pub struct Environment {
     pub history: Vec<Arc<Message>>,
     /// The root of an engine's own draws (D3).
     pub seed: Seed,
+    /// What answers cost (S-10). The shipped table is not written down with a run: it comes with the engine.
+    #[serde(default, skip_serializing_if = "PriceTable::is_shipped")]
+    pub prices: Arc<PriceTable>,
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,

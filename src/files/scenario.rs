@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::{import, schema, tape};
+use crate::engine::budget::PriceTable;
 use crate::prelude::*;
 use crate::scenario::derive;
 use crate::scenario::parse::{self, Fault, Faults, Parsed, Source};
@@ -294,8 +295,25 @@ fn ready(file: &Path, parsed: Parsed) -> Result<Loaded, LoadError> {
         Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
     let path = parsed.combination.as_deref().map_or_else(|| file.into(), |combination| with_combination(file, combination));
     setup.check_results().map_err(|error| LoadError::Read { path: path.clone(), problem: error.to_string() })?;
+    if let Some(prices) = prices(file, &parsed)? {
+        setup.environment.prices = Arc::new(prices);
+    }
     schema::attach(&mut setup.environment);
     Ok(Loaded { name: name_of(&path), path, setup: Arc::new(setup), warnings })
+}
+
+/// The price table that the scenario names; its path is relative to the file that says it.
+fn prices(file: &Path, parsed: &Parsed) -> Result<Option<PriceTable>, LoadError> {
+    let Some(path) = &parsed.scenario.prices else { return Ok(None) };
+    let path = parsed.prices_said_in().map_or(file, Path::new).parent().unwrap_or(Path::new("")).join(path);
+    let table = match fs::read_to_string(&path) {
+        Ok(text) => PriceTable::read(&text).map_err(|error| error.to_string()),
+        Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that says it")),
+    };
+    table.map(Some).map_err(|problem| {
+        let message = format!("price table {}: {problem}", path.display());
+        parsed.prices_fault(&message).map_or(LoadError::Read { path, problem }, |fault| LoadError::Fault(Box::new(fault)))
+    })
 }
 
 fn load_tape(path: &Path) -> Result<Loaded, LoadError> {

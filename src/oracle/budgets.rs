@@ -3,7 +3,7 @@
 //! The figures are reckoned here from what each attempt reports, at usual speed: a lower bound of what the engine must have reckoned.
 
 use super::{Findings, Rules};
-use crate::engine::budget::{Charge, NanoUsd, cost};
+use crate::engine::budget::{Charge, NanoUsd};
 use crate::engine::contract::{Effect, Emission, Note, RequestId};
 use crate::engine::settings::SessionSettings;
 use crate::prelude::*;
@@ -30,7 +30,7 @@ impl Budgets {
         match effect {
             Effect::Note(Note::Attempt(report)) if rules.session.max_budget.is_some() => {
                 let charge = Charge { model: &report.model, date: rules.session.date, is_fast: false, is_refused_at_once: false };
-                self.last = cost(&report.usage, charge);
+                self.last = rules.prices.cost(&report.usage, charge);
                 self.spent = self.spent + self.last;
             }
             Effect::Emit(Emission::User(message)) if !self.with_results.contains(&message.run.request) => {

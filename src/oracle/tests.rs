@@ -456,7 +456,7 @@ fn o_10_a_request_is_one_that_the_api_takes() {
 fn b_8_each_agent_is_watched_by_itself_and_overlaps_in_the_whole_tree() {
     let child = Agent::child("toolu_1");
     let starts = |name: &str| Effect::StartTool { run: run(0), tool_use: Arc::new(tool_use(name, 0)) };
-    let init = || Effect::Emit(Emission::Init { prompt: 1, model: "m".into(), tools: Vec::new() });
+    let init = || Effect::Emit(Emission::Init { prompt: 1, model: "m".into(), tools: Vec::new(), surroundings: Box::default() });
     let of = |effects: &[(&Agent, Effect)]| {
         let mut story = Story::new().asks("R", 0);
         for (agent, effect) in effects {

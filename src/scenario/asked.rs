@@ -61,5 +61,26 @@ impl Default for Store {
     }
 }
 
+/// What is found when an engine looks up what there is (S-4).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lookups {
+    /// Skills.
+    pub skills: Vec<Arc<str>>,
+    /// Plugins.
+    pub plugins: Vec<Arc<str>>,
+    /// How long it takes to find the skills.
+    pub skills_latency: Latency,
+    /// And the plugins.
+    pub plugins_latency: Latency,
+    /// Whether no answer ever comes.
+    pub never_answers: bool,
+}
+
+impl Default for Lookups {
+    fn default() -> Self {
+        Self { skills: Vec::new(), plugins: Vec::new(), skills_latency: AT_ONCE, plugins_latency: AT_ONCE, never_answers: false }
+    }
+}
+
 /// How long everything takes here of which nothing is said.
 pub const AT_ONCE: Latency = Latency::Fixed(Micros::ZERO);

@@ -54,12 +54,13 @@ pub struct Parsed {
     pub scenario: Scenario,
     /// Which combination of the file's `[matrix]` this is: `engine.model=x,seed=1`; none where there is no matrix.
     pub combination: Option<String>,
-    tape: Option<TapeSaid>,
+    tape: Option<Said>,
+    prices: Option<Said>,
 }
 
-/// Where a scenario names its tape.
+/// Where a scenario names a file that it needs.
 #[derive(Clone, Debug, PartialEq)]
-struct TapeSaid {
+struct Said {
     fault: Fault,
     file: Option<String>,
 }
@@ -74,6 +75,16 @@ impl Parsed {
     /// there is no tape, and when it is named by an override.
     pub fn tape_said_in(&self) -> Option<&str> {
         self.tape.as_ref()?.file.as_deref()
+    }
+
+    /// The same for the scenario's price table.
+    pub fn prices_fault(&self, message: &str) -> Option<Fault> {
+        self.prices.as_ref().map(|prices| prices.fault.saying(message.into()))
+    }
+
+    /// The same for the scenario's price table: the file that its path is relative to.
+    pub fn prices_said_in(&self) -> Option<&str> {
+        self.prices.as_ref()?.file.as_deref()
     }
 }
 
@@ -141,11 +152,17 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
         let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
         reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));
     }
-    scenario.settings = reader.section("engine", "[engine]", engine::settings).unwrap_or_default();
+    let engine = reader.section("engine", "[engine]", |reader| (engine::settings(reader), prices(reader)));
+    let (settings, prices) = engine.unwrap_or_default();
+    scenario.settings = settings;
+    let (path, prices) = prices.unzip();
+    scenario.prices = path;
     scenario.tools = tools::tools(reader);
     asked::read(reader, &mut scenario);
     scenario.settings.session.commands = reader.entries("command", "[[command]]", session::command);
     scenario.history = reader.entries("history", "[[history]]", prompts::message);
+    session::check_orphan(reader, &scenario);
+    scenario.lookups = reader.section("session", "[session]", session::lookups).unwrap_or_default();
     scenario.results = outcome::results(reader);
     run::read(reader, &mut scenario);
     check_agents(reader, &scenario);
@@ -154,11 +171,19 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     for key in ["extends", "matrix"] {
         reader.member(key);
     }
-    let said = |member: &Member| TapeSaid {
-        fault: reader.report.fault_at(member.value.place),
-        file: reader.report.file_name(member.value.place).map(Into::into),
-    };
-    Parsed { scenario, combination: None, tape: tape.map(said) }
+    Parsed { scenario, combination: None, tape: tape.map(|member| said(reader, member)), prices }
+}
+
+fn said(reader: &Reader<'_, '_>, member: &Member) -> Said {
+    let place = member.value.place;
+    Said { fault: reader.report.fault_at(place), file: reader.report.file_name(place).map(Into::into) }
+}
+
+/// The price table that takes the place of the shipped one (S-10).
+fn prices(reader: &mut Reader<'_, '_>) -> Option<(String, Said)> {
+    let member = reader.member("prices")?;
+    let path = reader.get("prices")?;
+    Some((path, said(reader, member)))
 }
 
 /// The tape and its thread; a thread without a tape means nothing, unless the reader was to find one.

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Reply, ScriptedHook, ScriptedPermission, Store};
+use super::asked::{Lookups, Reply, ScriptedHook, ScriptedPermission, Store};
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
@@ -39,6 +39,8 @@ pub struct Scenario {
     pub permissions: Vec<ScriptedPermission>,
     /// Where large results are stored.
     pub store: Store,
+    /// What is found when the engine looks up what there is.
+    pub lookups: Lookups,
     /// What was said before the first prompt.
     pub history: Vec<Arc<Message>>,
     /// What the user says, in order.
@@ -51,6 +53,8 @@ pub struct Scenario {
     pub default_answer: Option<Arc<str>>,
     /// The tape that answers come from, with the thread of it that is replayed; without it, the prompts' turns are the answers.
     pub tape: Option<TapeSource>,
+    /// The file with the price table that takes the place of the shipped one (S-10).
+    pub prices: Option<String>,
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// How new credentials are got (M-7).

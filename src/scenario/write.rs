@@ -57,12 +57,14 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         hooks,
         permissions,
         store,
+        lookups,
         history,
         prompts,
         faults,
         interrupts,
         default_answer: _,
         tape: _,
+        prices,
         results,
         auth,
         api,
@@ -73,7 +75,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         expect,
     } = scenario;
     head(out, scenario);
-    engine(out, settings);
+    engine(out, settings, prices.as_deref());
     timing_section(out, timing);
     limits_section(out, *limits);
     matching_section(out, matching);
@@ -87,6 +89,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     }
     permissions.iter().for_each(|permission| asked::permission_entry(out, permission));
     asked::store_section(out, store);
+    session::lookups_section(out, lookups);
     for message in history {
         out.table("[[history]]");
         out.text("role", message.role.as_str());

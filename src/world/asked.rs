@@ -4,7 +4,9 @@
 //! is withdrawn or stopped is forgotten: its answer never comes.
 
 use super::setup::Setup;
-use crate::engine::contract::{Agent, ByAgent, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse};
+use crate::engine::contract::{
+    Agent, ByAgent, Catalogue, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse,
+};
 use crate::engine::permission::rule;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -99,6 +101,20 @@ impl Questions {
         let path = store.folder.as_ref().map(|folder| format!("{}/{name}", folder.trim_end_matches('/')).into());
         let takes = draw(setup, "store-latency", &name, &store.latency, 0);
         Some(self.open(now + takes, Input::ResultStored { run, path }))
+    }
+
+    /// What there is is looked up (S-4).
+    pub(crate) fn look_up(&mut self, setup: &Setup, now: Time, what: Catalogue, prompt: u32) -> Answered {
+        let lookups = &setup.scenario.lookups;
+        if lookups.never_answers {
+            return None;
+        }
+        let (names, latency) = match what {
+            Catalogue::Skills => (&lookups.skills, &lookups.skills_latency),
+            Catalogue::Plugins => (&lookups.plugins, &lookups.plugins_latency),
+        };
+        let takes = draw(setup, "lookup-latency", &self.key(format!("{} {prompt}", what.as_str())), latency, 0);
+        Some(self.open(now + takes, Input::LookedUp { what, prompt, names: names.clone().into() }))
     }
 
     /// A hook no longer matters.

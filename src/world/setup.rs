@@ -126,6 +126,7 @@ impl Setup {
             hooks: scenario.hooks.iter().map(|hook| hook.definition.clone()).collect(),
             history: scenario.history.clone(),
             seed: scenario.seed,
+            prices: Arc::default(),
             validators: Validators::default(),
         };
         Ok(Self { scenario, environment, answers, outcomes, agents })

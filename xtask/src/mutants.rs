@@ -25,7 +25,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     line.args(["mutants", "--package", "reenact", "--file", "src/engine/**", "--sharding", "round-robin", "--shard", shard]);
     line.args(["--jobs", "2", "--timeout", "120", "--baseline", "skip", "--no-shuffle", "--output", "target"]);
     // One build each: the machines' own tests, the runs of `sim`, and every shipped scenario with its transcript.
-    line.args(["--", "--lib", "--", "engine::", "sim::", "runner::shipped"]);
+    line.args(["--cargo-arg", "--lib", "--", "--", "engine::", "sim::", "runner::shipped"]);
     line.env("CARGO_PROFILE_DEV_DEBUG", "0").current_dir(&root);
     match line.status() {
         Err(error) => {

@@ -1,41 +1,53 @@
-//! The price table: data, with dates (S-10).
+//! The price table: a dated data file, shipped with the engine and replaceable (S-10).
 //!
-//! A row holds from its date until a later one of the same model; where there is one for long prompts, it holds for the whole answer. Each row
-//! says where it was read and when. A model without a row is charged [`UNKNOWN_MODEL`], and the result says so.
+//! A price holds from its date until a later one of the same model; where there is one for long prompts, it holds for the whole answer. Each
+//! price says where it was read and when. A model without one is charged a stated default, and the result says so.
 
-use core::fmt;
+mod read;
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
+use serde::{Deserialize, Serialize, Serializer};
 
+pub use self::read::PriceTableError;
+use super::date::Date;
 use super::money::NanoUsd;
 use crate::prelude::*;
 
-/// A day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Date {
-    year: u16,
-    month: u8,
-    day: u8,
+/// The table that holds when a scenario names no other.
+const SHIPPED: &str = include_str!("prices.toml");
+
+/// What models cost. Kept with its text: that is how it is written down with the boundary of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct PriceTable {
+    text: Arc<str>,
+    /// When it was last held against its sources.
+    pub compiled: Date,
+    /// One for each model of each price; of one model the later behind the earlier.
+    pub rows: Vec<PriceRow>,
+    /// What a model without a price is charged.
+    pub unknown_model: TokenPrices,
+    /// What one web search costs, whatever the model.
+    pub web_search: NanoUsd,
 }
 
-/// Why a text is no day.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no date; write it like 2026-11-21")]
-pub struct DateError(pub String);
-
-/// One row of the table: dollars per million tokens are thousands of nano-dollars per token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A price of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriceRow {
     /// How the model's name begins; a date may follow.
-    pub model: &'static str,
-    /// Since when.
-    pub from: Date,
+    pub model: Arc<str>,
+    /// Since when; `None` for always.
+    pub from: Option<Date>,
     /// For prompts of more tokens than this.
     pub over_tokens: Option<u64>,
     /// For answers at fast speed.
     pub fast: bool,
+    /// The price itself.
+    pub prices: TokenPrices,
+}
+
+/// What a token of each kind costs: dollars per million tokens are thousands of nano-dollars per token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenPrices {
     /// An input token.
     pub input: NanoUsd,
     /// An output token.
@@ -46,81 +58,48 @@ pub struct PriceRow {
     pub write_1h: NanoUsd,
     /// A token read from the cache.
     pub read: NanoUsd,
-    /// Where it was read, and when.
-    pub source: &'static str,
+    /// Where it was read.
+    pub source: Arc<str>,
+    /// When it was read there, as exactly as is known.
+    pub seen: Arc<str>,
 }
 
-/// When the table was last held against its sources: the date of a session that does not say another.
-pub const PRICES_AS_OF: Date = day(2026, 11, 21);
-
-/// What a model without a price is charged: as a mid-sized one.
-pub const UNKNOWN_MODEL: PriceRow = row_of("", ALWAYS, [3_000, 15_000, 3_750, 6_000, 300], "stated default for models without a price");
-
-const ALWAYS: Date = day(2020, 1, 1);
-const PRICING: &str = "pricing page, 2026-08-21";
-const LINEUP: &str = "model lineup for input and output, third parties for cache reads, multipliers for cache writes, 2026-10";
-const OPUS_5_5: &str = "model overview, about 2026-09";
-const HAIKU_5_5: &str = "model overview for the first tier, third parties for the second, 2026-10-24";
-const FAST: &str = "pricing page for input and output, multipliers for the cache, 2026-08-21";
-
-/// All rows: input, output, 5-minute write, 1-hour write, read; in nano-dollars per token.
-pub const PRICES: &[PriceRow] = &[
-    row_of("claude-fable-5-1", ALWAYS, [10_000, 50_000, 12_500, 20_000, 250], LINEUP),
-    row_of("claude-mythos-5-1", ALWAYS, [10_000, 50_000, 12_500, 20_000, 250], LINEUP),
-    row_of("claude-opus-5-5", ALWAYS, [4_000, 20_000, 5_000, 8_000, 200], OPUS_5_5),
-    row_of("claude-sonnet-5-5", ALWAYS, [2_000, 10_000, 2_500, 4_000, 200], LINEUP),
-    row_of("claude-sonnet-5-5", day(2026, 10, 7), [2_000, 10_000, 2_500, 4_000, 100], LINEUP),
-    row_of("claude-haiku-5-5", ALWAYS, [100, 500, 125, 200, 10], HAIKU_5_5),
-    PriceRow { over_tokens: Some(100_000), ..row_of("claude-haiku-5-5", ALWAYS, [500, 2_500, 625, 1_000, 50], HAIKU_5_5) },
-    row_of("claude-fable-5", ALWAYS, [10_000, 50_000, 12_500, 20_000, 1_000], PRICING),
-    row_of("claude-mythos-5", ALWAYS, [10_000, 50_000, 12_500, 20_000, 1_000], PRICING),
-    row_of("claude-opus-5", ALWAYS, [5_000, 25_000, 6_250, 10_000, 500], PRICING),
-    PriceRow { fast: true, ..row_of("claude-opus-5", ALWAYS, [10_000, 50_000, 12_500, 20_000, 1_000], FAST) },
-    row_of("claude-opus-4-8", ALWAYS, [5_000, 25_000, 6_250, 10_000, 500], PRICING),
-    PriceRow { fast: true, ..row_of("claude-opus-4-8", ALWAYS, [10_000, 50_000, 12_500, 20_000, 1_000], FAST) },
-    row_of("claude-opus-4-7", ALWAYS, [5_000, 25_000, 6_250, 10_000, 500], PRICING),
-    row_of("claude-opus-4-6", ALWAYS, [5_000, 25_000, 6_250, 10_000, 500], PRICING),
-    row_of("claude-opus-4-5", ALWAYS, [5_000, 25_000, 6_250, 10_000, 500], PRICING),
-    row_of("claude-sonnet-5", ALWAYS, [2_000, 10_000, 2_500, 4_000, 200], PRICING),
-    row_of("claude-sonnet-4-6", ALWAYS, [3_000, 15_000, 3_750, 6_000, 300], PRICING),
-    row_of("claude-sonnet-4-5", ALWAYS, [3_000, 15_000, 3_750, 6_000, 300], PRICING),
-    row_of("claude-haiku-4-5", ALWAYS, [1_000, 5_000, 1_250, 2_000, 100], PRICING),
-    row_of("claude-opus-4-1", ALWAYS, [15_000, 75_000, 18_750, 30_000, 1_500], PRICING),
-    row_of("claude-opus-4", ALWAYS, [15_000, 75_000, 18_750, 30_000, 1_500], PRICING),
-];
-
-const fn row_of(model: &'static str, from: Date, nanos: [u64; 5], source: &'static str) -> PriceRow {
-    let [input, output, write_5m, write_1h, read] = nanos;
-    PriceRow {
-        model,
-        from,
-        over_tokens: None,
-        fast: false,
-        input: NanoUsd(input),
-        output: NanoUsd(output),
-        write_5m: NanoUsd(write_5m),
-        write_1h: NanoUsd(write_1h),
-        read: NanoUsd(read),
-        source,
+impl PriceTable {
+    /// Reads a table that is written like the shipped one, `src/engine/budget/prices.toml`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn read(text: &str) -> Result<Self, PriceTableError> {
+        read::table(text)
     }
-}
 
-const fn day(year: u16, month: u8, day: u8) -> Date {
-    Date { year, month, day }
-}
+    /// Whether it is the shipped one.
+    pub fn is_shipped(&self) -> bool {
+        &*self.text == SHIPPED
+    }
 
-/// The row for an answer: of those that fit the one that says most, then the latest. Where no fast price is known the usual one holds.
-pub(super) fn row(model: &str, date: Date, prompt_tokens: u64, is_fast: bool) -> Option<&'static PriceRow> {
-    let fits = |row: &&PriceRow| {
-        row.is_for(model) && row.from <= date && row.over_tokens.is_none_or(|over| prompt_tokens > over) && (is_fast || !row.fast)
-    };
-    PRICES.iter().filter(fits).max_by_key(|row| (row.fast, row.over_tokens, row.from))
+    /// Whether there is a price for this model.
+    pub fn has(&self, model: &str) -> bool {
+        self.rows.iter().any(|row| row.is_for(model))
+    }
+
+    /// The prices of an answer: of those that fit the one that says most, then the latest. Where no fast price is known the usual one holds.
+    pub(super) fn of(&self, model: &str, date: Date, prompt_tokens: u64, is_fast: bool) -> &TokenPrices {
+        let fits = |row: &&PriceRow| {
+            row.is_for(model)
+                && row.from.is_none_or(|from| from <= date)
+                && row.over_tokens.is_none_or(|over| prompt_tokens > over)
+                && (is_fast || !row.fast)
+        };
+        let best = self.rows.iter().filter(fits).max_by_key(|row| (row.fast, row.over_tokens, row.from));
+        best.map_or(&self.unknown_model, |row| &row.prices)
+    }
 }
 
 impl PriceRow {
     /// Whether the row is for this model: the name as it is, or with a date behind it. `claude-opus-4` is not for `claude-opus-4-9`.
     pub fn is_for(&self, model: &str) -> bool {
-        let rest = model.strip_prefix(self.model);
+        let rest = model.strip_prefix(&*self.model);
         rest.is_some_and(|rest| {
             let date = rest.strip_prefix('-').or(rest.strip_prefix('@')).unwrap_or(rest);
             rest.is_empty() || (date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
@@ -128,50 +107,24 @@ impl PriceRow {
     }
 }
 
-impl Date {
-    /// Reads `2026-11-21`.
-    ///
-    /// # Errors
-    /// When it is no such text, or no month has such a day.
-    pub fn read(text: &str) -> Result<Self, DateError> {
-        let parts: Vec<&str> = text.split('-').collect();
-        let number = |part: &str, digits: usize| {
-            let is_number = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
-            is_number.then(|| part.parse::<u16>().ok()).flatten()
-        };
-        let date = match parts[..] {
-            [year, month, day] => number(year, 4).zip(number(month, 2)).zip(number(day, 2)),
-            _ => None,
-        };
-        let is_day = |((_, month), day): &((u16, u16), u16)| (1..=12).contains(month) && (1..=31).contains(day);
-        let ((year, month), day) = date.filter(is_day).ok_or_else(|| DateError(text.into()))?;
-        let small = |number: u16| u8::try_from(number).unwrap_or(0);
-        Ok(Self { year, month: small(month), day: small(day) })
-    }
-}
-
-impl Default for Date {
+/// The shipped table.
+impl Default for PriceTable {
     fn default() -> Self {
-        PRICES_AS_OF
+        // A test holds that the shipped text can be read; a table of nothing stands in for a panic.
+        Self::read(SHIPPED).unwrap_or_else(|_| read::nothing())
     }
 }
 
-impl fmt::Display for Date {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
-    }
-}
-
-impl TryFrom<String> for Date {
-    type Error = DateError;
-    fn try_from(text: String) -> Result<Self, DateError> {
+impl TryFrom<String> for PriceTable {
+    type Error = PriceTableError;
+    fn try_from(text: String) -> Result<Self, PriceTableError> {
         Self::read(&text)
     }
 }
 
-impl From<Date> for String {
-    fn from(date: Date) -> Self {
-        date.to_string()
+impl Serialize for PriceTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
     }
 }
 
@@ -179,9 +132,57 @@ impl From<Date> for String {
 mod tests {
     use super::*;
 
+    /// A price of the shipped table, in nano-dollars per token.
+    fn shipped(model: &str, date: &str, prompt_tokens: u64, is_fast: bool) -> [u64; 5] {
+        let table = PriceTable::default();
+        let TokenPrices { input, output, write_5m, write_1h, read, .. } =
+            table.of(model, Date::read(date).unwrap(), prompt_tokens, is_fast).clone();
+        [input.0, output.0, write_5m.0, write_1h.0, read.0]
+    }
+
+    #[test]
+    fn s_10_the_shipped_table_is_read_and_says_what_each_model_costs() {
+        let table = PriceTable::read(SHIPPED).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((table.compiled, table.web_search), (Date::default(), NanoUsd(10_000_000)));
+        assert!(table.is_shipped());
+        let today = "2026-11-21";
+        let figures = [
+            ("claude-fable-5-1", today, [10_000, 50_000, 12_500, 20_000, 250]),
+            ("claude-mythos-5-1", today, [10_000, 50_000, 12_500, 20_000, 250]),
+            ("claude-opus-5-5", today, [4_000, 20_000, 5_000, 8_000, 200]),
+            ("claude-sonnet-5-5", today, [2_000, 10_000, 2_500, 4_000, 100]),
+            ("claude-sonnet-5-5", "2026-10-06", [2_000, 10_000, 2_500, 4_000, 200]),
+            ("claude-haiku-5-5", today, [100, 500, 125, 200, 10]),
+            ("claude-fable-5", today, [10_000, 50_000, 12_500, 20_000, 1_000]),
+            ("claude-mythos-5", today, [10_000, 50_000, 12_500, 20_000, 1_000]),
+            ("claude-opus-5", today, [5_000, 25_000, 6_250, 10_000, 500]),
+            ("claude-opus-4-8", today, [5_000, 25_000, 6_250, 10_000, 500]),
+            ("claude-opus-4-7", today, [5_000, 25_000, 6_250, 10_000, 500]),
+            ("claude-opus-4-6", today, [5_000, 25_000, 6_250, 10_000, 500]),
+            ("claude-opus-4-5", today, [5_000, 25_000, 6_250, 10_000, 500]),
+            ("claude-sonnet-5", today, [2_000, 10_000, 2_500, 4_000, 200]),
+            ("claude-sonnet-4-6", today, [3_000, 15_000, 3_750, 6_000, 300]),
+            ("claude-sonnet-4-5", today, [3_000, 15_000, 3_750, 6_000, 300]),
+            ("claude-haiku-4-5", today, [1_000, 5_000, 1_250, 2_000, 100]),
+            ("claude-opus-4-1", today, [15_000, 75_000, 18_750, 30_000, 1_500]),
+            ("claude-opus-4", today, [15_000, 75_000, 18_750, 30_000, 1_500]),
+            ("another", today, [3_000, 15_000, 3_750, 6_000, 300]),
+        ];
+        for (model, date, nanos) in figures {
+            assert_eq!(shipped(model, date, 1, false), nanos, "{model} on {date}");
+            assert_eq!(table.has(model), model != "another", "{model}");
+        }
+        assert_eq!(shipped("claude-haiku-5-5", today, 100_001, false), [500, 2_500, 625, 1_000, 50]);
+        for model in ["claude-opus-5", "claude-opus-4-8"] {
+            assert_eq!(shipped(model, today, 1, true), [10_000, 50_000, 12_500, 20_000, 1_000], "{model}, fast");
+        }
+        assert_eq!(table.rows.len(), figures.len() - 1 + 3, "each row is held against a figure above");
+    }
+
     #[test]
     fn s_10_a_name_may_have_a_date_and_nothing_else_behind_it() {
-        let of = |model: &str| row(model, PRICES_AS_OF, 0, false).map(|row| row.model);
+        let table = PriceTable::default();
+        let of = |model: &str| table.rows.iter().find(|row| row.is_for(model)).map(|row| &*row.model);
         assert_eq!(of("claude-sonnet-4-5-20250929"), Some("claude-sonnet-4-5"));
         assert_eq!(of("claude-opus-4@20250514"), Some("claude-opus-4"));
         assert_eq!(of("claude-opus-4-9"), None, "a model that is not there yet is no older one");
@@ -190,19 +191,21 @@ mod tests {
 
     #[test]
     fn s_10_cache_prices_follow_the_multipliers() {
-        for row in PRICES {
-            assert_eq!(row.write_5m.0 * 4, row.input.0 * 5, "{}", row.model);
-            assert_eq!(row.write_1h.0, row.input.0 * 2, "{}", row.model);
-            assert!(row.read.0 * 10 <= row.input.0 && !row.source.is_empty(), "{}", row.model);
+        for PriceRow { model, prices, .. } in PriceTable::default().rows {
+            assert_eq!(prices.write_5m.0 * 4, prices.input.0 * 5, "{model}");
+            assert_eq!(prices.write_1h.0, prices.input.0 * 2, "{model}");
+            assert!(prices.read.0 * 10 <= prices.input.0, "{model}");
         }
     }
 
     #[test]
-    fn s_11_dates_are_read_and_written() {
-        assert_eq!(Date::read("2026-10-07").unwrap().to_string(), "2026-10-07");
-        assert!(Date::read("2026-10-07").unwrap() < PRICES_AS_OF);
-        for text in ["", "2026-13-01", "2026-00-01", "2026-1-1", "26-01-01", "2026-01-32", "2026-01-01-01", "today"] {
-            assert!(Date::read(text).is_err(), "{text}");
-        }
+    fn s_10_a_table_is_written_down_as_its_text() {
+        let other = SHIPPED.replace("web_search = \"0.01\"", "web_search = \"0.02\"");
+        let table = PriceTable::read(&other).unwrap();
+        assert!(!table.is_shipped());
+        let json = serde_json::to_string(&table).unwrap();
+        assert_eq!(json, serde_json::to_string(&other).unwrap());
+        assert_eq!(serde_json::from_str::<PriceTable>(&json).unwrap(), table);
+        assert!(serde_json::from_str::<PriceTable>("\"\"").is_err());
     }
 }

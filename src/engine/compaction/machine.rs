@@ -12,6 +12,7 @@
 
 use super::cascade::note;
 use super::estimate::{answer_room, context_tokens};
+use super::outcome::{Compacted, Failed, Spent};
 use super::summary::{self, Added, Parts};
 use super::{reactive, rounds};
 use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict};
@@ -22,13 +23,12 @@ use crate::engine::hook::{HOOK_TIMER, HookDecision, HookEvent, HookSubject, Hook
 use crate::engine::retry::Failure;
 use crate::engine::session::prompt::Frame;
 use crate::engine::settings::Environment;
-use crate::engine::time::{Micros, Time};
+use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::json::Json;
 use crate::wire::request::{Request, push_merged};
 use crate::wire::tokens;
-use crate::wire::usage::Usage;
 
 /// Why the model is asked to summarise.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,43 +102,6 @@ pub(crate) enum Verdict {
     Done(Box<Compacted>),
     /// It failed: the conversation stays as it was.
     Failed(Box<Failed>),
-}
-
-/// A compaction that helped.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Compacted {
-    /// Its name, like no other: the summary's.
-    pub(crate) id: Arc<str>,
-    /// What takes the conversation's place.
-    pub(crate) conversation: Conversation,
-    /// The context before and after, in tokens: the first is what goes from the task budget (C-6).
-    pub(crate) tokens: (u64, u64),
-    /// What it cost.
-    pub(crate) spent: Spent,
-}
-
-/// A compaction that did not.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Failed {
-    /// Who had asked for it.
-    pub(crate) trigger: CompactTrigger,
-    /// Why it failed.
-    pub(crate) failure: Failure,
-    /// What it cost all the same.
-    pub(crate) spent: Spent,
-}
-
-/// What the calls of a compaction used up.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Spent {
-    /// The last request that was made: the next one comes after it. `None` when none was made.
-    pub(crate) last: Option<RequestId>,
-    /// Time with a request under way.
-    pub(crate) api_time: Micros,
-    /// Tokens by model.
-    pub(crate) usage: Vec<(Arc<str>, Usage)>,
-    /// What later calls go on from.
-    pub(crate) standing: Standing,
 }
 
 impl Compaction {
@@ -413,24 +376,6 @@ impl Compaction {
     }
 }
 
-impl Spent {
-    fn count(&mut self, call: &ApiCall, ended: &Ended) {
-        self.last = Some(call.id());
-        self.api_time = self.api_time + ended.took;
-        self.standing = call.standing();
-        self.usage.push((ended.model.clone(), ended.usage));
-    }
-
-    fn count_lost(&mut self, now: Time, call: &ApiCall) {
-        self.last = Some(call.id());
-        self.api_time = self.api_time + now.since(call.since());
-        self.standing = call.standing();
-        if *call.usage() != Usage::default() {
-            self.usage.push((call.model().clone(), *call.usage()));
-        }
-    }
-}
-
 /// What hooks are told of a compaction.
 #[derive(serde::Serialize)]
 struct Told<'a> {
@@ -502,7 +447,10 @@ fn tell(item: &Item, why: &str, effects: &mut Effects) {
 
 fn failed(cause: &Cause, sizes: Sizes, spent: Spent, failure: Failure, effects: &mut Effects) -> Failed {
     note(level(cause.trigger), false, &failure.summary(), (sizes.context, sizes.context), effects);
-    let text = format!("the conversation was not summarised: {}", failure.summary());
-    effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
+    if cause.trigger != CompactTrigger::Manual {
+        // Whoever asked for it gets the failure as an error.
+        let text = format!("the conversation was not summarised: {}", failure.summary());
+        effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
+    }
     Failed { trigger: cause.trigger, failure, spent }
 }

@@ -136,16 +136,18 @@ pub(crate) mod tests {
 
     #[test]
     fn c_7_a_tool_use_and_its_result_are_one_unit() {
-        let table: [(&str, &[Range<usize>], &[Range<usize>]); 5] = [
-            ("p a p", &[0..1, 1..2, 2..3], &[0..2, 2..3]),
-            ("p a+1 r a+2 r a", &[0..1, 1..3, 3..5, 5..6], &[0..3, 3..5, 5..6]),
-            ("p p a", &[0..1, 1..2, 2..3], &[0..3]),
-            ("p a a+1 r", &[0..1, 1..4], &[0..4]),
-            ("", &[], &[]),
+        let shown =
+            |spans: Vec<Range<usize>>| spans.iter().map(|span| format!("{}-{}", span.start, span.end)).collect::<Vec<_>>().join(" ");
+        let table = [
+            ("p a p", "0-1 1-2 2-3", "0-2 2-3"),
+            ("p a+1 r a+2 r a", "0-1 1-3 3-5 5-6", "0-3 3-5 5-6"),
+            ("p p a", "0-1 1-2 2-3", "0-3"),
+            ("p a a+1 r", "0-1 1-4", "0-4"),
+            ("", "", ""),
         ];
         for (said, units, rounds) in table {
-            assert_eq!(super::units(&items(said)), units, "units of {said}");
-            assert_eq!(super::rounds(&items(said)), rounds, "rounds of {said}");
+            assert_eq!(shown(super::units(&items(said))), units, "units of {said}");
+            assert_eq!(shown(super::rounds(&items(said))), rounds, "rounds of {said}");
         }
     }
 

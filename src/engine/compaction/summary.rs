@@ -238,7 +238,7 @@ mod tests {
         let thinking = block(r#"{"type":"thinking","thinking":"hm","signature":"s"}"#);
         assert_eq!(&*read(&[thinking.clone(), text.clone()], Some("end_turn")).unwrap(), "done");
         let kind = |blocks: &[_], stop| read(blocks, Some(stop)).unwrap_err().kind;
-        assert_eq!(&*kind(&[text.clone()], "max_tokens"), "summary_cut_short");
+        assert_eq!(&*kind(core::slice::from_ref(&text), "max_tokens"), "summary_cut_short");
         assert_eq!(&*kind(&[text], "refusal"), "summary_refused");
         assert_eq!(&*kind(&[thinking], "end_turn"), "empty_summary");
         assert_eq!(&*kind(&[block(r#"{"type":"text","text":" \n"}"#)], "end_turn"), "empty_summary");

@@ -97,6 +97,9 @@ pub enum Effect {
     LookUp {
         /// Which of them.
         what: Catalogue,
+        /// For which prompt.
+        #[serde(default)]
+        prompt: u32,
     },
     /// Ask the user what a tool's server asks; answer with `ElicitationAnswered` (S-11).
     Elicit {

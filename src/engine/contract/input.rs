@@ -117,6 +117,9 @@ pub enum Input {
     LookedUp {
         /// Which of them.
         what: Catalogue,
+        /// For which prompt.
+        #[serde(default)]
+        prompt: u32,
         /// What there is, in order.
         names: Arc<[Arc<str>]>,
     },

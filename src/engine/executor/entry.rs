@@ -8,6 +8,7 @@ use super::pipeline::{Heard, Pipeline};
 use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
+use crate::engine::permission::PermissionAnswer;
 use crate::engine::settings::{Environment, InterruptBehaviour, ToolDefinition};
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -32,6 +33,8 @@ pub(super) struct Entry {
     pub(super) has_run: bool,
     /// What hooks said of it.
     pub(super) heard: Heard,
+    /// What a person answered in an earlier session (S-3).
+    pub(super) answered: Option<Arc<PermissionAnswer>>,
     pub(super) state: State,
 }
 
@@ -102,6 +105,7 @@ impl Entry {
             progress: Vec::new(),
             has_run: false,
             heard: Heard::default(),
+            answered: None,
             state: State::Queued { problem },
         }
     }

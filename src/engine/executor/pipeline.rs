@@ -43,6 +43,8 @@ pub(super) struct Pipeline {
     tool_use: Arc<ToolUse>,
     /// When the present step began.
     since: Time,
+    /// What a person answered in an earlier session, as long as it was not asked for (S-3).
+    answered: Option<Arc<PermissionAnswer>>,
     step: Step,
 }
 
@@ -108,8 +110,13 @@ pub(super) enum Halt {
 
 impl Pipeline {
     /// Begins with a valid input.
-    pub(super) fn start(scope: &mut Scope<'_>, run: ToolRun, tool_use: Arc<ToolUse>) -> (Self, Verdict) {
-        let mut pipeline = Self { run, tool_use, since: scope.now, step: Step::Starting };
+    pub(super) fn start(
+        scope: &mut Scope<'_>,
+        run: ToolRun,
+        tool_use: Arc<ToolUse>,
+        answered: Option<Arc<PermissionAnswer>>,
+    ) -> (Self, Verdict) {
+        let mut pipeline = Self { run, tool_use, since: scope.now, answered, step: Step::Starting };
         let verdict = if pipeline.definition(scope.env).is_some_and(|tool| tool.checks) {
             pipeline.enter(scope, PipelineStep::Check, Step::Checking);
             scope.effects.push(Effect::CheckTool { run, tool_use: pipeline.tool_use.clone() });
@@ -231,13 +238,17 @@ impl Pipeline {
 
     /// T-24, up to the person.
     fn reach_permission(&mut self, scope: &mut Scope<'_>, hooks: Option<(HookDecision, &str)>, check: &ToolCheck) -> Verdict {
+        let is_forbidden = hooks.is_some_and(|(decision, _)| decision == HookDecision::Deny);
+        if let Some(answer) = self.answered.take().filter(|_| !is_forbidden) {
+            return self.heed(scope, &answer); // S-3: nobody is asked again
+        }
         let settings = scope.env.settings.permissions.as_ref();
         let has_a_word = settings.is_some() || hooks.is_some() || check.permission.is_some() || !scope.permissions.is_empty();
         let Some(tool) = self.definition(scope.env).filter(|_| has_a_word) else { return self.reach_call(scope) };
         self.note(scope, PipelineStep::Permission);
         self.step = Step::Deciding;
         let input = self.input();
-        match decide(Question { tool, input: &input, hooks, check }, settings, scope.permissions) {
+        match decide(Question { tool, input: &input, hooks, check, cwd: &scope.env.settings.session.cwd }, settings, scope.permissions) {
             Decision::Allow => self.reach_call(scope),
             Decision::Deny { reason } => {
                 let by_hook = hooks.is_some_and(|(decision, _)| decision == HookDecision::Deny);
@@ -255,6 +266,10 @@ impl Pipeline {
 
     fn on_answered(&mut self, scope: &mut Scope<'_>, answer: &PermissionAnswer) -> Verdict {
         self.leave(scope, PipelineStep::Ask);
+        self.heed(scope, answer)
+    }
+
+    fn heed(&mut self, scope: &mut Scope<'_>, answer: &PermissionAnswer) -> Verdict {
         let name = &self.tool_use.name;
         match answer {
             PermissionAnswer::Allow { updated_input, rules } => {

@@ -14,6 +14,11 @@ pub(crate) struct PermissionContext {
 }
 
 impl PermissionContext {
+    /// The mode that a tool has set.
+    pub(crate) fn mode(&self) -> Option<PermissionMode> {
+        self.mode
+    }
+
     /// Whether nothing was learnt.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -32,6 +32,8 @@ pub(crate) struct Question<'a> {
     pub(crate) hooks: Option<(HookDecision, &'a str)>,
     /// What the tool itself says.
     pub(crate) check: &'a ToolCheck,
+    /// The working directory (S-11).
+    pub(crate) cwd: &'a str,
 }
 
 /// What may happen.
@@ -53,12 +55,9 @@ pub(crate) enum Decision {
     },
 }
 
-/// The working directory of every session so far.
-const WORKING_DIRECTORY: &str = "/w";
-
 /// The decision.
 pub(crate) fn decide(question: Question<'_>, settings: Option<&PermissionSettings>, context: &PermissionContext) -> Decision {
-    let Question { tool, input, hooks, check } = question;
+    let Question { tool, input, hooks, check, .. } = question;
     let mode = context.mode.or(settings.map(|settings| settings.mode));
     let settings_rules = settings.map_or(&[][..], |settings| &settings.rules);
     let rule = deciding(settings_rules.iter().chain(&context.rules), tool, input);
@@ -130,10 +129,10 @@ fn ask(question: Question<'_>, reason: &str) -> Decision {
 fn is_inside_edit(question: Question<'_>, settings: Option<&PermissionSettings>) -> bool {
     let path = || Object::parse(question.input.as_str()).ok()?.string("file_path").map(Cow::into_owned);
     let Some(path) = question.tool.edits.then(path).flatten() else { return false };
-    let absolute = if path.starts_with('/') { path } else { format!("{WORKING_DIRECTORY}/{path}") };
+    let absolute = if path.starts_with('/') { path } else { format!("{}/{path}", question.cwd) };
     let path = components(&absolute);
     let added = settings.iter().flat_map(|settings| &settings.directories).map(|directory| &**directory);
-    core::iter::once(WORKING_DIRECTORY).chain(added).any(|directory| path.starts_with(&components(directory)))
+    core::iter::once(question.cwd).chain(added).any(|directory| path.starts_with(&components(directory)))
 }
 
 /// The components of a path, without `.`, and with `..` taken at its word: there are no links to follow here.

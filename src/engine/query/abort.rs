@@ -21,7 +21,7 @@ impl Query {
         let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
             State::Calling { mut call, turn } => {
                 call.abort(now, effects);
-                self.totals.count_lost(now, &call, env.settings.session.date);
+                self.totals.count_lost(env, now, &call);
                 self.carried.standing = call.standing();
                 (turn, Terminal::AbortedStreaming)
             }
@@ -34,6 +34,7 @@ impl Query {
                 hooks.abort(effects);
                 (Turn { executor, ..Turn::default() }, Terminal::AbortedStreaming)
             }
+            State::Settling { executor, .. } => (Turn { executor, ..Turn::default() }, Terminal::AbortedTools),
             State::AwaitingTools { turn } => {
                 // the answer and its results would have been a turn.
                 if env.settings.session.max_turns.is_some_and(|max| self.totals.turns + 1 >= max) {

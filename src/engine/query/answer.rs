@@ -46,7 +46,7 @@ impl Query {
         self.carried.standing = call.standing();
         turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         turn.usage = Some(ended.usage);
-        self.totals.count(&turn.blocks, &ended, env.settings.session.date, call.is_fast());
+        self.totals.count(env, &turn.blocks, &ended, call.is_fast());
         compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);
         let answer = Answer {
             stop_reason: ended.stop_reason.as_deref(),
@@ -99,7 +99,7 @@ impl Query {
     /// otherwise tool uses that were already emitted get their results before the error is shown.
     pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        self.totals.count_lost(now, &call, env.settings.session.date);
+        self.totals.count_lost(env, now, &call);
         self.carried.standing = call.standing();
         let ending = Ending::call_lost(call.id(), failure.clone());
         if let Some(kind) = too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {
@@ -114,10 +114,12 @@ impl Query {
     pub(super) fn settle(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
         match &mut self.state {
             State::AwaitingTools { turn } | State::Ending { turn, .. } => turn.executor.emit_completed(&env.settings, effects),
+            State::Settling { executor, .. } => executor.emit_completed(&env.settings, effects),
             _ => return Verdict::Running,
         }
         let is_open = match &self.state {
             State::AwaitingTools { turn } => !turn.executor.is_settled(),
+            State::Settling { executor, .. } => !executor.is_settled(),
             State::Ending { turn, .. } => !turn.executor.is_quiet(),
             _ => true,
         };
@@ -131,6 +133,7 @@ impl Query {
                 self.finish(*ending, effects)
             }
             State::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
+            State::Settling { executor, begins } => self.on_orphan_settled(env, now, executor, begins, effects),
             _ => Verdict::Running,
         }
     }
@@ -143,8 +146,8 @@ impl Query {
 
     /// N-7: the blocks of one answer are one message again. The API refuses a message without content.
     pub(super) fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>], usage: Option<Usage>) {
-        // The API refuses empty text, too.
-        let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.is_empty());
+        // The API refuses blank text, too.
+        let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.trim().is_empty());
         let content: Vec<Block> = blocks.iter().map(|message| message.block.clone()).filter(|block| !is_empty(block)).collect();
         if let Some(first) = blocks.first() {
             self.carried.conversation.push_answer(first.id, content, usage);
@@ -154,6 +157,7 @@ impl Query {
     /// What of a broken-off answer the next prompt goes on from: its complete blocks, each tool use with its result.
     fn keep_what_is_answered(&mut self, env: &Environment, turn: &Turn) {
         use crate::engine::conversation::{ItemKind, results_name};
+        self.keep_orphan(env, &turn.executor);
         self.keep_answer(without_last_thinking(&turn.blocks), None);
         if let Some(first) = turn.blocks.first() {
             let mut results = turn.executor.results(&env.settings);

@@ -23,10 +23,9 @@ impl Query {
 
     /// Whether what was spent so far, a running answer included, is all that may be.
     pub(super) fn is_over_budget(&self, env: &Environment) -> bool {
-        let session = &env.settings.session;
-        let Some(max) = session.max_budget else { return false };
+        let Some(max) = env.settings.session.max_budget else { return false };
         let running = match &self.state {
-            State::Calling { call, .. } => Attempt::of(call).cost(session.date),
+            State::Calling { call, .. } => Attempt::of(call).cost(env),
             _ => Default::default(),
         };
         self.carried.spent + self.totals.cost() + running >= max

@@ -17,6 +17,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("", "compacts", "Compacting"),
         ("", "max_budget", "Finished"),
         ("", "model_error", "Finished"),
+        ("", "settles", "Settling"),
         ("AwaitingTools", "aborted_tools", "Ending"),
         ("AwaitingTools", "aborted_tools", "Finished"),
         ("AwaitingTools", "hook_stopped", "Finished"),
@@ -48,11 +49,18 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Compacting", "aborted_streaming", "Finished"),
         ("Compacting", "asks", "Calling"),
         ("Compacting", "completed", "Finished"),
+        ("Compacting", "model_error", "Finished"),
         ("Compacting", "prompt_too_long", "Finished"),
         ("Compacting", "reactive_compact_retry", "Calling"),
         ("Ending", "aborted_streaming", "Finished"),
         ("Ending", "aborted_tools", "Finished"),
         ("Ending", "max_budget", "Finished"),
+        ("Settling", "aborted_tools", "Ending"),
+        ("Settling", "aborted_tools", "Finished"),
+        ("Settling", "asks", "Calling"),
+        ("Settling", "blocking_limit", "Finished"),
+        ("Settling", "compacts", "Compacting"),
+        ("Settling", "hook_stopped", "Finished"),
         ("StopHooks", "aborted_streaming", "Finished"),
         ("StopHooks", "completed", "Finished"),
         ("StopHooks", "stop_hook_blocking", "Calling"),
@@ -63,6 +71,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
 impl State {
     pub(super) fn name(&self) -> &'static str {
         match self {
+            Self::Settling { .. } => "Settling",
             Self::Calling { .. } => "Calling",
             Self::Compacting { .. } => "Compacting",
             Self::AwaitingTools { .. } => "AwaitingTools",
@@ -75,6 +84,7 @@ impl State {
     /// What a query does that went into this state without a transition or a terminal.
     fn purpose(&self) -> &str {
         match self {
+            Self::Settling { .. } => "settles",
             Self::Calling { .. } => "asks",
             Self::Compacting { .. } => "compacts",
             Self::AwaitingTools { .. } => "tool uses",

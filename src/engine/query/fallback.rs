@@ -31,7 +31,7 @@ impl Query {
         let (from, id) = (call.model().clone(), call.id());
         turn.executor.fill_missing_results(FALLBACK_TRIGGERED, effects);
         turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, id);
-        self.totals.count_lost(now, call, env.settings.session.date);
+        self.totals.count_lost(env, now, call);
         self.carried.standing = call.standing();
         self.frame = Arc::new(self.frame.with_model(to));
         self.carried.turn_to(to);
@@ -48,7 +48,7 @@ impl Query {
     /// Tombstoned tool uses need no result, and results that were emitted already are taken back with them.
     pub(super) fn on_abandoned(&mut self, env: &Environment, now: Time, _failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
-        self.totals.count_attempt(&Attempt::of(call), env.settings.session.date);
+        self.totals.count_attempt(env, &Attempt::of(call));
         let emitted = turn.blocks.iter().map(|message| message.uuid.clone()).chain(turn.executor.emitted_results());
         for uuid in emitted.collect::<Vec<_>>() {
             effects.push(Effect::Emit(Emission::Tombstone { uuid }));

@@ -1,8 +1,8 @@
 //! How an iteration begins: the cascade, a compaction if it asks for one, the request, and how one follows another.
 
-use super::outcome::Ending;
+use super::outcome::{Ending, Last};
 use super::{AfterCompaction, Chain, Query, State, Turn, Verdict, structured};
-use crate::engine::budget::{self, Charge};
+use crate::engine::budget::Charge;
 use crate::engine::call::ApiCall;
 use crate::engine::compaction::{self, Cause, Compacted, Compaction, Failed, Next, Spent};
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
@@ -76,6 +76,7 @@ impl Query {
     /// results, then what was queued, then the turn limit, then the next request.
     pub(super) fn next_turn(&mut self, env: &Environment, now: Time, mut turn: Turn, effects: &mut Effects) -> Verdict {
         self.totals.turns += 1;
+        self.totals.last = Last::Results;
         self.chain = Chain::default();
         self.carried.tracking.reactively_compacted = false;
         self.keep_answer(&turn.blocks, turn.usage);
@@ -190,7 +191,7 @@ impl Query {
         self.totals.api_time = self.totals.api_time + spent.api_time;
         for (model, usage) in &spent.usage {
             let charge = Charge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };
-            self.totals.add(model, usage, budget::cost(usage, charge));
+            self.totals.add(model, usage, env.prices.cost(usage, charge));
         }
     }
 }

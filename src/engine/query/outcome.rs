@@ -1,6 +1,6 @@
 //! How a query ends, and what it leaves behind.
 
-use crate::engine::budget::{self, Charge, Date, NanoUsd};
+use crate::engine::budget::{Charge, NanoUsd};
 use crate::engine::call::{ApiCall, Ended, Standing};
 use crate::engine::compaction::Tracking;
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
@@ -9,6 +9,7 @@ use crate::engine::emission::{AssistantMessage, Denial, Emission};
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{Decision, Failure};
+use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
@@ -59,6 +60,18 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// A prompt that was aborted before the model was asked (S-4).
+    pub(crate) fn aborted(prompt: u32, mut carried: Carried, kind: AbortKind, effects: &mut Effects) -> Self {
+        let ending = Ending::aborted(Terminal::AbortedStreaming, kind);
+        let errors = ending.say(prompt, effects).into_iter().collect();
+        if let Some(text) = ending.kept_text() {
+            carried.conversation.push_hidden(format!("p{prompt}.interrupted"), text);
+        }
+        Self { terminal: ending.terminal, errors, carried, queued: Vec::new(), totals: Totals::default() }
+    }
+}
+
 impl Carried {
     /// From here on another model may be asked: signatures are bound to the one that gave them.
     pub(super) fn turn_to(&mut self, model: &Arc<str>) {
@@ -93,10 +106,45 @@ pub(crate) struct Totals {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
+    /// What was said last (S-8).
+    pub(crate) last: Last,
     /// What the structured-output tool was given (S-9).
     pub(crate) structured_output: Option<Json>,
     /// Tool uses that were not permitted (S-1).
     pub(crate) denials: Vec<Denial>,
+}
+
+/// What was said last in a prompt, the prompt itself left out (S-8).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// Nothing: the model was not asked, or did not answer.
+    #[default]
+    Nothing,
+    /// An answer of the model, by its last block.
+    Answer(Tail),
+    /// Results of tools.
+    Results,
+}
+
+/// What an answer ends in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// It has no block, which is allowed.
+    Empty,
+    /// Text or thinking.
+    Words,
+    /// Anything else: a tool use, what a tool of the server's gave.
+    Other,
+}
+
+impl Tail {
+    fn of(blocks: &[Arc<AssistantMessage>]) -> Self {
+        match blocks.last().map(|message| message.block.kind()) {
+            None => Self::Empty,
+            Some(BlockKind::Text(_) | BlockKind::Thinking { .. } | BlockKind::RedactedThinking) => Self::Words,
+            Some(_) => Self::Other,
+        }
+    }
 }
 
 /// What was asked of one model.
@@ -109,9 +157,10 @@ pub(crate) struct OfModel {
 
 impl Totals {
     /// Counts an answer, and what it costs.
-    pub(super) fn count(&mut self, blocks: &[Arc<AssistantMessage>], ended: &Ended, date: Date, is_fast: bool) {
+    pub(super) fn count(&mut self, env: &Environment, blocks: &[Arc<AssistantMessage>], ended: &Ended, is_fast: bool) {
         self.api_time = self.api_time + ended.took;
         self.stop_reason.clone_from(&ended.stop_reason);
+        self.last = Last::Answer(Tail::of(blocks));
         let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
             BlockKind::Text(text) => Some(text.clone()),
             _ => None,
@@ -120,8 +169,8 @@ impl Totals {
         let answered = blocks.last().map(|message| &message.model).filter(|model| !model.is_empty());
         let model = answered.unwrap_or(&ended.model);
         let is_refused_at_once = blocks.is_empty() && ended.stop_reason.as_deref() == Some("refusal");
-        let charge = Charge { model, date, is_fast, is_refused_at_once };
-        self.add(model, &ended.usage, budget::cost(&ended.usage, charge));
+        let charge = Charge { model, date: env.settings.session.date, is_fast, is_refused_at_once };
+        self.add(model, &ended.usage, env.prices.cost(&ended.usage, charge));
     }
 
     /// What all of it cost.
@@ -130,15 +179,15 @@ impl Totals {
     }
 
     /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
-    pub(super) fn count_lost(&mut self, now: Time, call: &ApiCall, date: Date) {
+    pub(super) fn count_lost(&mut self, env: &Environment, now: Time, call: &ApiCall) {
         self.api_time = self.api_time + now.since(call.since());
-        self.count_attempt(&Attempt::of(call), date);
+        self.count_attempt(env, &Attempt::of(call));
     }
 
     /// Counts an attempt that was given up in the midst of its answer: what the API said of its tokens holds, too.
-    pub(super) fn count_attempt(&mut self, attempt: &Attempt, date: Date) {
+    pub(super) fn count_attempt(&mut self, env: &Environment, attempt: &Attempt) {
         if attempt.usage != Usage::default() {
-            self.add(&attempt.model, &attempt.usage, attempt.cost(date));
+            self.add(&attempt.model, &attempt.usage, attempt.cost(env));
         }
     }
 
@@ -171,8 +220,9 @@ impl Attempt {
         Self { model: call.model().clone(), usage: *call.usage(), is_fast: call.is_fast() }
     }
 
-    pub(super) fn cost(&self, date: Date) -> NanoUsd {
-        budget::cost(&self.usage, Charge { model: &self.model, date, is_fast: self.is_fast, is_refused_at_once: false })
+    pub(super) fn cost(&self, env: &Environment) -> NanoUsd {
+        let date = env.settings.session.date;
+        env.prices.cost(&self.usage, Charge { model: &self.model, date, is_fast: self.is_fast, is_refused_at_once: false })
     }
 }
 

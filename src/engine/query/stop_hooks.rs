@@ -55,7 +55,7 @@ impl Query {
                 self.state = State::StopHooks { hooks: Box::new(hooks), answered: id, executor: executor.successor() };
                 Verdict::Running
             }
-            None => self.after_stop_hooks(env, now, id, executor, effects),
+            None => self.after_stop_hooks(env, now, (id, executor), &[], effects),
         }
     }
 
@@ -86,8 +86,9 @@ impl Query {
             let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
             effects.push(Effect::Emit(Emission::Warning { text: format!("stop hook {name} failed: {failure}").into() }));
         }
+        let contexts = heard(env, verdict, effects);
         match word(verdict) {
-            Word::Silent => self.after_stop_hooks(env, now, answered, executor, effects),
+            Word::Silent => self.after_stop_hooks(env, now, (answered, executor), &contexts, effects),
             Word::Prevents(why) => {
                 effects.push(Effect::Emit(Emission::Warning { text: format!("a stop hook ends the turn: {why}").into() }));
                 self.end(env, now, executor, Ending::well(Terminal::StopHookPrevented), effects)
@@ -97,25 +98,52 @@ impl Query {
                     let name = format!("{}.stop-hook{number}", answer_name(answered));
                     self.say_hidden(&name, Transition::StopHookBlocking.as_str(), reason, effects);
                 }
+                self.know(answered, &contexts);
                 self.stop_hook_active = true;
                 self.ask_again(env, now, answered, executor, Transition::StopHookBlocking, effects)
             }
         }
     }
 
-    /// Q-17, and the end.
-    fn after_stop_hooks(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
+    /// What hooks want the model to know goes with the next request; consumers have seen it already.
+    fn know(&mut self, answered: RequestId, contexts: &[Arc<str>]) {
+        for (number, text) in (1..).zip(contexts) {
+            self.carried.conversation.push_hidden(format!("{}.stop-hook-context{number}", answer_name(answered)), text);
+        }
+    }
+
+    /// Q-17, and the end, after which nobody is left to tell what the hooks know.
+    fn after_stop_hooks(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        (id, executor): (RequestId, Executor),
+        contexts: &[Arc<str>],
+        effects: &mut Effects,
+    ) -> Verdict {
         if let Some(budget) = env.settings.session.token_budget {
             let used = self.totals.output_tokens();
             if let Some(percent) = token_budget::percent_to_go_on(budget, used, self.nudges) {
                 self.nudges.count(used);
                 let (name, text) = (format!("{}.nudge", answer_name(id)), token_budget::nudge(percent, used, budget));
                 self.say_hidden(&name, Transition::TokenBudgetContinuation.as_str(), &text, effects);
+                self.know(id, contexts);
                 return self.ask_again(env, now, id, executor, Transition::TokenBudgetContinuation, effects);
             }
         }
         self.end(env, now, executor, Ending::well(Terminal::Completed), effects)
     }
+}
+
+/// Tells consumers what the hooks want the model to know; what the model is told, should the turn go on.
+fn heard(env: &Environment, verdict: &HookVerdict, effects: &mut Effects) -> Vec<Arc<str>> {
+    let mut told = Vec::new();
+    for (hook, text) in &verdict.contexts {
+        effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));
+        let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
+        told.push(format!("Hook {name} says: {text}").into());
+    }
+    told
 }
 
 #[cfg(test)]

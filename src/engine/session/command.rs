@@ -22,24 +22,35 @@ pub(crate) enum Asked {
     Compact(Option<Arc<str>>),
 }
 
-/// Reads a prompt.
-pub(crate) fn read(content: &Arc<[Block]>, settings: &Settings) -> Asked {
-    let text = match content.first().map(Block::kind) {
-        Some(BlockKind::Text(text)) if content.len() == 1 => text.trim(),
-        _ => return Asked::Model(content.clone()),
+/// Reads a prompt: what it asks for, and rules for what may run from then on.
+pub(crate) fn read<'s>(content: &Arc<[Block]>, settings: &'s Settings) -> (Asked, &'s [Arc<str>]) {
+    let (name, rest) = match name_and_rest(content) {
+        Some(command) => command,
+        None => return (Asked::Model(content.clone()), &[]),
     };
-    let Some(line) = text.strip_prefix('/') else { return Asked::Model(content.clone()) };
-    let (name, rest) = line.split_once(char::is_whitespace).map_or((line, ""), |(name, rest)| (name, rest.trim()));
-    if name.is_empty() || name.contains('/') {
-        return Asked::Model(content.clone());
-    }
     if let Some(command) = settings.session.commands.iter().find(|command| &*command.name == name) {
-        return match &command.does {
+        let asked = match &command.does {
             CommandDeed::Answer(text) => Asked::Answer(text.clone()),
             CommandDeed::Ask(text) => Asked::Model([Block::text(&text.replace("$ARGUMENTS", rest))].into()),
             CommandDeed::Switch(model) => Asked::Switch(model.clone()),
         };
+        return (asked, &command.allows);
     }
+    (built_in(name, rest, settings), &[])
+}
+
+/// The command that a prompt is, and what follows it; `None` when it is none.
+fn name_and_rest(content: &[Block]) -> Option<(&str, &str)> {
+    let text = match content.first().map(Block::kind) {
+        Some(BlockKind::Text(text)) if content.len() == 1 => text.trim(),
+        _ => return None,
+    };
+    let line = text.strip_prefix('/')?;
+    let (name, rest) = line.split_once(char::is_whitespace).map_or((line, ""), |(name, rest)| (name, rest.trim()));
+    (!name.is_empty() && !name.contains('/')).then_some((name, rest))
+}
+
+fn built_in(name: &str, rest: &str, settings: &Settings) -> Asked {
     match (name, rest) {
         ("compact", rest) => Asked::Compact((!rest.is_empty()).then(|| rest.into())),
         ("clear", _) => Asked::Clear,
@@ -64,11 +75,11 @@ mod tests {
     fn s_3_a_slash_makes_a_command() {
         let mut settings = Settings::default();
         settings.session.commands = vec![
-            Command { name: "cost".into(), does: CommandDeed::Answer("Nothing.".into()) },
-            Command { name: "review".into(), does: CommandDeed::Ask("Review $ARGUMENTS.".into()) },
-            Command { name: "clear".into(), does: CommandDeed::Answer("No.".into()) },
+            Command { name: "cost".into(), does: CommandDeed::Answer("Nothing.".into()), allows: Vec::new() },
+            Command { name: "review".into(), does: CommandDeed::Ask("Review $ARGUMENTS.".into()), allows: vec!["Read".into()] },
+            Command { name: "clear".into(), does: CommandDeed::Answer("No.".into()), allows: Vec::new() },
         ];
-        let of = |text: &str| read(&[Block::text(text)].into(), &settings);
+        let of = |text: &str| read(&[Block::text(text)].into(), &settings).0;
         let asks = |text: &str| Asked::Model([Block::text(text)].into());
         assert_eq!(of("hello /clear"), asks("hello /clear"));
         assert_eq!(of("/etc/hosts is odd"), asks("/etc/hosts is odd"), "a path is no command");
@@ -81,6 +92,8 @@ mod tests {
         assert_eq!(of("/model opus"), Asked::Switch("opus".into()));
         assert!(matches!(of("/modle opus"), Asked::Answer(text) if text.contains("/modle") && text.contains("/model")));
         let two: Arc<[Block]> = [Block::text("/clear"), Block::text("and")].into();
-        assert_eq!(read(&two, &settings), Asked::Model(two));
+        assert_eq!(read(&two, &settings).0, Asked::Model(two));
+        let allowed = |text: &str| read(&[Block::text(text)].into(), &settings).1.to_vec();
+        assert_eq!((allowed("/review it"), allowed("/cost"), allowed("review")), (vec!["Read".into()], Vec::new(), Vec::new()));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The frame is the same in every request of a prompt, so it is made once and shared as text.
 
-use crate::engine::settings::{Environment, Settings};
+use crate::engine::settings::{Environment, Settings, Thinking};
 use crate::prelude::*;
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
@@ -31,7 +31,7 @@ impl Frame {
         request.stream = settings.stream;
         request.system = system;
         request.tools = tools;
-        request.extra = settings.request_extra.clone();
+        request.extra = with_thinking(&settings.request_extra, settings.session.thinking);
         request.cache_last_message = settings.cache_breakpoints;
         Self { request, user_context: settings.user_context.as_deref().map(Block::text) }
     }
@@ -64,6 +64,14 @@ impl Frame {
             push_merged(&mut request.messages, message.clone());
         }
         request
+    }
+}
+
+/// The further members with how the model thinks, if the settings say so (S-11).
+fn with_thinking(extra: &Json, thinking: Option<Thinking>) -> Json {
+    match (thinking, Object::parse(extra.as_str())) {
+        (Some(thinking), Ok(members)) => Json::trusted(members.with(&[("thinking", thinking.json())])),
+        _ => extra.clone(),
     }
 }
 
@@ -143,6 +151,20 @@ mod tests {
         let blocks = Json::trusted(r#"[{"type":"text","text":"a"}]"#);
         let settings = Settings { system_prompt: Some(blocks), append_system_prompt: Some("b".into()), ..Settings::default() };
         assert_eq!(system(settings).unwrap(), r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#);
+    }
+
+    #[test]
+    fn s_11_how_the_model_thinks_is_a_member_of_each_request() {
+        let of = |thinking| with_thinking(&Json::trusted(r#"{"temperature":1}"#), thinking).to_value();
+        assert_eq!(of(None), serde_json::json!({"temperature": 1}));
+        let table = [
+            (Thinking::Off, serde_json::json!({"type": "disabled"})),
+            (Thinking::Adaptive, serde_json::json!({"type": "adaptive"})),
+            (Thinking::Budget(2_000), serde_json::json!({"type": "enabled", "budget_tokens": 2_000})),
+        ];
+        for (thinking, expected) in table {
+            assert_eq!(of(Some(thinking)), serde_json::json!({"temperature": 1, "thinking": expected}));
+        }
     }
 
     #[test]

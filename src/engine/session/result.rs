@@ -1,19 +1,21 @@
 //! The result message of a prompt (S-8): a pure function over how the query ended.
 
-use crate::engine::budget::is_priced;
+use crate::engine::budget::PriceTable;
 use crate::engine::contract::Terminal;
 use crate::engine::emission::{ResultMessage, ResultSubtype};
-use crate::engine::query::{OfModel, Outcome};
+use crate::engine::query::{Last, OfModel, Outcome, Tail};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::usage::Usage;
 
 /// Puts the message together. A prompt went well when it ended without an error of its own.
-pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> ResultMessage {
+pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcome: &Outcome) -> ResultMessage {
     let totals = &outcome.totals;
     let mut usage = Usage::default();
     totals.by_model.iter().for_each(|of| usage.add(&of.usage));
-    let is_error = !outcome.errors.is_empty();
+    let is_error = !outcome.errors.is_empty() || !went_well(totals.last, totals.stop_reason.as_deref(), &outcome.terminal);
+    let errors =
+        if is_error && outcome.errors.is_empty() { vec![broken_off(totals.stop_reason.as_deref())] } else { outcome.errors.clone() };
     ResultMessage {
         prompt,
         subtype: subtype(&outcome.terminal, is_error),
@@ -26,13 +28,31 @@ pub(crate) fn message(prompt: u32, duration: Micros, outcome: &Outcome) -> Resul
         stop_reason: totals.stop_reason.clone(),
         usage,
         usage_by_model: totals.by_model.iter().map(|of| (of.model.clone(), of.usage)).collect(),
-        errors: outcome.errors.clone(),
+        errors,
         cost: totals.cost(),
         cost_by_model: totals.by_model.iter().map(|of| (of.model.clone(), of.cost)).collect(),
         permission_denials: totals.denials.clone(),
         structured_output: totals.structured_output.clone(),
-        warnings: totals.by_model.iter().filter(|of| !is_priced(&of.model)).map(unpriced).collect(),
+        warnings: totals.by_model.iter().filter(|of| !prices.has(&of.model)).map(unpriced).collect(),
     }
+}
+
+/// S-8: whether what was said last is how a prompt ends that went well. `end_turn` and what counts as that end an answer well.
+fn went_well(last: Last, stop_reason: Option<&str>, terminal: &Terminal) -> bool {
+    match last {
+        // A command that needs no answer.
+        Last::Nothing => true,
+        Last::Answer(Tail::Other) => false,
+        Last::Answer(Tail::Empty | Tail::Words) => {
+            !matches!(stop_reason, Some("max_tokens" | "model_context_window_exceeded" | "pause_turn" | "compaction" | "refusal"))
+        }
+        // Only what a hook, a limit or the structured output ended has results at its end on purpose.
+        Last::Results => matches!(terminal, Terminal::HookStopped | Terminal::MaxTurns | Terminal::MaxBudget | Terminal::Completed),
+    }
+}
+
+fn broken_off(stop_reason: Option<&str>) -> Arc<str> {
+    format!("the prompt ended in the midst of an answer (stop reason: {})", stop_reason.unwrap_or("none")).into()
 }
 
 /// S-10: a stated default, and a word about it.
@@ -70,10 +90,40 @@ mod tests {
     }
 
     #[test]
+    fn s_8_what_was_said_last_decides() {
+        use Last::{Answer, Nothing, Results};
+        use Tail::{Empty, Other, Words};
+        let completed = || Terminal::Completed;
+        let table = [
+            (Nothing, None, completed(), true),
+            (Answer(Words), Some("end_turn"), completed(), true),
+            (Answer(Words), Some("stop_sequence"), completed(), true),
+            (Answer(Words), None, completed(), true),
+            (Answer(Words), Some("something_new"), completed(), true),
+            (Answer(Empty), Some("end_turn"), completed(), true),
+            (Answer(Other), Some("end_turn"), completed(), false),
+            (Answer(Words), Some("max_tokens"), completed(), false),
+            (Answer(Words), Some("pause_turn"), completed(), false),
+            (Answer(Words), Some("refusal"), completed(), false),
+            (Answer(Words), Some("end_turn"), Terminal::StopHookPrevented, true),
+            (Results, Some("tool_use"), Terminal::HookStopped, true),
+            (Results, Some("tool_use"), completed(), true),
+            (Results, Some("tool_use"), Terminal::AbortedStreaming, false),
+            (Results, Some("tool_use"), Terminal::ModelError, false),
+        ];
+        for (last, stop_reason, terminal, expected) in table {
+            assert_eq!(went_well(last, stop_reason, &terminal), expected, "{last:?} {stop_reason:?} {terminal:?}");
+            let totals = Totals { last, stop_reason: stop_reason.map(Arc::from), ..Totals::default() };
+            let result = message(&PriceTable::default(), 1, Micros(5), &Outcome { terminal, totals, ..outcome(&[]) });
+            assert_eq!((result.is_error, result.errors.is_empty()), (!expected, expected), "an error says what is wrong");
+        }
+    }
+
+    #[test]
     fn s_8_an_error_makes_the_result_an_error_whatever_the_terminal() {
-        let good = message(1, Micros(5), &outcome(&[]));
+        let good = message(&PriceTable::default(), 1, Micros(5), &outcome(&[]));
         assert_eq!((good.subtype, good.is_error, good.usage.output_tokens), (ResultSubtype::Success, false, Some(7)));
-        let bad = message(1, Micros(5), &outcome(&["output limit"]));
+        let bad = message(&PriceTable::default(), 1, Micros(5), &outcome(&["output limit"]));
         assert_eq!((bad.subtype, bad.is_error), (ResultSubtype::ErrorDuringExecution, true));
         assert_eq!(bad.terminal, Terminal::Completed);
     }

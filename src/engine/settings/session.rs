@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::budget::{Date, NanoUsd};
+use crate::engine::permission::PermissionAnswer;
 use crate::prelude::*;
 use crate::wire::json::Json;
 
 /// Settings of the session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionSettings {
     /// The model that takes over when the first one is overloaded (R-8, Q-19).
@@ -34,6 +35,55 @@ pub struct SessionSettings {
     pub replay_user_messages: bool,
     /// Whether the state of the files is kept for each prompt (S-6).
     pub file_history: bool,
+    /// The working directory.
+    pub cwd: Arc<str>,
+    /// The servers that tools come from, by name: for the init message (S-4).
+    pub mcp_servers: Vec<Arc<str>>,
+    /// The kinds of agent that there are, by name: for the init message.
+    pub agents: Vec<Arc<str>>,
+    /// Whether skills are looked up before the first request (S-4).
+    pub look_up_skills: bool,
+    /// Whether plugins are.
+    pub look_up_plugins: bool,
+    /// Whether and how the model thinks; `None` to leave it to the API.
+    pub thinking: Option<Thinking>,
+    /// What a person answered about a tool use of an earlier session that was not run (S-3).
+    pub orphaned_permission: Option<OrphanedPermission>,
+}
+
+/// S-11: the `thinking` of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thinking {
+    /// It does not.
+    Off,
+    /// As much as it sees fit.
+    Adaptive,
+    /// At most so many tokens.
+    Budget(u32),
+}
+
+impl Thinking {
+    /// The least budget that the API takes.
+    pub const LEAST_BUDGET: u32 = 1_024;
+
+    /// The member of a request's body.
+    pub fn json(self) -> String {
+        match self {
+            Self::Off => r#"{"type":"disabled"}"#.into(),
+            Self::Adaptive => r#"{"type":"adaptive"}"#.into(),
+            Self::Budget(tokens) => format!(r#"{{"type":"enabled","budget_tokens":{tokens}}}"#),
+        }
+    }
+}
+
+/// An answer that came when the session that had asked was over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OrphanedPermission {
+    /// Which tool use of the starting messages it is about.
+    pub tool_use_id: Arc<str>,
+    /// What was answered.
+    pub answer: PermissionAnswer,
 }
 
 impl Default for SessionSettings {
@@ -51,6 +101,13 @@ impl Default for SessionSettings {
             commands: Vec::new(),
             replay_user_messages: false,
             file_history: false,
+            cwd: "/w".into(),
+            mcp_servers: Vec::new(),
+            agents: Vec::new(),
+            look_up_skills: false,
+            look_up_plugins: false,
+            thinking: None,
+            orphaned_permission: None,
         }
     }
 }
@@ -62,6 +119,9 @@ pub struct Command {
     pub name: Arc<str>,
     /// What it does.
     pub does: CommandDeed,
+    /// Rules for what may run from then on without being asked about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allows: Vec<Arc<str>>,
 }
 
 /// What a slash command does.

@@ -32,6 +32,9 @@ pub(super) fn read(asked: &[Asked<'_>], scenario: &mut Scenario, notes: &mut Vec
             .then_some(after.max_tokens)
     };
     scenario.settings.session.raised_max_tokens = asked.windows(2).find_map(raises);
+    // A client that asked nothing more after too long a prompt does not compact then (C-5).
+    let ends_too_long = asked.last().is_some_and(|last| matches!(last.exchange.answer.status, 400 | 413));
+    scenario.settings.compaction.reactive = !ends_too_long;
     scenario.tools = tools(request, cached);
     for later in &asked[1..] {
         let changed = changes(request, &later.request);

@@ -82,7 +82,7 @@ fn permissions(reader: &mut Reader<'_, '_>) -> PermissionSettings {
     settings
 }
 
-fn check_rule(reader: &mut Reader<'_, '_>, member: Option<&Member>, about: &str) {
+pub(super) fn check_rule(reader: &mut Reader<'_, '_>, member: Option<&Member>, about: &str) {
     if let (Some(problem), Some(member)) = (rule::problem(about), member) {
         reader.report.value(member.value.place, format!("`{about}` is no rule: {problem}"), None);
     }
@@ -101,7 +101,7 @@ fn permission(reader: &mut Reader<'_, '_>) -> ScriptedPermission {
     ScriptedPermission { about, latency, replies: replies(reader, &PERMISSION_KEYS, "[[permission.answers]]", permission_answer) }
 }
 
-fn permission_answer(reader: &mut Reader<'_, '_>) -> PermissionAnswer {
+pub(super) fn permission_answer(reader: &mut Reader<'_, '_>) -> PermissionAnswer {
     let word = reader.choice("answer", &[("allow", 0), ("refuse", 1), ("refuse_and_abort", 2)]).unwrap_or(0);
     let rules_at = reader.member("rules");
     let rules: Vec<Arc<str>> = reader.get("rules").unwrap_or_default();

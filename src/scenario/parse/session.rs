@@ -2,11 +2,15 @@
 
 use core::fmt;
 
+use super::asked::{check_rule, permission_answer};
 use super::reader::Reader;
 use super::values::Object;
 use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::settings::{Command, CommandDeed, SessionSettings};
+use crate::engine::settings::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
 use crate::prelude::*;
+use crate::scenario::asked::Lookups;
+use crate::scenario::types::Scenario;
+use crate::wire::block::{Block, BlockKind};
 
 /// Reads them; what is not said keeps its default.
 pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
@@ -24,7 +28,75 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
     }
     reader.set("replay_user_messages", &mut session.replay_user_messages);
     reader.set("file_history", &mut session.file_history);
+    surroundings(reader, &mut session);
+    session.thinking = thinking(reader);
+    let title = "[engine.orphaned_permission]";
+    session.orphaned_permission = reader.section("orphaned_permission", title, orphaned_permission).flatten();
     session
+}
+
+/// What the session works with.
+fn surroundings(reader: &mut Reader<'_, '_>, session: &mut SessionSettings) {
+    reader.set("cwd", &mut session.cwd);
+    if let (false, Some(member)) = (session.cwd.starts_with('/'), reader.member("cwd")) {
+        let message = format!("the working directory is an absolute path, and `{}` is none", session.cwd);
+        reader.report.value(member.value.place, message, None);
+    }
+    session.mcp_servers = reader.get("mcp_servers").unwrap_or_default();
+    session.agents = reader.get("agents").unwrap_or_default();
+    reader.set("look_up_skills", &mut session.look_up_skills);
+    reader.set("look_up_plugins", &mut session.look_up_plugins);
+}
+
+/// `thinking` as a word, or `thinking_budget` in tokens. Other members of a request cannot say it a second time.
+fn thinking(reader: &mut Reader<'_, '_>) -> Option<Thinking> {
+    let member = reader.one_of(&["thinking", "thinking_budget"])?;
+    let extra: Option<Object> = reader.get("request_extra");
+    if extra.is_some_and(|Object(json)| json.to_value().get("thinking").is_some()) {
+        let message = format!("`{}` and `thinking` in `request_extra` cannot both be given; keep one of them", member.key);
+        reader.report.value(member.place, message, None);
+    }
+    let word = reader.choice("thinking", &[("off", Thinking::Off), ("adaptive", Thinking::Adaptive)]);
+    let budget: Option<u32> = reader.get("thinking_budget");
+    if let Some(tokens) = budget.filter(|tokens| *tokens < Thinking::LEAST_BUDGET) {
+        let message = format!("the API takes no budget for thinking below {} tokens, and this is {tokens}", Thinking::LEAST_BUDGET);
+        reader.report.value(member.value.place, message, None);
+    }
+    word.or(budget.map(Thinking::Budget))
+}
+
+/// `[engine.orphaned_permission]`: which tool use, and the answer (S-3).
+fn orphaned_permission(reader: &mut Reader<'_, '_>) -> Option<OrphanedPermission> {
+    let tool_use_id: Option<Arc<str>> = reader.required("tool_use_id");
+    let answer = permission_answer(reader);
+    Some(OrphanedPermission { tool_use_id: tool_use_id?, answer })
+}
+
+/// An answer about a tool use that is not there, or has its result, would never count.
+pub(super) fn check_orphan(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
+    let Some(orphaned) = &scenario.settings.session.orphaned_permission else { return };
+    let blocks = || scenario.history.iter().flat_map(|message| &message.content);
+    let is_it = |block: &Block| block.as_tool_use().is_some_and(|tool_use| tool_use.id == orphaned.tool_use_id);
+    let answers = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if *tool_use_id == orphaned.tool_use_id);
+    let problem = match (blocks().any(is_it), blocks().any(answers)) {
+        (false, _) => "is not in [[history]]",
+        (true, true) => "has its result in [[history]] already",
+        (true, false) => return,
+    };
+    let place = reader.member("engine").map_or(reader.place, |member| member.place);
+    let message = format!("`orphaned_permission` is about tool use `{}`, which {problem}", orphaned.tool_use_id);
+    reader.report.value(place, message, None);
+}
+
+/// `[session]`: what is found when the engine looks it up (S-4).
+pub(super) fn lookups(reader: &mut Reader<'_, '_>) -> Lookups {
+    let mut lookups = Lookups::default();
+    lookups.skills = reader.get("skills").unwrap_or_default();
+    lookups.plugins = reader.get("plugins").unwrap_or_default();
+    reader.set("skills_latency", &mut lookups.skills_latency);
+    reader.set("plugins_latency", &mut lookups.plugins_latency);
+    lookups.never_answers = reader.mark("never_answers");
+    lookups
 }
 
 /// One `[[command]]`: a slash command (S-3).
@@ -36,7 +108,10 @@ pub(super) fn command(reader: &mut Reader<'_, '_>) -> Option<Command> {
     let answers = reader.get("answers").map(CommandDeed::Answer);
     let asks = reader.get("asks").map(CommandDeed::Ask);
     let does = answers.or(asks).or(reader.get("model").map(CommandDeed::Switch));
-    Some(Command { name: name?, does: does? })
+    let rules = reader.member("allows");
+    let allows: Vec<Arc<str>> = reader.get("allows").unwrap_or_default();
+    allows.iter().for_each(|about| check_rule(reader, rules, about));
+    Some(Command { name: name?, does: does?, allows })
 }
 
 fn max_budget(reader: &mut Reader<'_, '_>) -> Option<NanoUsd> {

@@ -80,7 +80,7 @@ pub(super) fn permission_entry(out: &mut Out, permission: &ScriptedPermission) {
     reply_keys(out, "[[permission.answers]]", replies, false, permission_keys);
 }
 
-fn permission_keys(out: &mut Out, answer: &PermissionAnswer) {
+pub(super) fn permission_keys(out: &mut Out, answer: &PermissionAnswer) {
     match answer {
         PermissionAnswer::Allow { updated_input, rules } => {
             out.text("answer", "allow");

@@ -45,15 +45,7 @@ pub(super) fn compaction_section(out: &mut Out, compaction: &CompactionSettings)
     ] {
         out.flag(key, *value, usual);
     }
-    out.word(
-        "microcompact",
-        *microcompact,
-        match microcompact {
-            Microcompact::Off => "off",
-            Microcompact::Local => "local",
-            Microcompact::Cached => "cached",
-        },
-    );
+    microcompact_word(out, *microcompact);
     for (key, value, usual) in [
         ("keep_results", u64::from(*keep_results), u64::from(default.keep_results)),
         ("collapse_percent", u64::from(*collapse_percent), u64::from(default.collapse_percent)),
@@ -75,4 +67,13 @@ pub(super) fn compaction_section(out: &mut Out, compaction: &CompactionSettings)
         out.text("plan", plan);
     }
     out.texts("skills", skills);
+}
+
+fn microcompact_word(out: &mut Out, microcompact: Microcompact) {
+    let word = match microcompact {
+        Microcompact::Off => "off",
+        Microcompact::Local => "local",
+        Microcompact::Cached => "cached",
+    };
+    out.word("microcompact", microcompact, word);
 }

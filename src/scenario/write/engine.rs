@@ -4,12 +4,15 @@ use super::{Out, text_or_json};
 use crate::engine::settings::{EmissionOrder, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 
 /// `[engine]`; always there, because the model is what people look for first.
-pub(super) fn engine(out: &mut Out, settings: &Settings) {
+pub(super) fn engine(out: &mut Out, settings: &Settings, prices: Option<&str>) {
     let Settings { model, max_tokens, stream, system_prompt, memory, append_system_prompt, user_context, system_context, .. } = settings;
     let default = Settings::default();
     out.table("[engine]");
     out.text("model", model);
     out.raw("max_tokens", max_tokens);
+    if let Some(path) = prices {
+        out.text("prices", path);
+    }
     out.flag("stream", *stream, default.stream);
     if let Some(system) = system_prompt {
         text_or_json(out, "system_prompt", system);
@@ -76,6 +79,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
     super::session::session(out, session);
+    super::session::orphan_section(out, session);
     pipeline_section(out, pipeline);
     super::retry::retry_section(out, retry);
     super::compaction::compaction_section(out, compaction);

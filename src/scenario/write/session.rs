@@ -1,7 +1,11 @@
 //! What a session is given beside model and tools, as flat keys of `[engine]` (S-11).
 
 use super::Out;
-use crate::engine::settings::{Command, CommandDeed, SessionSettings};
+use super::asked::permission_keys;
+use super::text::latency;
+use crate::engine::settings::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
+use crate::prelude::*;
+use crate::scenario::asked::{AT_ONCE, Lookups};
 
 /// What is not as usual.
 pub(super) fn session(out: &mut Out, session: &SessionSettings) {
@@ -18,6 +22,13 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         commands: _,
         replay_user_messages,
         file_history,
+        cwd,
+        mcp_servers,
+        agents,
+        look_up_skills,
+        look_up_plugins,
+        thinking,
+        orphaned_permission: _,
     } = session;
     let default = SessionSettings::default();
     if let Some(model) = fallback_model {
@@ -49,11 +60,50 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
     }
     out.flag("replay_user_messages", *replay_user_messages, default.replay_user_messages);
     out.flag("file_history", *file_history, default.file_history);
+    if *cwd != default.cwd {
+        out.text("cwd", cwd);
+    }
+    out.texts("mcp_servers", mcp_servers);
+    out.texts("agents", agents);
+    out.flag("look_up_skills", *look_up_skills, default.look_up_skills);
+    out.flag("look_up_plugins", *look_up_plugins, default.look_up_plugins);
+    match thinking {
+        None => (),
+        Some(Thinking::Off) => out.text("thinking", "off"),
+        Some(Thinking::Adaptive) => out.text("thinking", "adaptive"),
+        Some(Thinking::Budget(tokens)) => out.raw("thinking_budget", tokens),
+    }
+}
+
+/// `[engine.orphaned_permission]`.
+pub(super) fn orphan_section(out: &mut Out, session: &SessionSettings) {
+    if let Some(OrphanedPermission { tool_use_id, answer }) = &session.orphaned_permission {
+        out.table("[engine.orphaned_permission]");
+        out.text("tool_use_id", tool_use_id);
+        permission_keys(out, answer);
+    }
+}
+
+/// `[session]`.
+pub(super) fn lookups_section(out: &mut Out, lookups: &Lookups) {
+    let Lookups { skills, plugins, skills_latency, plugins_latency, never_answers } = lookups;
+    if *lookups == Lookups::default() {
+        return;
+    }
+    out.table("[session]");
+    out.texts("skills", skills);
+    out.texts("plugins", plugins);
+    for (key, span) in [("skills_latency", skills_latency), ("plugins_latency", plugins_latency)] {
+        if *span != AT_ONCE {
+            out.raw(key, latency(span));
+        }
+    }
+    out.flag("never_answers", *never_answers, false);
 }
 
 /// One `[[command]]`.
 pub(super) fn command_entry(out: &mut Out, command: &Command) {
-    let Command { name, does } = command;
+    let Command { name, does, allows } = command;
     out.table("[[command]]");
     out.text("name", name);
     match does {
@@ -61,4 +111,5 @@ pub(super) fn command_entry(out: &mut Out, command: &Command) {
         CommandDeed::Ask(text) => out.text("asks", text),
         CommandDeed::Switch(model) => out.text("model", model),
     }
+    out.texts("allows", allows);
 }

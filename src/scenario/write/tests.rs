@@ -200,7 +200,8 @@ fn f_6_settings_read_back() {
         permissions: None,
         session: session::odd_session(),
     };
-    reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
+    let prices = Some(String::from("my prices.toml"));
+    reads_back(&Scenario { settings, prices, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
 
 /// No field has its default.

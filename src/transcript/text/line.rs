@@ -116,7 +116,7 @@ fn of_input(_event: &Event, input: &Input) -> Option<Line> {
         Input::ResultStored { run, path } => {
             line(Debug, Clock::Request(run.request), "files", "stored", path.as_deref().unwrap_or("nothing: there is no place").into())
         }
-        Input::LookedUp { what, names } => {
+        Input::LookedUp { what, names, .. } => {
             let names = if names.is_empty() { String::from("none") } else { names.join(", ") };
             line(Debug, Clock::Run, "files", "has", format!("{}: {names}", what.as_str()))
         }
@@ -171,7 +171,7 @@ fn of_effect(event: &Event, effect: &Effect, view: &View) -> Option<Line> {
         Effect::StoreResult { run, content } => {
             line(Debug, Clock::Request(run.request), "engine", "stores", format!("result {run}, {} bytes", content.as_str().len()))
         }
-        Effect::LookUp { what } => line(Debug, Clock::Run, "engine", "looks up", what.as_str().into()),
+        Effect::LookUp { what, .. } => line(Debug, Clock::Run, "engine", "looks up", what.as_str().into()),
         Effect::Elicit { run, message } => line(Normal, Clock::Request(run.request), "engine", &format!("asks for {run}"), short(message)),
         Effect::AnswerElicitation { run, answer } => {
             let text = answer.as_ref().map_or_else(|| String::from("declined"), |answer| short(answer));

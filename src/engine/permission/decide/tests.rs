@@ -39,7 +39,7 @@ impl Case {
         let settings = self.mode.map(|mode| PermissionSettings { mode, rules: rules(self.rules), directories: vec!["/more".into()] });
         let check = ToolCheck { permission: self.check, ..ToolCheck::default() };
         let (tool, input) = (tool(self.tool), Json::trusted(self.input));
-        let question = Question { tool: &tool, input: &input, hooks: self.hook.map(|hook| (hook, "hook")), check: &check };
+        let question = Question { tool: &tool, input: &input, hooks: self.hook.map(|hook| (hook, "hook")), check: &check, cwd: "/w" };
         decide(question, settings.as_ref(), &PermissionContext::default())
     }
 
@@ -169,7 +169,7 @@ fn t_24_a_question_says_why_and_which_rules_would_do() {
     assert_eq!(denied, Decision::Deny { reason: "rule Bash of policy says deny".into() });
     let own = ToolCheck { permission: Some(Ask), reason: Some("it deletes".into()), suggestions: vec!["Bash(rm *)".into()], problem: None };
     let (tool, input) = (tool("Bash"), Json::trusted("{}"));
-    let question = Question { tool: &tool, input: &input, hooks: None, check: &own };
+    let question = Question { tool: &tool, input: &input, hooks: None, check: &own, cwd: "/w" };
     let expected = Decision::Ask { reason: "it deletes".into(), suggestions: vec!["Bash(rm *)".into()] };
     assert_eq!(decide(question, None, &PermissionContext::default()), expected);
 }
@@ -178,7 +178,7 @@ fn t_24_a_question_says_why_and_which_rules_would_do() {
 fn t_11_and_t_24_what_the_session_learnt_counts_like_rules_of_the_command_line() {
     let (tool, input) = (tool("Bash"), Json::trusted(r#"{"command":"git log"}"#));
     let check = ToolCheck::default();
-    let question = Question { tool: &tool, input: &input, hooks: None, check: &check };
+    let question = Question { tool: &tool, input: &input, hooks: None, check: &check, cwd: "/w" };
     let settings = PermissionSettings { rules: rules(&["user ask Bash(rm *)"]), ..PermissionSettings::default() };
     let with = |change: &str| {
         let mut context = PermissionContext::default();

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::settings::{Command, CommandDeed};
+use crate::engine::permission::PermissionAnswer;
+use crate::engine::settings::{Command, CommandDeed, OrphanedPermission, Thinking};
+use crate::scenario::asked::Lookups;
 
 /// No field has its default.
 pub(super) fn odd_session() -> SessionSettings {
@@ -17,12 +19,19 @@ pub(super) fn odd_session() -> SessionSettings {
         json_schema: Some(Json::trusted(r#"{"type":"object"}"#)),
         max_structured_output_retries: 2,
         commands: vec![
-            Command { name: "hello".into(), does: CommandDeed::Answer("Hello\nyourself.".into()) },
-            Command { name: "review".into(), does: CommandDeed::Ask("Review $ARGUMENTS.".into()) },
-            Command { name: "fast".into(), does: CommandDeed::Switch("m".into()) },
+            Command { name: "hello".into(), does: CommandDeed::Answer("Hello\nyourself.".into()), allows: Vec::new() },
+            Command { name: "review".into(), does: CommandDeed::Ask("Review $ARGUMENTS.".into()), allows: vec!["Read".into()] },
+            Command { name: "fast".into(), does: CommandDeed::Switch("m".into()), allows: Vec::new() },
         ],
         replay_user_messages: true,
         file_history: true,
+        cwd: "/home".into(),
+        mcp_servers: vec!["files".into()],
+        agents: vec!["explorer".into(), "planner".into()],
+        look_up_skills: true,
+        look_up_plugins: true,
+        thinking: Some(Thinking::Budget(2_000)),
+        orphaned_permission: None, // only with a history that it is about
     }
 }
 
@@ -35,9 +44,61 @@ fn s_11_each_setting_of_a_session_reads_back_alone() {
         SessionSettings { date: odd.date, ..usual() },
         SessionSettings { commands: odd.commands, ..usual() },
         SessionSettings { json_schema: odd.json_schema, ..usual() },
+        SessionSettings { thinking: Some(Thinking::Off), ..usual() },
+        SessionSettings { thinking: Some(Thinking::Adaptive), ..usual() },
+        SessionSettings { look_up_plugins: true, ..usual() },
     ];
     for session in alone {
         let settings = Settings { session, ..Settings::default() };
         reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
+}
+
+#[test]
+fn s_3_an_orphaned_permission_reads_back() {
+    let tool_use = Block::from(Json::trusted(r#"{"type":"tool_use","id":"toolu_1","name":"Read","input":{}}"#));
+    let answers = [
+        PermissionAnswer::Allow { updated_input: Some(Json::trusted("{}")), rules: vec!["Read".into()] },
+        PermissionAnswer::Refuse { reason: "no".into() },
+        PermissionAnswer::RefuseAndAbort { reason: "".into() },
+    ];
+    for answer in answers {
+        let orphaned_permission = Some(OrphanedPermission { tool_use_id: "toolu_1".into(), answer });
+        let settings = Settings { session: SessionSettings { orphaned_permission, ..SessionSettings::default() }, ..Settings::default() };
+        let history = vec![Arc::new(Message::assistant(vec![tool_use.clone()]))];
+        reads_back(&Scenario { settings, history, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
+}
+
+#[test]
+fn s_4_what_is_looked_up_reads_back() {
+    let lookups = Lookups {
+        skills: vec!["pdf".into(), "a \"b\"".into()],
+        plugins: vec!["linter".into()],
+        skills_latency: Latency::Fixed(Micros(5)),
+        plugins_latency: Latency::Fixed(Micros(6)),
+        never_answers: false,
+    };
+    for lookups in [lookups, Lookups { never_answers: true, ..Lookups::default() }] {
+        reads_back(&Scenario { lookups, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
+}
+
+#[test]
+fn s_11_what_cannot_be_meant_is_said() {
+    let table = [
+        ("cwd = \"w\"", "absolute path"),
+        ("thinking = \"on\"", "off"),
+        ("thinking_budget = 5", "below 1024 tokens"),
+        ("thinking = \"off\"\nthinking_budget = 2000", "cannot both be given"),
+        ("thinking = \"off\"\nrequest_extra = '{\"thinking\":{\"type\":\"adaptive\"}}'", "`request_extra` cannot both be given"),
+        ("orphaned_permission = { tool_use_id = \"toolu_9\" }", "`toolu_9`, which is not in [[history]]"),
+        ("orphaned_permission = { answer = \"allow\" }", "needs `tool_use_id`"),
+        ("orphaned_permission = { tool_use_id = \"a\", rules = [\"Bash(\"] }", "is no rule"),
+    ];
+    for (keys, expected) in table {
+        let text = format!("[engine]\n{keys}\n[[prompt]]\ntext = \"hi\"\n");
+        let faults = parse::scenario("x.toml", &text, &[]).unwrap_err().to_string();
+        assert!(faults.contains(expected), "{keys}: {faults}");
     }
 }

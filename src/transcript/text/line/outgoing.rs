@@ -2,7 +2,8 @@
 
 use super::{Clock, Line, attempt, content_text, line, of_assistant, of_user, plural, result_text, short, usage_text};
 use crate::engine::contract::{Micros, RequestId};
-use crate::engine::emission::{Emission, Note, ToolState};
+use crate::engine::emission::{Emission, Note, Surroundings, ToolState};
+use crate::engine::permission::PermissionMode;
 use crate::prelude::*;
 use crate::transcript::event::Event;
 use crate::transcript::text::{Detail, View};
@@ -10,9 +11,9 @@ use crate::transcript::text::{Detail, View};
 pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
     use Detail::{Brief, Debug, Normal};
     match emission {
-        Emission::Init { prompt, model, tools } => {
-            let tools = if tools.is_empty() { String::from("none") } else { tools.join(", ") };
-            line(Normal, Clock::Run, "engine", &format!("init {prompt}"), format!("{model}, tools: {tools}"))
+        Emission::Init { prompt, model, tools, surroundings } => {
+            let text = format!("{model}, tools: {}{}", or_none(tools), of_surroundings(surroundings));
+            line(Normal, Clock::Run, "engine", &format!("init {prompt}"), text)
         }
         Emission::StreamEvent { id, event, time_to_first_token } => {
             let first = time_to_first_token.map(|time| format!(" (first after {time})")).unwrap_or_default();
@@ -27,10 +28,7 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
         Emission::Progress { run, text, .. } => {
             line(Normal, Clock::Request(run.request), "engine", &format!("progress {run}"), short(text))
         }
-        Emission::InProgress { tool_use_ids } => {
-            let text = if tool_use_ids.is_empty() { String::from("none") } else { tool_use_ids.join(", ") };
-            line(Debug, Clock::Latest, "engine", "in progress", text)
-        }
+        Emission::InProgress { tool_use_ids } => line(Debug, Clock::Latest, "engine", "in progress", or_none(tool_use_ids)),
         Emission::Interruptible(may) => {
             let text = if *may { "may interrupt" } else { "may not interrupt" };
             line(Debug, Clock::Latest, "engine", "says", text.into())
@@ -43,16 +41,10 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
             line(Brief, Clock::Latest, "engine", "fallback", format!("{from} -> {to} ({})", short(reason)))
         }
         Emission::Tombstone { uuid } => line(Brief, Clock::Latest, "engine", "tombstone", uuid.to_string()),
-        Emission::SnipBoundary { names, tokens_freed } => {
-            line(Brief, Clock::Latest, "engine", "snip", format!("{}, {tokens_freed} tokens", names.join(", ")))
-        }
-        Emission::MicrocompactBoundary { tool_use_ids, tokens_freed } => {
-            line(Brief, Clock::Latest, "engine", "microcompact", format!("{}, {tokens_freed} tokens", tool_use_ids.join(", ")))
-        }
+        Emission::SnipBoundary { names, tokens_freed } => of_freed("snip", names, tokens_freed),
+        Emission::MicrocompactBoundary { tool_use_ids, tokens_freed } => of_freed("microcompact", tool_use_ids, tokens_freed),
         Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept } => {
-            let stays = if kept.is_empty() { String::new() } else { format!(", keeps {}", kept.join(", ")) };
-            let text = format!("{}, {tokens_before} -> {tokens_after} tokens{stays}", trigger.as_str());
-            line(Brief, Clock::Latest, "engine", "compacted", text)
+            of_compaction(trigger.as_str(), (*tokens_before, *tokens_after), kept)
         }
         Emission::MaxTurnsReached { turns } => {
             line(Brief, Clock::Latest, "engine", "max turns", format!("after {}", plural(*turns as usize, "turn")))
@@ -77,6 +69,35 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
         Emission::FileSnapshot { uuid } => line(Debug, Clock::Latest, "engine", "keeps files", uuid.to_string()),
         Emission::Result(result) => line(Brief, Clock::Latest, "engine", "result", result_text(result)),
     }
+}
+
+fn of_compaction(trigger: &str, (before, after): (u64, u64), kept: &[Arc<str>]) -> Line {
+    let keeps = if kept.is_empty() { String::new() } else { format!(", keeps {}", kept.join(", ")) };
+    line(Detail::Brief, Clock::Latest, "engine", "compacted", format!("{trigger}, {before} -> {after} tokens{keeps}"))
+}
+
+fn or_none(names: &[Arc<str>]) -> String {
+    if names.is_empty() { String::from("none") } else { names.join(", ") }
+}
+
+/// What left the context, and how much room that makes.
+fn of_freed(what: &str, names: &[Arc<str>], tokens: impl core::fmt::Display) -> Line {
+    line(Detail::Brief, Clock::Latest, "engine", what, format!("{}, {tokens} tokens", names.join(", ")))
+}
+
+/// What there is beside model and tools; nothing of what there is not. The usual permission mode is not worth a word.
+fn of_surroundings(surroundings: &Surroundings) -> String {
+    let Surroundings { mcp_servers, permission_mode, skills, plugins, agents } = surroundings;
+    let mut text = String::new();
+    for (what, names) in [("servers", mcp_servers), ("skills", skills), ("plugins", plugins), ("agents", agents)] {
+        if !names.is_empty() {
+            text.push_str(&format!(", {what}: {}", names.join(", ")));
+        }
+    }
+    if let Some(mode) = permission_mode.filter(|mode| *mode != PermissionMode::Default) {
+        text.push_str(&format!(", mode: {}", mode.as_str()));
+    }
+    text
 }
 
 /// of how many, how long the wait is, and what it is for.

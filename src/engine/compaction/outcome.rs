@@ -1,0 +1,65 @@
+//! What a compaction leaves: a shorter conversation or a failure, and in both cases what it cost.
+
+use crate::engine::call::{ApiCall, Ended, Standing};
+use crate::engine::contract::RequestId;
+use crate::engine::conversation::Conversation;
+use crate::engine::emission::CompactTrigger;
+use crate::engine::retry::Failure;
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::wire::usage::Usage;
+
+/// A compaction that helped.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Compacted {
+    /// Its name, like no other: the summary's.
+    pub(crate) id: Arc<str>,
+    /// What takes the conversation's place.
+    pub(crate) conversation: Conversation,
+    /// The context before and after, in tokens: the first is what goes from the task budget (C-6).
+    pub(crate) tokens: (u64, u64),
+    /// What it cost.
+    pub(crate) spent: Spent,
+}
+
+/// A compaction that did not.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Failed {
+    /// Who had asked for it.
+    pub(crate) trigger: CompactTrigger,
+    /// Why it failed.
+    pub(crate) failure: Failure,
+    /// What it cost all the same.
+    pub(crate) spent: Spent,
+}
+
+/// What the calls of a compaction used up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Spent {
+    /// The last request that was made: the next one comes after it. `None` when none was made.
+    pub(crate) last: Option<RequestId>,
+    /// Time with a request under way.
+    pub(crate) api_time: Micros,
+    /// Tokens by model.
+    pub(crate) usage: Vec<(Arc<str>, Usage)>,
+    /// What later calls go on from.
+    pub(crate) standing: Standing,
+}
+
+impl Spent {
+    pub(super) fn count(&mut self, call: &ApiCall, ended: &Ended) {
+        self.last = Some(call.id());
+        self.api_time = self.api_time + ended.took;
+        self.standing = call.standing();
+        self.usage.push((ended.model.clone(), ended.usage));
+    }
+
+    pub(super) fn count_lost(&mut self, now: Time, call: &ApiCall) {
+        self.last = Some(call.id());
+        self.api_time = self.api_time + now.since(call.since());
+        self.standing = call.standing();
+        if *call.usage() != Usage::default() {
+            self.usage.push((call.model().clone(), *call.usage()));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Tool uses of an earlier session that nothing answers (S-3): a request with one of them is refused (O-1, O-10).
+
+use super::{Conversation, Item, ItemKind};
+use crate::engine::contract::ToolOutcome;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, ToolUse};
+
+/// What the model is told of a tool use about which nothing is known.
+const FORGOTTEN: &str = "The session ended before the result of this tool use was recorded. It may or may not have run.";
+
+/// A tool use that nothing answers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Orphan {
+    /// The name of the item that holds it.
+    pub(crate) item: Arc<str>,
+    /// The block's position in it, from 0.
+    pub(crate) block: usize,
+    /// The tool use.
+    pub(crate) tool_use: ToolUse,
+}
+
+impl Conversation {
+    /// The tool uses of earlier sessions that nothing answers, in order.
+    pub(crate) fn orphans(&self) -> Vec<Orphan> {
+        let mut orphans = Vec::new();
+        for (index, item) in self.items.iter().enumerate().filter(|(_, item)| item.kind == ItemKind::Earlier && item.is_answer()) {
+            let after = self.items.get(index + 1).map_or(&[][..], |next| &next.message.content);
+            for (block, content) in item.message.content.iter().enumerate() {
+                let Some(tool_use) = content.as_tool_use().filter(|tool_use| !after.iter().any(|block| answers(block, &tool_use.id)))
+                else {
+                    continue;
+                };
+                orphans.push(Orphan { item: item.name.clone(), block, tool_use: tool_use.clone() });
+            }
+        }
+        orphans
+    }
+
+    /// Answers every orphan, with its result where there is one; `attached` comes behind the results of the last.
+    pub(crate) fn answer_orphans(&mut self, results: &[Block], mut attached: Vec<Block>) {
+        let orphans = self.orphans();
+        let mut names: Vec<Arc<str>> = orphans.iter().map(|orphan| orphan.item.clone()).collect();
+        names.dedup();
+        for name in names.into_iter().rev() {
+            let of_item = orphans.iter().filter(|orphan| orphan.item == name);
+            let result = |orphan: &Orphan| results.iter().find(|block| answers(block, &orphan.tool_use.id)).cloned();
+            let mut content: Vec<Block> = of_item.map(|orphan| result(orphan).unwrap_or_else(|| forgotten(&orphan.tool_use.id))).collect();
+            let Some(index) = self.position(&name) else { continue };
+            content.append(&mut attached);
+            // Between the two: in a request it is one message with what the user says next, and its results come first there (N-7).
+            self.items.insert(index + 1, Arc::new(Item::user(format!("{name}.results"), ItemKind::Results, content)));
+        }
+    }
+}
+
+fn answers(block: &Block, id: &str) -> bool {
+    matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if **tool_use_id == *id)
+}
+
+fn forgotten(id: &Arc<str>) -> Block {
+    Block::tool_result(id, &ToolOutcome::error(FORGOTTEN).content, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::block::Message;
+    use crate::wire::json::Json;
+
+    fn tool_use(id: &str) -> Block {
+        Block::from(Json::trusted(format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{}}}}"#)))
+    }
+
+    fn result(id: &str, text: &str) -> Block {
+        Block::tool_result(id, &ToolOutcome::text(text).content, false)
+    }
+
+    fn conversation(messages: Vec<Message>) -> Conversation {
+        let mut conversation = Conversation::default();
+        conversation.begin(&messages.into_iter().map(Arc::new).collect::<Vec<_>>());
+        conversation.push_hidden("p1", "go on");
+        conversation
+    }
+
+    #[test]
+    fn s_3_orphans_are_answered_before_what_the_user_says_next() {
+        let mut conversation = conversation(vec![
+            Message::user(vec![Block::text("hi")]),
+            Message::assistant(vec![tool_use("a"), tool_use("b"), tool_use("c")]),
+            Message::user(vec![result("b", "kept"), Block::text("and?")]),
+            Message::assistant(vec![tool_use("d")]),
+        ]);
+        let ids = |conversation: &Conversation| conversation.orphans().iter().map(|of| of.tool_use.id.to_string()).collect::<Vec<_>>();
+        assert_eq!(ids(&conversation), ["a", "c", "d"]);
+        conversation.answer_orphans(&[result("d", "ran")], vec![Block::text("context")]);
+        let messages = conversation.messages();
+        let middle: Vec<_> = messages[2].content.iter().map(|block| block.json().to_string()).collect();
+        assert!(middle[0].contains(r#""a""#) && middle[0].contains("ended before"), "{middle:?}");
+        assert!(middle[1].contains(r#""c""#) && middle[2].contains("kept") && middle[3].contains("and?"), "{middle:?}");
+        assert_eq!(messages[4].content, [result("d", "ran"), Block::text("context"), Block::text("go on")]);
+    }
+
+    #[test]
+    fn s_3_a_conversation_without_orphans_stays_as_it_is() {
+        let before = conversation(vec![Message::assistant(vec![tool_use("a")]), Message::user(vec![result("a", "x")])]);
+        let mut after = before.clone();
+        after.answer_orphans(&[], Vec::new());
+        assert_eq!(after, before);
+    }
+}
