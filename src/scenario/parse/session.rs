@@ -90,9 +90,11 @@ pub(super) fn check_orphan(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
 
 /// `[session]`: what is found when the engine looks it up (S-4).
 pub(super) fn lookups(reader: &mut Reader<'_, '_>) -> Lookups {
-    let mut lookups = Lookups::default();
-    lookups.skills = reader.get("skills").unwrap_or_default();
-    lookups.plugins = reader.get("plugins").unwrap_or_default();
+    let mut lookups = Lookups {
+        skills: reader.get("skills").unwrap_or_default(),
+        plugins: reader.get("plugins").unwrap_or_default(),
+        ..Lookups::default()
+    };
     reader.set("skills_latency", &mut lookups.skills_latency);
     reader.set("plugins_latency", &mut lookups.plugins_latency);
     lookups.never_answers = reader.mark("never_answers");
