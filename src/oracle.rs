@@ -94,7 +94,8 @@ pub const ORACLES: &[(&str, &str)] = &[
 pub struct Oracles {
     rules: Arc<Rules>,
     running: Running,
-    agents: ByAgent<Watched>,
+    /// What is remembered of each agent: shared by copies of a run until one of them goes on.
+    agents: Arc<ByAgent<Watched>>,
     violations: Vec<Violation>,
 }
 
@@ -161,7 +162,7 @@ impl Oracles {
             prices: environment.prices.clone(),
             expects_refusals: false,
         };
-        Self { rules: Arc::new(rules), running: Running::default(), agents: ByAgent::default(), violations: Vec::new() }
+        Self { rules: Arc::new(rules), running: Running::default(), agents: Arc::default(), violations: Vec::new() }
     }
 
     /// The same for a run that is about requests which the API does not take: they are what is looked for.
@@ -187,7 +188,7 @@ impl Oracles {
     /// from outside, or that is meant to get stuck: it had no chance.
     pub fn expect_nothing_open(&mut self, at: Time) {
         let found = &mut Findings { at, violations: &mut self.violations };
-        for watched in self.agents.all_mut() {
+        for watched in Arc::make_mut(&mut self.agents).all_mut() {
             watched.results.on_end(found);
             watched.terminals.on_end(found);
         }
@@ -212,7 +213,7 @@ impl Oracles {
 
     fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Request) {
         let found = &mut Findings { at, violations: &mut self.violations };
-        let watched = self.agents.of(agent);
+        let watched = Arc::make_mut(&mut self.agents).of(agent);
         if !self.rules.expects_refusals {
             watched.pairs.on_request(&self.rules, id, &request.messages, found);
             watched.valid.on_request(id, request, found);
@@ -236,11 +237,13 @@ impl Watch for Oracles {
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
         if agent.is_root() && is_abort {
-            self.agents.all_mut().for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, input, found));
+            Arc::make_mut(&mut self.agents)
+                .all_mut()
+                .for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, input, found));
         } else {
-            self.agents.of(agent).abort.on_input(&self.rules, &self.running, at, input, found);
+            Arc::make_mut(&mut self.agents).of(agent).abort.on_input(&self.rules, &self.running, at, input, found);
         }
-        let watched = self.agents.of(agent);
+        let watched = Arc::make_mut(&mut self.agents).of(agent);
         watched.terminals.on_input(input);
         watched.retry.on_input(at, input);
         watched.compaction.on_input(input);
@@ -258,7 +261,7 @@ impl Watch for Oracles {
             return self.on_request(at, agent, *id, request);
         }
         let found = &mut Findings { at, violations: &mut self.violations };
-        let watched = self.agents.of(agent);
+        let watched = Arc::make_mut(&mut self.agents).of(agent);
         watched.pairs.on_effect(&self.rules, effect);
         watched.results.on_effect(effect, found);
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
@@ -276,7 +279,7 @@ impl Watch for Oracles {
     fn note(&mut self, at: Time, _agent: &Agent, what: &What) {
         if let What::Ended { end: RunEnd::Idle | RunEnd::Stalled } = what {
             let found = &mut Findings { at, violations: &mut self.violations };
-            self.agents.all_mut().for_each(|watched| watched.abort.on_end(found));
+            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.abort.on_end(found));
         }
     }
 }
