@@ -4,7 +4,7 @@
 //!   too much for the API? ──> overflow ──> the server's word ──> fast mode ──> the table ──> delay, or no limit
 //! ```
 //!
-//! The order is that of [`decide`]: the first that has something to say decides. Jitter is keyed by seed and attempt, so that it
+//! The order is that of `decide`: the first that has something to say decides. Jitter is keyed by seed and attempt, so that it
 //! depends on no other draw.
 
 use serde::{Deserialize, Serialize};
