@@ -54,7 +54,7 @@ pub use names::{Agent, ByAgent, RequestId, TimerId, ToolRun};
 use super::executor::Elsewhere;
 
 pub use super::emission::{Emission, Note};
-pub use super::hook::{HookDecision, HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
+pub use super::hook::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
 pub use super::permission::{PermissionAnswer, PermissionWord, ToolCheck};
 pub use super::settings::{Environment, Settings, ToolDefinition};
 pub use super::time::{Micros, Time};

@@ -10,6 +10,7 @@ pub(crate) use running::{HOOK_TIMER, HookVerdict, RunningHooks, without_tool};
 use serde::{Deserialize, Serialize};
 
 use super::contract::{RequestId, ToolRun};
+use super::permission::PermissionWord;
 use super::time::Micros;
 use crate::prelude::*;
 use crate::wire::json::Json;
@@ -115,7 +116,7 @@ pub struct HookInput {
 pub struct HookOutcome {
     /// Its decision: about a tool use; `Deny` from a stop hook means that it objects to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision: Option<HookDecision>,
+    pub decision: Option<PermissionWord>,
     /// Why; what the model is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
@@ -131,16 +132,4 @@ pub struct HookOutcome {
     /// The hook itself failed, which stops nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Arc<str>>,
-}
-
-/// What a hook decides; a later one of this list wins over an earlier one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookDecision {
-    /// It may go on; rules of the settings still count (T-24).
-    Allow,
-    /// A person is asked.
-    Ask,
-    /// It may not.
-    Deny,
 }

@@ -19,7 +19,8 @@ use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict};
 use crate::engine::contract::{Effect, Effects, Input, RequestId};
 use crate::engine::conversation::{Conversation, Item, ItemKind, answer_name};
 use crate::engine::emission::{AssistantMessage, CompactTrigger, CompactionLevel, Emission};
-use crate::engine::hook::{HOOK_TIMER, HookDecision, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::engine::hook::{HOOK_TIMER, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::engine::permission::PermissionWord;
 use crate::engine::retry::Failure;
 use crate::engine::session::prompt::Frame;
 use crate::engine::settings::Environment;
@@ -197,7 +198,7 @@ impl Compaction {
 
     /// A hook may add to what the summary is to mind, or say that there should be none.
     fn on_pre_hooks(&mut self, env: &Environment, now: Time, id: RequestId, said: HookVerdict, effects: &mut Effects) -> Verdict {
-        let denied = (said.decision == Some(HookDecision::Deny)).then(|| said.reasons.first().cloned().unwrap_or_default());
+        let denied = (said.decision == Some(PermissionWord::Deny)).then(|| said.reasons.first().cloned().unwrap_or_default());
         if let Some(reason) = said.stop.or(denied) {
             let reason = if reason.is_empty() { String::from("a hook prevented it") } else { format!("a hook prevented it: {reason}") };
             return self.fail(Failure::of("compaction_prevented", &reason), effects);

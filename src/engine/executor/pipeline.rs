@@ -16,7 +16,8 @@ use super::input::InputProblem;
 use super::result;
 use crate::engine::contract::{Effect, Effects, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
 use crate::engine::emission::{Denial, Emission, Note, PipelineStep};
-use crate::engine::hook::{HookDecision, HookEvent, HookInput, HookVerdict, RunningHooks};
+use crate::engine::hook::{HookEvent, HookInput, HookVerdict, RunningHooks};
+use crate::engine::permission::PermissionWord;
 use crate::engine::permission::context::PermissionContext;
 use crate::engine::permission::decide::{Decision, Question, decide};
 use crate::engine::permission::{PermissionAnswer, ToolCheck};
@@ -227,7 +228,7 @@ impl Pipeline {
             }
             Step::PostHooks { outcome, .. } => {
                 // It is too late to prevent anything: the model is told of the objection.
-                if verdict.decision == Some(HookDecision::Deny) {
+                if verdict.decision == Some(PermissionWord::Deny) {
                     heard.contexts.extend(verdict.reasons.iter().map(|reason| format!("A hook objects: {reason}").into()));
                 }
                 self.reach_map(scope, &outcome)
@@ -237,8 +238,8 @@ impl Pipeline {
     }
 
     /// T-24, up to the person.
-    fn reach_permission(&mut self, scope: &mut Scope<'_>, hooks: Option<(HookDecision, &str)>, check: &ToolCheck) -> Verdict {
-        let is_forbidden = hooks.is_some_and(|(decision, _)| decision == HookDecision::Deny);
+    fn reach_permission(&mut self, scope: &mut Scope<'_>, hooks: Option<(PermissionWord, &str)>, check: &ToolCheck) -> Verdict {
+        let is_forbidden = hooks.is_some_and(|(decision, _)| decision == PermissionWord::Deny);
         if let Some(answer) = self.answered.take().filter(|_| !is_forbidden) {
             return self.heed(scope, &answer); // S-3: nobody is asked again
         }
@@ -251,7 +252,7 @@ impl Pipeline {
         match decide(Question { tool, input: &input, hooks, check, cwd: &scope.env.settings.session.cwd }, settings, scope.permissions) {
             Decision::Allow => self.reach_call(scope),
             Decision::Deny { reason } => {
-                let by_hook = hooks.is_some_and(|(decision, _)| decision == HookDecision::Deny);
+                let by_hook = hooks.is_some_and(|(decision, _)| decision == PermissionWord::Deny);
                 let cause = if by_hook { FailureCause::Hook } else { FailureCause::Refused };
                 self.denied(cause, &words::denied(&self.tool_use.name, by_hook, &reason), None)
             }

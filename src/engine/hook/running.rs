@@ -5,8 +5,9 @@
 //!               └── abort ──> stopped, and nothing comes of them
 //! ```
 
-use super::{HookDecision, HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
+use super::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
 use crate::engine::contract::{Effect, Effects, TimerId};
+use crate::engine::permission::PermissionWord;
 use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -33,7 +34,7 @@ struct Running {
 #[must_use]
 pub(crate) struct HookVerdict {
     /// The strictest decision.
-    pub(crate) decision: Option<HookDecision>,
+    pub(crate) decision: Option<PermissionWord>,
     /// The reasons of those who decided so.
     pub(crate) reasons: Vec<Arc<str>>,
     /// The last changed input.
@@ -151,7 +152,7 @@ mod tests {
         hooks.on_ended(Time(500), run(hook), &Arc::new(outcome))
     }
 
-    fn decides(decision: HookDecision, reason: &str) -> HookOutcome {
+    fn decides(decision: PermissionWord, reason: &str) -> HookOutcome {
         HookOutcome { decision: Some(decision), reason: Some(reason.into()), ..HookOutcome::default() }
     }
 
@@ -190,13 +191,16 @@ mod tests {
     fn t_23_the_strictest_decision_the_last_input_and_every_context_count() {
         let (mut hooks, _) = started();
         let input = |json: &str| Some(Json::trusted(json));
-        let _ =
-            says(&mut hooks, 2, HookOutcome { updated_input: input("{}"), stop: Some("c".into()), ..decides(HookDecision::Deny, "third") });
-        let first = HookOutcome { updated_input: input("[]"), context: Some("a".into()), ..decides(HookDecision::Deny, "first") };
+        let _ = says(
+            &mut hooks,
+            2,
+            HookOutcome { updated_input: input("{}"), stop: Some("c".into()), ..decides(PermissionWord::Deny, "third") },
+        );
+        let first = HookOutcome { updated_input: input("[]"), context: Some("a".into()), ..decides(PermissionWord::Deny, "first") };
         let _ = says(&mut hooks, 0, first);
-        let second = HookOutcome { context: Some("b".into()), stop: Some("b".into()), ..decides(HookDecision::Ask, "second") };
+        let second = HookOutcome { context: Some("b".into()), stop: Some("b".into()), ..decides(PermissionWord::Ask, "second") };
         let verdict = says(&mut hooks, 1, second).unwrap();
-        assert_eq!(verdict.decision, Some(HookDecision::Deny));
+        assert_eq!(verdict.decision, Some(PermissionWord::Deny));
         assert_eq!(verdict.reasons, ["first".into(), Arc::from("third")], "of those who decided so, in the order of definition");
         assert_eq!(verdict.updated_input, input("{}"), "the last in the order of definition, not of answers");
         assert_eq!(verdict.contexts, [(run(0), "a".into()), (run(1), "b".into())]);
@@ -211,7 +215,7 @@ mod tests {
         assert_eq!(hooks.on_timer(at(0), &mut effects), None);
         assert!(effects.is_empty());
         assert_eq!(hooks.on_timer(at(1), &mut effects), None);
-        assert_eq!(says(&mut hooks, 0, decides(HookDecision::Deny, "late")), None);
+        assert_eq!(says(&mut hooks, 0, decides(PermissionWord::Deny, "late")), None);
         assert_eq!(says(&mut hooks, 1, HookOutcome::default()), None);
         let verdict = hooks.on_timer(at(3), &mut effects).unwrap();
         let stopped: Vec<_> = effects.drain().map(|(_, effect)| effect).collect();

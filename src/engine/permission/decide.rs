@@ -15,7 +15,6 @@
 
 use super::context::PermissionContext;
 use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule};
-use crate::engine::hook::HookDecision;
 use crate::engine::settings::ToolDefinition;
 use crate::prelude::*;
 use crate::wire::json::Json;
@@ -29,7 +28,7 @@ pub(crate) struct Question<'a> {
     /// What it would do.
     pub(crate) input: &'a Json,
     /// What the hooks decided, and why.
-    pub(crate) hooks: Option<(HookDecision, &'a str)>,
+    pub(crate) hooks: Option<(PermissionWord, &'a str)>,
     /// What the tool itself says.
     pub(crate) check: &'a ToolCheck,
     /// The working directory (S-11).
@@ -65,7 +64,7 @@ pub(crate) fn decide(question: Question<'_>, settings: Option<&PermissionSetting
     let by_rule = || rule.map_or_else(String::new, said_by);
     let tool_says = check.permission;
     let hooks_say = hooks.map(|(decision, _)| decision);
-    if hooks_say == Some(HookDecision::Deny) {
+    if hooks_say == Some(PermissionWord::Deny) {
         return deny(hooks.map_or("", |(_, reason)| reason));
     }
     if word == Some(PermissionWord::Deny) {
@@ -78,7 +77,7 @@ pub(crate) fn decide(question: Question<'_>, settings: Option<&PermissionSetting
     if tool_says == Some(PermissionWord::Deny) && mode != Some(PermissionMode::Bypass) && !policy_decides {
         return deny(check.reason.as_deref().unwrap_or("the tool does not allow this input"));
     }
-    if hooks_say == Some(HookDecision::Ask) {
+    if hooks_say == Some(PermissionWord::Ask) {
         return ask(question, hooks.map_or("", |(_, reason)| reason));
     }
     match word {
@@ -92,7 +91,7 @@ pub(crate) fn decide(question: Question<'_>, settings: Option<&PermissionSetting
         _ => (),
     }
     match (tool_says, hooks_say) {
-        (_, Some(HookDecision::Allow)) | (Some(PermissionWord::Allow), _) => Decision::Allow,
+        (_, Some(PermissionWord::Allow)) | (Some(PermissionWord::Allow), _) => Decision::Allow,
         (Some(PermissionWord::Ask), _) => ask(question, check.reason.as_deref().unwrap_or("the tool asks for it")),
         _ if mode.is_none() => Decision::Allow,
         _ => ask(question, "no rule decides it"),

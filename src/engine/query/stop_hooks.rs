@@ -6,7 +6,8 @@ use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::executor::Executor;
-use crate::engine::hook::{HookDecision, HookEvent, HookInput, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::engine::hook::{HookEvent, HookInput, HookSubject, HookVerdict, RunningHooks, without_tool};
+use crate::engine::permission::PermissionWord;
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -27,10 +28,10 @@ enum Word {
 fn word(verdict: &HookVerdict) -> Word {
     match (&verdict.stop, verdict.decision) {
         (Some(why), _) => Word::Prevents(why.clone()),
-        (None, Some(HookDecision::Deny)) if verdict.reasons.is_empty() => {
+        (None, Some(PermissionWord::Deny)) if verdict.reasons.is_empty() => {
             Word::Objects(vec!["A stop hook objects, and does not say why.".into()])
         }
-        (None, Some(HookDecision::Deny)) => Word::Objects(verdict.reasons.clone()),
+        (None, Some(PermissionWord::Deny)) => Word::Objects(verdict.reasons.clone()),
         (None, _) => Word::Silent,
     }
 }
@@ -157,9 +158,9 @@ mod tests {
             word(&HookVerdict { decision, reasons, stop: stop.map(Arc::from), ..HookVerdict::default() })
         };
         assert_eq!(of(None, &[], None), Word::Silent);
-        assert_eq!(of(Some(HookDecision::Allow), &["fine"], None), Word::Silent);
-        assert_eq!(of(Some(HookDecision::Deny), &["a", "b"], None), Word::Objects(vec!["a".into(), "b".into()]));
-        assert!(matches!(of(Some(HookDecision::Deny), &[], None), Word::Objects(reasons) if reasons.len() == 1));
-        assert_eq!(of(Some(HookDecision::Deny), &["a"], Some("enough")), Word::Prevents("enough".into()));
+        assert_eq!(of(Some(PermissionWord::Allow), &["fine"], None), Word::Silent);
+        assert_eq!(of(Some(PermissionWord::Deny), &["a", "b"], None), Word::Objects(vec!["a".into(), "b".into()]));
+        assert!(matches!(of(Some(PermissionWord::Deny), &[], None), Word::Objects(reasons) if reasons.len() == 1));
+        assert_eq!(of(Some(PermissionWord::Deny), &["a"], Some("enough")), Word::Prevents("enough".into()));
     }
 }

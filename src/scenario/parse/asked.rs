@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use super::tree::Member;
 use super::values::{Object, Texts};
-use crate::engine::hook::{HookDecision, HookDefinition, HookEvent, HookOutcome};
+use crate::engine::hook::{HookDefinition, HookEvent, HookOutcome};
 use crate::engine::permission::{
     PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule,
 };
@@ -43,9 +43,8 @@ fn hook(reader: &mut Reader<'_, '_>) -> Option<ScriptedHook> {
 }
 
 fn hook_outcome(reader: &mut Reader<'_, '_>) -> HookOutcome {
-    let decisions = [("allow", HookDecision::Allow), ("ask", HookDecision::Ask), ("deny", HookDecision::Deny)];
     HookOutcome {
-        decision: reader.choice("decision", &decisions),
+        decision: reader.choice("decision", &words()),
         reason: reader.get("reason"),
         updated_input: reader.get("updated_input").map(|Object(json)| json),
         context: reader.get("context"),
@@ -54,11 +53,16 @@ fn hook_outcome(reader: &mut Reader<'_, '_>) -> HookOutcome {
     }
 }
 
+/// What may be said on a permission, by hooks, rules and tools.
+fn words() -> [(&'static str, PermissionWord); 3] {
+    PermissionWord::ALL.map(|word| (word.as_str(), word))
+}
+
 /// `[permissions]`: mode and rules. Rules in the three lists are the user's; others name their source.
 fn permissions(reader: &mut Reader<'_, '_>) -> PermissionSettings {
     let modes = PermissionMode::ALL.map(|mode| (mode.as_str(), mode));
     let mut settings = PermissionSettings { mode: reader.choice("mode", &modes).unwrap_or_default(), ..PermissionSettings::default() };
-    for (key, word) in [("allow", PermissionWord::Allow), ("ask", PermissionWord::Ask), ("deny", PermissionWord::Deny)] {
+    for (key, word) in words() {
         let place = reader.member(key);
         let rules: Option<Texts> = reader.get(key);
         for about in rules.into_iter().flat_map(|Texts(rules)| rules) {
@@ -175,10 +179,9 @@ pub(super) fn check(reader: &mut Reader<'_, '_>) -> Option<Reply<ToolCheck>> {
             reader.one_of(&["check_never_answers", key]);
         }
     }
-    let words = PermissionWord::ALL.map(|word| (word.as_str(), word));
     let check = ToolCheck {
         problem: reader.get("check"),
-        permission: reader.choice("check_permission", &words),
+        permission: reader.choice("check_permission", &words()),
         reason: reader.get("check_reason"),
         suggestions: reader.get("check_suggestions").unwrap_or_default(),
     };

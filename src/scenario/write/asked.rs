@@ -2,7 +2,7 @@
 
 use super::text::{duration, latency};
 use super::{Out, list};
-use crate::engine::hook::{HookDecision, HookDefinition, HookOutcome};
+use crate::engine::hook::{HookDefinition, HookOutcome};
 use crate::engine::permission::{PermissionAnswer, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck};
 use crate::prelude::*;
 use crate::scenario::asked::{AT_ONCE, Reply, ScriptedHook, ScriptedPermission, Store};
@@ -28,12 +28,7 @@ pub(super) fn hook_entry(out: &mut Out, hook: &ScriptedHook) {
 fn hook_keys(out: &mut Out, outcome: &HookOutcome) {
     let HookOutcome { decision, reason, updated_input, context, stop, failure } = outcome;
     if let Some(decision) = decision {
-        let word = match decision {
-            HookDecision::Allow => "allow",
-            HookDecision::Ask => "ask",
-            HookDecision::Deny => "deny",
-        };
-        out.text("decision", word);
+        out.text("decision", decision.as_str());
     }
     for (key, text) in [("reason", reason), ("context", context), ("stop", stop), ("fails", failure)] {
         if let Some(text) = text {

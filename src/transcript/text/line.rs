@@ -211,7 +211,7 @@ fn of_user(message: &UserMessage) -> Line {
 /// What a hook said, in the order in which it counts.
 fn hook_text(outcome: &HookOutcome) -> String {
     let HookOutcome { decision, reason, updated_input, context, stop, failure } = outcome;
-    let decision = decision.map(|decision| format!("{decision:?}").to_lowercase());
+    let decision = decision.map(|decision| String::from(decision.as_str()));
     let said = |word: &str, text: &Option<Arc<str>>| text.as_deref().map(|text| format!("{word}{}", short(text)));
     let parts = [
         decision,

@@ -1,7 +1,7 @@
 //! The pipeline of single tool uses: what each step asks for, what comes of each answer, and what an abort finds (T-21 to T-30).
 
 use super::*;
-use crate::engine::contract::{FailureCause, HookDecision, HookEvent, HookOutcome, HookRun, PermissionAnswer, PermissionWord, ToolCheck};
+use crate::engine::contract::{FailureCause, HookEvent, HookOutcome, HookRun, PermissionAnswer, PermissionWord, ToolCheck};
 use crate::engine::hook::HookDefinition;
 use crate::engine::permission::PermissionSettings;
 use crate::engine::schema::{Problem, Validate, Validators};
@@ -97,7 +97,7 @@ fn allow() -> PermissionAnswer {
     PermissionAnswer::Allow { updated_input: None, rules: Vec::new() }
 }
 
-fn decides(decision: HookDecision) -> HookOutcome {
+fn decides(decision: PermissionWord) -> HookOutcome {
     HookOutcome { decision: Some(decision), reason: Some("because".into()), ..HookOutcome::default() }
 }
 
@@ -160,7 +160,7 @@ fn t_23_a_hook_denies() {
     let mut bench = plain(&[PRE]);
     let run = bench.tool("R");
     assert_eq!(bench.asked(), ["hook 0 pre_tool_use"]);
-    let _ = bench.hook(0, run, decides(HookDecision::Deny));
+    let _ = bench.hook(0, run, decides(PermissionWord::Deny));
     assert_eq!(bench.asked(), ["fails hook", "result A hook did not allow this call of R: because"]);
     let denials = bench.executor.take_denials();
     assert_eq!((denials.len(), &*denials[0].tool_use_id), (1, "toolu_0"));
@@ -172,7 +172,7 @@ fn t_23_a_hook_that_asks_reaches_the_person_even_without_permissions() {
     let mut bench = plain(&[PRE]);
     let run = bench.tool("R");
     bench.asked();
-    let _ = bench.hook(0, run, decides(HookDecision::Ask));
+    let _ = bench.hook(0, run, decides(PermissionWord::Ask));
     assert_eq!(bench.asked(), ["ask"]);
 }
 
@@ -296,7 +296,7 @@ fn t_26_hooks_hear_of_what_went_well_or_of_what_failed() {
     let mut bench = plain(&[POST]);
     let run = bench.tool("R");
     let _ = bench.end(run);
-    let _ = bench.hook(0, run, decides(HookDecision::Deny));
+    let _ = bench.hook(0, run, decides(PermissionWord::Deny));
     let told = bench.executor.attachments().remove(0).json().to_value()["text"].clone();
     assert_eq!(told, "A hook objects: because", "too late to prevent it, so the model is told");
 }
@@ -420,7 +420,7 @@ fn t_30_an_abort_finds_each_state() {
         // Whatever comes now is late.
         let before = bench.executor.clone();
         let _ = bench.check(run, ToolCheck::default());
-        let _ = bench.hook(0, run, decides(HookDecision::Deny));
+        let _ = bench.hook(0, run, decides(PermissionWord::Deny));
         let _ = bench.answer(run, allow());
         let _ = bench.stored(run, None);
         assert_eq!(bench.executor, before, "{state}");

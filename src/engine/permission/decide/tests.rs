@@ -30,7 +30,7 @@ struct Case {
     input: &'static str,
     mode: Option<PermissionMode>,
     rules: &'static [&'static str],
-    hook: Option<HookDecision>,
+    hook: Option<PermissionWord>,
     check: Option<PermissionWord>,
 }
 
@@ -52,8 +52,8 @@ impl Case {
     }
 }
 
-use HookDecision as Hook;
 use PermissionMode::{AcceptEdits, Bypass, Default as Usual, Plan};
+use PermissionWord as Hook;
 use PermissionWord::{Allow, Ask, Deny};
 
 const BASH: Case = Case { tool: "Bash", input: r#"{"command":"git log"}"#, mode: Some(Usual), rules: &[], hook: None, check: None };

@@ -1,7 +1,7 @@
 //! Hooks, permissions, checks and the store, written and read back.
 
 use super::*;
-use crate::engine::hook::{HookDecision, HookDefinition, HookEvent, HookOutcome};
+use crate::engine::hook::{HookDefinition, HookEvent, HookOutcome};
 use crate::engine::permission::{
     PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck,
 };
@@ -22,7 +22,7 @@ fn never<T>() -> Reply<T> {
 #[test]
 fn m_7_hooks_read_back() {
     let all = HookOutcome {
-        decision: Some(HookDecision::Ask),
+        decision: Some(PermissionWord::Ask),
         reason: Some("who knows\n".into()),
         updated_input: Some(Json::trusted(r#"{"n":1e3}"#)),
         context: Some("'it'".into()),
@@ -34,8 +34,8 @@ fn m_7_hooks_read_back() {
         vec![once(all.clone())],
         vec![once(HookOutcome::default())],
         vec![never()],
-        vec![late(all.clone()), never(), once(HookOutcome { decision: Some(HookDecision::Deny), ..HookOutcome::default() })],
-        vec![late(HookOutcome { decision: Some(HookDecision::Allow), ..HookOutcome::default() })],
+        vec![late(all.clone()), never(), once(HookOutcome { decision: Some(PermissionWord::Deny), ..HookOutcome::default() })],
+        vec![late(HookOutcome { decision: Some(PermissionWord::Allow), ..HookOutcome::default() })],
     ];
     let hooks = replies.into_iter().zip(HookEvent::ALL).enumerate().map(|(number, (replies, event))| ScriptedHook {
         definition: HookDefinition {
