@@ -40,7 +40,7 @@ pub struct Environment {
     /// The root of an engine's own draws (D3).
     pub seed: Seed,
     /// What answers cost (S-10). The shipped table is not written down with a run: it comes with the engine.
-    #[serde(default, skip_serializing_if = "PriceTable::is_shipped")]
+    #[serde(default = "PriceTable::shipped", skip_serializing_if = "PriceTable::is_shipped")]
     pub prices: Arc<PriceTable>,
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::pacing::Known;
 use super::tool_uses;
+use crate::engine::budget::PriceTable;
 use crate::engine::contract::RequestId;
 use crate::engine::schema::Validators;
 use crate::engine::settings::Environment;
@@ -126,7 +127,7 @@ impl Setup {
             hooks: scenario.hooks.iter().map(|hook| hook.definition.clone()).collect(),
             history: scenario.history.clone(),
             seed: scenario.seed,
-            prices: Arc::default(),
+            prices: PriceTable::shipped(),
             validators: Validators::default(),
         };
         Ok(Self { scenario, environment, answers, outcomes, agents })
