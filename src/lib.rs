@@ -19,6 +19,8 @@ pub mod engine;
 pub mod explore;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "live")]
+pub mod live;
 pub mod oracle;
 #[cfg(feature = "files")]
 pub mod runner;

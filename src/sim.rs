@@ -4,12 +4,14 @@
 //! of waiting cost what six milliseconds cost. What happens is told to a [`Watch`]: a recorder, for most.
 
 pub mod agenda;
+pub mod outside;
 pub mod report;
 
 mod injected;
 
 use agenda::Agenda;
 use injected::Injected;
+use outside::Outside;
 use report::Report;
 
 use crate::engine::contract::{Agent, Effect, Effects, Engine, Input};
@@ -20,7 +22,7 @@ use crate::transcript::event::{RunEnd, What};
 use crate::transcript::record::Recorder;
 use crate::transcript::watch::Watch;
 use crate::world::setup::Setup;
-use crate::world::{Refused, Schedule, World, WorldNote};
+use crate::world::{Arrival, Refused, Schedule, World, WorldNote};
 
 /// One run of a scenario. A copy shares what both have in common (the scenario, the transcript so far) and costs about a microsecond.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub struct Run<E, W = Recorder> {
     requests: u64,
     /// What exists only because of an injection.
     injected: Injected,
+    /// Where requests go when the world does not answer them.
+    outside: Option<Outside>,
     watcher: W,
     /// The log at the boundary, if one is wanted.
     log: Option<Log>,
@@ -77,9 +81,8 @@ impl<E: Engine> Run<E> {
 
     /// Runs to the end.
     pub fn to_end(mut self) -> Report<E> {
-        let end = self.advance_to_end();
-        let transcript = self.watcher.into_transcript(&self.setup.scenario.title, self.setup.scenario.seed);
-        Report::new(&self.setup, self.engine, transcript, end, &self.world).with_log(self.log)
+        let end = self.run_out();
+        self.into_report(end)
     }
 }
 
@@ -97,6 +100,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
             events: 0,
             requests: 0,
             injected: Injected::default(),
+            outside: None,
             scratch: Scratch::default(),
             setup,
         };
@@ -108,7 +112,8 @@ impl<E: Engine, W: Watch> Run<E, W> {
 
     /// Runs to the end without making a transcript of it.
     pub fn finish(mut self) -> Finished<E, W> {
-        let end = self.advance_to_end();
+        let end = self.run_out();
+        self.tell_end(&end);
         Finished { end, at: self.now, engine: self.engine, watcher: self.watcher }
     }
 
@@ -138,18 +143,26 @@ impl<E: Engine, W: Watch> Run<E, W> {
                 let is_done = self.world.is_done(&self.setup) && self.injected.is_done();
                 return Some(if is_done { RunEnd::Idle } else { RunEnd::Stalled });
             };
-            if !self.world.awaits(&arrival) {
-                continue;
+            if let Some(end) = self.let_happen(at, arrival) {
+                return Some(end);
             }
-            if at > Time::ZERO + self.setup.scenario.limits.time {
-                return Some(RunEnd::LimitReached { limit: "virtual time".into() });
-            }
-            self.now = self.now.max(at);
-            let mut schedule = core::mem::take(&mut self.scratch.schedule);
-            self.world.arrive(&self.setup, self.now, arrival, &mut self.due, &mut schedule);
-            self.put_on_agenda(schedule);
-            self.due.reverse();
         }
+        None
+    }
+
+    /// Lets an arrival happen; what it brings is due then, and may be nothing.
+    fn let_happen(&mut self, at: Time, arrival: Arrival) -> Option<RunEnd> {
+        if !self.world.awaits(&arrival) {
+            return None;
+        }
+        if at > Time::ZERO + self.setup.scenario.limits.time {
+            return Some(RunEnd::LimitReached { limit: "virtual time".into() });
+        }
+        self.now = self.now.max(at);
+        let mut schedule = core::mem::take(&mut self.scratch.schedule);
+        self.world.arrive(&self.setup, self.now, arrival, &mut self.due, &mut schedule);
+        self.put_on_agenda(schedule);
+        self.due.reverse();
         None
     }
 
@@ -193,17 +206,21 @@ impl<E: Engine, W: Watch> Run<E, W> {
         &self.watcher
     }
 
-    fn advance_to_end(&mut self) -> RunEnd {
-        let end = loop {
+    fn run_out(&mut self) -> RunEnd {
+        loop {
             if let Some(end) = self.advance() {
-                break end;
+                return end;
             }
-        };
-        for answer in self.world.unused_answers(&self.setup).into_iter().chain(self.world.missed_interrupts(&self.setup)) {
+        }
+    }
+
+    fn tell_end(&mut self, end: &RunEnd) {
+        // Who answers outside knows which answers are left.
+        let answers = if self.outside.is_some() { Vec::new() } else { self.world.unused_answers(&self.setup) };
+        for answer in answers.into_iter().chain(self.world.missed_interrupts(&self.setup)) {
             self.watcher.note(self.now, &Agent::ROOT, &What::Unused { answer });
         }
         self.watcher.note(self.now, &Agent::ROOT, &What::Ended { end: end.clone() });
-        end
     }
 
     fn step(&mut self, agent: Agent, input: &Input) -> Option<RunEnd> {
@@ -238,6 +255,12 @@ impl<E: Engine, W: Watch> Run<E, W> {
             }
         }
         if agent.is_root() && self.injected.carry_out(effect, &mut self.due) {
+            return None;
+        }
+        if let Some(outside) = &mut self.outside
+            && outside.carry_out(agent, effect)
+        {
+            self.world.see(&self.setup, agent, effect);
             return None;
         }
         let mut schedule = core::mem::take(&mut self.scratch.schedule);

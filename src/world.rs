@@ -10,6 +10,7 @@ mod again;
 mod asked;
 mod delivery;
 mod faults;
+mod model;
 mod plan;
 mod refusal;
 mod server;
@@ -22,9 +23,7 @@ mod watch;
 
 use asked::Questions;
 use delivery::{Delivery, Part};
-use faults::Asked;
-use plan::Plan;
-use server::{Incoming, Served, Server};
+use model::{Answered, Asking, ModelServer};
 use setup::Setup;
 use timers::Timers;
 use tools::{Deed, Tools};
@@ -34,19 +33,16 @@ use watch::Watch;
 use crate::engine::contract::{Agent, ByAgent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::scenario::fault::{Change, FaultKind};
 use crate::scenario::interrupt::Moment;
 use crate::scenario::script::Origin;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
-use crate::wire::validate::Validator;
-use signatures::Given;
 
 /// The world of one run, as far as it changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct World {
-    server: Server,
+    model: ModelServer,
     deliveries: Vec<Delivery>,
     tools: Tools,
     questions: ByAgent<Questions>,
@@ -61,10 +57,6 @@ pub struct World {
     misuse: Option<String>,
     /// The request in the last effect, if it is not valid.
     refused: Option<(RequestId, Refused)>,
-    /// What it knows of the requests before.
-    validator: Validator,
-    /// What thinking was given out.
-    signatures: Given,
 }
 
 /// A request that is not valid (M-2).
@@ -157,12 +149,12 @@ impl World {
 
     /// Carries out one effect; returns what the transcript should know.
     pub fn carry_out(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect, schedule: &mut Schedule) -> Option<WorldNote> {
-        self.happening.extend(self.watch.effect(setup, agent, effect));
+        self.see(setup, agent, effect);
         match effect {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
-                let deeds = self.tools.start(setup, now, (agent, *run), tool_use, self.server.original_id(&tool_use.id));
+                let deeds = self.tools.start(setup, now, (agent, *run), tool_use, self.model.original_id(&tool_use.id));
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::StopTool { run } => {
@@ -199,6 +191,11 @@ impl World {
             Effect::Elicit { .. } | Effect::AnswerElicitation { .. } => (),
         }
         None
+    }
+
+    /// Takes note of an effect that somebody else carries out: a request that is answered outside.
+    pub fn see(&mut self, setup: &Setup, agent: &Agent, effect: &Effect) {
+        self.happening.extend(self.watch.effect(setup, agent, effect));
     }
 
     /// Whether an arrival is still to happen: a timer that was cancelled is not, and no time passes for it.
@@ -290,14 +287,14 @@ impl World {
 
     /// The names of the answers that nobody asked for (M-3).
     pub fn unused_answers(&self, setup: &Setup) -> Vec<Arc<str>> {
-        self.server.unused(setup)
+        self.model.unused(setup)
     }
 
     /// Passes a question on; the time of its answer and its number, if it is ever answered.
     fn ask(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect) -> Option<(Time, u32)> {
         let questions = Questions::of(&mut self.questions, agent);
         match effect {
-            Effect::CheckTool { run, tool_use } => questions.check(setup, now, *run, tool_use, self.server.original_id(&tool_use.id)),
+            Effect::CheckTool { run, tool_use } => questions.check(setup, now, *run, tool_use, self.model.original_id(&tool_use.id)),
             Effect::RunHook { hook, .. } => questions.hook(setup, now, *hook),
             Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, now, *run, tool_use),
             Effect::StoreResult { run, .. } => questions.store(setup, now, *run),
@@ -311,28 +308,14 @@ impl World {
     }
 
     fn serve(&mut self, setup: &Setup, now: Time, agent: &Agent, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
-        let scenario = &setup.scenario;
-        let refusal = refusal::of(setup, &mut self.validator, &self.signatures, request);
-        // What a recording has an answer to was taken, whatever the rules say.
-        let overruled = scenario.tape.is_some();
-        self.refused = refusal.as_ref().map(|refusal| (id, Refused { rule: refusal.name, text: (&*refusal.message).into(), overruled }));
-        let asked = Asked { id, agent, model: &request.model, now };
-        let (plan, note) = match faults::verdict(&scenario.faults, &asked, scenario.seed) {
-            Some(kind @ FaultKind::Instead(instead)) => {
-                let plan = faults::instead(instead, &asked, &scenario.timing, scenario.seed);
-                (plan, WorldNote::Fault { id, text: kind.to_string().into() })
-            }
-            _ if let Some(refusal) = refusal.filter(|_| !overruled) => {
-                (refusal::plan(&refusal, &asked, &scenario.timing, scenario.seed), WorldNote::Answered)
-            }
-            other => {
-                let change = if let Some(FaultKind::Change(change)) = other { Some(change) } else { None };
-                match self.answer(setup, agent, id, request, change) {
-                    Some(answered) => answered,
-                    None => return WorldNote::Exhausted { id },
-                }
-            }
-        };
+        let origins = self.origins(setup, agent, id);
+        let asking = Asking { agent, id, request, now, origins: &origins, gets_default: self.user.has_interfered(setup) };
+        let Answered { plan, note, refused } = self.model.answer(setup, &asking);
+        self.refused = refused.map(|refused| (id, refused));
+        let Some(plan) = plan else { return note };
+        if matches!(note, WorldNote::Served { fault: Some(_), .. }) {
+            self.user.on_injected();
+        }
         if self.deliveries.iter().any(|delivery| delivery.answers(agent, id)) {
             self.misuse = Some(format!("request {id} was made while another of that name is open"));
         }
@@ -349,62 +332,8 @@ impl World {
         let Some(address) = agent.tool_use_id() else { return self.user.origins(id.prompt) };
         // Behind the tool use's id stands which of its agents this is; the id itself may be fresh.
         let (tool_use, task) = address.split_once('.').unwrap_or((address, ""));
-        let known = self.server.original_id(tool_use);
+        let known = self.model.original_id(tool_use);
         let known = if task.is_empty() { known.into() } else { format!("{known}.{task}") };
         setup.agents.get(&*known).copied().into_iter().collect()
-    }
-
-    /// The answer that the request gets, changed by a fault if there is one; `None` when none is left.
-    fn answer(
-        &mut self,
-        setup: &Setup,
-        agent: &Agent,
-        id: RequestId,
-        request: &Request,
-        change: Option<&Change>,
-    ) -> Option<(Plan, WorldNote)> {
-        let origins = self.origins(setup, agent, id);
-        let incoming = Incoming { origins: &origins, agent, id, request, is_changed: change.is_some() };
-        let scenario_tells = setup.scenario.api.tells_tokens();
-        let mut draws = setup.scenario.seed.draws("answer-pace", &agent.key(id));
-        let (mut plan, name, provenance, differences) = match self.server.serve(setup, &incoming) {
-            Some(Served { answer, nth, differences }) => {
-                let answer = &setup.answers[answer];
-                let mut plan = Plan::of(answer, &setup.scenario.timing, &mut draws);
-                if nth > 1 {
-                    let (fresh, ids) = again::with_fresh_ids(&plan, nth);
-                    self.server.remember(ids);
-                    plan = fresh;
-                }
-                (plan, answer.name.clone(), answer.provenance.as_str(), differences)
-            }
-            None if self.user.has_interfered(setup) => {
-                let answer = setup.default_answer(id);
-                (Plan::of(&answer, &setup.scenario.timing, &mut draws), answer.name.clone(), "synthetic", Vec::new())
-            }
-            None => return None,
-        };
-        let (usual, asked) = (&setup.scenario.settings.model, &request.model);
-        if setup.scenario.tape.is_none() && usual != asked {
-            plan = again::from_model(plan, usual, asked);
-        }
-        if scenario_tells && let Some(counted) = refusal::with_input_tokens(&plan, request) {
-            plan = counted;
-        }
-        self.signatures.remember(setup, request, &plan);
-        if !request.stream && plan.is_stream {
-            plan = again::unstreamed(&plan).unwrap_or(plan);
-        }
-        let fault = change.map(|change| {
-            self.user.on_injected();
-            match faults::change(change, &plan) {
-                Some(changed) => {
-                    plan = changed;
-                    change.to_string().into()
-                }
-                None => format!("{change}: the answer has nothing to change like this").into(),
-            }
-        });
-        Some((plan, WorldNote::Served { id, answer: name, provenance, fault, differences }))
     }
 }

@@ -30,6 +30,11 @@ impl Agenda {
         self.heap.push(Reverse(Entry { at, class: arrival.class(), sequence: self.sequence, arrival }));
     }
 
+    /// The next arrival and its time.
+    pub fn peek(&self) -> Option<(Time, &Arrival)> {
+        self.heap.peek().map(|Reverse(entry)| (entry.at, &entry.arrival))
+    }
+
     /// Takes the next arrival and its time.
     pub fn pop(&mut self) -> Option<(Time, Arrival)> {
         self.heap.pop().map(|Reverse(entry)| (entry.at, entry.arrival))

@@ -1,0 +1,12 @@
+//! Real connections: the same worlds and engines over HTTP.
+//!
+//! ```text
+//!   record:   client ──HTTP──> proxy ──HTTP──> upstream             what passes becomes a tape
+//!   serve:    client ──HTTP──> replay server (on `world`)           what it asked is judged
+//!   driver:   engine (in a `sim::Run`) ──HTTP──> any Messages API   what happened is a transcript and a boundary log
+//!   network:  driver and replay server inside a simulated network   seeded, on virtual time (M-11)
+//! ```
+//!
+//! What is decided is decided in the pure rooms; here are sockets, clocks, processes and signals.
+
+pub mod network;
