@@ -4,6 +4,8 @@
 //! back in the order of the scenarios.
 
 #[cfg(test)]
+mod callers;
+#[cfg(test)]
 mod diagrams;
 #[cfg(test)]
 mod shipped;

@@ -9,6 +9,7 @@ pub mod setup;
 mod again;
 mod asked;
 mod delivery;
+pub(crate) mod endpoint;
 mod faults;
 mod model;
 mod plan;

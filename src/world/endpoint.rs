@@ -1,0 +1,148 @@
+//! The simulated API as clients over HTTP see it: bodies in, what comes back out (K-6).
+//!
+//! A client does not say which agent, prompt and attempt a request belongs to; [`Callers`] finds out from what it says. The answer is
+//! the model server's, so that a client gets what an engine in a simulated run would get.
+
+mod callers;
+
+use super::WorldNote;
+use super::model::{Answered, Asking, ModelServer};
+use super::plan::Plan;
+use super::setup::Setup;
+use super::tool_uses;
+use crate::engine::contract::{Agent, AnswerEnd, RequestId};
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::scenario::thread::is_messages;
+use crate::wire::request::Request;
+use crate::wire::tokens;
+use callers::Callers;
+
+/// The API of one scenario, and what it knows of its clients.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Endpoint {
+    model: ModelServer,
+    callers: Callers,
+    /// Whether anything happened to a client that the scenario's answers do not know of.
+    is_interfered: bool,
+}
+
+/// A request as it came over HTTP.
+#[derive(Clone, Debug)]
+pub(crate) struct Incoming<'a> {
+    pub(crate) method: &'a str,
+    /// With its query.
+    pub(crate) path: &'a str,
+    /// Whose it is, if the client says so.
+    pub(crate) named: Option<(Agent, RequestId)>,
+    pub(crate) body: &'a [u8],
+}
+
+/// What comes back.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reply {
+    /// To a request for a message.
+    Message(Box<MessageReply>),
+    /// To anything else: status and JSON body.
+    Other {
+        status: u16,
+        body: String,
+        /// What is wrong with it, for whoever looks at the verdict.
+        problem: Option<String>,
+    },
+}
+
+/// What a request for a message gets.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MessageReply {
+    pub(crate) agent: Agent,
+    pub(crate) id: RequestId,
+    pub(crate) request: Arc<Request>,
+    pub(crate) answered: Answered,
+}
+
+impl Endpoint {
+    /// Answers what a client sent.
+    pub(crate) fn ask(&mut self, setup: &Setup, now: Time, incoming: &Incoming<'_>) -> Reply {
+        let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+        match incoming.method {
+            "POST" if is_messages(incoming.path) => self.message(setup, now, incoming),
+            "POST" if path.ends_with("/v1/messages/count_tokens") => match read(incoming.body) {
+                Ok((_, request)) => fine(format!("{{\"input_tokens\":{}}}", tokens::request(&request))),
+                Err(problem) => refused(400, "invalid_request_error", &problem),
+            },
+            "GET" if path.ends_with("/v1/models") => fine(models(setup)),
+            "GET" | "HEAD" if path.is_empty() => fine(String::from("{}")),
+            _ => refused(404, "not_found_error", &format!("{} {}", incoming.method, incoming.path)),
+        }
+    }
+
+    /// The client closed a request, or its answer was cut on purpose, outside of what the scenario says.
+    pub(crate) fn on_closed(&mut self, agent: &Agent, id: RequestId) {
+        self.is_interfered = true;
+        self.callers.on_failed(agent, id);
+    }
+
+    /// The names of the answers that nobody asked for (M-3).
+    pub(crate) fn unused_answers(&self, setup: &Setup) -> Vec<Arc<str>> {
+        self.model.unused(setup)
+    }
+
+    fn message(&mut self, setup: &Setup, now: Time, incoming: &Incoming<'_>) -> Reply {
+        let (text, request) = match read(incoming.body) {
+            Ok(read) => read,
+            Err(problem) => return refused(400, "invalid_request_error", &problem),
+        };
+        let caller = self.callers.place(setup, text, &request, incoming.named.clone());
+        let asking = Asking {
+            agent: &caller.agent,
+            id: caller.id,
+            request: &request,
+            now,
+            origins: &caller.origins,
+            gets_default: self.is_interfered || caller.is_after_interrupt,
+        };
+        let answered = self.model.answer(setup, &asking);
+        if matches!(answered.note, WorldNote::Served { fault: Some(_), .. }) {
+            self.is_interfered = true;
+        }
+        match &answered.plan {
+            Some(plan) if is_whole(&answered, plan) => {
+                let blocks = tool_uses::blocks(plan.is_stream, &plan.pieces);
+                self.callers.on_answered(blocks.iter().filter_map(|block| block.as_tool_use()));
+            }
+            _ => self.callers.on_failed(&caller.agent, caller.id),
+        }
+        Reply::Message(Box::new(MessageReply { agent: caller.agent, id: caller.id, request: Arc::new(request), answered }))
+    }
+}
+
+fn read(body: &[u8]) -> Result<(&str, Request), String> {
+    let text = core::str::from_utf8(body).map_err(|error| format!("the body is not UTF-8: {error}"))?;
+    let request = Request::from_json(text).map_err(|error| format!("the body is no request for a message: {error}"))?;
+    Ok((text, request))
+}
+
+/// Whether a client has all that it asked for, so that it has no reason to ask again.
+fn is_whole(answered: &Answered, plan: &Plan) -> bool {
+    let is_changed = matches!(answered.note, WorldNote::Served { fault: Some(_), .. });
+    let is_said = !plan.is_stream || plan.pieces.iter().any(|piece| memchr::memmem::find(piece, b"message_stop").is_some());
+    !is_changed && is_said && plan.end == Some(AnswerEnd::Complete) && plan.head.as_ref().is_some_and(|head| head.status < 400)
+}
+
+fn fine(body: String) -> Reply {
+    Reply::Other { status: 200, body, problem: None }
+}
+
+fn refused(status: u16, kind: &str, problem: &str) -> Reply {
+    let error = serde_json::json!({ "type": "error", "error": { "type": kind, "message": problem } });
+    Reply::Other { status, body: error.to_string(), problem: Some(problem.into()) }
+}
+
+/// The models that the scenario knows of.
+fn models(setup: &Setup) -> String {
+    let settings = &setup.scenario.settings;
+    let names = core::iter::once(&settings.model).chain(&settings.session.fallback_model);
+    let data: Vec<_> = names.map(|name| serde_json::json!({ "type": "model", "id": &**name, "display_name": &**name })).collect();
+    serde_json::json!({ "data": data, "has_more": false, "first_id": null, "last_id": null }).to_string()
+}
