@@ -9,4 +9,15 @@
 //!
 //! What is decided is decided in the pure rooms; here are sockets, clocks, processes and signals.
 
+pub mod driver;
 pub mod network;
+
+use std::any::Any;
+
+use crate::prelude::*;
+
+/// What a panic said.
+fn panic_text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("(without a message)").into()
+}

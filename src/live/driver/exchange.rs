@@ -1,0 +1,180 @@
+//! One request over HTTP, and what comes of it as inputs: the head, events or a whole body, the end (N-1, R-4).
+
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::Sender;
+use tokio::time::timeout;
+
+use super::upstream::Upstream;
+use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
+use crate::live::network::Network;
+use crate::prelude::*;
+use crate::wire::event::Event;
+use crate::wire::http::{Header, find};
+use crate::wire::request::Request;
+use crate::wire::sse::Framer;
+
+/// How long a connection may take to come about.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// The header by which the driver says whose a request is, so that a replay server need not find out (K-6).
+pub(crate) const NAME_HEADER: &str = "x-reenact-request";
+
+/// Something came of a request.
+#[derive(Debug)]
+pub(super) struct Came {
+    pub(super) agent: Agent,
+    pub(super) id: RequestId,
+    pub(super) input: Input,
+}
+
+/// Where what comes is told.
+struct Teller {
+    agent: Agent,
+    id: RequestId,
+    sender: Sender<Came>,
+}
+
+/// Whoever listened is gone: nobody wants to know how it ends.
+struct Gone;
+
+impl Teller {
+    async fn tell(&self, input: Input) -> Result<(), Gone> {
+        self.sender.send(Came { agent: self.agent.clone(), id: self.id, input }).await.map_err(|_| Gone)
+    }
+}
+
+/// Makes a request and tells what comes of it.
+pub(super) async fn exchange<N: Network>(
+    network: N,
+    upstream: Arc<Upstream>,
+    (agent, id): (Agent, RequestId),
+    request: Arc<Request>,
+    sender: Sender<Came>,
+) {
+    let teller = Teller { agent, id, sender };
+    let how = match connect(&network, &upstream).await {
+        Ok(Connection::Plain(stream)) => talk(stream, &upstream, &request, &teller).await,
+        Ok(Connection::Secure(stream)) => talk(stream, &upstream, &request, &teller).await,
+        Err(how) => Ok(how),
+    };
+    if let Ok(how) = how {
+        // Nobody listens when the run is over.
+        let _ = teller.tell(Input::End { id, how }).await;
+    }
+}
+
+enum Connection<S> {
+    Plain(S),
+    Secure(Box<tokio_rustls::client::TlsStream<S>>),
+}
+
+async fn connect<N: Network>(network: &N, upstream: &Upstream) -> Result<Connection<N::Stream>, AnswerEnd> {
+    let connecting = async {
+        let stream = network.connect(&upstream.host, upstream.port).await.map_err(|error| connect_end(&error))?;
+        let Some((tls, name)) = &upstream.tls else { return Ok(Connection::Plain(stream)) };
+        let secure = tls.connect(name.clone(), stream).await.map_err(|_| AnswerEnd::Tls)?;
+        Ok(Connection::Secure(Box::new(secure)))
+    };
+    timeout(CONNECT_TIME_MAX, connecting).await.unwrap_or(Err(AnswerEnd::ConnectTimeout))
+}
+
+fn connect_end(error: &io::Error) -> AnswerEnd {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => AnswerEnd::ConnectRefused,
+        ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => AnswerEnd::ConnectTimeout,
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::UnexpectedEof => AnswerEnd::Reset,
+        // What a resolver says has no kind of its own.
+        _ => AnswerEnd::Dns,
+    }
+}
+
+/// Sends the request over a connection of its own and reads the answer; how it ended.
+async fn talk<S>(stream: S, upstream: &Upstream, request: &Request, teller: &Teller) -> Result<AnswerEnd, Gone>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let Ok((mut sender, connection)) = http1::handshake(TokioIo::new(stream)).await else { return Ok(AnswerEnd::Reset) };
+    let mut connection = core::pin::pin!(connection);
+    let answering = async {
+        let response = match sender.send_request(http_request(upstream, request, teller)).await {
+            Ok(response) => response,
+            Err(error) if error.is_closed() || error.is_canceled() => return Ok(AnswerEnd::BrokenPipe),
+            Err(_) => return Ok(AnswerEnd::Reset),
+        };
+        read(response, teller).await
+    };
+    let mut answering = core::pin::pin!(answering);
+    loop {
+        // The connection moves the bytes; it may be done before the last of them are read.
+        tokio::select! {
+            biased;
+            how = &mut answering => return how,
+            _ = &mut connection => return answering.await,
+        }
+    }
+}
+
+fn http_request(upstream: &Upstream, request: &Request, teller: &Teller) -> hyper::Request<Full<Bytes>> {
+    let mut built = hyper::Request::new(Full::new(Bytes::from(request.to_json())));
+    *built.method_mut() = hyper::Method::POST;
+    let name = serde_json::json!({ "agent": teller.agent, "id": teller.id }).to_string();
+    // A prefix comes from a URL, so that it is one again.
+    *built.uri_mut() = format!("{}/v1/messages", upstream.prefix).parse().unwrap_or_default();
+    let accept = if request.stream { "text/event-stream" } else { "application/json" };
+    let headers = [
+        ("host", upstream.authority()),
+        ("content-type", "application/json".into()),
+        ("accept", accept.into()),
+        ("anthropic-version", "2023-06-01".into()),
+        ("x-api-key", upstream.api_key.clone()),
+        ("user-agent", concat!("reenact/", env!("CARGO_PKG_VERSION")).into()),
+        (NAME_HEADER, name),
+    ];
+    for (name, value) in headers {
+        if let Ok(value) = hyper::header::HeaderValue::from_str(&value) {
+            built.headers_mut().insert(name, value);
+        }
+    }
+    built
+}
+
+async fn read(response: hyper::Response<Incoming>, teller: &Teller) -> Result<AnswerEnd, Gone> {
+    let id = teller.id;
+    let (head, mut body) = response.into_parts();
+    let header = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
+        Header::new(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))
+    };
+    let headers: Arc<[Header]> = head.headers.iter().map(header).collect();
+    let is_stream =
+        find(&headers, "content-type").is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"));
+    teller.tell(Input::Head { id, status: head.status.as_u16(), headers }).await?;
+    let (mut framer, mut whole) = (Framer::new(), Vec::new());
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return Ok(AnswerEnd::Reset) };
+        let Some(data) = frame.data_ref() else { continue };
+        if !is_stream {
+            whole.extend_from_slice(data);
+            continue;
+        }
+        let mut events = Vec::new();
+        let fed = framer.feed(data, &mut |frame: crate::wire::sse::Frame<'_>| events.push(Event::decode(frame.event, frame.data)));
+        for event in events {
+            teller.tell(Input::Stream { id, event: Arc::new(event) }).await?;
+        }
+        if let Err(problem) = fed {
+            return Ok(AnswerEnd::Framing(problem.to_string().into()));
+        }
+    }
+    if !is_stream {
+        teller.tell(Input::Body { id, body: String::from_utf8_lossy(&whole).into() }).await?;
+    }
+    Ok(AnswerEnd::Complete)
+}
