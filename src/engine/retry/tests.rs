@@ -8,7 +8,7 @@ fn failure(status: Option<u16>, kind: &str, message: &str) -> Failure {
 }
 
 fn of_all(failure: &Failure, call: Call, history: History, settings: &RetrySettings) -> Decision {
-    decide(&Case { failure, id: RequestId::first(1), now: Time::ZERO, call, history, settings, seed: Seed(1) })
+    decide(&Case { failure, id: RequestId::first(1), now: Time::ZERO, call, history, settings, seed: Seed(1), given: None })
 }
 
 fn of(failure: &Failure, history: History) -> Decision {
@@ -91,7 +91,7 @@ fn r_1_jitter_is_keyed_by_the_attempt() {
         let id = RequestId { attempt, ..RequestId::first(1) };
         let (failure, settings) = (failure(Some(529), "x", ""), RetrySettings::default());
         let (call, history) = (Call::default(), History::default());
-        decide(&Case { failure: &failure, id, now: Time::ZERO, call, history, settings: &settings, seed: Seed(seed) })
+        decide(&Case { failure: &failure, id, now: Time::ZERO, call, history, settings: &settings, seed: Seed(seed), given: None })
     };
     assert_eq!(of(1, 1), of(1, 1));
     assert_ne!(of(1, 1), of(2, 1));
@@ -262,7 +262,7 @@ fn r_10_after_six_hours_delays_begin_anew() {
         let (failure, call) = (failure(Some(529), "x", ""), Call::default());
         let history = History { polls, ..History::default() };
         let now = Time::ZERO + Micros::from_secs(seconds);
-        match decide(&Case { failure: &failure, id: RequestId::first(1), now, call, history, settings: &settings, seed: Seed(1) }) {
+        match decide(&Case { failure: &failure, id: RequestId::first(1), now, call, history, settings: &settings, seed: Seed(1), given: None }) {
             Decision::After { delay, .. } => delay,
             other => panic!("{other:?}"),
         }
