@@ -105,6 +105,10 @@ impl<E: Engine, W: Watch> Run<E, W> {
             scratch: Scratch::default(),
             setup,
         };
+        if run.setup.scenario.plan != Plan::EMPTY {
+            // What of the plan was not chosen is told at the end.
+            run.world.note_choices();
+        }
         let mut schedule = core::mem::take(&mut run.scratch.schedule);
         run.world.start(&run.setup, &mut schedule);
         run.put_on_agenda(schedule);
@@ -120,9 +124,10 @@ impl<E: Engine, W: Watch> Run<E, W> {
 
     /// The plan of the run so far, if choices are noted: with it, the run is the same whatever its seed.
     pub fn plan(&self) -> Option<Plan> {
-        let mut plan = self.world.noted_choices()?.clone();
-        self.injected.note_choices(&mut plan);
         let scenario = &self.setup.scenario;
+        let mut plan = self.choices()?;
+        // What was planned for later is still planned.
+        plan.complete_with(&scenario.plan);
         Some(Plan { drawn_from: Some(scenario.shown_seed()), interrupts: scenario.plan.interrupts.clone(), ..plan })
     }
 
@@ -215,6 +220,13 @@ impl<E: Engine, W: Watch> Run<E, W> {
         &self.watcher
     }
 
+    /// The choices that were made so far, if they are noted.
+    fn choices(&self) -> Option<Plan> {
+        let mut plan = self.world.noted_choices()?.clone();
+        self.injected.note_choices(&mut plan);
+        Some(plan)
+    }
+
     /// Makes the plan's interrupts at this boundary (F-11), just as a sweep does.
     fn interrupt_as_planned(&mut self, side: Side, event: u64) {
         while let Some(planned) = self.setup.scenario.plan.interrupts.get(self.planned)
@@ -229,16 +241,22 @@ impl<E: Engine, W: Watch> Run<E, W> {
         }
     }
 
+    /// What the plan names and did not come about.
+    fn not_as_planned(&self) -> Vec<Arc<str>> {
+        let plan = &self.setup.scenario.plan;
+        let interrupts = plan.interrupts.iter().skip(self.planned).map(|left| format!("the plan's interrupt at event {}", left.event));
+        let choices = self.choices().map(|made| plan.not_chosen_in(&made)).unwrap_or_default();
+        interrupts.chain(choices).map(Arc::from).collect()
+    }
+
     fn advance_to_end(&mut self) -> RunEnd {
         let end = loop {
             if let Some(end) = self.advance() {
                 break end;
             }
         };
-        let unplanned = self.setup.scenario.plan.interrupts.iter().skip(self.planned);
-        let unplanned: Vec<Arc<str>> = unplanned.map(|planned| format!("the plan's interrupt at event {}", planned.event).into()).collect();
         let unused = self.world.unused_answers(&self.setup).into_iter().chain(self.world.missed_interrupts(&self.setup));
-        for answer in unused.chain(unplanned) {
+        for answer in unused.chain(self.not_as_planned()).collect::<Vec<_>>() {
             self.watcher.note(self.now, &Agent::ROOT, &What::Unused { answer });
         }
         self.watcher.note(self.now, &Agent::ROOT, &What::Ended { end: end.clone() });

@@ -68,8 +68,8 @@ pub struct World {
     validator: Validator,
     /// What thinking was given out.
     signatures: Given,
-    /// The choices of the run, if somebody wants them: copies of other runs pay nothing for it.
-    noted: Option<Box<Noted>>,
+    /// The choices of the run, if somebody wants them. Copies share them until one goes on to choose.
+    noted: Option<Arc<Noted>>,
 }
 
 /// A request that is not valid (M-2).
@@ -167,7 +167,14 @@ impl World {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
-                let deeds = self.tools.start(setup, &mut Choices::of(&setup.scenario, self.noted.as_deref_mut()), now, (agent, *run), tool_use, self.server.original_id(&tool_use.id));
+                let deeds = self.tools.start(
+                    setup,
+                    &mut Choices::of(&setup.scenario, self.noted.as_mut()),
+                    now,
+                    (agent, *run),
+                    tool_use,
+                    self.server.original_id(&tool_use.id),
+                );
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::StopTool { run } => {
@@ -219,7 +226,7 @@ impl World {
         match arrival.0 {
             What::Answer(serial, part) => {
                 let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
-                match self.deliveries[index].arrive(setup, &mut Choices::of(&setup.scenario, self.noted.as_deref_mut()), part, inputs) {
+                match self.deliveries[index].arrive(setup, &mut Choices::of(&setup.scenario, self.noted.as_mut()), part, inputs) {
                     Some((at, next)) => schedule.push((at, Arrival(What::Answer(serial, next)))),
                     None => drop(self.deliveries.remove(index)),
                 }
@@ -311,9 +318,11 @@ impl World {
     /// Passes a question on; the time of its answer and its number, if it is ever answered.
     fn ask(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect) -> Option<(Time, u32)> {
         let questions = Questions::of(&mut self.questions, agent);
-        let choices = &mut Choices::of(&setup.scenario, self.noted.as_deref_mut());
+        let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
         match effect {
-            Effect::CheckTool { run, tool_use } => questions.check(setup, choices, now, *run, tool_use, self.server.original_id(&tool_use.id)),
+            Effect::CheckTool { run, tool_use } => {
+                questions.check(setup, choices, now, *run, tool_use, self.server.original_id(&tool_use.id))
+            }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
             Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, choices, now, *run, tool_use),
             Effect::StoreResult { run, .. } => questions.store(setup, choices, now, *run),
@@ -323,7 +332,7 @@ impl World {
     }
 
     fn choices<'a>(&'a mut self, setup: &'a Setup) -> Choices<'a> {
-        Choices::of(&setup.scenario, self.noted.as_deref_mut())
+        Choices::of(&setup.scenario, self.noted.as_mut())
     }
 
     fn schedule_prompt(&mut self, setup: &Setup, now: Time, schedule: &mut Schedule) {
@@ -389,7 +398,7 @@ impl World {
         let origins = self.origins(setup, agent, id);
         let incoming = Incoming { origins: &origins, agent, id, request, is_changed: change.is_some() };
         let scenario_tells = setup.scenario.api.tells_tokens();
-        let mut choices = Choices::of(&setup.scenario, self.noted.as_deref_mut());
+        let mut choices = Choices::of(&setup.scenario, self.noted.as_mut());
         let mut as_prepared = |answer: &Prepared| {
             choices.on_served(answer);
             Plan::of(answer, choices.times(&agent.key(id), &setup.scenario.timing, &answer.known))

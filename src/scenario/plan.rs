@@ -139,8 +139,49 @@ impl Plan {
         self.interrupts.insert(at, interrupt);
     }
 
+    /// What this plan names and a run did not choose, in words: a misspelt name would else be drawn, and nobody would notice.
+    pub fn not_chosen_in(&self, run: &Self) -> Vec<String> {
+        let Self { drawn_from: _, interrupts: _, faults, answers, streams, chunks, request_ids, latencies, backoff } = self;
+        let mut names = beside("faults", faults, &run.faults);
+        names.extend(beside("answers", answers, &run.answers));
+        names.extend(beside("streams", streams, &run.streams));
+        names.extend(beside("chunks", chunks, &run.chunks));
+        names.extend(beside("request_ids", request_ids, &run.request_ids));
+        for (key, of, _) in Waited::ALL {
+            let nothing = Named::new();
+            let [own, chosen] = [latencies, &run.latencies].map(|latencies| latencies.get(&of).unwrap_or(&nothing));
+            names.extend(beside(key, own, chosen));
+        }
+        names.extend(beside("backoff", backoff, &run.backoff));
+        names
+    }
+
+    /// Adds what another plan names and this one does not.
+    pub fn complete_with(&mut self, other: &Self) {
+        let Self { drawn_from: _, interrupts: _, faults, answers, streams, chunks, request_ids, latencies, backoff } = other;
+        complete(&mut self.faults, faults);
+        complete(&mut self.answers, answers);
+        complete(&mut self.streams, streams);
+        complete(&mut self.chunks, chunks);
+        complete(&mut self.request_ids, request_ids);
+        for (of, latencies) in latencies {
+            complete(self.latencies.entry(*of).or_default(), latencies);
+        }
+        complete(&mut self.backoff, backoff);
+    }
+
     /// How long something takes, if the plan says so.
     pub fn latency(&self, of: Waited, name: &str) -> Option<Micros> {
         self.latencies.get(&of)?.get(name).copied()
     }
+}
+
+fn complete<T: Clone>(own: &mut Named<T>, other: &Named<T>) {
+    for (name, choice) in other {
+        own.entry(name.clone()).or_insert_with(|| choice.clone());
+    }
+}
+
+fn beside<T>(key: &str, own: &Named<T>, chosen: &Named<T>) -> Vec<String> {
+    own.keys().filter(|name| !chosen.contains_key(*name)).map(|name| format!("the plan's {key}, {name}")).collect()
 }

@@ -327,7 +327,8 @@ mod tests {
     #[test]
     fn r_13_whole_and_streamed_answers_hold_the_same_blocks() {
         let place = Place { origin: Origin::Prompt(1), turn: 1 };
-        let whole: serde_json::Value = serde_json::from_slice(&body(&turn(), place, "m", Look { seed: Seed(3), plan: &Plan::EMPTY }, false).bytes).unwrap();
+        let whole: serde_json::Value =
+            serde_json::from_slice(&body(&turn(), place, "m", Look { seed: Seed(3), plan: &Plan::EMPTY }, false).bytes).unwrap();
         assert_eq!(whole["content"][2]["id"], "toolu_p1t1n1");
         assert_eq!(whole["stop_reason"], "tool_use");
     }

@@ -79,7 +79,15 @@ impl Questions {
     }
 
     /// A tool looks at its input. The tool use's own outcome says what it finds, else the tool's; `scripted_id` is its id in the scenario.
-    pub(crate) fn check(&mut self, setup: &Setup, choices: &mut Choices<'_>, now: Time, run: ToolRun, tool_use: &ToolUse, scripted_id: &str) -> Answered {
+    pub(crate) fn check(
+        &mut self,
+        setup: &Setup,
+        choices: &mut Choices<'_>,
+        now: Time,
+        run: ToolRun,
+        tool_use: &ToolUse,
+        scripted_id: &str,
+    ) -> Answered {
         let of_tool = || setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name)?.outcome.as_ref();
         let own = setup.outcomes.get(scripted_id).and_then(|outcome| outcome.check.as_ref());
         let said = own.or_else(|| of_tool().and_then(|outcome| outcome.check.as_ref()));
@@ -173,11 +181,11 @@ fn hook_key(HookRun { hook, subject }: HookRun) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::time::Micros;
-    use crate::scenario::latency::Latency;
     use crate::engine::contract::RequestId;
     use crate::engine::hook::{HookDefinition, HookEvent};
+    use crate::engine::time::Micros;
     use crate::scenario::asked::{ScriptedHook, ScriptedPermission};
+    use crate::scenario::latency::Latency;
     use crate::scenario::types::Scenario;
     use crate::wire::block::ToolInput;
 

@@ -30,12 +30,12 @@ pub(crate) struct Noted {
 pub(crate) struct Choices<'a> {
     seed: Seed,
     plan: &'a Plan,
-    noted: Option<&'a mut Noted>,
+    noted: Option<&'a mut Arc<Noted>>,
 }
 
 impl<'a> Choices<'a> {
     /// The choices of a scenario's run.
-    pub(crate) fn of(scenario: &'a Scenario, noted: Option<&'a mut Noted>) -> Self {
+    pub(crate) fn of(scenario: &'a Scenario, noted: Option<&'a mut Arc<Noted>>) -> Self {
         Self { seed: scenario.seed, plan: &scenario.plan, noted }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Choices<'a> {
         if let Some(noted) = &mut self.noted
             && headers.iter().any(tells)
         {
-            noted.timed.insert(agent.key(id));
+            Arc::make_mut(noted).timed.insert(agent.key(id));
         }
     }
 
@@ -124,13 +124,13 @@ impl<'a> Choices<'a> {
         if let Some(noted) = &mut self.noted
             && !noted.timed.contains(&agent.key(id))
         {
-            put(&mut noted.plan.backoff, &agent.key(id), delay);
+            put(&mut Arc::make_mut(noted).plan.backoff, &agent.key(id), delay);
         }
     }
 
     fn note(&mut self, write: impl FnOnce(&mut Plan)) {
         if let Some(noted) = &mut self.noted {
-            write(&mut noted.plan);
+            write(&mut Arc::make_mut(noted).plan);
         }
     }
 }

@@ -56,7 +56,13 @@ impl Delivery {
     }
 
     /// Lets a part arrive: its inputs, and what comes after it. A framing error ends the answer at once.
-    pub(crate) fn arrive(&mut self, setup: &Setup, choices: &mut Choices<'_>, part: Part, inputs: &mut Vec<(Agent, Input)>) -> Option<(Time, Part)> {
+    pub(crate) fn arrive(
+        &mut self,
+        setup: &Setup,
+        choices: &mut Choices<'_>,
+        part: Part,
+        inputs: &mut Vec<(Agent, Input)>,
+    ) -> Option<(Time, Part)> {
         let plan = self.plan.clone();
         match part {
             Part::Head => {

@@ -262,7 +262,16 @@ fn r_10_after_six_hours_delays_begin_anew() {
         let (failure, call) = (failure(Some(529), "x", ""), Call::default());
         let history = History { polls, ..History::default() };
         let now = Time::ZERO + Micros::from_secs(seconds);
-        match decide(&Case { failure: &failure, id: RequestId::first(1), now, call, history, settings: &settings, seed: Seed(1), given: None }) {
+        match decide(&Case {
+            failure: &failure,
+            id: RequestId::first(1),
+            now,
+            call,
+            history,
+            settings: &settings,
+            seed: Seed(1),
+            given: None,
+        }) {
             Decision::After { delay, .. } => delay,
             other => panic!("{other:?}"),
         }

@@ -7,6 +7,7 @@ use super::tree::{Kind, Value};
 use super::values::{FromValue, SeedNumber};
 use crate::engine::random::Seed;
 use crate::prelude::*;
+use crate::scenario::fault::FaultRule;
 use crate::scenario::interrupt::{InterruptKind, Side};
 use crate::scenario::plan::{AnswerTimes, Named, Plan, PlannedInterrupt, StreamShape, Waited};
 
@@ -26,12 +27,13 @@ enum Names {
 }
 
 /// Reads the plan.
-pub(super) fn plan(reader: &mut Reader<'_, '_>) -> Plan {
+pub(super) fn plan(reader: &mut Reader<'_, '_>, rules: &[FaultRule]) -> Plan {
     let mut plan = Plan { drawn_from: reader.get("drawn_from").map(|SeedNumber(seed)| Seed(seed)), ..Plan::default() };
     for interrupt in reader.entries("interrupt", "[[plan.interrupt]]", interrupt).into_iter().rev() {
         plan.add_interrupt(interrupt);
     }
     plan.faults = named(reader, "faults", Names::Faults);
+    check_faults(reader, &plan, rules);
     plan.answers = named(reader, "answers", Names::Requests);
     plan.streams = named(reader, "streams", Names::Messages);
     plan.chunks = named(reader, "chunks", Names::Pieces).into_iter().map(|(name, Sizes(sizes))| (name, sizes)).collect();
@@ -68,6 +70,20 @@ fn interrupt(reader: &mut Reader<'_, '_>) -> Option<PlannedInterrupt> {
         }
     };
     Some(PlannedInterrupt { event: event?.into(), side, kind: kind? })
+}
+
+/// What hits anyway, or does not exist, is no choice.
+fn check_faults(reader: &mut Reader<'_, '_>, plan: &Plan, rules: &[FaultRule]) {
+    let probable: Vec<String> = rules.iter().filter(|rule| rule.at.probability.is_some()).map(|rule| rule.kind.to_string()).collect();
+    let is_known = |fault: &str| probable.iter().any(|known| *fault == **known || fault.starts_with(&format!("{known} (")));
+    let Some(Kind::Table(table)) = reader.member("faults").map(|member| &member.value.kind) else { return };
+    for name in plan.faults.keys() {
+        let Some((_, fault)) = name.split_once(' ').filter(|(_, fault)| !is_known(fault)) else { continue };
+        let place = table.get(name).map_or(reader.place, |member| member.place);
+        let list = probable.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
+        let help = if probable.is_empty() { String::from("no [[fault]] has a `probability`") } else { format!("known here: {list}") };
+        reader.report.value(place, format!("no [[fault]] with a `probability` is called `{fault}`"), Some(help));
+    }
 }
 
 /// A table of choices by name.

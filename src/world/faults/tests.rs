@@ -1,8 +1,8 @@
 //! Which requests are hit, and what becomes of one answer.
 
 use super::*;
-use crate::engine::random::Seed;
 use crate::engine::contract::AnswerEnd;
+use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, Instead};
 use crate::scenario::types::Timing;
@@ -30,7 +30,9 @@ fn span(first: u32, last: u32) -> Option<Span> {
 fn m_4_all_that_is_said_must_fit_and_the_first_rule_counts() {
     let at = FaultPlace { request: span(2, 3), attempt: span(1, 2), ..FaultPlace::default() };
     let rules = [overloaded(at), FaultRule { at: FaultPlace::default(), kind: FaultKind::Change(Change::EmptyBody) }];
-    let hit = |turn, attempt| verdict(&rules, &asked(RequestId { prompt: 1, turn, attempt }, Time::ZERO), &mut Choices::drawn(Seed(1))).map(ToString::to_string);
+    let hit = |turn, attempt| {
+        verdict(&rules, &asked(RequestId { prompt: 1, turn, attempt }, Time::ZERO), &mut Choices::drawn(Seed(1))).map(ToString::to_string)
+    };
     assert_eq!(hit(2, 2).as_deref(), Some("529 overloaded_error"));
     assert_eq!(hit(2, 3).as_deref(), Some("empty body"));
     assert_eq!(hit(1, 1).as_deref(), Some("empty body"));

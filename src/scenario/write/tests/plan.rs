@@ -25,7 +25,11 @@ fn f_11_a_plan_reads_back() {
         latencies: latencies.into(),
         backoff: all([("2.2", Micros::from_millis(612))]),
     };
-    let text = reads_back(&Scenario { plan, prompts: vec![prompt("hi")], ..Scenario::default() });
+    let fault = |kind: FaultKind| FaultRule { at: FaultPlace { probability: Some(0.5), ..FaultPlace::default() }, kind };
+    let overloaded = FaultAnswer { status: 529, ..FaultAnswer::default() };
+    let faults =
+        vec![fault(FaultKind::Instead(Instead::Answer(overloaded))), fault(FaultKind::Instead(Instead::Connection(ConnectFault::Reset)))];
+    let text = reads_back(&Scenario { plan, faults, prompts: vec![prompt("hi")], ..Scenario::default() });
     for line in ["\n[plan.backoff]\n\"2.2\" = \"612ms\"\n", "\n[plan.faults]\n\"1.2 529 overloaded_error\" = true\n"] {
         assert!(text.contains(line), "{line:?} is not in:\n{text}");
     }
