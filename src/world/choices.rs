@@ -81,7 +81,10 @@ impl<'a> Choices<'a> {
     pub(crate) fn times(&mut self, name: &str, timing: &Timing, known: &Known) -> Times {
         let drawn = pacing::times(timing, known, &mut self.seed.draws("answer-pace", name));
         let given = self.plan.answers.get(name);
-        let times = given.map_or_else(|| drawn.clone(), |given| as_planned(given, &drawn));
+        let times = match given {
+            Some(given) => as_planned(given, &drawn),
+            None => drawn,
+        };
         if given.is_some() || pacing::is_drawn(timing, known) {
             self.note(|plan| put(&mut plan.answers, name, planned(&times, known)));
         }
