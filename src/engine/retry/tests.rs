@@ -354,3 +354,20 @@ fn r_2_what_is_done_at_once_waits_when_the_server_asks_for_it() {
         assert!(matches!(of_call(&asked, streamed), Decision::GiveUp(Some(reason)) if reason.contains("21601")), "{asked:?}");
     }
 }
+
+#[test]
+fn f_11_a_given_wait_takes_the_place_of_a_computed_one_and_of_no_other() {
+    let settings = RetrySettings::default();
+    let given = Some(Micros::from_millis(1));
+    let after = |failure: &Failure| {
+        let (id, call, history) = (RequestId::first(1), Call::default(), History::default());
+        match decide(&Case { failure, id, now: Time::ZERO, call, history, settings: &settings, seed: Seed(1), given }) {
+            Decision::After { delay, .. } => delay,
+            other => panic!("{other:?}"),
+        }
+    };
+    let computed = failure(Some(500), "api_error", "");
+    assert_eq!(after(&computed), Micros::from_millis(1));
+    let asked = Micros::from_secs(3);
+    assert_eq!(after(&Failure { retry_after: Some(asked), ..computed }), asked, "the server's word is no choice of the engine");
+}
