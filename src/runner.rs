@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod diagrams;
 #[cfg(test)]
+mod planned;
+#[cfg(test)]
 mod shipped;
 pub mod snapshot;
 pub mod sweep;

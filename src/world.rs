@@ -8,6 +8,7 @@ pub mod setup;
 
 mod again;
 mod asked;
+mod choices;
 mod delivery;
 mod faults;
 mod plan;
@@ -21,11 +22,12 @@ mod user;
 mod watch;
 
 use asked::Questions;
+use choices::{Choices, Noted};
 use delivery::{Delivery, Part};
 use faults::Asked;
 use plan::Plan;
 use server::{Incoming, Served, Server};
-use setup::Setup;
+use setup::{Prepared, Setup};
 use timers::Timers;
 use tools::{Deed, Tools};
 use user::User;
@@ -36,6 +38,7 @@ use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::fault::{Change, FaultKind};
 use crate::scenario::interrupt::Moment;
+use crate::scenario::plan::{Plan as ChosenPlan, Waited};
 use crate::scenario::script::Origin;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
@@ -65,6 +68,8 @@ pub struct World {
     validator: Validator,
     /// What thinking was given out.
     signatures: Given,
+    /// The choices of the run, if somebody wants them. Copies share them until one goes on to choose.
+    noted: Option<Arc<Noted>>,
 }
 
 /// A request that is not valid (M-2).
@@ -162,7 +167,14 @@ impl World {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
-                let deeds = self.tools.start(setup, now, (agent, *run), tool_use, self.server.original_id(&tool_use.id));
+                let deeds = self.tools.start(
+                    setup,
+                    &mut Choices::of(&setup.scenario, self.noted.as_mut()),
+                    now,
+                    (agent, *run),
+                    tool_use,
+                    self.server.original_id(&tool_use.id),
+                );
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::StopTool { run } => {
@@ -170,8 +182,7 @@ impl World {
                 schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::RefreshAuth { id, .. } => {
-                let mut draws = setup.scenario.seed.draws("auth-latency", &agent.key(*id));
-                let takes = setup.scenario.auth.latency.draw(&mut draws, None, 0).unwrap_or_default();
+                let takes = self.choices(setup).latency(Waited::Auth, &agent.key(*id), &setup.scenario.auth.latency, 0);
                 schedule.push((now + takes, Arrival(What::Auth(agent.clone(), *id))));
             }
             Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(agent, *timer))))),
@@ -185,6 +196,7 @@ impl World {
                 self.schedule_prompt(setup, now, schedule);
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
+            Effect::Emit(Emission::ApiRetry { id, delay, .. }) => self.choices(setup).on_wait(agent, *id, *delay),
             Effect::Emit(_) | Effect::Note(_) | Effect::StartAgent { .. } => (),
             Effect::CheckTool { .. }
             | Effect::RunHook { .. }
@@ -214,7 +226,7 @@ impl World {
         match arrival.0 {
             What::Answer(serial, part) => {
                 let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
-                match self.deliveries[index].arrive(setup, part, inputs) {
+                match self.deliveries[index].arrive(setup, &mut Choices::of(&setup.scenario, self.noted.as_mut()), part, inputs) {
                     Some((at, next)) => schedule.push((at, Arrival(What::Answer(serial, next)))),
                     None => drop(self.deliveries.remove(index)),
                 }
@@ -258,6 +270,16 @@ impl World {
         inputs
     }
 
+    /// From here on the run's choices are noted (F-11).
+    pub fn note_choices(&mut self) {
+        self.noted.get_or_insert_default();
+    }
+
+    /// The choices so far, if they are noted.
+    pub fn noted_choices(&self) -> Option<&ChosenPlan> {
+        self.noted.as_deref().map(|noted| &noted.plan)
+    }
+
     /// What the engine did in the last effect that the contract does not allow.
     pub fn take_misuse(&mut self) -> Option<String> {
         self.misuse.take()
@@ -296,14 +318,21 @@ impl World {
     /// Passes a question on; the time of its answer and its number, if it is ever answered.
     fn ask(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect) -> Option<(Time, u32)> {
         let questions = Questions::of(&mut self.questions, agent);
+        let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
         match effect {
-            Effect::CheckTool { run, tool_use } => questions.check(setup, now, *run, tool_use, self.server.original_id(&tool_use.id)),
-            Effect::RunHook { hook, .. } => questions.hook(setup, now, *hook),
-            Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, now, *run, tool_use),
-            Effect::StoreResult { run, .. } => questions.store(setup, now, *run),
-            Effect::LookUp { what, prompt } => questions.look_up(setup, now, *what, *prompt),
+            Effect::CheckTool { run, tool_use } => {
+                questions.check(setup, choices, now, *run, tool_use, self.server.original_id(&tool_use.id))
+            }
+            Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
+            Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, choices, now, *run, tool_use),
+            Effect::StoreResult { run, .. } => questions.store(setup, choices, now, *run),
+            Effect::LookUp { what, prompt } => questions.look_up(setup, choices, now, *what, *prompt),
             _ => None,
         }
+    }
+
+    fn choices<'a>(&'a mut self, setup: &'a Setup) -> Choices<'a> {
+        Choices::of(&setup.scenario, self.noted.as_mut())
     }
 
     fn schedule_prompt(&mut self, setup: &Setup, now: Time, schedule: &mut Schedule) {
@@ -317,13 +346,13 @@ impl World {
         let overruled = scenario.tape.is_some();
         self.refused = refusal.as_ref().map(|refusal| (id, Refused { rule: refusal.name, text: (&*refusal.message).into(), overruled }));
         let asked = Asked { id, agent, model: &request.model, now };
-        let (plan, note) = match faults::verdict(&scenario.faults, &asked, scenario.seed) {
+        let (plan, note) = match faults::verdict(&scenario.faults, &asked, &mut self.choices(setup)) {
             Some(kind @ FaultKind::Instead(instead)) => {
-                let plan = faults::instead(instead, &asked, &scenario.timing, scenario.seed);
+                let plan = faults::instead(instead, &asked, &scenario.timing, &mut self.choices(setup));
                 (plan, WorldNote::Fault { id, text: kind.to_string().into() })
             }
             _ if let Some(refusal) = refusal.filter(|_| !overruled) => {
-                (refusal::plan(&refusal, &asked, &scenario.timing, scenario.seed), WorldNote::Answered)
+                (refusal::plan(&refusal, &asked, &scenario.timing, &mut self.choices(setup)), WorldNote::Answered)
             }
             other => {
                 let change = if let Some(FaultKind::Change(change)) = other { Some(change) } else { None };
@@ -335,6 +364,9 @@ impl World {
         };
         if self.deliveries.iter().any(|delivery| delivery.answers(agent, id)) {
             self.misuse = Some(format!("request {id} was made while another of that name is open"));
+        }
+        if let Some(head) = &plan.head {
+            self.choices(setup).on_head(agent, id, &head.headers);
         }
         self.served += 1;
         let serial = self.served;
@@ -366,11 +398,15 @@ impl World {
         let origins = self.origins(setup, agent, id);
         let incoming = Incoming { origins: &origins, agent, id, request, is_changed: change.is_some() };
         let scenario_tells = setup.scenario.api.tells_tokens();
-        let mut draws = setup.scenario.seed.draws("answer-pace", &agent.key(id));
+        let mut choices = Choices::of(&setup.scenario, self.noted.as_mut());
+        let mut as_prepared = |answer: &Prepared| {
+            choices.on_served(answer);
+            Plan::of(answer, choices.times(&agent.key(id), &setup.scenario.timing, &answer.known))
+        };
         let (mut plan, name, provenance, differences) = match self.server.serve(setup, &incoming) {
             Some(Served { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];
-                let mut plan = Plan::of(answer, &setup.scenario.timing, &mut draws);
+                let mut plan = as_prepared(answer);
                 if nth > 1 {
                     let (fresh, ids) = again::with_fresh_ids(&plan, nth);
                     self.server.remember(ids);
@@ -380,7 +416,7 @@ impl World {
             }
             None if self.user.has_interfered(setup) => {
                 let answer = setup.default_answer(id);
-                (Plan::of(&answer, &setup.scenario.timing, &mut draws), answer.name.clone(), "synthetic", Vec::new())
+                (as_prepared(&answer), answer.name.clone(), "synthetic", Vec::new())
             }
             None => return None,
         };
