@@ -12,6 +12,7 @@ pub mod audit;
 pub mod canary;
 
 pub mod interrupt;
+pub mod plan;
 pub mod sweep;
 pub mod verdict;
 

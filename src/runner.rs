@@ -8,6 +8,8 @@ mod callers;
 #[cfg(test)]
 mod diagrams;
 #[cfg(test)]
+mod planned;
+#[cfg(test)]
 mod shipped;
 pub mod snapshot;
 pub mod sweep;

@@ -7,6 +7,7 @@ pub mod interrupt;
 pub mod known_tools;
 pub mod latency;
 pub mod parse;
+pub mod plan;
 pub mod script;
 pub mod tape;
 pub mod thread;

@@ -18,6 +18,8 @@ use crate::engine::contract::{Agent, Effect, Effects, Engine, Input};
 use crate::engine::log::Log;
 use crate::engine::time::Time;
 use crate::prelude::*;
+use crate::scenario::interrupt::{InterruptKind, Side};
+use crate::scenario::plan::Plan;
 use crate::transcript::event::{RunEnd, What};
 use crate::transcript::record::Recorder;
 use crate::transcript::watch::Watch;
@@ -41,6 +43,8 @@ pub struct Run<E, W = Recorder> {
     /// Where requests go when the world does not answer them.
     outside: Option<Outside>,
     watcher: W,
+    /// How many of the plan's interrupts were made.
+    planned: usize,
     /// The log at the boundary, if one is wanted.
     log: Option<Log>,
     scratch: Scratch,
@@ -91,6 +95,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
     pub fn watched(setup: Arc<Setup>, engine: E, watcher: W) -> Self {
         let mut run = Self {
             watcher,
+            planned: 0,
             log: None,
             engine,
             world: World::default(),
@@ -104,10 +109,30 @@ impl<E: Engine, W: Watch> Run<E, W> {
             scratch: Scratch::default(),
             setup,
         };
+        if run.setup.scenario.plan != Plan::EMPTY {
+            // What of the plan was not chosen is told at the end.
+            run.world.note_choices();
+        }
         let mut schedule = core::mem::take(&mut run.scratch.schedule);
         run.world.start(&run.setup, &mut schedule);
         run.put_on_agenda(schedule);
         run
+    }
+
+    /// The same, noting each choice that is made (F-11). Choices from before are not known.
+    #[must_use]
+    pub fn noting_choices(mut self) -> Self {
+        self.world.note_choices();
+        self
+    }
+
+    /// The plan of the run so far, if choices are noted: with it, the run is the same whatever its seed.
+    pub fn plan(&self) -> Option<Plan> {
+        let scenario = &self.setup.scenario;
+        let mut plan = self.choices()?;
+        // What was planned for later is still planned.
+        plan.complete_with(&scenario.plan);
+        Some(Plan { drawn_from: Some(scenario.shown_seed()), interrupts: scenario.plan.interrupts.clone(), ..plan })
     }
 
     /// Runs to the end without making a transcript of it.
@@ -119,9 +144,11 @@ impl<E: Engine, W: Watch> Run<E, W> {
 
     /// Gives the engine the next input; `Some` when the run is over.
     pub fn advance(&mut self) -> Option<RunEnd> {
+        self.interrupt_as_planned(Side::After, self.events);
         if let Some(end) = self.reach() {
             return Some(end);
         }
+        self.interrupt_as_planned(Side::Before, self.events + 1);
         let (mut agent, mut input) = self.due.pop()?;
         let first = self.world.before(&self.setup, &agent, &input);
         if !first.is_empty() {
@@ -206,6 +233,35 @@ impl<E: Engine, W: Watch> Run<E, W> {
         &self.watcher
     }
 
+    /// The choices that were made so far, if they are noted.
+    fn choices(&self) -> Option<Plan> {
+        let mut plan = self.world.noted_choices()?.clone();
+        self.injected.note_choices(&mut plan);
+        Some(plan)
+    }
+
+    /// Makes the plan's interrupts at this boundary (F-11), just as a sweep does.
+    fn interrupt_as_planned(&mut self, side: Side, event: u64) {
+        while let Some(planned) = self.setup.scenario.plan.interrupts.get(self.planned)
+            && (planned.side, planned.event) == (side, event)
+        {
+            let input = match &planned.kind {
+                InterruptKind::Interrupt(said) => Input::Interrupt { prompt: self.next_prompt(), content: said.clone().into() },
+                _ => Input::Cancel,
+            };
+            self.planned += 1;
+            self.inject(input);
+        }
+    }
+
+    /// What the plan names and did not come about.
+    fn not_as_planned(&self) -> Vec<Arc<str>> {
+        let plan = &self.setup.scenario.plan;
+        let interrupts = plan.interrupts.iter().skip(self.planned).map(|left| format!("the plan's interrupt at event {}", left.event));
+        let choices = self.choices().map(|made| plan.not_chosen_in(&made)).unwrap_or_default();
+        interrupts.chain(choices).map(Arc::from).collect()
+    }
+
     fn run_out(&mut self) -> RunEnd {
         loop {
             if let Some(end) = self.advance() {
@@ -217,7 +273,8 @@ impl<E: Engine, W: Watch> Run<E, W> {
     fn tell_end(&mut self, end: &RunEnd) {
         // Who answers outside knows which answers are left.
         let answers = if self.outside.is_some() { Vec::new() } else { self.world.unused_answers(&self.setup) };
-        for answer in answers.into_iter().chain(self.world.missed_interrupts(&self.setup)) {
+        let unused = answers.into_iter().chain(self.world.missed_interrupts(&self.setup));
+        for answer in unused.chain(self.not_as_planned()).collect::<Vec<_>>() {
             self.watcher.note(self.now, &Agent::ROOT, &What::Unused { answer });
         }
         self.watcher.note(self.now, &Agent::ROOT, &What::Ended { end: end.clone() });

@@ -8,6 +8,7 @@ pub mod setup;
 
 mod again;
 mod asked;
+mod choices;
 mod delivery;
 pub(crate) mod endpoint;
 mod faults;
@@ -23,6 +24,7 @@ mod user;
 mod watch;
 
 use asked::Questions;
+use choices::{Choices, Noted};
 use delivery::{Delivery, Part};
 use model::{Answered, Asking, ModelServer};
 use setup::Setup;
@@ -35,6 +37,7 @@ use crate::engine::contract::{Agent, ByAgent, Effect, Emission, Input, RequestId
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::interrupt::Moment;
+use crate::scenario::plan::{Plan as ChosenPlan, Waited};
 use crate::scenario::script::Origin;
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
@@ -58,6 +61,8 @@ pub struct World {
     misuse: Option<String>,
     /// The request in the last effect, if it is not valid.
     refused: Option<(RequestId, Refused)>,
+    /// The choices of the run, if somebody wants them. Copies share them until one goes on to choose.
+    noted: Option<Arc<Noted>>,
 }
 
 /// A request that is not valid (M-2).
@@ -155,7 +160,14 @@ impl World {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
-                let deeds = self.tools.start(setup, now, (agent, *run), tool_use, self.model.original_id(&tool_use.id));
+                let deeds = self.tools.start(
+                    setup,
+                    &mut Choices::of(&setup.scenario, self.noted.as_mut()),
+                    now,
+                    (agent, *run),
+                    tool_use,
+                    self.model.original_id(&tool_use.id),
+                );
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::StopTool { run } => {
@@ -163,8 +175,7 @@ impl World {
                 schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::RefreshAuth { id, .. } => {
-                let mut draws = setup.scenario.seed.draws("auth-latency", &agent.key(*id));
-                let takes = setup.scenario.auth.latency.draw(&mut draws, None, 0).unwrap_or_default();
+                let takes = self.choices(setup).latency(Waited::Auth, &agent.key(*id), &setup.scenario.auth.latency, 0);
                 schedule.push((now + takes, Arrival(What::Auth(agent.clone(), *id))));
             }
             Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(agent, *timer))))),
@@ -178,6 +189,7 @@ impl World {
                 self.schedule_prompt(setup, now, schedule);
             }
             Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.user.on_absorbed(*prompt),
+            Effect::Emit(Emission::ApiRetry { id, delay, .. }) => self.choices(setup).on_wait(agent, *id, *delay),
             Effect::Emit(_) | Effect::Note(_) | Effect::StartAgent { .. } => (),
             Effect::CheckTool { .. }
             | Effect::RunHook { .. }
@@ -212,7 +224,7 @@ impl World {
         match arrival.0 {
             What::Answer(serial, part) => {
                 let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
-                match self.deliveries[index].arrive(setup, part, inputs) {
+                match self.deliveries[index].arrive(setup, &mut Choices::of(&setup.scenario, self.noted.as_mut()), part, inputs) {
                     Some((at, next)) => schedule.push((at, Arrival(What::Answer(serial, next)))),
                     None => drop(self.deliveries.remove(index)),
                 }
@@ -256,6 +268,16 @@ impl World {
         inputs
     }
 
+    /// From here on the run's choices are noted (F-11).
+    pub fn note_choices(&mut self) {
+        self.noted.get_or_insert_default();
+    }
+
+    /// The choices so far, if they are noted.
+    pub fn noted_choices(&self) -> Option<&ChosenPlan> {
+        self.noted.as_deref().map(|noted| &noted.plan)
+    }
+
     /// What the engine did in the last effect that the contract does not allow.
     pub fn take_misuse(&mut self) -> Option<String> {
         self.misuse.take()
@@ -294,14 +316,21 @@ impl World {
     /// Passes a question on; the time of its answer and its number, if it is ever answered.
     fn ask(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect) -> Option<(Time, u32)> {
         let questions = Questions::of(&mut self.questions, agent);
+        let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
         match effect {
-            Effect::CheckTool { run, tool_use } => questions.check(setup, now, *run, tool_use, self.model.original_id(&tool_use.id)),
-            Effect::RunHook { hook, .. } => questions.hook(setup, now, *hook),
-            Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, now, *run, tool_use),
-            Effect::StoreResult { run, .. } => questions.store(setup, now, *run),
-            Effect::LookUp { what, prompt } => questions.look_up(setup, now, *what, *prompt),
+            Effect::CheckTool { run, tool_use } => {
+                questions.check(setup, choices, now, *run, tool_use, self.model.original_id(&tool_use.id))
+            }
+            Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
+            Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, choices, now, *run, tool_use),
+            Effect::StoreResult { run, .. } => questions.store(setup, choices, now, *run),
+            Effect::LookUp { what, prompt } => questions.look_up(setup, choices, now, *what, *prompt),
             _ => None,
         }
+    }
+
+    fn choices<'a>(&'a mut self, setup: &'a Setup) -> Choices<'a> {
+        Choices::of(&setup.scenario, self.noted.as_mut())
     }
 
     fn schedule_prompt(&mut self, setup: &Setup, now: Time, schedule: &mut Schedule) {
@@ -311,7 +340,8 @@ impl World {
     fn serve(&mut self, setup: &Setup, now: Time, agent: &Agent, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
         let origins = self.origins(setup, agent, id);
         let asking = Asking { agent, id, request, now, origins: &origins, gets_default: self.user.has_interfered(setup) };
-        let Answered { plan, note, refused } = self.model.answer(setup, &asking);
+        let mut choices = Choices::of(&setup.scenario, self.noted.as_mut());
+        let Answered { plan, note, refused } = self.model.answer(setup, &asking, &mut choices);
         self.refused = refused.map(|refused| (id, refused));
         let Some(plan) = plan else { return note };
         if matches!(note, WorldNote::Served { fault: Some(_), .. }) {
@@ -319,6 +349,9 @@ impl World {
         }
         if self.deliveries.iter().any(|delivery| delivery.answers(agent, id)) {
             self.misuse = Some(format!("request {id} was made while another of that name is open"));
+        }
+        if let Some(head) = &plan.head {
+            self.choices(setup).on_head(agent, id, &head.headers);
         }
         self.served += 1;
         let serial = self.served;

@@ -271,3 +271,47 @@ fn an_import_goes_into_a_folder_and_says_when_there_is_nothing_to_replay() {
     assert!(folder.path().join("out/sample.toml").exists());
     assert_eq!(reenact(folder.path(), &["import", "other.har"]).status.code(), Some(2));
 }
+
+#[test]
+fn f_11_a_run_is_kept_as_a_scenario_that_needs_no_seed() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/world");
+    let read = |name: &str| fs::read_to_string(shipped.join(name)).unwrap();
+    let (tape, replayed) = (read("replayed.tape.jsonl"), read("replayed.toml"));
+    let folder = folder(&[
+        ("base/replayed.tape.jsonl", &tape),
+        ("base/_replayed.toml", &format!("{replayed}\n[timing]\nhead = \"1s..9s\"\n")),
+        ("replayed.toml", "extends = \"base/_replayed.toml\"\n"),
+        ("hello.toml", HELLO),
+    ]);
+    let at = folder.path();
+    let digest = |arguments: &[&str]| {
+        let output = reenact(at, &[&["run", "--format", "digest"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout).split(' ').next().unwrap().to_string()
+    };
+    let known = digest(&["replayed.toml", "--seed", "3", "--write-plan", "kept/there/replayed.toml"]);
+    let kept = fs::read_to_string(at.join("kept/there/replayed.toml")).unwrap();
+    assert!(kept.starts_with("# The run of scenario replayed"), "{kept}");
+    assert!(kept.contains("tape = \"../../base/replayed.tape.jsonl\""), "{kept}");
+    assert_eq!(digest(&["kept/there/replayed.toml"]), known);
+    assert_eq!(digest(&["kept/there/replayed.toml", "--seed", "4"]), known);
+    assert_ne!(digest(&["replayed.toml", "--seed", "4"]), known);
+    let place = ["--interrupt-at", "5:after", "--interrupt-kind", "interrupt"];
+    let interrupted = digest(&[&["hello.toml", "--write-plan", "i.toml"][..], &place].concat());
+    assert_eq!(digest(&["i.toml", "--seed", "9", "--oracles"]), interrupted);
+    assert_eq!(digest(&["hello.toml", "--write-plan", "i.toml"]), digest(&["i.toml"]), "a file of its own may be written anew");
+    refused(at, &["run", "hello.toml", "--write-plan", "replayed.toml"], &["replayed.toml", "name another"]);
+    refused(at, &["run", "hello.toml", "i.toml", "--write-plan", "j.toml"], &["one scenario"]);
+}
+
+#[test]
+fn f_11_what_a_plan_names_and_a_run_does_not_choose_is_told() {
+    let plan =
+        "[[plan.interrupt]]\nevent = 999\nkind = \"cancel\"\n\n[plan.tools]\ntoolu_x = \"5ms\"\n\n[plan.answers]\n1 = { head = \"1s\" }\n";
+    let folder = folder(&[("late.toml", &format!("{HELLO}\n{plan}"))]);
+    let output = text(&reenact(folder.path(), &["run", "late.toml"]).stdout);
+    for told in ["the plan's interrupt at event 999", "the plan's tools, toolu_x"] {
+        assert!(output.contains(told), "{told} is not in:\n{output}");
+    }
+    assert!(!output.contains("the plan's answers"), "{output}");
+}

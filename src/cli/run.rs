@@ -2,6 +2,7 @@
 
 mod check;
 mod look;
+mod plan;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::explore::canary::{Canary, Saboteur};
 use crate::explore::interrupt::{Boundary, Kind};
 use crate::explore::verdict::violations_of;
 use crate::files::atomic;
+use crate::files::plan::is_ours;
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
 use crate::runner::snapshot::{self, Standing};
@@ -46,6 +48,9 @@ pub(super) struct Arguments {
     /// Write the log at the engine's boundary here (one scenario only); `reenact replay` reads it
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Write the run with all its choices as a scenario here, which makes the same run whatever the seed (one scenario only)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "snapshots", "accept"])]
+    write_plan: Option<PathBuf>,
     /// Ask all oracles as well: rules that must hold in every run
     #[arg(long)]
     oracles: bool,
@@ -101,7 +106,8 @@ fn run_selected<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn()
         return Exit::WrongInput;
     }
     if let Some(boundary) = arguments.interrupt_at {
-        return exit.max(look::run(arguments, &scenarios[0], boundary, &new_engine()));
+        exit = exit.max(look::run(arguments, &scenarios[0], boundary, &new_engine()));
+        return exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     }
     let outcomes = match &arguments.log {
         Some(_) => vec![run_logged(&scenarios[0], new_engine())],
@@ -119,6 +125,7 @@ fn run_selected<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn()
     if let Some(path) = &arguments.log {
         exit = exit.max(write_log(path, &outcomes[0]));
     }
+    exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     if arguments.format == Format::Text && scenarios.len() > 1 {
         say(&format!("{} scenarios, {failed} failed; {}", scenarios.len(), provenance(&outcomes)));
     }
@@ -126,6 +133,11 @@ fn run_selected<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn()
         exit = exit.max(check::run(arguments, &scenarios, new_engine));
     }
     exit
+}
+
+/// F-11, where it is asked for.
+fn write_plan<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: &E) -> Exit {
+    arguments.write_plan.as_ref().map_or(Exit::Fine, |path| plan::write(path, arguments, scenario, engine))
 }
 
 fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String> {
@@ -136,6 +148,12 @@ fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String
     }
     if let Some(path) = arguments.log.as_ref().filter(|path| path.exists() && !is_log(path)) {
         return Err(format!("--log {}: this file is there already and is no boundary log: name another", path.display()));
+    }
+    if let Some(path) = arguments.write_plan.as_ref().filter(|path| path.exists() && !is_ours(path)) {
+        return Err(format!("--write-plan {}: this file is there already and was not written so: name another", path.display()));
+    }
+    if arguments.write_plan.is_some() && scenarios.len() > 1 {
+        return Err(format!("--write-plan takes one scenario, and these are {}: name one of them", scenarios.len()));
     }
     if arguments.interrupt_at.is_some() && scenarios.len() > 1 {
         return Err(format!("--interrupt-at takes one scenario, and these are {}: name one of them", scenarios.len()));

@@ -106,7 +106,7 @@ fn text(arguments: &Arguments, scenario: &Loaded, finding: &Finding) -> String {
     for violation in &finding.violations {
         text += &format!("\n  {violation}");
     }
-    text + "\n  look at it: " + &command(arguments, &scenario.path, finding)
+    text + "\n  look at it: " + &command(arguments, &scenario.path, finding) + "\n  keep it as a scenario: the same with --write-plan FILE"
 }
 
 /// The command that shows a finding.

@@ -233,12 +233,14 @@ impl Child {
         env.history.clear();
         // What is drawn for a child is its own: its requests have the same names as the root's.
         env.seed = Seed(env.seed.draws("agent", address).bits());
+        let agent = Agent::child(address);
+        env.keep_backoff_of(&agent);
         env.settings.model = model.clone();
         env.settings.max_tokens = max_tokens;
         // These are told of the root's turn and task; the limits hold for each agent by itself.
         env.settings.session.token_budget = None;
         env.settings.session.task_budget = None;
-        Self { agent: Agent::child(address), env: Arc::new(env), session: Session::default(), said: None, is_over: false }
+        Self { agent, env: Arc::new(env), session: Session::default(), said: None, is_over: false }
     }
 
     fn ask(&mut self, now: Time, prompt: &str, effects: &mut Effects) {

@@ -123,6 +123,8 @@ pub(crate) struct Case<'a> {
     pub(crate) settings: &'a RetrySettings,
     /// The root of the draws.
     pub(crate) seed: Seed,
+    /// The wait that takes the place of a computed one (F-11).
+    pub(crate) given: Option<Micros>,
 }
 
 /// What kind of call it is.

@@ -2,6 +2,8 @@
 //!
 //! One immutable [`Environment`] is passed by reference to every step, so that an engine's own state stays small.
 
+use alloc::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 mod compaction;
@@ -15,6 +17,7 @@ pub use retry::{Cloud, OnOverload, RetrySettings};
 pub use session::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
 
 use super::budget::PriceTable;
+use super::contract::{Agent, RequestId};
 use super::hook::HookDefinition;
 use super::permission::PermissionSettings;
 use super::random::Seed;
@@ -42,6 +45,9 @@ pub struct Environment {
     /// What answers cost (S-10). The shipped table is not written down with a run: it comes with the engine.
     #[serde(default = "PriceTable::shipped", skip_serializing_if = "PriceTable::is_shipped")]
     pub prices: Arc<PriceTable>,
+    /// How long to wait before the next attempt, by the failed one's name, where that is not to be drawn (F-11).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub backoff: BTreeMap<Arc<str>, Micros>,
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,
@@ -51,6 +57,18 @@ impl Environment {
     /// The definition of a tool.
     pub fn tool(&self, name: &str) -> Option<&ToolDefinition> {
         self.tools.iter().find(|tool| &*tool.name == name)
+    }
+
+    /// The wait after this failed attempt, where it is not to be drawn.
+    pub(crate) fn given_backoff(&self, id: RequestId) -> Option<Micros> {
+        if self.backoff.is_empty() { None } else { self.backoff.get(&*id.to_string()).copied() }
+    }
+
+    /// Leaves of the waits those of one child, whose requests it names without itself.
+    pub(crate) fn keep_backoff_of(&mut self, child: &Agent) {
+        let address = child.tool_use_id().unwrap_or_default();
+        let own = |name: &Arc<str>| name.strip_prefix(address)?.strip_prefix('/').map(Arc::from);
+        self.backoff = self.backoff.iter().filter_map(|(name, delay)| Some((own(name)?, *delay))).collect();
     }
 }
 

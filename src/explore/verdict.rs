@@ -38,7 +38,7 @@ pub fn look<E: Engine>(setup: &Arc<Setup>, engine: &E, boundary: Boundary, kind:
     })?;
     let usual_end = guard.run(|| new_run().finish().end).ok();
     let copy = guard.run(|| run.clone().finish());
-    let transcript_of = |recorder: Recorder| recorder.into_transcript(&setup.scenario.title, setup.scenario.seed);
+    let transcript_of = |recorder: Recorder| recorder.into_transcript(&setup.scenario.title, setup.scenario.shown_seed());
     let accepted = usual_end.as_ref().map(RunEnd::as_str);
     match (copy, guard.run(|| run.clone().finish())) {
         (Ok(copy), Ok(again)) => {

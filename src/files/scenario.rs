@@ -24,6 +24,10 @@ pub struct Loaded {
     pub path: PathBuf,
     /// Ready to run.
     pub setup: Arc<Setup>,
+    /// The file of its tape, if it has one.
+    pub tape_file: Option<PathBuf>,
+    /// The file of its own price table, if it has one.
+    pub prices_file: Option<PathBuf>,
     /// What of its tape was left out (F-2): the rest replays, but whoever asked should know.
     pub warnings: Vec<String>,
 }
@@ -281,38 +285,42 @@ fn ready(file: &Path, parsed: Parsed) -> Result<Loaded, LoadError> {
         Some(fault) => LoadError::Fault(Box::new(fault)),
         None => LoadError::Tape(message),
     };
-    let (tape, warnings) = match &parsed.scenario.tape {
-        None => (None, Vec::new()),
+    let (tape, tape_file, warnings) = match &parsed.scenario.tape {
+        None => (None, None, Vec::new()),
         Some(source) => {
             let said_in = parsed.tape_said_in().map_or(file, Path::new);
             let tape_file = said_in.parent().unwrap_or(Path::new("")).join(&source.path);
             let tape = tape::read(&tape_file).map_err(|error| at_tape(error.to_string()))?;
             let warnings = tape::warnings(&tape_file, &tape);
-            (Some(tape), warnings)
+            (Some(tape), Some(tape_file), warnings)
         }
     };
     let mut setup =
         Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
     let path = parsed.combination.as_deref().map_or_else(|| file.into(), |combination| with_combination(file, combination));
     setup.check_results().map_err(|error| LoadError::Read { path: path.clone(), problem: error.to_string() })?;
-    if let Some(prices) = prices(file, &parsed)? {
-        setup.environment.prices = Arc::new(prices);
+    let prices_file = prices_file(file, &parsed);
+    if let Some(prices_file) = &prices_file {
+        setup.environment.prices = Arc::new(prices(prices_file, &parsed)?);
     }
     schema::attach(&mut setup.environment);
-    Ok(Loaded { name: name_of(&path), path, setup: Arc::new(setup), warnings })
+    Ok(Loaded { name: name_of(&path), path, setup: Arc::new(setup), tape_file, prices_file, warnings })
 }
 
 /// The price table that the scenario names; its path is relative to the file that says it.
-fn prices(file: &Path, parsed: &Parsed) -> Result<Option<PriceTable>, LoadError> {
-    let Some(path) = &parsed.scenario.prices else { return Ok(None) };
-    let path = parsed.prices_said_in().map_or(file, Path::new).parent().unwrap_or(Path::new("")).join(path);
-    let table = match fs::read_to_string(&path) {
+fn prices_file(file: &Path, parsed: &Parsed) -> Option<PathBuf> {
+    let path = parsed.scenario.prices.as_ref()?;
+    Some(parsed.prices_said_in().map_or(file, Path::new).parent().unwrap_or(Path::new("")).join(path))
+}
+
+fn prices(path: &Path, parsed: &Parsed) -> Result<PriceTable, LoadError> {
+    let table = match fs::read_to_string(path) {
         Ok(text) => PriceTable::read(&text).map_err(|error| error.to_string()),
         Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that says it")),
     };
-    table.map(Some).map_err(|problem| {
+    table.map_err(|problem| {
         let message = format!("price table {}: {problem}", path.display());
-        parsed.prices_fault(&message).map_or(LoadError::Read { path, problem }, |fault| LoadError::Fault(Box::new(fault)))
+        parsed.prices_fault(&message).map_or(LoadError::Read { path: path.into(), problem }, |fault| LoadError::Fault(Box::new(fault)))
     })
 }
 
@@ -321,7 +329,8 @@ fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
     let warnings = tape::warnings(path, &tape);
     let mut setup = main_thread(path, &tape).map_err(|error| LoadError::Tape(with_warnings(&error, &warnings)))?;
     schema::attach(&mut setup.environment);
-    Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), warnings })
+    let tape_file = Some(path.into());
+    Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), tape_file, prices_file: None, warnings })
 }
 
 /// An error, and what of the tape was left out: often the one explains the other.

@@ -35,6 +35,14 @@ pub enum Latency {
 const NORMAL_P99: f64 = 2.326_347_874_040_841;
 
 impl Latency {
+    /// Whether the figure depends on the draws.
+    pub fn is_drawn(&self) -> bool {
+        match self {
+            Self::Uniform(low, high) | Self::LogUniform(low, high) | Self::LogNormal { p50: low, p99: high } => low != high,
+            Self::Fixed(_) | Self::Recorded { .. } | Self::Table(_) => false,
+        }
+    }
+
     /// This time's figure. `recorded` is the tape's, where there is one; `nth` counts from 0 and serves [`Latency::Table`].
     ///
     /// `None` when only a recording could say and there is none.

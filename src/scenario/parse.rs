@@ -23,6 +23,7 @@ mod mend;
 mod nearest;
 mod outcome;
 mod overrides;
+mod plan;
 mod prompts;
 mod reader;
 mod report;
@@ -167,6 +168,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     run::read(reader, &mut scenario);
     check_agents(reader, &scenario);
     scenario.expect = reader.section("expect", "[expect]", expect::expect).unwrap_or_default();
+    scenario.plan = reader.section("plan", "[plan]", |reader| plan::plan(reader, &scenario.faults)).unwrap_or_default();
     // Both are used up already, and known keys nevertheless.
     for key in ["extends", "matrix"] {
         reader.member(key);

@@ -6,6 +6,7 @@
 
 use core::fmt;
 
+use super::plan::{Plan, StreamShape};
 use super::types::{Turn, TurnBlock};
 use crate::engine::random::{Draws, Seed};
 use crate::prelude::*;
@@ -89,15 +90,34 @@ pub fn tool_uses<'a>(turn: &'a Turn, place: Place) -> Vec<(Arc<str>, &'a TurnBlo
     tools.enumerate().map(named).collect()
 }
 
+/// A scripted answer as bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Body {
+    /// What is sent.
+    pub bytes: Vec<u8>,
+    /// What was chosen for its stream; `None` where nothing was.
+    pub shape: Option<StreamShape>,
+}
+
+/// What decides how streams look: a plan, and where it says nothing, draws.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// The root of the draws.
+    pub seed: Seed,
+    /// What is not drawn.
+    pub plan: &'a Plan,
+}
+
 /// The body of a scripted answer: SSE when `stream`, one JSON message otherwise.
-pub fn body(turn: &Turn, place: Place, model: &str, seed: Seed, stream: bool) -> Vec<u8> {
+pub fn body(turn: &Turn, place: Place, model: &str, look: Look<'_>, stream: bool) -> Body {
+    let without_choice = |bytes: Vec<u8>| Body { bytes, shape: None };
     if let Some(body) = &turn.body {
-        return body.as_bytes().to_vec();
+        return without_choice(body.as_bytes().to_vec());
     }
     if turn.status != 200 {
-        return error_body(turn.status).into_bytes();
+        return without_choice(error_body(turn.status).into_bytes());
     }
-    if stream { sse(turn, place, model, seed).into_bytes() } else { whole(turn, place, model).into_bytes() }
+    if stream { sse(turn, place, model, look) } else { without_choice(whole(turn, place, model).into_bytes()) }
 }
 
 /// What the API says with a status when the script does not.
@@ -133,20 +153,41 @@ fn message_head(turn: &Turn, place: Place, model: &str) -> String {
     head
 }
 
-struct Writer {
+struct Writer<'a> {
     out: String,
     draws: Draws,
+    /// What the plan says.
+    given: Option<&'a StreamShape>,
+    /// What was chosen so far.
+    chosen: StreamShape,
     events: u32,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn event(&mut self, name: &str, members: &str) {
-        let padding = " ".repeat(usize::try_from(self.draws.below(16)).unwrap_or(0));
+        let spaces = self.spaces();
+        let padding = " ".repeat(spaces as usize);
         self.out.push_str(&format!("event: {name}\ndata: {{\"type\":\"{name}\"{members}{padding}}}\n\n"));
         self.events += 1;
         if self.events == 2 {
             self.out.push_str("event: ping\ndata: {\"type\": \"ping\"}\n\n");
         }
+    }
+
+    /// How many spaces stand before the next payload's last brace. A draw is made where the plan names a number, too: it moves no other.
+    fn spaces(&mut self) -> u32 {
+        let drawn = u32::try_from(self.draws.below(16)).unwrap_or(0);
+        let given = self.given.and_then(|given| given.padding.get(self.chosen.padding.len()).copied());
+        let spaces = given.unwrap_or(drawn);
+        self.chosen.padding.push(spaces);
+        spaces
+    }
+
+    /// How many bytes the next piece of text should have; it ends with the character that reaches them.
+    fn bytes_wanted(&mut self) -> u32 {
+        let drawn = 4 + u32::try_from(self.draws.below(32)).unwrap_or(0);
+        let given = self.given.and_then(|given| given.pieces.get(self.chosen.pieces.len()).copied());
+        given.unwrap_or(drawn).max(1)
     }
 
     fn delta(&mut self, index: usize, kind: &str, member: &str, text: &str) {
@@ -160,8 +201,9 @@ impl Writer {
     fn pieces(&mut self, index: usize, kind: &str, member: &str, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
-            let wanted = 4 + usize::try_from(self.draws.below(32)).unwrap_or(0);
+            let wanted = self.bytes_wanted() as usize;
             let cut = rest.char_indices().map(|(at, _)| at).find(|at| *at >= wanted).unwrap_or(rest.len());
+            self.chosen.pieces.push(u32::try_from(cut).unwrap_or(u32::MAX));
             self.delta(index, kind, member, &rest[..cut]);
             rest = &rest[cut..];
         }
@@ -189,9 +231,11 @@ impl Writer {
     }
 }
 
-fn sse(turn: &Turn, place: Place, model: &str, seed: Seed) -> String {
-    let draws = seed.draws("scripted-stream", &place.message_id());
-    let mut writer = Writer { out: String::new(), draws, events: 0 };
+fn sse(turn: &Turn, place: Place, model: &str, look: Look<'_>) -> Body {
+    let id = place.message_id();
+    let draws = look.seed.draws("scripted-stream", &id);
+    let given = look.plan.streams.get(&*id);
+    let mut writer = Writer { out: String::new(), draws, given, chosen: StreamShape::default(), events: 0 };
     let head = message_head(turn, place, model);
     writer.event("message_start", &format!(r#","message":{{{head}1}},"content":[],"stop_reason":null,"stop_sequence":null}}"#));
     let mut ids = tool_uses(turn, place).into_iter().map(|(id, _)| id);
@@ -207,7 +251,7 @@ fn sse(turn: &Turn, place: Place, model: &str, seed: Seed) -> String {
     );
     writer.event("message_delta", &delta);
     writer.event("message_stop", "");
-    writer.out
+    Body { bytes: writer.out.into_bytes(), shape: Some(writer.chosen) }
 }
 
 fn whole(turn: &Turn, place: Place, model: &str) -> String {
@@ -263,7 +307,7 @@ mod tests {
     #[test]
     fn m_3_a_scripted_stream_is_one_that_the_assembler_takes_without_a_note() {
         let place = Place { origin: Origin::Prompt(1), turn: 2 };
-        let bytes = body(&turn(), place, "m", Seed(3), true);
+        let bytes = body(&turn(), place, "m", Look { seed: Seed(3), plan: &Plan::EMPTY }, true).bytes;
         let (mut events, mut notes, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
         Framer::new().feed(&bytes, &mut |frame| events.push(Event::decode(frame.event, frame.data))).unwrap();
         let mut assembler = Assembler::new();
@@ -283,7 +327,8 @@ mod tests {
     #[test]
     fn r_13_whole_and_streamed_answers_hold_the_same_blocks() {
         let place = Place { origin: Origin::Prompt(1), turn: 1 };
-        let whole: serde_json::Value = serde_json::from_slice(&body(&turn(), place, "m", Seed(3), false)).unwrap();
+        let whole: serde_json::Value =
+            serde_json::from_slice(&body(&turn(), place, "m", Look { seed: Seed(3), plan: &Plan::EMPTY }, false).bytes).unwrap();
         assert_eq!(whole["content"][2]["id"], "toolu_p1t1n1");
         assert_eq!(whole["stop_reason"], "tool_use");
     }

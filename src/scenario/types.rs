@@ -8,6 +8,7 @@ use super::asked::{Lookups, Reply, ScriptedHook, ScriptedPermission, Store};
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
+use super::plan::Plan;
 use super::tape::Provenance;
 use crate::engine::contract::FailureCause;
 use crate::engine::permission::ToolCheck;
@@ -71,11 +72,18 @@ pub struct Scenario {
     pub matching: Matching,
     /// What must hold at the end (F-10).
     pub expect: Expect,
+    /// Choices that are made already, and not drawn (F-11).
+    pub plan: Plan,
 }
 
 impl Scenario {
     /// The text of the default answer where a scenario gives none (M-3).
     pub const DEFAULT_ANSWER: &str = "All right.";
+
+    /// The seed that transcripts name: the one that the choices of the run were drawn from (F-11).
+    pub fn shown_seed(&self) -> Seed {
+        self.plan.drawn_from.unwrap_or(self.seed)
+    }
 }
 
 /// Where recorded answers come from.

@@ -10,6 +10,7 @@ mod compaction;
 mod engine;
 mod fault;
 mod interrupt;
+mod plan;
 mod retry;
 mod session;
 mod text;
@@ -24,6 +25,7 @@ use super::tape::Provenance;
 use super::types::{
     AgentScript, Api, Auth, Chunking, Expect, Limits, Matching, Prompt, Refresh, Scenario, TapeSource, Timing, Turn, TurnBlock,
 };
+use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Block;
@@ -73,6 +75,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         limits,
         matching,
         expect,
+        plan,
     } = scenario;
     head(out, scenario);
     engine(out, settings, prices.as_deref());
@@ -104,6 +107,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         outcome_keys(out, outcome);
     }
     expect_section(out, expect);
+    plan::plan_section(out, plan);
 }
 
 /// What stands before the first table.
@@ -114,8 +118,7 @@ fn head(out: &mut Out, scenario: &Scenario) {
     }
     out.texts("rules", rules);
     if seed.0 != Scenario::default().seed.0 {
-        // TOML's integers end at 63 bits.
-        out.raw("seed", if i64::try_from(seed.0).is_ok() { seed.0.to_string() } else { format!("\"{}\"", seed.0) });
+        out.raw("seed", seed_number(*seed));
     }
     if let Some(TapeSource { path, thread }) = tape {
         out.text("tape", path);
@@ -132,6 +135,11 @@ fn head(out: &mut Out, scenario: &Scenario) {
     if let Some(answer) = default_answer {
         out.text("default_answer", answer);
     }
+}
+
+/// TOML's integers end at 63 bits.
+fn seed_number(seed: Seed) -> String {
+    if i64::try_from(seed.0).is_ok() { seed.0.to_string() } else { format!("\"{}\"", seed.0) }
 }
 
 /// Lines of TOML.

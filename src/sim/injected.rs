@@ -6,7 +6,8 @@
 
 use crate::engine::contract::{Agent, AnswerEnd, Effect, Emission, Input, Request, RequestId};
 use crate::prelude::*;
-use crate::scenario::script::{self, Origin, Place};
+use crate::scenario::plan::{Plan, StreamShape};
+use crate::scenario::script::{self, Body, Look, Origin, Place};
 use crate::scenario::types::{Turn, TurnBlock};
 use crate::wire::event::Event;
 use crate::wire::http::Header;
@@ -34,6 +35,8 @@ struct Answer {
     events: Vec<Arc<Event>>,
     body_headers: Arc<[Header]>,
     body: Arc<str>,
+    /// What was chosen for its stream, by its message id.
+    shape: Option<(Arc<str>, StreamShape)>,
 }
 
 impl Injected {
@@ -57,6 +60,11 @@ impl Injected {
             self.prompts += 1;
             self.open += 1;
         }
+    }
+
+    /// Adds what was chosen here.
+    pub(super) fn note_choices(&self, plan: &mut Plan) {
+        plan.streams.extend(self.first.iter().filter_map(|(_, answer)| answer.shape.clone()));
     }
 
     /// Whether each of them was answered or taken in.
@@ -83,16 +91,19 @@ impl Answer {
         let turn = Turn { content: vec![TurnBlock::Text(TEXT.into())], ..Turn::default() };
         // No turn of a scenario has this place, so that its draws are its own.
         let place = Place { origin: Origin::Prompt(u32::MAX), turn: 1 };
-        let body = |stream| script::body(&turn, place, &setup.scenario.settings.model, setup.scenario.seed, stream);
+        let look = Look { seed: setup.scenario.seed, plan: &setup.scenario.plan };
+        let body = |stream| script::body(&turn, place, &setup.scenario.settings.model, look, stream);
+        let Body { bytes, shape } = body(true);
         let mut events = Vec::new();
         let mut framer = Framer::default();
-        let framed = framer.feed(&body(true), &mut |frame| events.push(Arc::new(Event::decode(frame.event, frame.data))));
+        let framed = framer.feed(&bytes, &mut |frame| events.push(Arc::new(Event::decode(frame.event, frame.data))));
         debug_assert!(framed.is_ok(), "a scripted answer is below the size limit of events");
         Self {
             stream_headers: [Header::new("content-type", "text/event-stream; charset=utf-8")].into(),
             events,
             body_headers: [Header::new("content-type", "application/json")].into(),
-            body: String::from_utf8_lossy(&body(false)).into(),
+            body: String::from_utf8_lossy(&body(false).bytes).into(),
+            shape: shape.map(|shape| (place.message_id().into(), shape)),
         }
     }
 

@@ -85,7 +85,7 @@ impl<E: Engine> Run<E> {
     /// The transcript and what else is left, when [`Self::advance_until`] said that the run is over.
     pub fn into_report(mut self, end: RunEnd) -> Report<E> {
         self.tell_end(&end);
-        let transcript = self.watcher.into_transcript(&self.setup.scenario.title, self.setup.scenario.seed);
+        let transcript = self.watcher.into_transcript(&self.setup.scenario.title, self.setup.scenario.shown_seed());
         Report::new(&self.setup, self.engine, transcript, end, &self.world).with_log(self.log)
     }
 }

@@ -114,12 +114,14 @@ mod tests {
     use crate::engine::contract::AnswerEnd;
     use crate::engine::random::Seed;
     use crate::engine::time::Micros;
-    use crate::scenario::script::{self, Origin, Place};
+    use crate::scenario::plan::Plan as RunPlan;
+    use crate::scenario::script::{self, Look, Origin, Place};
     use crate::scenario::types::{Turn, TurnBlock};
     use crate::wire::whole::whole_message;
 
     fn plan(turn: &Turn, is_stream: bool) -> Plan {
-        let body = script::body(turn, Place { origin: Origin::Prompt(1), turn: 1 }, "m", Seed(1), is_stream);
+        let look = Look { seed: Seed(1), plan: &RunPlan::EMPTY };
+        let body = script::body(turn, Place { origin: Origin::Prompt(1), turn: 1 }, "m", look, is_stream).bytes;
         let head = Some(Head { status: 200, headers: [Header::new("Content-Type", "text/event-stream")].into() });
         let times = Times { head: Micros(1), pieces: vec![Micros(2)], end: Micros(3) };
         Plan { head, is_stream, pieces: [Arc::from(body)].into(), times, end: Some(AnswerEnd::Complete) }

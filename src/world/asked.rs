@@ -3,15 +3,16 @@
 //! Each kind of question has its own stream of draws, keyed by what is asked about, so that one more hook moves no other latency (D3). What
 //! is withdrawn or stopped is forgotten: its answer never comes.
 
+use super::choices::Choices;
 use super::setup::Setup;
 use crate::engine::contract::{
     Agent, ByAgent, Catalogue, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse,
 };
 use crate::engine::permission::rule;
-use crate::engine::time::{Micros, Time};
+use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::asked::{AT_ONCE, Reply};
-use crate::scenario::latency::Latency;
+use crate::scenario::plan::Waited;
 use crate::wire::json::Json;
 
 /// Everything that one agent asked.
@@ -46,7 +47,7 @@ impl Questions {
     }
 
     /// A hook runs.
-    pub(crate) fn hook(&mut self, setup: &Setup, now: Time, hook: HookRun) -> Answered {
+    pub(crate) fn hook(&mut self, setup: &Setup, choices: &mut Choices<'_>, now: Time, hook: HookRun) -> Answered {
         let nth = next(&mut self.hook_runs, hook.hook);
         let scripted = setup.scenario.hooks.get(hook.hook as usize)?;
         let usual = &scripted.latency;
@@ -56,12 +57,12 @@ impl Questions {
             None => HookOutcome::default(),
         };
         let takes =
-            draw(setup, "hook-latency", &self.key(hook_key(hook)), reply.and_then(|reply| reply.latency.as_ref()).unwrap_or(usual), nth);
+            choices.latency(Waited::Hook, &self.key(hook_key(hook)), reply.and_then(|reply| reply.latency.as_ref()).unwrap_or(usual), nth);
         Some(self.open(now + takes, Input::HookEnded { hook, outcome: Arc::new(outcome) }))
     }
 
     /// A person is asked whether a tool may run.
-    pub(crate) fn permission(&mut self, setup: &Setup, now: Time, run: ToolRun, tool_use: &ToolUse) -> Answered {
+    pub(crate) fn permission(&mut self, setup: &Setup, choices: &mut Choices<'_>, now: Time, run: ToolRun, tool_use: &ToolUse) -> Answered {
         let input = Json::trusted(tool_use.input.as_str());
         let is_for = |about: &Option<Arc<str>>| about.as_ref().is_none_or(|about| rule::fits(about, &tool_use.name, &input));
         let index = setup.scenario.permissions.iter().position(|permission| is_for(&permission.about));
@@ -73,12 +74,20 @@ impl Questions {
             None => PermissionAnswer::Allow { updated_input: None, rules: Vec::new() },
         };
         let latency = reply.and_then(|reply| reply.latency.as_ref()).or(scripted.map(|scripted| &scripted.latency)).unwrap_or(&AT_ONCE);
-        let takes = draw(setup, "permission-latency", &tool_use.id, latency, nth);
+        let takes = choices.latency(Waited::Permission, &tool_use.id, latency, nth);
         Some(self.open(now + takes, Input::PermissionAnswered { run, answer: Arc::new(answer) }))
     }
 
     /// A tool looks at its input. The tool use's own outcome says what it finds, else the tool's; `scripted_id` is its id in the scenario.
-    pub(crate) fn check(&mut self, setup: &Setup, now: Time, run: ToolRun, tool_use: &ToolUse, scripted_id: &str) -> Answered {
+    pub(crate) fn check(
+        &mut self,
+        setup: &Setup,
+        choices: &mut Choices<'_>,
+        now: Time,
+        run: ToolRun,
+        tool_use: &ToolUse,
+        scripted_id: &str,
+    ) -> Answered {
         let of_tool = || setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name)?.outcome.as_ref();
         let own = setup.outcomes.get(scripted_id).and_then(|outcome| outcome.check.as_ref());
         let said = own.or_else(|| of_tool().and_then(|outcome| outcome.check.as_ref()));
@@ -86,12 +95,12 @@ impl Questions {
             Some(reply) => reply.says.clone()?,
             None => ToolCheck::default(),
         };
-        let takes = said.and_then(|reply| reply.latency.as_ref()).map(|latency| draw(setup, "check-latency", &tool_use.id, latency, 0));
+        let takes = said.and_then(|reply| reply.latency.as_ref()).map(|latency| choices.latency(Waited::Check, &tool_use.id, latency, 0));
         Some(self.open(now + takes.unwrap_or_default(), Input::ToolChecked { run, check }))
     }
 
     /// A result is to be stored.
-    pub(crate) fn store(&mut self, setup: &Setup, now: Time, run: ToolRun) -> Answered {
+    pub(crate) fn store(&mut self, setup: &Setup, choices: &mut Choices<'_>, now: Time, run: ToolRun) -> Answered {
         let store = &setup.scenario.store;
         if store.never_answers {
             return None;
@@ -99,12 +108,12 @@ impl Questions {
         let name = format!("p{}.r{}.a{}.t{}.txt", run.request.prompt, run.request.turn, run.request.attempt, run.index);
         let name = self.key(name);
         let path = store.folder.as_ref().map(|folder| format!("{}/{name}", folder.trim_end_matches('/')).into());
-        let takes = draw(setup, "store-latency", &name, &store.latency, 0);
+        let takes = choices.latency(Waited::Store, &name, &store.latency, 0);
         Some(self.open(now + takes, Input::ResultStored { run, path }))
     }
 
     /// What there is is looked up (S-4).
-    pub(crate) fn look_up(&mut self, setup: &Setup, now: Time, what: Catalogue, prompt: u32) -> Answered {
+    pub(crate) fn look_up(&mut self, setup: &Setup, choices: &mut Choices<'_>, now: Time, what: Catalogue, prompt: u32) -> Answered {
         let lookups = &setup.scenario.lookups;
         if lookups.never_answers {
             return None;
@@ -113,7 +122,7 @@ impl Questions {
             Catalogue::Skills => (&lookups.skills, &lookups.skills_latency),
             Catalogue::Plugins => (&lookups.plugins, &lookups.plugins_latency),
         };
-        let takes = draw(setup, "lookup-latency", &self.key(format!("{} {prompt}", what.as_str())), latency, 0);
+        let takes = choices.latency(Waited::LookUp, &self.key(format!("{} {prompt}", what.as_str())), latency, 0);
         Some(self.open(now + takes, Input::LookedUp { what, prompt, names: names.clone().into() }))
     }
 
@@ -160,10 +169,6 @@ fn next<K: PartialEq>(counts: &mut Vec<(K, usize)>, key: K) -> usize {
     0
 }
 
-fn draw(setup: &Setup, purpose: &str, identity: &str, latency: &Latency, nth: usize) -> Micros {
-    latency.draw(&mut setup.scenario.seed.draws(purpose, identity), None, nth).unwrap_or_default()
-}
-
 /// What the draws of a hook's run belong to.
 fn hook_key(HookRun { hook, subject }: HookRun) -> String {
     match subject {
@@ -178,7 +183,9 @@ mod tests {
     use super::*;
     use crate::engine::contract::RequestId;
     use crate::engine::hook::{HookDefinition, HookEvent};
+    use crate::engine::time::Micros;
     use crate::scenario::asked::{ScriptedHook, ScriptedPermission};
+    use crate::scenario::latency::Latency;
     use crate::scenario::types::Scenario;
     use crate::wire::block::ToolInput;
 
@@ -206,10 +213,10 @@ mod tests {
         let setup = hook(Vec::new());
         let mut questions = Questions::default();
         let answers = [
-            questions.hook(&setup, Time::ZERO, FIRST),
-            questions.permission(&setup, Time::ZERO, RUN, &tool_use()),
-            questions.check(&setup, Time::ZERO, RUN, &tool_use(), "toolu_1"),
-            questions.store(&setup, Time::ZERO, RUN),
+            questions.hook(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, FIRST),
+            questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use()),
+            questions.check(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), "toolu_1"),
+            questions.store(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN),
         ];
         let answers = answers.map(|answered| {
             let (at, number) = answered.unwrap();
@@ -230,7 +237,7 @@ mod tests {
         let setup = hook(vec![says("a"), Reply { latency: None, says: None }, says("b")]);
         let mut questions = Questions::default();
         let mut ask = || {
-            let (_, number) = questions.hook(&setup, Time::ZERO, FIRST)?;
+            let (_, number) = questions.hook(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, FIRST)?;
             match questions.answer(number)? {
                 Input::HookEnded { outcome, .. } => outcome.context.clone(),
                 _ => None,
@@ -243,8 +250,8 @@ mod tests {
     fn m_7_what_is_withdrawn_or_stopped_is_never_answered() {
         let setup = hook(Vec::new());
         let mut questions = Questions::default();
-        let (_, hook) = questions.hook(&setup, Time::ZERO, FIRST).unwrap();
-        let (_, permission) = questions.permission(&setup, Time::ZERO, RUN, &tool_use()).unwrap();
+        let (_, hook) = questions.hook(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, FIRST).unwrap();
+        let (_, permission) = questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use()).unwrap();
         questions.stop_hook(HookRun { hook: 1, ..FIRST });
         questions.withdraw(ToolRun { index: 1, ..RUN });
         assert_eq!(questions.open.len(), 2, "others are not concerned");
@@ -265,7 +272,7 @@ mod tests {
         for (from, expected) in [(0, "bash"), (1, "bash"), (2, "any")] {
             let setup = setup(|scenario| scenario.permissions = all[from..].to_vec());
             let mut questions = Questions::default();
-            let (at, number) = questions.permission(&setup, Time::ZERO, RUN, &tool_use()).unwrap();
+            let (at, number) = questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use()).unwrap();
             let Some(Input::PermissionAnswered { answer, .. }) = questions.answer(number) else { panic!("no answer") };
             assert_eq!((at, &*answer), (Time(5), &PermissionAnswer::Refuse { reason: expected.into() }));
         }
@@ -275,7 +282,7 @@ mod tests {
     fn t_27_a_result_has_a_path_of_its_own() {
         let setup = setup(|scenario| scenario.store.folder = Some("/w/.results/".into()));
         let mut questions = Questions::default();
-        let (_, number) = questions.store(&setup, Time::ZERO, RUN).unwrap();
+        let (_, number) = questions.store(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN).unwrap();
         let path = Some("/w/.results/p1.r2.a1.t0.txt".into());
         assert_eq!(questions.answer(number), Some(Input::ResultStored { run: RUN, path }));
     }

@@ -1,7 +1,8 @@
 //! One answer on its way: pieces at their times, framed into events as a client's connection would (M-5, M-6).
 
+use super::choices::Choices;
 use super::plan::Plan;
-use super::setup::{Setup, cut};
+use super::setup::Setup;
 use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -55,7 +56,13 @@ impl Delivery {
     }
 
     /// Lets a part arrive: its inputs, and what comes after it. A framing error ends the answer at once.
-    pub(crate) fn arrive(&mut self, setup: &Setup, part: Part, inputs: &mut Vec<(Agent, Input)>) -> Option<(Time, Part)> {
+    pub(crate) fn arrive(
+        &mut self,
+        setup: &Setup,
+        choices: &mut Choices<'_>,
+        part: Part,
+        inputs: &mut Vec<(Agent, Input)>,
+    ) -> Option<(Time, Part)> {
         let plan = self.plan.clone();
         match part {
             Part::Head => {
@@ -66,7 +73,7 @@ impl Delivery {
             Part::Piece if plan.is_stream => {
                 let piece = &plan.pieces[self.next_piece];
                 self.next_piece += 1;
-                match self.frame(setup, piece, inputs) {
+                match self.frame(setup, choices, piece, inputs) {
                     Ok(()) => self.after(),
                     Err(problem) => {
                         inputs.push((self.agent.clone(), Input::End { id: self.id, how: AnswerEnd::Framing(problem) }));
@@ -100,7 +107,7 @@ impl Delivery {
         self.plan.end.is_some().then_some((self.from + self.plan.times.end, Part::End))
     }
 
-    fn frame(&mut self, setup: &Setup, piece: &[u8], inputs: &mut Vec<(Agent, Input)>) -> Result<(), Arc<str>> {
+    fn frame(&mut self, setup: &Setup, choices: &mut Choices<'_>, piece: &[u8], inputs: &mut Vec<(Agent, Input)>) -> Result<(), Arc<str>> {
         let (id, agent) = (self.id, self.agent.clone());
         let mut sink = |frame: crate::wire::sse::Frame<'_>| {
             inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(Event::decode(frame.event, frame.data)) }));
@@ -109,8 +116,7 @@ impl Delivery {
         if setup.scenario.chunking == Chunking::AsRecorded {
             return self.framer.feed(piece, &mut sink).map_err(|error| error.to_string().into());
         }
-        let mut draws = setup.scenario.seed.draws("chunk-cuts", &format!("{}/{}", agent.key(id), self.next_piece));
-        for chunk in cut(piece, &setup.scenario.chunking, &mut draws) {
+        for chunk in choices.cut(&agent.key(id), self.next_piece, piece, &setup.scenario.chunking) {
             self.framer.feed(chunk, &mut sink).map_err(|error| Arc::from(error.to_string()))?;
         }
         Ok(())

@@ -6,6 +6,7 @@
 mod callers;
 
 use super::WorldNote;
+use super::choices::Choices;
 use super::model::{Answered, Asking, ModelServer};
 use super::plan::Plan;
 use super::setup::Setup;
@@ -102,7 +103,7 @@ impl Endpoint {
             origins: &caller.origins,
             gets_default: self.is_interfered || caller.is_after_interrupt,
         };
-        let answered = self.model.answer(setup, &asking);
+        let answered = self.model.answer(setup, &asking, &mut Choices::of(&setup.scenario, None));
         if matches!(answered.note, WorldNote::Served { fault: Some(_), .. }) {
             self.is_interfered = true;
         }

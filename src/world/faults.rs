@@ -12,12 +12,12 @@ mod answers;
 mod body;
 mod changes;
 
-pub(super) use answers::{instead, request_id};
+pub(super) use answers::instead;
 pub(super) use body::{TimedEvent, by_event, with_events};
 pub(super) use changes::change;
 
+use super::choices::Choices;
 use crate::engine::contract::{Agent, RequestId};
-use crate::engine::random::Seed;
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::fault::{FaultKind, FaultPlace, FaultRule, Span};
@@ -32,8 +32,9 @@ pub(super) struct Asked<'a> {
 }
 
 /// What happens to a request; `None` for nothing.
-pub(super) fn verdict<'a>(rules: &'a [FaultRule], asked: &Asked<'_>, seed: Seed) -> Option<&'a FaultKind> {
-    rules.iter().find(|rule| fits(&rule.at, asked) && is_drawn(rule, asked, seed)).map(|rule| &rule.kind)
+pub(super) fn verdict<'a>(rules: &'a [FaultRule], asked: &Asked<'_>, choices: &mut Choices<'_>) -> Option<&'a FaultKind> {
+    let mut hits = |(index, rule): &(usize, &FaultRule)| fits(&rule.at, asked) && is_drawn(&rules[..*index], rule, asked, choices);
+    rules.iter().enumerate().find(&mut hits).map(|(_, rule)| &rule.kind)
 }
 
 fn fits(at: &FaultPlace, asked: &Asked<'_>) -> bool {
@@ -48,11 +49,15 @@ fn fits(at: &FaultPlace, asked: &Asked<'_>) -> bool {
         && before.is_none_or(|before| asked.now < Time::ZERO + before)
 }
 
-/// The key holds the kind and not the rule's place in the list: one more rule before it changes no draw (D3).
-fn is_drawn(rule: &FaultRule, asked: &Asked<'_>, seed: Seed) -> bool {
+/// The key holds the kind and not the rule's place in the list: one more rule before it changes no draw (D3). A plan tells rules of one kind
+/// apart by their order among themselves.
+fn is_drawn(before: &[FaultRule], rule: &FaultRule, asked: &Asked<'_>, choices: &mut Choices<'_>) -> bool {
     let Some(probability) = rule.at.probability else { return true };
-    let identity = format!("{}/{}/{}", asked.agent.tool_use_id().unwrap_or_default(), asked.id, rule.kind);
-    seed.draws("fault", &identity).unit() < probability
+    let kind = rule.kind.to_string();
+    let identity = format!("{}/{}/{kind}", asked.agent.tool_use_id().unwrap_or_default(), asked.id);
+    let nth = 1 + before.iter().filter(|other| other.at.probability.is_some() && other.kind.to_string() == kind).count();
+    let again = if nth == 1 { String::new() } else { format!(" ({nth})") };
+    choices.fault(&format!("{} {kind}{again}", asked.agent.key(asked.id)), &identity, probability)
 }
 
 #[cfg(test)]

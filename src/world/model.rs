@@ -7,11 +7,12 @@
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
 use super::again;
+use super::choices::Choices;
 use super::faults::{self, Asked};
 use super::plan::Plan;
 use super::refusal;
 use super::server::{Incoming, Served, Server};
-use super::setup::Setup;
+use super::setup::{Prepared, Setup};
 use super::signatures::Given;
 use super::{Refused, WorldNote};
 use crate::engine::contract::{Agent, RequestId};
@@ -57,7 +58,7 @@ pub(crate) struct Answered {
 
 impl ModelServer {
     /// Answers a request.
-    pub(crate) fn answer(&mut self, setup: &Setup, asking: &Asking<'_>) -> Answered {
+    pub(crate) fn answer(&mut self, setup: &Setup, asking: &Asking<'_>, choices: &mut Choices<'_>) -> Answered {
         let scenario = &setup.scenario;
         let Asking { agent, id, request, now, .. } = *asking;
         let refusal = refusal::of(setup, &mut self.validator, &self.signatures, request);
@@ -65,17 +66,17 @@ impl ModelServer {
         let overruled = scenario.tape.is_some();
         let refused = refusal.as_ref().map(|refusal| Refused { rule: refusal.name, text: (&*refusal.message).into(), overruled });
         let asked = Asked { id, agent, model: &request.model, now };
-        let (plan, note) = match faults::verdict(&scenario.faults, &asked, scenario.seed) {
+        let (plan, note) = match faults::verdict(&scenario.faults, &asked, choices) {
             Some(kind @ FaultKind::Instead(instead)) => {
-                let plan = faults::instead(instead, &asked, &scenario.timing, scenario.seed);
+                let plan = faults::instead(instead, &asked, &scenario.timing, choices);
                 (Some(plan), WorldNote::Fault { id, text: kind.to_string().into() })
             }
             _ if let Some(refusal) = refusal.filter(|_| !overruled) => {
-                (Some(refusal::plan(&refusal, &asked, &scenario.timing, scenario.seed)), WorldNote::Answered)
+                (Some(refusal::plan(&refusal, &asked, &scenario.timing, choices)), WorldNote::Answered)
             }
             other => {
                 let change = if let Some(FaultKind::Change(change)) = other { Some(change) } else { None };
-                match self.prepared(setup, asking, change) {
+                match self.prepared(setup, asking, change, choices) {
                     Some((plan, note)) => (Some(plan), note),
                     None => (None, WorldNote::Exhausted { id }),
                 }
@@ -95,15 +96,24 @@ impl ModelServer {
     }
 
     /// The answer that the request gets, changed by a fault if there is one; `None` when none is left.
-    fn prepared(&mut self, setup: &Setup, asking: &Asking<'_>, change: Option<&Change>) -> Option<(Plan, WorldNote)> {
+    fn prepared(
+        &mut self,
+        setup: &Setup,
+        asking: &Asking<'_>,
+        change: Option<&Change>,
+        choices: &mut Choices<'_>,
+    ) -> Option<(Plan, WorldNote)> {
         let Asking { agent, id, request, origins, gets_default, now: _ } = *asking;
         let incoming = Incoming { origins, agent, id, request, is_changed: change.is_some() };
         let scenario_tells = setup.scenario.api.tells_tokens();
-        let mut draws = setup.scenario.seed.draws("answer-pace", &agent.key(id));
+        let mut as_prepared = |answer: &Prepared| {
+            choices.on_served(answer);
+            Plan::of(answer, choices.times(&agent.key(id), &setup.scenario.timing, &answer.known))
+        };
         let (mut plan, name, provenance, differences) = match self.server.serve(setup, &incoming) {
             Some(Served { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];
-                let mut plan = Plan::of(answer, &setup.scenario.timing, &mut draws);
+                let mut plan = as_prepared(answer);
                 if nth > 1 {
                     let (fresh, ids) = again::with_fresh_ids(&plan, nth);
                     self.server.remember(ids);
@@ -113,7 +123,7 @@ impl ModelServer {
             }
             None if gets_default => {
                 let answer = setup.default_answer(id);
-                (Plan::of(&answer, &setup.scenario.timing, &mut draws), answer.name.clone(), "synthetic", Vec::new())
+                (as_prepared(&answer), answer.name.clone(), "synthetic", Vec::new())
             }
             None => return None,
         };

@@ -56,6 +56,20 @@ pub fn times(timing: &Timing, known: &Known, draws: &mut Draws) -> Times {
     Times { head, pieces, end }
 }
 
+/// Whether anything in the times of an answer is left to the draws.
+pub fn is_drawn(timing: &Timing, known: &Known) -> bool {
+    let Timing { head, first_event, between_events } = timing;
+    if head.is_drawn() || first_event.is_drawn() || between_events.is_drawn() {
+        return true;
+    }
+    let says_nothing = |latency: &Latency| matches!(latency, Latency::Recorded { .. });
+    let known_head = known.head.or_else(|| known.pieces.first().copied().flatten());
+    let drawn_head = says_nothing(head) && known_head.is_none() && known.end.is_none();
+    let is_recorded = known.pieces.iter().all(Option::is_some) && says_nothing(between_events);
+    let shares = !is_recorded && (says_nothing(first_event) || (known.pieces.len() > 1 && says_nothing(between_events)));
+    drawn_head || shares
+}
+
 /// Recorded gaps, scaled as asked; the gap before the first piece may be set apart.
 fn recorded_pieces(timing: &Timing, known: &Known, known_head: Option<Micros>, head: Micros, draws: &mut Draws) -> Vec<Micros> {
     let mut before = known_head.unwrap_or(Micros::ZERO);

@@ -1,12 +1,10 @@
 //! One answer with its times, as a connection will play it: where faults do their work (M-4, M-5).
 
-use super::pacing::{self, Times};
+use super::pacing::Times;
 use super::setup::Prepared;
 use crate::engine::contract::AnswerEnd;
-use crate::engine::random::Draws;
 use crate::prelude::*;
 use crate::scenario::tape::End;
-use crate::scenario::types::Timing;
 use crate::wire::http::Header;
 
 /// Everything that will come of an answer. Times count from its request.
@@ -35,13 +33,13 @@ pub(crate) struct Head {
 
 impl Plan {
     /// The answer as it was prepared, with the times of this request.
-    pub(crate) fn of(prepared: &Prepared, timing: &Timing, draws: &mut Draws) -> Self {
+    pub(crate) fn of(prepared: &Prepared, times: Times) -> Self {
         let head = Head { status: prepared.status, headers: prepared.headers.clone() };
         Self {
             head: (prepared.status != 0).then_some(head),
             is_stream: prepared.is_stream,
             pieces: prepared.pieces.clone(),
-            times: pacing::times(timing, &prepared.known, draws),
+            times,
             end: Some(ending(prepared.end)),
         }
     }

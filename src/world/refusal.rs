@@ -3,11 +3,11 @@
 //! The texts and rules are those of [`Validator`]; here they become an answer on its way. What a fault puts in the answer's place comes first: a
 //! request that never gets to the API is not refused by it, only marked.
 
+use super::choices::Choices;
 use super::faults::{Asked, instead};
 use super::plan::Plan;
 use super::setup::Setup;
 use super::signatures::Given;
-use crate::engine::random::Seed;
 use crate::prelude::*;
 use crate::scenario::fault::{FaultAnswer, Instead};
 use crate::scenario::types::Timing;
@@ -23,8 +23,8 @@ pub(super) fn of(setup: &Setup, validator: &mut Validator, given: &Given, reques
 }
 
 /// The refusal as an answer, after the time that errors take.
-pub(super) fn plan(refusal: &Refusal, asked: &Asked<'_>, timing: &Timing, seed: Seed) -> Plan {
-    let body = refusal.body(&super::faults::request_id(asked, seed));
+pub(super) fn plan(refusal: &Refusal, asked: &Asked<'_>, timing: &Timing, choices: &mut Choices<'_>) -> Plan {
+    let body = refusal.body(&choices.request_id(asked));
     let answer = FaultAnswer {
         status: refusal.status,
         error: None,
@@ -33,7 +33,7 @@ pub(super) fn plan(refusal: &Refusal, asked: &Asked<'_>, timing: &Timing, seed: 
         retry_after: None,
         rate_limits: false,
     };
-    instead(&Instead::Answer(answer), asked, timing, seed)
+    instead(&Instead::Answer(answer), asked, timing, choices)
 }
 
 /// The beginning of the usage in a scripted answer that says nothing of its input.

@@ -15,7 +15,8 @@ use crate::engine::schema::Validators;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::script::{self, Origin, Place, Task};
+use crate::scenario::plan::StreamShape;
+use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
 use crate::scenario::tape::{Chunk, End, Exchange, Provenance, Tape};
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
 use crate::wire::http::Header;
@@ -52,6 +53,8 @@ pub struct Prepared {
     pub headers: Arc<[Header]>,
     /// Whether the body is an event stream.
     pub is_stream: bool,
+    /// What was chosen for its stream, by its message id; `None` where nothing was.
+    pub shape: Option<(Arc<str>, StreamShape)>,
     /// The body in pieces that arrive at different times.
     pub pieces: Arc<[Arc<[u8]>]>,
     /// What is recorded of its times.
@@ -128,6 +131,7 @@ impl Setup {
             history: scenario.history.clone(),
             seed: scenario.seed,
             prices: PriceTable::shipped(),
+            backoff: scenario.plan.backoff.clone(),
             validators: Validators::default(),
         };
         Ok(Self { scenario, environment, answers, outcomes, agents })
@@ -166,6 +170,7 @@ fn of_exchange(scenario: &Scenario, exchange: &Exchange) -> Prepared {
         status: answer.status,
         headers: answer.headers.clone(),
         is_stream,
+        shape: None,
         pieces: pieces.into(),
         known: Known { head: answer.head_at, pieces: times, end: answer.end_at },
         end: answer.end,
@@ -220,7 +225,8 @@ fn tasks<'a>(id: &'a str, agents: &'a AgentScript) -> impl Iterator<Item = (Arc<
 
 fn of_turn(scenario: &Scenario, turn: &Turn, place: Place) -> Prepared {
     let is_stream = scenario.settings.stream && turn.status == 200;
-    let bytes = script::body(turn, place, &scenario.settings.model, scenario.seed, is_stream);
+    let look = Look { seed: scenario.seed, plan: &scenario.plan };
+    let Body { bytes, shape } = script::body(turn, place, &scenario.settings.model, look, is_stream);
     let content_type = if is_stream { "text/event-stream; charset=utf-8" } else { "application/json" };
     let mut headers = vec![Header::new("content-type", content_type)];
     headers.extend(turn.headers.iter().map(|(name, value)| Header::new(name, value)));
@@ -233,6 +239,7 @@ fn of_turn(scenario: &Scenario, turn: &Turn, place: Place) -> Prepared {
         status: turn.status,
         headers: headers.into(),
         is_stream,
+        shape: shape.map(|shape| (place.message_id().into(), shape)),
         pieces: pieces.into(),
         known: Known { pieces: times, ..Known::default() },
         end: End::Complete,
@@ -277,8 +284,9 @@ pub(crate) fn split_at_blank_lines(body: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-/// Cuts pieces of a body into network chunks; the times stay, so that nothing else depends on the cuts (M-6).
-pub(crate) fn cut<'a>(piece: &'a [u8], chunking: &Chunking, draws: &mut crate::engine::random::Draws) -> Vec<&'a [u8]> {
+/// Cuts pieces of a body into network chunks, the first ones of the sizes that are given; the times stay, so that nothing else depends on the
+/// cuts (M-6).
+pub(crate) fn cut<'a>(piece: &'a [u8], chunking: &Chunking, given: &[u32], draws: &mut crate::engine::random::Draws) -> Vec<&'a [u8]> {
     let size = |draws: &mut crate::engine::random::Draws| match chunking {
         Chunking::AsRecorded => usize::MAX,
         Chunking::Bytes => 1,
@@ -288,7 +296,9 @@ pub(crate) fn cut<'a>(piece: &'a [u8], chunking: &Chunking, draws: &mut crate::e
     let mut rest = piece;
     let mut chunks = Vec::new();
     while !rest.is_empty() {
-        let (chunk, later) = rest.split_at(size(draws).min(rest.len()));
+        let usual = size(draws);
+        let size = given.get(chunks.len()).map_or(usual, |given| (*given as usize).max(1));
+        let (chunk, later) = rest.split_at(size.min(rest.len()));
         chunks.push(chunk);
         rest = later;
     }
@@ -315,7 +325,7 @@ mod tests {
     fn m_6_every_cut_keeps_all_bytes() {
         let piece = b"event: ping\ndata: {}\n\n";
         for chunking in [Chunking::AsRecorded, Chunking::Bytes, Chunking::Every(7), Chunking::Random] {
-            let chunks = cut(piece, &chunking, &mut Seed(1).draws("cut", ""));
+            let chunks = cut(piece, &chunking, &[], &mut Seed(1).draws("cut", ""));
             assert_eq!(chunks.concat(), piece, "{chunking:?}");
         }
     }

@@ -3,12 +3,14 @@
 //! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default. A run that is told to stop goes on while it
 //! is deaf, and then gives a result that says that it was stopped; whatever it would have given later never comes.
 
+use super::choices::Choices;
 use super::setup::Setup;
 use crate::engine::contract::{Agent, FailureCause, Input, ToolOutcome, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
+use crate::scenario::plan::Waited;
 use crate::scenario::types::{Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
 use crate::wire::block::ToolUse;
 use crate::wire::json::Json;
@@ -69,13 +71,14 @@ impl Tools {
     pub(crate) fn start(
         &mut self,
         setup: &Setup,
+        choices: &mut Choices<'_>,
         now: Time,
         (agent, run): (&Agent, ToolRun),
         tool_use: &ToolUse,
         scripted_id: &str,
     ) -> Vec<(Time, Deed)> {
         let nth = self.count(&tool_use.name);
-        let performance = perform(setup, tool_use, scripted_id, nth);
+        let performance = perform(setup, choices, tool_use, scripted_id, nth);
         let progress = performance.progress.iter().enumerate().map(|(index, (after, _))| (now + *after, Deed::Progress(index)));
         let end = performance.ends_after.map(|after| (now + after, Deed::Ends));
         let deeds = progress.chain(end).collect();
@@ -136,7 +139,7 @@ impl Running {
 }
 
 /// Decides what a tool use does. `nth` counts the runs of the same tool, from 0.
-fn perform(setup: &Setup, tool_use: &ToolUse, scripted_id: &str, nth: usize) -> Performance {
+fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, scripted_id: &str, nth: usize) -> Performance {
     let tool = setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name);
     let own = setup.outcomes.get(scripted_id);
     let said = own.or_else(|| tool.and_then(|tool| tool.outcome.as_ref()));
@@ -145,8 +148,7 @@ fn perform(setup: &Setup, tool_use: &ToolUse, scripted_id: &str, nth: usize) -> 
         .or_else(|| tool.and_then(|tool| tool.latency.clone()))
         .or_else(|| known_tool(&tool_use.name).map(|known| known.latency.clone()))
         .unwrap_or(USUAL_LATENCY);
-    let mut draws = setup.scenario.seed.draws("tool-latency", &tool_use.id);
-    let ends_after = latency.draw(&mut draws, None, nth).unwrap_or_default();
+    let ends_after = choices.latency(Waited::Tool, &tool_use.id, &latency, nth);
     let ending = said.map(|said| said.ending.clone()).unwrap_or_default();
     let hangs = ending == ToolEnding::Hangs;
     let progress = said.map(|said| said.progress.clone()).unwrap_or_default();
@@ -199,7 +201,7 @@ mod tests {
         let setup = Setup::new(Scenario { results, ..Scenario::default() }, None).unwrap();
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
         let mut tools = Tools::default();
-        let mut agenda = tools.start(&setup, at(0), (&Agent::ROOT, RUN), &tool_use, "toolu_1");
+        let mut agenda = tools.start(&setup, &mut Choices::of(&setup.scenario, None), at(0), (&Agent::ROOT, RUN), &tool_use, "toolu_1");
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);
         while !agenda.is_empty() || stop.is_some() {

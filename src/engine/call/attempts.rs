@@ -18,8 +18,16 @@ impl ApiCall {
         self.history.overloads = overload::counted(self.history.overloads, &failure, was_answered);
         let handed_up = matches!(self.state, State::Streaming { handed_up: true, .. });
         let settings = &env.settings.retry;
-        let case =
-            Case { failure: &failure, id: self.id, now, call: self.kind(env, handed_up), history: self.history, settings, seed: env.seed };
+        let case = Case {
+            failure: &failure,
+            id: self.id,
+            now,
+            call: self.kind(env, handed_up),
+            history: self.history,
+            settings,
+            seed: env.seed,
+            given: env.given_backoff(self.id),
+        };
         let decision = retry::decide(&case);
         self.history.just_refreshed = matches!(decision, Decision::RefreshAuth { .. });
         match decision {

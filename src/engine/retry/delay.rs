@@ -29,8 +29,11 @@ pub(super) fn too_long(case: &Case<'_>) -> Option<String> {
     case.failure.retry_after.filter(|asked| *asked > most).map(|asked| format!("the server asks to wait {asked}, more than {most}"))
 }
 
-/// doubled each time, up to a cap, plus jitter.
+/// doubled each time, up to a cap, plus jitter; or as it is given (F-11).
 pub(super) fn computed(case: &Case<'_>, doublings: u32, max: Micros) -> Micros {
+    if let Some(given) = case.given {
+        return given;
+    }
     let doubled = case.settings.base_delay.scaled(1_u64.checked_shl(doublings).unwrap_or(u64::MAX), 1).min(max);
     let jitter = case.seed.draws("retry-jitter", &case.id.to_string()).below(u64::from(case.settings.jitter_percent) * 1_000 + 1);
     doubled + doubled.scaled(jitter, 100_000)

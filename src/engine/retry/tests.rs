@@ -8,7 +8,7 @@ fn failure(status: Option<u16>, kind: &str, message: &str) -> Failure {
 }
 
 fn of_all(failure: &Failure, call: Call, history: History, settings: &RetrySettings) -> Decision {
-    decide(&Case { failure, id: RequestId::first(1), now: Time::ZERO, call, history, settings, seed: Seed(1) })
+    decide(&Case { failure, id: RequestId::first(1), now: Time::ZERO, call, history, settings, seed: Seed(1), given: None })
 }
 
 fn of(failure: &Failure, history: History) -> Decision {
@@ -91,7 +91,7 @@ fn r_1_jitter_is_keyed_by_the_attempt() {
         let id = RequestId { attempt, ..RequestId::first(1) };
         let (failure, settings) = (failure(Some(529), "x", ""), RetrySettings::default());
         let (call, history) = (Call::default(), History::default());
-        decide(&Case { failure: &failure, id, now: Time::ZERO, call, history, settings: &settings, seed: Seed(seed) })
+        decide(&Case { failure: &failure, id, now: Time::ZERO, call, history, settings: &settings, seed: Seed(seed), given: None })
     };
     assert_eq!(of(1, 1), of(1, 1));
     assert_ne!(of(1, 1), of(2, 1));
@@ -262,7 +262,16 @@ fn r_10_after_six_hours_delays_begin_anew() {
         let (failure, call) = (failure(Some(529), "x", ""), Call::default());
         let history = History { polls, ..History::default() };
         let now = Time::ZERO + Micros::from_secs(seconds);
-        match decide(&Case { failure: &failure, id: RequestId::first(1), now, call, history, settings: &settings, seed: Seed(1) }) {
+        match decide(&Case {
+            failure: &failure,
+            id: RequestId::first(1),
+            now,
+            call,
+            history,
+            settings: &settings,
+            seed: Seed(1),
+            given: None,
+        }) {
             Decision::After { delay, .. } => delay,
             other => panic!("{other:?}"),
         }
@@ -344,4 +353,21 @@ fn r_2_what_is_done_at_once_waits_when_the_server_asks_for_it() {
         let asked = Failure { retry_after: long, ..failure };
         assert!(matches!(of_call(&asked, streamed), Decision::GiveUp(Some(reason)) if reason.contains("21601")), "{asked:?}");
     }
+}
+
+#[test]
+fn f_11_a_given_wait_takes_the_place_of_a_computed_one_and_of_no_other() {
+    let settings = RetrySettings::default();
+    let given = Some(Micros::from_millis(1));
+    let after = |failure: &Failure| {
+        let (id, call, history) = (RequestId::first(1), Call::default(), History::default());
+        match decide(&Case { failure, id, now: Time::ZERO, call, history, settings: &settings, seed: Seed(1), given }) {
+            Decision::After { delay, .. } => delay,
+            other => panic!("{other:?}"),
+        }
+    };
+    let computed = failure(Some(500), "api_error", "");
+    assert_eq!(after(&computed), Micros::from_millis(1));
+    let asked = Micros::from_secs(3);
+    assert_eq!(after(&Failure { retry_after: Some(asked), ..computed }), asked, "the server's word is no choice of the engine");
 }

@@ -2,13 +2,13 @@
 
 mod asked;
 mod compaction;
+mod plan;
 mod session;
 
 use alloc::collections::BTreeMap;
 
 use super::*;
 use crate::engine::contract::{Agent, FailureCause};
-use crate::engine::random::Seed;
 use crate::engine::settings::{
     AgentTool, Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, PipelineSettings, ResultDelivery,
     ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,

@@ -22,6 +22,12 @@ pub(super) fn string(text: &str) -> String {
     escaped(text, has_lines)
 }
 
+/// A key that need not be a word.
+pub(super) fn name(text: &str) -> String {
+    // A key cannot have several lines.
+    escaped(text, false)
+}
+
 fn escaped(text: &str, has_lines: bool) -> String {
     let quotes = if has_lines { "\"\"\"" } else { "\"" };
     let mut out = String::from(quotes);

@@ -1,15 +1,16 @@
 //! What comes in an answer's place: errors as the API and proxies have them, and connections that come to nothing (M-4).
 
+use super::super::choices::Choices;
 use super::super::pacing::Times;
 use super::super::plan::{Head, Plan};
 use super::Asked;
 use crate::engine::contract::AnswerEnd;
-use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::fault::known_errors::{Form, KnownError};
 use crate::scenario::fault::{ConnectFault, FaultAnswer, Instead};
 use crate::scenario::latency::Latency;
+use crate::scenario::plan::Waited;
 use crate::scenario::types::Timing;
 use crate::wire::error::ErrorKind;
 use crate::wire::http::Header;
@@ -19,13 +20,14 @@ use crate::wire::json::Json;
 const USUAL_HEAD: Latency = Latency::Uniform(Micros::from_millis(50), Micros::from_millis(300));
 
 /// The plan of what comes in an answer's place.
-pub(in crate::world) fn instead(kind: &Instead, asked: &Asked<'_>, timing: &Timing, seed: Seed) -> Plan {
+pub(in crate::world) fn instead(kind: &Instead, asked: &Asked<'_>, timing: &Timing, choices: &mut Choices<'_>) -> Plan {
     match kind {
         Instead::Connection(how) => without_head(*how),
         Instead::Answer(answer) => {
-            let mut draws = seed.draws("fault-pace", &asked.agent.key(asked.id));
-            let at = timing.head.draw(&mut draws, None, 0).or_else(|| USUAL_HEAD.draw(&mut draws, None, 0)).unwrap_or_default();
-            let request_id = request_id(asked, seed);
+            let says_nothing = matches!(timing.head, Latency::Recorded { .. });
+            let latency = if says_nothing { &USUAL_HEAD } else { &timing.head };
+            let at = choices.latency(Waited::Error, &asked.agent.key(asked.id), latency, 0);
+            let request_id = choices.request_id(asked);
             let head = Head { status: answer.status, headers: headers(answer, &request_id).into() };
             let body = body(answer, &request_id);
             let pieces: Vec<Arc<[u8]>> = if body.is_empty() { Vec::new() } else { vec![body.into_bytes().into()] };
@@ -116,9 +118,3 @@ const RATE_LIMITS: [(&str, &str); 10] = [
     ("anthropic-ratelimit-output-tokens-remaining", "9000"),
     ("anthropic-ratelimit-output-tokens-reset", "2026-01-01T00:00:06Z"),
 ];
-
-/// Made up, and the same for the same request of the same run.
-pub(in crate::world) fn request_id(asked: &Asked<'_>, seed: Seed) -> String {
-    let key = format!("{}/{}/{}", seed.0, asked.agent.tool_use_id().unwrap_or_default(), asked.id);
-    format!("req_011{}", &blake3::hash(key.as_bytes()).to_hex().as_str()[..21])
-}

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::contract::AnswerEnd;
+use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, Instead};
 use crate::scenario::types::Timing;
@@ -29,7 +30,9 @@ fn span(first: u32, last: u32) -> Option<Span> {
 fn m_4_all_that_is_said_must_fit_and_the_first_rule_counts() {
     let at = FaultPlace { request: span(2, 3), attempt: span(1, 2), ..FaultPlace::default() };
     let rules = [overloaded(at), FaultRule { at: FaultPlace::default(), kind: FaultKind::Change(Change::EmptyBody) }];
-    let hit = |turn, attempt| verdict(&rules, &asked(RequestId { prompt: 1, turn, attempt }, Time::ZERO), Seed(1)).map(ToString::to_string);
+    let hit = |turn, attempt| {
+        verdict(&rules, &asked(RequestId { prompt: 1, turn, attempt }, Time::ZERO), &mut Choices::drawn(Seed(1))).map(ToString::to_string)
+    };
     assert_eq!(hit(2, 2).as_deref(), Some("529 overloaded_error"));
     assert_eq!(hit(2, 3).as_deref(), Some("empty body"));
     assert_eq!(hit(1, 1).as_deref(), Some("empty body"));
@@ -37,7 +40,7 @@ fn m_4_all_that_is_said_must_fit_and_the_first_rule_counts() {
 
 #[test]
 fn m_4_by_model_thread_prompt_and_time() {
-    let fits = |at: FaultPlace, asked: &Asked<'_>| verdict(&[overloaded(at)], asked, Seed(1)).is_some();
+    let fits = |at: FaultPlace, asked: &Asked<'_>| verdict(&[overloaded(at)], asked, &mut Choices::drawn(Seed(1))).is_some();
     let second = Micros::from_secs(1);
     let window = FaultPlace { after: Some(second), before: Some(Micros::from_secs(2)), ..FaultPlace::default() };
     assert!(!fits(window.clone(), &first()));
@@ -53,7 +56,7 @@ fn m_4_by_model_thread_prompt_and_time() {
 #[test]
 fn d_3_a_probable_fault_is_drawn_for_each_request_and_moves_no_other() {
     let half = |rules: &[FaultRule]| -> Vec<bool> {
-        let hit = |turn| verdict(rules, &asked(RequestId { prompt: 1, turn, attempt: 1 }, Time::ZERO), Seed(3));
+        let hit = |turn| verdict(rules, &asked(RequestId { prompt: 1, turn, attempt: 1 }, Time::ZERO), &mut Choices::drawn(Seed(3)));
         (1..=200).map(|turn| matches!(hit(turn), Some(FaultKind::Instead(_)))).collect()
     };
     let rule = overloaded(FaultPlace { probability: Some(0.5), ..FaultPlace::default() });
@@ -66,7 +69,7 @@ fn d_3_a_probable_fault_is_drawn_for_each_request_and_moves_no_other() {
 }
 
 fn of_status(answer: FaultAnswer) -> (Plan, ApiError) {
-    let plan = instead(&Instead::Answer(answer), &first(), &Timing::default(), Seed(1));
+    let plan = instead(&Instead::Answer(answer), &first(), &Timing::default(), &mut Choices::drawn(Seed(1)));
     let head = plan.head.clone().unwrap();
     let body = plan.pieces.first().map(|piece| piece.to_vec()).unwrap_or_default();
     let error = ApiError::read(head.status, &head.headers, &body);
@@ -136,7 +139,7 @@ fn m_4_a_connection_that_comes_to_nothing_has_no_head() {
         (ConnectFault::Reset, AnswerEnd::Reset),
         (ConnectFault::BrokenPipe, AnswerEnd::BrokenPipe),
     ] {
-        let plan = instead(&Instead::Connection(how), &first(), &Timing::default(), Seed(1));
+        let plan = instead(&Instead::Connection(how), &first(), &Timing::default(), &mut Choices::drawn(Seed(1)));
         assert_eq!((plan.head, plan.end), (None, Some(end)));
     }
 }

@@ -1,0 +1,60 @@
+//! A run with all its choices, as a scenario that makes the same run whatever its seed (F-11).
+
+use super::Guard;
+use super::interrupt::{Boundary, Kind, TEXT};
+use crate::engine::contract::{Block, Engine};
+use crate::prelude::*;
+use crate::scenario::interrupt::InterruptKind;
+use crate::scenario::plan::PlannedInterrupt;
+use crate::scenario::types::{Expect, Scenario};
+use crate::sim::Run;
+use crate::transcript::event::{RunEnd, Transcript, What};
+use crate::wire::validate::is_defect;
+use crate::world::setup::Setup;
+
+/// The scenario with the plan of its run, interrupted at a boundary or as it is. A run that ends in a panic has the choices up to it.
+pub fn planned<E: Engine>(setup: &Setup, engine: &E, interrupt: Option<(Boundary, Kind)>, guard: &impl Guard) -> Scenario {
+    let mut setup = setup.clone();
+    if let Some((boundary, kind)) = interrupt {
+        setup.scenario.plan.add_interrupt(of_boundary(boundary, kind));
+    }
+    let setup = Arc::new(setup);
+    let mut run = Run::new(setup.clone(), engine.clone()).noting_choices();
+    let end = loop {
+        match guard.run(|| run.advance()) {
+            Ok(None) => (),
+            Ok(Some(end)) => break Some(end),
+            Err(_) => break None,
+        }
+    };
+    let mut scenario = setup.scenario.clone();
+    if interrupt.is_some() {
+        let transcript = run.watcher().clone().into_transcript(&None, scenario.seed);
+        scenario.expect = of_interrupted(&scenario.expect, end.as_ref(), &transcript);
+    }
+    if let Some(plan) = run.plan() {
+        scenario.plan = plan;
+    }
+    scenario
+}
+
+/// The interrupt that [`inject`](super::interrupt::inject) makes, as a plan has it.
+fn of_boundary(boundary: Boundary, kind: Kind) -> PlannedInterrupt {
+    let side = match boundary.side {
+        super::interrupt::Side::Before => crate::scenario::interrupt::Side::Before,
+        super::interrupt::Side::After => crate::scenario::interrupt::Side::After,
+    };
+    let kind = match kind {
+        Kind::Cancel => InterruptKind::Cancel,
+        Kind::Interrupt => InterruptKind::Interrupt(vec![Block::text(TEXT)]),
+    };
+    PlannedInterrupt { event: boundary.event, side, kind }
+}
+
+/// What was expected of the uninterrupted run is not asked for; how this one ended, and that a scenario is about refusals, stays said.
+fn of_interrupted(expect: &Expect, end: Option<&RunEnd>, transcript: &Transcript) -> Expect {
+    let is_refusal = |what: &What| matches!(what, What::Refused { rule, overruled: false, .. } if is_defect(rule));
+    let refusals = transcript.events.iter().filter(|event| is_refusal(&event.what)).count() as u64;
+    let terminal = end.filter(|end| **end != RunEnd::Idle).map(|end| end.as_str().into());
+    Expect { refusals: expect.refusals.map(|_| refusals), terminal, ..Expect::default() }
+}

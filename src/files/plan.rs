@@ -1,0 +1,65 @@
+//! A scenario with a whole plan as a file: beside what is written stand the files that it needs, wherever the new one is (F-11).
+
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
+
+use super::atomic;
+use super::scenario::Loaded;
+use crate::prelude::*;
+use crate::scenario::types::Scenario;
+use crate::scenario::write::toml;
+
+/// How each such file begins.
+const MARK: &str = "The run of scenario ";
+
+/// Writes `scenario`, which was made from `loaded`; what that extends and which of its matrix it is stands in it already.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write(path: &Path, loaded: &Loaded, mut scenario: Scenario) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    if let (Some(tape), Some(file)) = (&mut scenario.tape, &loaded.tape_file) {
+        tape.path = seen_from(folder, file);
+    }
+    if let (Some(prices), Some(file)) = (&mut scenario.prices, &loaded.prices_file) {
+        *prices = seen_from(folder, file);
+    }
+    let comments = [
+        format!("{MARK}{} with all its choices.", loaded.name),
+        String::from("What [plan] names is so whatever the seed; what is taken out of it is drawn again."),
+    ];
+    atomic::write(path, toml(&scenario, &comments).as_bytes())
+}
+
+/// Whether a file was written here, and may be written anew.
+pub fn is_ours(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(format!("# {MARK}").as_bytes()))
+}
+
+/// A file's path as it is written in a file of `folder`.
+fn seen_from(folder: &Path, file: &Path) -> String {
+    let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
+    let (folder, file) = (absolute(folder), absolute(file));
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) = (folder.components().collect(), file.components().collect());
+    let common = from.iter().zip(&to).take_while(|(from, to)| from == to).count();
+    if common == 0 {
+        return file.to_string_lossy().into_owned();
+    }
+    let up = from[common..].iter().map(|_| Component::ParentDir);
+    let path: PathBuf = up.chain(to[common..].iter().copied()).collect();
+    path.to_string_lossy().replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f_11_files_are_named_as_the_new_file_sees_them() {
+        let of = |folder: &str, file: &str| seen_from(Path::new(folder), Path::new(file));
+        assert_eq!(of("/no/a/b", "/no/a/b/x"), "x");
+        assert_eq!(of("/no/a/b", "/no/a/c/x"), "../c/x");
+        assert_eq!(of("/no/a/b", "/other/x"), "../../../other/x");
+    }
+}

@@ -1,0 +1,187 @@
+//! A plan: the concrete choices of one run, each by the name of what it is about (F-11).
+//!
+//! What a plan names is so; what it does not name is drawn from the seed, each draw by its own key (D3), so that a plan may name everything
+//! or a single latency. What the scenario itself fixes is no choice and needs no plan.
+//!
+//! Requests are named as transcripts name them: `2`, `2.3` for the third attempt, `p2/1` for another prompt, `toolu_7/1` for another agent.
+
+use alloc::collections::BTreeMap;
+
+use super::interrupt::{InterruptKind, Side};
+use crate::engine::random::Seed;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+
+/// Choices by the name of what they are about.
+pub type Named<T> = BTreeMap<Arc<str>, T>;
+
+/// The choices of one run, or some of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The seed that they were drawn from. Transcripts name it; nothing is drawn from it.
+    pub drawn_from: Option<Seed>,
+    /// Where the run is interrupted, in the order in which that happens.
+    pub interrupts: Vec<PlannedInterrupt>,
+    /// Whether a probable fault hits, by request and fault: `1.2 529 overloaded_error`.
+    pub faults: Named<bool>,
+    /// When answers arrive, by request.
+    pub answers: Named<AnswerTimes>,
+    /// How the streams of scripted answers are cut into events and padded, by message id.
+    pub streams: Named<StreamShape>,
+    /// The sizes in bytes of the network chunks that a piece of an answer is cut into, by request and piece: `1 piece 0`.
+    pub chunks: Named<Vec<u32>>,
+    /// The ids that errors carry, by request.
+    pub request_ids: Named<Arc<str>>,
+    /// How long everything else takes.
+    pub latencies: BTreeMap<Waited, Named<Micros>>,
+    /// How long the engine waits before it asks again, where the server names no time, by the failed request.
+    pub backoff: Named<Micros>,
+}
+
+/// An interrupt at a boundary of the run, which a sweep made and the scenario does not have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedInterrupt {
+    /// Which input of the engine, from 1.
+    pub event: u64,
+    /// On which side of it.
+    pub side: Side,
+    /// [`InterruptKind::Cancel`] or [`InterruptKind::Interrupt`].
+    pub kind: InterruptKind,
+}
+
+/// When an answer arrives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerTimes {
+    /// Its head, after the request; `None` for as drawn.
+    pub head: Option<Micros>,
+    /// Each piece of its body after what came before it. Pieces that are not named come as drawn.
+    pub gaps: Vec<Micros>,
+    /// Its end after its last piece; `None` for as drawn.
+    pub end: Option<Micros>,
+}
+
+/// How a scripted answer looks as a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamShape {
+    /// How many bytes of text each delta has; those that are not named have as many as drawn.
+    pub pieces: Vec<u32>,
+    /// How many spaces stand before the last brace of each payload.
+    pub padding: Vec<u32>,
+}
+
+/// What a run waits for beside answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waited {
+    /// An error of the model server, by request.
+    Error,
+    /// A tool, by tool use.
+    Tool,
+    /// A hook, by its number from 0 and what it is about: `0 stop 1`.
+    Hook,
+    /// A person who is asked for permission, by tool use.
+    Permission,
+    /// A tool that looks at its input, by tool use.
+    Check,
+    /// The store of results, by the result's name.
+    Store,
+    /// What looks up skills and plugins, by what and prompt: `skills 1`.
+    LookUp,
+    /// New credentials, by request.
+    Auth,
+}
+
+impl Waited {
+    /// Each with its key in `[plan]`, and the purpose that its draws are keyed with.
+    pub const ALL: [(&'static str, Self, &'static str); 8] = [
+        ("errors", Self::Error, "fault-pace"),
+        ("tools", Self::Tool, "tool-latency"),
+        ("hooks", Self::Hook, "hook-latency"),
+        ("permissions", Self::Permission, "permission-latency"),
+        ("checks", Self::Check, "check-latency"),
+        ("stores", Self::Store, "store-latency"),
+        ("lookups", Self::LookUp, "lookup-latency"),
+        ("auth", Self::Auth, "auth-latency"),
+    ];
+
+    /// The purpose that its draws are keyed with.
+    pub fn purpose(self) -> &'static str {
+        Self::ALL.iter().find(|(_, known, _)| *known == self).map_or("", |(.., purpose)| purpose)
+    }
+}
+
+impl PlannedInterrupt {
+    /// How many inputs came before, and on which side of the boundary between two it is.
+    fn order(&self) -> (u64, u8) {
+        match self.side {
+            Side::Before => (self.event.saturating_sub(1), 1),
+            Side::After => (self.event, 0),
+        }
+    }
+}
+
+impl Plan {
+    /// A plan that names nothing.
+    pub const EMPTY: Self = Self {
+        drawn_from: None,
+        interrupts: Vec::new(),
+        faults: BTreeMap::new(),
+        answers: BTreeMap::new(),
+        streams: BTreeMap::new(),
+        chunks: BTreeMap::new(),
+        request_ids: BTreeMap::new(),
+        latencies: BTreeMap::new(),
+        backoff: BTreeMap::new(),
+    };
+
+    /// Adds an interrupt where it belongs. What is injected last comes first, so it stands before others at its boundary.
+    pub fn add_interrupt(&mut self, interrupt: PlannedInterrupt) {
+        let at = self.interrupts.partition_point(|other| other.order() < interrupt.order());
+        self.interrupts.insert(at, interrupt);
+    }
+
+    /// What this plan names and a run did not choose, in words: a misspelt name would else be drawn, and nobody would notice.
+    pub fn not_chosen_in(&self, run: &Self) -> Vec<String> {
+        let Self { drawn_from: _, interrupts: _, faults, answers, streams, chunks, request_ids, latencies, backoff } = self;
+        let mut names = beside("faults", faults, &run.faults);
+        names.extend(beside("answers", answers, &run.answers));
+        names.extend(beside("streams", streams, &run.streams));
+        names.extend(beside("chunks", chunks, &run.chunks));
+        names.extend(beside("request_ids", request_ids, &run.request_ids));
+        for (key, of, _) in Waited::ALL {
+            let nothing = Named::new();
+            let [own, chosen] = [latencies, &run.latencies].map(|latencies| latencies.get(&of).unwrap_or(&nothing));
+            names.extend(beside(key, own, chosen));
+        }
+        names.extend(beside("backoff", backoff, &run.backoff));
+        names
+    }
+
+    /// Adds what another plan names and this one does not.
+    pub fn complete_with(&mut self, other: &Self) {
+        let Self { drawn_from: _, interrupts: _, faults, answers, streams, chunks, request_ids, latencies, backoff } = other;
+        complete(&mut self.faults, faults);
+        complete(&mut self.answers, answers);
+        complete(&mut self.streams, streams);
+        complete(&mut self.chunks, chunks);
+        complete(&mut self.request_ids, request_ids);
+        for (of, latencies) in latencies {
+            complete(self.latencies.entry(*of).or_default(), latencies);
+        }
+        complete(&mut self.backoff, backoff);
+    }
+
+    /// How long something takes, if the plan says so.
+    pub fn latency(&self, of: Waited, name: &str) -> Option<Micros> {
+        self.latencies.get(&of)?.get(name).copied()
+    }
+}
+
+fn complete<T: Clone>(own: &mut Named<T>, other: &Named<T>) {
+    for (name, choice) in other {
+        own.entry(name.clone()).or_insert_with(|| choice.clone());
+    }
+}
+
+fn beside<T>(key: &str, own: &Named<T>, chosen: &Named<T>) -> Vec<String> {
+    own.keys().filter(|name| !chosen.contains_key(*name)).map(|name| format!("the plan's {key}, {name}")).collect()
+}

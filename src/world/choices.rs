@@ -1,0 +1,195 @@
+//! Every choice that the world makes (F-11): as the plan says, else drawn under a key of its own (D3); and noted, where somebody wants a plan.
+//!
+//! One door, so that what is drawn can be named: a draw that does not go through here is in no plan.
+
+use alloc::collections::BTreeSet;
+
+use super::faults::Asked;
+use super::pacing::{self, Known, Times};
+use super::setup::{self, Prepared};
+use crate::engine::contract::{Agent, RequestId};
+use crate::engine::random::Seed;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::latency::Latency;
+use crate::scenario::plan::{AnswerTimes, Named, Plan, Waited};
+use crate::scenario::types::{Chunking, Scenario, Timing};
+use crate::wire::http::Header;
+
+/// The choices that were made so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Noted {
+    /// The choices.
+    pub(crate) plan: Plan,
+    /// The requests whose answers say how long to wait: the engine has no choice there.
+    timed: BTreeSet<String>,
+}
+
+/// Makes choices.
+#[derive(Debug)]
+pub(crate) struct Choices<'a> {
+    seed: Seed,
+    plan: &'a Plan,
+    noted: Option<&'a mut Arc<Noted>>,
+}
+
+impl<'a> Choices<'a> {
+    /// The choices of a scenario's run.
+    pub(crate) fn of(scenario: &'a Scenario, noted: Option<&'a mut Arc<Noted>>) -> Self {
+        Self { seed: scenario.seed, plan: &scenario.plan, noted }
+    }
+
+    /// Choices without a plan.
+    #[cfg(test)]
+    pub(crate) fn drawn(seed: Seed) -> Self {
+        static NOTHING: Plan = Plan::EMPTY;
+        Self { seed, plan: &NOTHING, noted: None }
+    }
+
+    /// How long something takes. `nth` counts from 0 and serves tables.
+    pub(crate) fn latency(&mut self, of: Waited, name: &str, latency: &Latency, nth: usize) -> Micros {
+        let given = self.plan.latency(of, name);
+        let draw = || latency.draw(&mut self.seed.draws(of.purpose(), name), None, nth).unwrap_or_default();
+        let takes = given.unwrap_or_else(draw);
+        if given.is_some() || latency.is_drawn() {
+            self.note(|plan| put(plan.latencies.entry(of).or_default(), name, takes));
+        }
+        takes
+    }
+
+    /// Whether a probable fault hits.
+    pub(crate) fn fault(&mut self, name: &str, identity: &str, probability: f64) -> bool {
+        let draw = || self.seed.draws("fault", identity).unit() < probability;
+        let hits = self.plan.faults.get(name).copied().unwrap_or_else(draw);
+        self.note(|plan| put(&mut plan.faults, name, hits));
+        hits
+    }
+
+    /// The id that an error carries: made up, and the same for the same request of the same run.
+    pub(crate) fn request_id(&mut self, asked: &Asked<'_>) -> Arc<str> {
+        let name = asked.agent.key(asked.id);
+        let make_up = || {
+            let key = format!("{}/{}/{}", self.seed.0, asked.agent.tool_use_id().unwrap_or_default(), asked.id);
+            format!("req_011{}", &blake3::hash(key.as_bytes()).to_hex().as_str()[..21]).into()
+        };
+        let id = self.plan.request_ids.get(&*name).cloned().unwrap_or_else(make_up);
+        self.note(|plan| put(&mut plan.request_ids, &name, id.clone()));
+        id
+    }
+
+    /// When the answer to a request arrives.
+    pub(crate) fn times(&mut self, name: &str, timing: &Timing, known: &Known) -> Times {
+        let drawn = pacing::times(timing, known, &mut self.seed.draws("answer-pace", name));
+        let given = self.plan.answers.get(name);
+        let times = match given {
+            Some(given) => as_planned(given, &drawn),
+            None => drawn,
+        };
+        if given.is_some() || pacing::is_drawn(timing, known) {
+            self.note(|plan| put(&mut plan.answers, name, planned(&times, known)));
+        }
+        times
+    }
+
+    /// A piece of an answer in network chunks.
+    pub(crate) fn cut<'p>(&mut self, request: &str, piece_number: usize, piece: &'p [u8], chunking: &Chunking) -> Vec<&'p [u8]> {
+        let name = format!("{request} piece {piece_number}");
+        let mut draws = self.seed.draws("chunk-cuts", &format!("{request}/{piece_number}"));
+        let given = self.plan.chunks.get(&*name);
+        let sizes = given.map_or(&[][..], |given| &**given);
+        let chunks = setup::cut(piece, chunking, sizes, &mut draws);
+        if given.is_some() || *chunking == Chunking::Random {
+            let size = |chunk: &&[u8]| u32::try_from(chunk.len()).unwrap_or(u32::MAX);
+            self.note(|plan| put(&mut plan.chunks, &name, chunks.iter().map(size).collect()));
+        }
+        chunks
+    }
+
+    /// An answer is given that was made ready earlier, choices and all.
+    pub(crate) fn on_served(&mut self, prepared: &Prepared) {
+        if let Some((id, shape)) = &prepared.shape {
+            self.note(|plan| put(&mut plan.streams, id, shape.clone()));
+        }
+    }
+
+    /// The head of an answer is known, which may tell the engine how long to wait.
+    pub(crate) fn on_head(&mut self, agent: &Agent, id: RequestId, headers: &[Header]) {
+        let tells = |header: &Header| header.name.eq_ignore_ascii_case("retry-after") || header.name.eq_ignore_ascii_case("retry-after-ms");
+        if let Some(noted) = &mut self.noted
+            && headers.iter().any(tells)
+        {
+            Arc::make_mut(noted).timed.insert(agent.key(id));
+        }
+    }
+
+    /// The engine says how long it waits after a failed attempt.
+    pub(crate) fn on_wait(&mut self, agent: &Agent, id: RequestId, delay: Micros) {
+        if let Some(noted) = &mut self.noted
+            && !noted.timed.contains(&agent.key(id))
+        {
+            put(&mut Arc::make_mut(noted).plan.backoff, &agent.key(id), delay);
+        }
+    }
+
+    fn note(&mut self, write: impl FnOnce(&mut Plan)) {
+        if let Some(noted) = &mut self.noted {
+            write(&mut Arc::make_mut(noted).plan);
+        }
+    }
+}
+
+fn put<T>(named: &mut Named<T>, name: &str, value: T) {
+    named.insert(name.into(), value);
+}
+
+/// What the plan does not name stays as drawn: gaps, not instants, so that a longer head moves all that follows it.
+fn as_planned(given: &AnswerTimes, drawn: &Times) -> Times {
+    let head = given.head.unwrap_or(drawn.head);
+    let (mut at, mut drawn_before) = (head, drawn.head);
+    let mut pieces = Vec::with_capacity(drawn.pieces.len());
+    for (index, drawn_at) in drawn.pieces.iter().enumerate() {
+        at = at + given.gaps.get(index).copied().unwrap_or(*drawn_at - drawn_before);
+        drawn_before = *drawn_at;
+        pieces.push(at);
+    }
+    Times { head, pieces, end: at + given.end.unwrap_or(drawn.end - drawn_before) }
+}
+
+/// The times as a plan has them. The end of an answer is left out where it comes with the last piece anyway.
+fn planned(times: &Times, known: &Known) -> AnswerTimes {
+    let mut before = times.head;
+    let gap = |at: &Micros| {
+        let gap = *at - before;
+        before = *at;
+        gap
+    };
+    let gaps: Vec<Micros> = times.pieces.iter().map(gap).collect();
+    let end = times.end - before;
+    AnswerTimes { head: Some(times.head), gaps, end: (known.end.is_some() || end > Micros::ZERO).then_some(end) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn() -> Times {
+        Times { head: Micros(10), pieces: vec![Micros(15), Micros(35)], end: Micros(40) }
+    }
+
+    #[test]
+    fn f_11_times_that_a_plan_does_not_name_stay_as_drawn() {
+        let given = |head, gaps: &[u64], end| AnswerTimes { head, gaps: gaps.iter().copied().map(Micros).collect(), end };
+        assert_eq!(as_planned(&given(None, &[], None), &drawn()), drawn());
+        let later = Times { head: Micros(110), pieces: vec![Micros(115), Micros(135)], end: Micros(140) };
+        assert_eq!(as_planned(&given(Some(Micros(110)), &[], None), &drawn()), later, "what follows moves with its head");
+        let first = Times { head: Micros(10), pieces: vec![Micros(11), Micros(31)], end: Micros(31) };
+        assert_eq!(as_planned(&given(None, &[1], Some(Micros(0))), &drawn()), first);
+    }
+
+    #[test]
+    fn f_11_times_survive_the_way_into_a_plan_and_back() {
+        let other = Times { head: Micros(1), pieces: vec![Micros(1), Micros(1)], end: Micros(1) };
+        let known = Known { end: Some(Micros(40)), ..Known::default() };
+        assert_eq!(as_planned(&planned(&drawn(), &known), &other), drawn());
+    }
+}
