@@ -127,6 +127,17 @@ impl Questions {
         self.open.retain(|open| !matches!(open.answer, Input::PermissionAnswered { run, .. } if run == withdrawn));
     }
 
+    /// The user is asked what a tool's server wants to know (S-11); `reply` is the answer and how long it takes, `None` for no answer ever.
+    pub(crate) fn elicit(&mut self, now: Time, run: ToolRun, reply: Option<(Micros, Option<Arc<str>>)>) -> Answered {
+        let (takes, answer) = reply?;
+        Some(self.open(now + takes, Input::ElicitationAnswered { run, answer }))
+    }
+
+    /// What a tool's server asked is no longer asked.
+    pub(crate) fn withdraw_elicitation(&mut self, withdrawn: ToolRun) {
+        self.open.retain(|open| !matches!(open.answer, Input::ElicitationAnswered { run, .. } if run == withdrawn));
+    }
+
     /// The answer to a question, unless it was withdrawn.
     pub(crate) fn answer(&mut self, number: u32) -> Option<Input> {
         let index = self.open.iter().position(|open| open.number == number)?;

@@ -49,6 +49,8 @@ pub struct SessionSettings {
     pub thinking: Option<Thinking>,
     /// What a person answered about a tool use of an earlier session that was not run (S-3).
     pub orphaned_permission: Option<OrphanedPermission>,
+    /// Whether somebody answers what servers of tools ask (S-11). Where nobody does, every such question is declined at once.
+    pub elicitation_handler: bool,
 }
 
 /// S-11: the `thinking` of requests.
@@ -108,6 +110,7 @@ impl Default for SessionSettings {
             look_up_plugins: false,
             thinking: None,
             orphaned_permission: None,
+            elicitation_handler: false,
         }
     }
 }

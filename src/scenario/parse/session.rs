@@ -28,6 +28,7 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
     }
     reader.set("replay_user_messages", &mut session.replay_user_messages);
     reader.set("file_history", &mut session.file_history);
+    reader.set("elicitation_handler", &mut session.elicitation_handler);
     surroundings(reader, &mut session);
     session.thinking = thinking(reader);
     let title = "[engine.orphaned_permission]";

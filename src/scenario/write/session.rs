@@ -29,6 +29,7 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         look_up_plugins,
         thinking,
         orphaned_permission: _,
+        elicitation_handler,
     } = session;
     let default = SessionSettings::default();
     if let Some(model) = fallback_model {
@@ -67,6 +68,7 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
     out.texts("agents", agents);
     out.flag("look_up_skills", *look_up_skills, default.look_up_skills);
     out.flag("look_up_plugins", *look_up_plugins, default.look_up_plugins);
+    out.flag("elicitation_handler", *elicitation_handler, default.elicitation_handler);
     match thinking {
         None => (),
         Some(Thinking::Off) => out.text("thinking", "off"),

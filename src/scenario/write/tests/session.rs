@@ -32,6 +32,7 @@ pub(super) fn odd_session() -> SessionSettings {
         look_up_plugins: true,
         thinking: Some(Thinking::Budget(2_000)),
         orphaned_permission: None, // only with a history that it is about
+        elicitation_handler: true,
     }
 }
 
