@@ -14,6 +14,7 @@ use crate::engine::contract::RequestId;
 use crate::engine::schema::Validators;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
+use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::scenario::script::{self, Origin, Place, Task};
 use crate::scenario::tape::{Chunk, End, Exchange, Provenance, Tape};
@@ -129,6 +130,7 @@ impl Setup {
             seed: scenario.seed,
             prices: PriceTable::shipped(),
             validators: Validators::default(),
+            tokenizer: Tokenizer::default(),
         };
         Ok(Self { scenario, environment, answers, outcomes, agents })
     }

@@ -23,7 +23,7 @@ pub(super) fn check(conversation: &Conversation, staged: &Staged) -> Result<(), 
     if span.clone().any(|index| conversation.is_collapsed(index)) {
         return Err("part of its span is collapsed already");
     }
-    let originals: u64 = items[span].iter().map(|item| item.tokens()).sum();
+    let originals: u64 = span.map(|index| conversation.tokens_of(index)).sum();
     if tokens::of_text(&staged.summary) >= originals {
         return Err("it is not smaller than what it stands for"); // C-8a
     }

@@ -68,7 +68,7 @@ pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<Old> {
                 BlockKind::ToolUse(tool_use) => drop(tools.insert(&tool_use.id, &tool_use.name)),
                 BlockKind::ToolResult { tool_use_id, .. } => {
                     let is_clearable = tools.get(&**tool_use_id).is_some_and(|name| CLEARABLE.contains(name));
-                    if is_clearable && !conversation.is_collapsed(index) {
+                    if is_clearable && !conversation.is_collapsed(index) && !conversation.is_hidden(index) {
                         results.push((index, place, tool_use_id, block));
                     }
                 }

@@ -21,14 +21,16 @@ pub(super) struct Plan {
 /// nothing and are forgotten.
 pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
     let items = conversation.items();
-    let is_marked = |index: &usize| marked.contains(&items[*index].name) && !conversation.is_collapsed(*index);
+    let is_marked =
+        |index: &usize| marked.contains(&items[*index].name) && !conversation.is_collapsed(*index) && !conversation.is_hidden(*index);
     let units = rounds::units(items);
     let last = units.len().saturating_sub(1);
     let is_removed = |nth: usize| nth < last && units[nth].clone().all(|index| is_marked(&index));
+    let is_gone = |nth: usize| conversation.is_hidden(units[nth].start);
     let mut removed: Vec<bool> = (0..units.len()).map(is_removed).collect();
     let is_answer = |nth: usize| items[units[nth].start].is_answer();
-    if let Some(first) = (0..units.len()).find(|nth| !removed[*nth]).filter(|first| is_answer(*first))
-        && let Some(prompt) = (0..first).rev().find(|nth| !is_answer(*nth))
+    if let Some(first) = (0..units.len()).find(|nth| !removed[*nth] && !is_gone(*nth)).filter(|first| is_answer(*first))
+        && let Some(prompt) = (0..first).rev().find(|nth| !is_answer(*nth) && !is_gone(*nth))
     {
         removed[prompt] = false;
     }
@@ -69,6 +71,14 @@ mod tests {
         assert_eq!(of(said, &["p0", "a+11", "r2"]), (vec![0, 1, 2], vec![]), "the whole first round goes");
         assert_eq!(of("p a a p", &["p0", "a1"]), (vec![], kept(&["p0", "a1"])), "one answer in two parts");
         assert_eq!(of(said, &["nobody"]), (vec![], vec![]), "an unknown name means nothing");
+    }
+
+    #[test]
+    fn c_1_what_the_store_keeps_is_no_prompt_before_an_answer() {
+        let mut conversation = Conversation::of(items("p p a p"));
+        conversation.hide(&[1]);
+        let plan = plan(&conversation, &["p0".into(), "p1".into()]);
+        assert_eq!(plan, Plan { removed: vec![], kept: vec!["p0".into()] }, "the hidden one is no first message, and goes but once");
     }
 
     #[test]

@@ -61,6 +61,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Settling", "blocking_limit", "Finished"),
         ("Settling", "compacts", "Compacting"),
         ("Settling", "hook_stopped", "Finished"),
+        ("Settling", "model_error", "Finished"),
         ("StopHooks", "aborted_streaming", "Finished"),
         ("StopHooks", "completed", "Finished"),
         ("StopHooks", "stop_hook_blocking", "Calling"),

@@ -30,6 +30,10 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         thinking,
         orphaned_permission: _,
         elicitation_handler,
+        status_reports,
+        snip_replay,
+        verbose,
+        tool_use_summaries,
     } = session;
     let default = SessionSettings::default();
     if let Some(model) = fallback_model {
@@ -69,6 +73,12 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
     out.flag("look_up_skills", *look_up_skills, default.look_up_skills);
     out.flag("look_up_plugins", *look_up_plugins, default.look_up_plugins);
     out.flag("elicitation_handler", *elicitation_handler, default.elicitation_handler);
+    out.flag("status_reports", *status_reports, default.status_reports);
+    out.flag("snip_replay", *snip_replay, default.snip_replay);
+    out.flag("verbose", *verbose, default.verbose);
+    if let Some(model) = tool_use_summaries {
+        out.text("tool_use_summaries", model);
+    }
     match thinking {
         None => (),
         Some(Thinking::Off) => out.text("thinking", "off"),
