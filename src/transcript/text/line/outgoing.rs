@@ -71,18 +71,23 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
             let runs: Vec<String> = tool_use_ids.iter().map(run).collect();
             line(Brief, Clock::Latest, "engine", "sums up", format!("{}: {}", runs.join(", "), short(text)))
         }
-        Emission::HookStarted { hook, name } => {
-            line(Normal, Clock::Latest, "engine", "tells", format!("hook {} starts: {name}", hook.hook + 1))
-        }
+        Emission::HookStarted { .. } | Emission::HookEnded { .. } | Emission::CompactionReport { .. } => of_verbose(emission),
+    }
+}
+
+/// What is told beyond the usual (S-11).
+fn of_verbose(emission: &Emission) -> Line {
+    let text = match emission {
+        Emission::HookStarted { hook, name } => format!("hook {} starts: {name}", hook.hook + 1),
         Emission::HookEnded { hook, name, answered } => {
-            let how = if *answered { "has answered" } else { "was stopped" };
-            line(Normal, Clock::Latest, "engine", "tells", format!("hook {} {how}: {name}", hook.hook + 1))
+            format!("hook {} {}: {name}", hook.hook + 1, if *answered { "has answered" } else { "was stopped" })
         }
         Emission::CompactionReport { level, ran, why, before, after } => {
-            let did = if *ran { "ran" } else { "did nothing" };
-            line(Normal, Clock::Latest, "engine", "tells", format!("{} {did}: {why}, {before} -> {after} tokens", level.as_str()))
+            format!("{} {}: {why}, {before} -> {after} tokens", level.as_str(), if *ran { "ran" } else { "did nothing" })
         }
-    }
+        _ => String::new(),
+    };
+    line(Detail::Normal, Clock::Latest, "engine", "tells", text)
 }
 
 fn of_compaction(trigger: &str, (before, after): (u64, u64), kept: &[Arc<str>]) -> Line {
