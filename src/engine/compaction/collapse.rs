@@ -67,6 +67,15 @@ mod tests {
     }
 
     #[test]
+    fn c_3_a_summary_is_smaller_than_what_requests_see_of_its_span() {
+        let mut conversation = Conversation::of(items("p a+1 r a p"));
+        let staged = staged("p0", "r2", 40);
+        assert_eq!(check(&conversation, &staged), Ok(()));
+        conversation.hide(&[1, 2]);
+        assert_eq!(check(&conversation, &staged), Err("it is not smaller than what it stands for"));
+    }
+
+    #[test]
     fn c_3_the_oldest_span_goes_first() {
         let mut conversation = Conversation::of(items("p a p a p"));
         assert_eq!(oldest(&conversation), None);

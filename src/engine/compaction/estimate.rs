@@ -44,7 +44,8 @@ pub(super) fn answer_room(settings: &CompactionSettings) -> u64 {
     settings.output_cap.unwrap_or(u64::MAX).min(settings.output_reserve)
 }
 
-/// About how many tokens a request for the conversation has.
+/// About how many tokens a request for the conversation has: what the API counted last, and for newer content what the tokenizer says, if there
+/// is one, or else the estimate. What comes with the messages is estimated until the API has counted it.
 pub(super) fn context_tokens(env: &Environment, conversation: &Conversation) -> u64 {
     conversation.tokens_by(|| Frame::of(env).tokens(), |item| env.tokenizer.blocks(&item.message.content))
 }

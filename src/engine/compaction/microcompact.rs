@@ -195,6 +195,13 @@ mod tests {
     }
 
     #[test]
+    fn c_2_what_requests_leave_out_is_neither_cleared_nor_counted() {
+        let mut conversation = long(items("p a+1 r a+1 r a+1 r"));
+        conversation.hide(&[5, 6]);
+        assert_eq!(ids(&old_results(&conversation, 1)), ["toolu_1_0"], "the newest that is seen stays");
+    }
+
+    #[test]
     fn c_2_a_result_of_another_tool_is_neither_cleared_nor_counted() {
         let mut conversation = long(items("p a+2 r"));
         let mut message = Message::clone(&conversation.items()[1].message);

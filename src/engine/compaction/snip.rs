@@ -95,7 +95,11 @@ mod tests {
             let marked: Vec<_> = items.iter().zip(marks).filter(|(_, dead)| *dead).map(|(item, _)| item.name.clone()).collect();
             let mut conversation = Conversation::of(items);
             let plan = plan(&conversation, &marked);
+            let mut keeping = conversation.clone();
+            keeping.hide(&plan.removed);
             conversation.remove(&plan.removed);
+            prop_assert_eq!((keeping.messages(), keeping.tokens(|| 7)), (conversation.messages(), conversation.tokens(|| 7)));
+            prop_assert_eq!(super::plan(&keeping, &marked).removed, Vec::<usize>::new(), "nothing goes twice");
             let messages = conversation.messages();
             prop_assert!(is_paired(&messages));
             let (first, last) = (conversation.items().first(), conversation.items().last());

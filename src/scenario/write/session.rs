@@ -20,6 +20,7 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         json_schema,
         max_structured_output_retries,
         commands: _,
+        // These are written by the functions below.
         replay_user_messages: _,
         file_history: _,
         cwd: _,
