@@ -20,6 +20,7 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
+use crate::wire::raw::Object;
 use crate::wire::request::Request;
 use crate::wire::usage::Usage;
 use crate::wire::whole::whole_message;
@@ -128,8 +129,8 @@ fn request(model: &Arc<str>, blocks: &[Arc<AssistantMessage>], results: &[Block]
     let mut text = String::new();
     for tool_use in blocks.iter().filter_map(|message| message.block.as_tool_use()) {
         let answers = |block: &&Block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if *tool_use_id == tool_use.id);
-        let result = results.iter().find(answers).map_or("", |block| block.json().as_str());
-        text.push_str(&format!("{} {}\n-> {}\n\n", tool_use.name, shown(tool_use.input.as_str()), shown(result)));
+        let result = results.iter().find(answers).and_then(|block| Object::parse(block.json().as_str()).ok()?.get("content"));
+        text.push_str(&format!("{} {}\n-> {}\n\n", tool_use.name, shown(tool_use.input.as_str()), shown(result.unwrap_or_default())));
     }
     let mut request = Request::new(model, TOKENS_MAX).with_messages([Message::user(vec![Block::text(text.trim_end())])]);
     request.system = Some(Json::of(SYSTEM));
@@ -165,6 +166,24 @@ mod tests {
         assert_eq!(of(&[" ", "Read"]).as_deref(), Some("Read"));
         assert_eq!(of(&["\n"]), None);
         assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn s_7_the_model_is_shown_each_tool_use_with_its_own_result() {
+        let said = |json: &str| AssistantMessage {
+            uuid: "u".into(),
+            id: RequestId::first(1),
+            api_id: "".into(),
+            model: "m".into(),
+            block: Block::from(Json::trusted(json)),
+            error: None,
+        };
+        let uses = |id: &str| Arc::new(said(&format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file":"{id}"}}}}"#)));
+        let result = |id: &str| Block::tool_result(id, &Json::of(&format!("in {id}")), false);
+        let asked = request(&"small".into(), &[uses("a"), uses("b")], &[result("b"), result("a")]);
+        let BlockKind::Text(text) = asked.messages[0].content[0].kind() else { panic!("no text") };
+        assert_eq!(&**text, "Read {\"file\":\"a\"}\n-> \"in a\"\n\nRead {\"file\":\"b\"}\n-> \"in b\"");
+        assert_eq!((&*asked.model, asked.stream, asked.tools), ("small", false, None));
     }
 
     #[test]
