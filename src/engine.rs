@@ -23,6 +23,7 @@ pub mod retry;
 pub mod schema;
 pub mod settings;
 pub mod time;
+pub mod tokenizer;
 
 mod agents;
 mod call;
@@ -32,3 +33,4 @@ pub(crate) mod diagram;
 mod executor;
 mod query;
 mod session;
+mod status;

@@ -201,7 +201,16 @@ impl World {
             }
             Effect::StopHook { hook } => self.questions.of(agent).stop_hook(*hook),
             Effect::WithdrawPermission { run } => self.questions.of(agent).withdraw(*run),
-            Effect::Elicit { .. } | Effect::AnswerElicitation { .. } => (),
+            Effect::Elicit { run, .. } => {
+                let reply = self.tools.reply_of_the_user(agent, *run);
+                let answered = Questions::of(&mut self.questions, agent).elicit(now, *run, reply);
+                schedule.extend(answered.map(|(at, number)| (at, Arrival(What::Answered(agent.clone(), number)))));
+            }
+            Effect::WithdrawElicitation { run } => self.questions.of(agent).withdraw_elicitation(*run),
+            Effect::AnswerElicitation { run, answer } => {
+                let deeds = self.tools.on_answer(now, agent, *run, answer.is_some());
+                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
+            }
         }
         None
     }

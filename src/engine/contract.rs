@@ -131,6 +131,11 @@ impl Effects {
         self.items.get_mut(place)
     }
 
+    /// Takes out the effects from this place on, to be pushed again with others between them.
+    pub(crate) fn split_off(&mut self, place: usize) -> Vec<(Agent, Effect)> {
+        self.items.split_off(place.min(self.items.len()))
+    }
+
     /// How many effects there are.
     pub fn len(&self) -> usize {
         self.items.len()

@@ -40,6 +40,8 @@ pub(crate) struct Conversation {
     staged: Vec<Arc<Staged>>,
     /// Spans that a summary stands for in requests, in order; none overlaps another.
     collapses: Vec<Arc<Collapse>>,
+    /// Dead items that the store keeps and requests leave out, by name (C-1, without replay).
+    hidden: Vec<Arc<str>>,
     /// What the API is told to clear (C-2, cached).
     edit: Option<Arc<Edit>>,
     /// Whether the user had all forgotten (S-3).
@@ -189,7 +191,7 @@ impl Conversation {
     /// The messages of a request: neighbours of the same role are one (N-7).
     pub(crate) fn messages(&self) -> Vec<Arc<Message>> {
         let mut messages = Vec::with_capacity(self.items.len());
-        if self.collapses.is_empty() {
+        if self.is_seen_whole() {
             self.items.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
         } else {
             self.view().into_iter().for_each(|seen| push_merged(&mut messages, seen.item.message.clone()));
@@ -210,17 +212,17 @@ impl Conversation {
         }
     }
 
-    /// What requests see: the items, with a summary in the place of each collapsed span.
+    /// What requests see: the items but for the dead ones, with a summary in the place of each collapsed span.
     pub(crate) fn view(&self) -> Vec<Seen> {
         let mut view = Vec::with_capacity(self.items.len());
         let mut at = 0;
         for collapse in &self.collapses {
             let Some(span) = self.span(&collapse.staged) else { continue };
-            view.extend((at..span.start).map(|index| self.seen(index)));
+            view.extend((at..span.start).filter_map(|index| self.seen(index)));
             at = span.end;
             view.push(Seen { span, item: collapse.item.clone() });
         }
-        view.extend((at..self.items.len()).map(|index| self.seen(index)));
+        view.extend((at..self.items.len()).filter_map(|index| self.seen(index)));
         view
     }
 
@@ -237,21 +239,49 @@ impl Conversation {
     /// Removes items (C-1); what the API counted of them counts no more.
     pub(crate) fn remove(&mut self, indices: &[usize]) {
         for index in indices.iter().rev() {
-            let item = self.items.remove(*index);
+            let tokens = self.tokens_of(*index);
+            self.items.remove(*index);
             if let Some(counted) = &mut self.counted {
-                counted.on_removed(*index, item.tokens());
+                counted.on_removed(*index, tokens);
             }
         }
     }
 
+    /// Requests leave these items out from now on, and the store keeps them (C-1, without replay).
+    pub(crate) fn hide(&mut self, indices: &[usize]) {
+        for index in indices {
+            let tokens = self.tokens_of(*index);
+            if let Some(counted) = &mut self.counted {
+                counted.on_replaced(*index..*index + 1, tokens, 0);
+            }
+            self.hidden.push(self.items[*index].name.clone());
+        }
+    }
+
+    /// Whether the store keeps this item, and requests leave it out.
+    pub(crate) fn is_hidden(&self, index: usize) -> bool {
+        !self.hidden.is_empty() && self.hidden.contains(&self.items[index].name)
+    }
+
+    /// How many items that are.
+    pub(crate) fn count_hidden(&self) -> usize {
+        (0..self.items.len()).filter(|index| self.is_hidden(*index)).count()
+    }
+
+    /// About how many tokens requests have of an item.
+    pub(crate) fn tokens_of(&self, index: usize) -> u64 {
+        if self.is_hidden(index) { 0 } else { self.items[index].tokens() }
+    }
+
     /// Puts another message into an item (C-2).
     pub(crate) fn replace_message(&mut self, index: usize, message: Message) {
+        let before = self.tokens_of(index);
         let item = &mut self.items[index];
-        let before = item.tokens();
         let replaced = Item { message: Arc::new(message), ..Item::clone(item) };
         *item = Arc::new(replaced);
+        let after = self.tokens_of(index);
         if let Some(counted) = &mut self.counted {
-            counted.on_replaced(index..index + 1, before, item.tokens());
+            counted.on_replaced(index..index + 1, before, after);
         }
     }
 
@@ -275,8 +305,9 @@ impl Conversation {
         let Some(span) = self.span(&staged) else { return };
         let name = format!("{}..{}", staged.from, staged.to);
         let item = Arc::new(Item::user(name, ItemKind::Summary, vec![Block::text(&staged.summary)]));
+        let counted = self.counted.as_ref().map_or(0, |counted| counted.items().saturating_sub(span.start));
+        let before = span.clone().take(counted).map(|index| self.tokens_of(index)).sum();
         if let Some(counted) = &mut self.counted {
-            let before = self.items[span.clone()].iter().take(counted.items().saturating_sub(span.start)).map(|item| item.tokens()).sum();
             counted.on_replaced(span.clone(), before, item.tokens());
         }
         let place = self.collapses.iter().filter_map(|known| self.span(&known.staged)).filter(|known| known.start < span.start).count();
@@ -302,21 +333,32 @@ impl Conversation {
     /// About how many tokens a request for it has: what the API counted last, less what was taken out of it since, and the estimate for what
     /// is newer. Where nothing was counted yet, `frame` is what comes with the messages (system prompt, tools).
     pub(crate) fn tokens(&self, frame: impl FnOnce() -> u64) -> u64 {
+        self.tokens_by(frame, Item::tokens)
+    }
+
+    /// The same, where something else than the estimate says how many tokens a newer item has.
+    pub(crate) fn tokens_by(&self, frame: impl FnOnce() -> u64, count: impl Fn(&Item) -> u64) -> u64 {
         let (base, from) = match &self.counted {
             Some(counted) => (counted.tokens(), counted.items()),
             None => (frame(), 0),
         };
-        let newer: u64 = if self.collapses.is_empty() {
-            self.items[from..].iter().map(|item| item.tokens()).sum()
+        let newer: u64 = if self.is_seen_whole() {
+            self.items[from..].iter().map(|item| count(item)).sum()
         } else {
-            self.view().iter().filter(|seen| seen.span.start >= from).map(|seen| seen.item.tokens()).sum()
+            self.view().iter().filter(|seen| seen.span.start >= from).map(|seen| count(&seen.item)).sum()
         };
         let cleared = self.edit.as_ref().map_or(0, |edit| edit.tokens_not_seen(self.is_counted()));
         base.saturating_add(newer).saturating_sub(cleared)
     }
 
-    fn seen(&self, index: usize) -> Seen {
-        Seen { span: index..index + 1, item: self.items[index].clone() }
+    /// An item as requests see it; `None` for one that they leave out.
+    fn seen(&self, index: usize) -> Option<Seen> {
+        (!self.is_hidden(index)).then(|| Seen { span: index..index + 1, item: self.items[index].clone() })
+    }
+
+    /// Whether requests see each item as it is.
+    fn is_seen_whole(&self) -> bool {
+        self.collapses.is_empty() && self.hidden.is_empty()
     }
 }
 

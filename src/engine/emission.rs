@@ -209,9 +209,9 @@ pub enum Emission {
         /// Why.
         reason: Arc<str>,
     },
-    /// What the session is busy with (S-11: status reports).
+    /// What the session is busy with, for consumers that want to know (S-11: status reports).
     Status {
-        /// A word: `compacting`, or empty for nothing out of the ordinary.
+        /// A word: `requesting`, `compacting` or `idle`. It holds until the next one.
         status: Arc<str>,
     },
     /// Something that the user should know and that stops nothing.
@@ -226,6 +226,42 @@ pub enum Emission {
     },
     /// The last message of a prompt (S-8).
     Result(Box<ResultMessage>),
+    /// What a turn's tools did, in a line (S-7: tool-use summaries).
+    ToolUseSummary {
+        /// The line.
+        text: Arc<str>,
+        /// The tool uses that it is about, in order.
+        tool_use_ids: Vec<Arc<str>>,
+    },
+    /// A hook runs (S-11: verbose).
+    HookStarted {
+        /// Which, run for what.
+        hook: HookRun,
+        /// Its name.
+        name: Arc<str>,
+    },
+    /// A hook runs no more (S-11: verbose).
+    HookEnded {
+        /// Which, run for what.
+        hook: HookRun,
+        /// Its name.
+        name: Arc<str>,
+        /// Whether it had answered; otherwise it was stopped, or its time was up.
+        answered: bool,
+    },
+    /// What a level of compaction did, or why it did nothing (S-11: verbose).
+    CompactionReport {
+        /// Which level.
+        level: CompactionLevel,
+        /// Whether it changed the conversation.
+        ran: bool,
+        /// Why, or why not.
+        why: Arc<str>,
+        /// About how many tokens the context had before.
+        before: u64,
+        /// And has now.
+        after: u64,
+    },
 }
 
 /// What a session works with beside model and tools (S-4).

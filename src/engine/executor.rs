@@ -24,7 +24,7 @@ use admission::{Class, Slot};
 use entry::{Entry, State};
 use ordering::Stage;
 pub(crate) use pipeline::Scope;
-use pipeline::{Done, Halt, Pipeline, Verdict};
+use pipeline::{Done, Halt, Pipeline, Verdict, elicitation};
 pub(crate) use tree::Elsewhere;
 
 use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome, ToolRun};
@@ -265,6 +265,11 @@ impl Executor {
                 self.entries[index].complete_aborted(&reason, scope.effects);
                 None
             }
+            // It is to stop, and should not wait for anybody.
+            State::Stopping { .. } => {
+                elicitation::decline_late(input, scope.effects);
+                None
+            }
             State::Executing(pipeline) => match pipeline.step(scope, input, heard) {
                 Verdict::Running => None,
                 Verdict::Done(done) => self.finish(scope, index, done),
@@ -437,7 +442,9 @@ fn run_of(input: &Input) -> Option<ToolRun> {
         Input::ToolEnded { run, .. }
         | Input::ToolChecked { run, .. }
         | Input::PermissionAnswered { run, .. }
-        | Input::ResultStored { run, .. } => Some(*run),
+        | Input::ResultStored { run, .. }
+        | Input::ElicitationAsked { run, .. }
+        | Input::ElicitationAnswered { run, .. } => Some(*run),
         Input::HookEnded { hook, .. } => match hook.subject {
             HookSubject::Tool(run) => Some(run),
             HookSubject::Stop(_) | HookSubject::Compaction(_) => None,

@@ -28,10 +28,12 @@ mod stop_hooks;
 mod structured;
 mod token_budget;
 mod too_long;
+mod tool_summary;
 
 pub(crate) use diagram::DIAGRAM;
 use outcome::{Attempt, Ending};
 pub(crate) use outcome::{Carried, Last, OfModel, Outcome, Tail, Totals};
+use tool_summary::ToolSummary;
 
 use super::call::{ApiCall, Verdict as CallVerdict};
 use super::compaction::Compaction;
@@ -66,6 +68,8 @@ pub(crate) struct Query {
     totals: Totals,
     /// Messages that were submitted while tools ran that do not stop for one; they join the conversation at Q-18.
     queued: Vec<(u32, Arc<[Block]>)>,
+    /// What the last turn's tools did, as long as it is asked for (S-7).
+    tool_summary: Option<Box<ToolSummary>>,
     state: State,
 }
 
@@ -187,6 +191,7 @@ impl Query {
             nudges: token_budget::Nudges::default(),
             totals: Totals::default(),
             queued: Vec::new(),
+            tool_summary: None,
             state: State::Finished,
         };
         query.carried.turn_to(query.frame.model());
@@ -200,6 +205,11 @@ impl Query {
     /// Takes everything that can happen while the prompt is worked on.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
         let before = self.before(effects);
+        if let Some(verdict) = self.step_tool_summary(env, now, input, effects) {
+            self.passed(&before, &verdict, effects);
+            self.check_invariants();
+            return verdict;
+        }
         let verdict = match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text } => {
@@ -332,8 +342,9 @@ impl Query {
     }
 
     /// Says what there is to say, and hands everything to the session.
-    fn finish(&mut self, ending: Ending, effects: &mut Effects) -> Verdict {
+    fn finish(&mut self, now: Time, ending: Ending, effects: &mut Effects) -> Verdict {
         self.state = State::Finished;
+        self.drop_tool_summary(now, effects);
         let errors = ending.say(self.prompt, effects).into_iter().collect();
         if let Some(text) = ending.kept_text() {
             self.carried.conversation.push_hidden(format!("p{}.interrupted", self.prompt), text);

@@ -7,12 +7,14 @@ mod command;
 mod looking_up;
 pub(crate) mod prompt;
 mod result;
+mod verbose;
 
 use alloc::collections::VecDeque;
 
 use command::Asked;
 use looking_up::{Found, Starting};
 use prompt::Frame;
+use verbose::Verbose;
 
 use super::contract::{Effect, Effects, Input};
 use super::conversation::ItemKind;
@@ -21,6 +23,7 @@ use super::executor::Elsewhere;
 use super::executor::abort::AbortKind;
 use super::query::{Begins, Carried, Outcome, Query, Verdict};
 use super::settings::Environment;
+use super::status;
 use super::time::Time;
 use crate::prelude::*;
 use crate::wire::block::Block;
@@ -31,6 +34,7 @@ pub(crate) struct Session {
     state: State,
     /// Prompts that came while one was worked on.
     waiting: VecDeque<(u32, Arc<[Block]>)>,
+    verbose: Verbose,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +74,13 @@ impl Carried {
 impl Session {
     /// Takes whatever happens.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        let before = effects.len();
+        self.verbose.hear(env, input, effects);
+        self.take(env, now, input, effects);
+        self.verbose.tell(env, before, effects);
+    }
+
+    fn take(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         match (&mut self.state, input) {
             (State::Idle { carried }, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
                 let carried = core::mem::take(&mut **carried);
@@ -114,10 +125,12 @@ impl Session {
 
     /// A tool ended in another agent of the tree: what waited for it may start.
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        let before = effects.len();
         if let State::Running { query, .. } = &mut self.state {
             let verdict = query.on_room(env, now, effects);
             self.on_verdict(env, now, verdict, effects);
         }
+        self.verbose.tell(env, before, effects);
     }
 
     /// S-1 to S-7: the phases of a prompt up to its first request.
@@ -199,6 +212,9 @@ impl Session {
         for text in &result.warnings {
             effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
         }
+        if outcome.queued.is_empty() && self.waiting.is_empty() {
+            status::report(env, status::IDLE, effects);
+        }
         effects.push(Effect::Emit(Emission::Result(Box::new(result))));
         effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
         self.state = State::Idle { carried: Box::new(outcome.carried) };
@@ -206,7 +222,7 @@ impl Session {
             self.waiting.push_front(message);
         }
         if let Some((prompt, content)) = self.waiting.pop_front() {
-            self.step(env, now, &Input::Prompt { prompt, content }, effects);
+            self.take(env, now, &Input::Prompt { prompt, content }, effects);
         }
     }
 }

@@ -23,6 +23,7 @@ use super::permission::PermissionSettings;
 use super::random::Seed;
 use super::schema::Validators;
 use super::time::Micros;
+use super::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
@@ -51,6 +52,9 @@ pub struct Environment {
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,
+    /// What counts the tokens of content that the API has not counted; the estimate where there is none (C-4).
+    #[serde(skip)]
+    pub tokenizer: Tokenizer,
 }
 
 impl Environment {

@@ -29,6 +29,20 @@ pub struct ScriptedPermission {
     pub replies: Vec<Reply<PermissionAnswer>>,
 }
 
+/// What a tool's server asks the user while the tool runs (S-11), and what comes of it. The tool waits for the answer, however long that takes,
+/// and needs the rest of its latency from then on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScriptedElicitation {
+    /// What is asked.
+    pub message: Arc<str>,
+    /// When after the tool's start, its end at the latest.
+    pub after: Micros,
+    /// What the user answers, `None` to decline; and how long that takes, at once if nothing is said.
+    pub reply: Reply<Option<Arc<str>>>,
+    /// What the tool gives when the question is declined; `None` for an error that says so.
+    pub if_declined: Option<Arc<str>>,
+}
+
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply<T> {

@@ -88,11 +88,13 @@ pub enum Waited {
     LookUp,
     /// New credentials, by request.
     Auth,
+    /// A person whom a tool's server asks, by tool use.
+    Elicitation,
 }
 
 impl Waited {
     /// Each with its key in `[plan]`, and the purpose that its draws are keyed with.
-    pub const ALL: [(&'static str, Self, &'static str); 8] = [
+    pub const ALL: [(&'static str, Self, &'static str); 9] = [
         ("errors", Self::Error, "fault-pace"),
         ("tools", Self::Tool, "tool-latency"),
         ("hooks", Self::Hook, "hook-latency"),
@@ -101,6 +103,7 @@ impl Waited {
         ("stores", Self::Store, "store-latency"),
         ("lookups", Self::LookUp, "lookup-latency"),
         ("auth", Self::Auth, "auth-latency"),
+        ("elicitations", Self::Elicitation, "elicitation-latency"),
     ];
 
     /// The purpose that its draws are keyed with.

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Lookups, Reply, ScriptedHook, ScriptedPermission, Store};
+use super::asked::{Lookups, Reply, ScriptedElicitation, ScriptedHook, ScriptedPermission, Store};
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
@@ -131,6 +131,8 @@ pub struct ScriptedOutcome {
     pub agents: AgentScript,
     /// What the tool finds that looks at this input first (T-22); `None` for nothing.
     pub check: Option<Reply<ToolCheck>>,
+    /// What its server asks the user on the way (S-11); `None` for nothing.
+    pub asks: Option<ScriptedElicitation>,
 }
 
 /// What the agents are answered that a tool use makes (B-8).

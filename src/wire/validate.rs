@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Pure functions over a request: what is sent is not written out for this. The texts are the API's where they were seen in its documentation
-//! or in public reports; where only the rule is known they are as plain as the API's own, and marked `plausible` beside the code. Neighbours of
-//! the same role are one turn and not refused.
+//! or in public reports; where only the rule is known they are as plain as the API's own, and marked `plausible` beside the code: nobody should
+//! take those for observed. Neighbours of the same role are one turn and not refused.
 
 mod frame;
 mod image;
@@ -162,7 +162,7 @@ fn malformed(body: &str) -> Option<Refusal> {
         Ok(members) => members,
         Err(problem) => return Some(Refusal::invalid("malformed", format!("The request body is not valid JSON: {problem}"))), // plausible
     };
-    let missing = |name: &str| Refusal::invalid("missing_member", format!("{name}: Field required"));
+    let missing = |name: &str| Refusal::invalid("missing_member", format!("{name}: Field required")); // plausible
     if let Some(name) = ["model", "max_tokens", "messages"].into_iter().find(|name| members.present(name).is_none()) {
         return Some(missing(name));
     }

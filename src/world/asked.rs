@@ -9,7 +9,7 @@ use crate::engine::contract::{
     Agent, ByAgent, Catalogue, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse,
 };
 use crate::engine::permission::rule;
-use crate::engine::time::Time;
+use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::asked::{AT_ONCE, Reply};
 use crate::scenario::plan::Waited;
@@ -136,6 +136,17 @@ impl Questions {
         self.open.retain(|open| !matches!(open.answer, Input::PermissionAnswered { run, .. } if run == withdrawn));
     }
 
+    /// The user is asked what a tool's server wants to know (S-11); `reply` is the answer and how long it takes, `None` for no answer ever.
+    pub(crate) fn elicit(&mut self, now: Time, run: ToolRun, reply: Option<(Micros, Option<Arc<str>>)>) -> Answered {
+        let (takes, answer) = reply?;
+        Some(self.open(now + takes, Input::ElicitationAnswered { run, answer }))
+    }
+
+    /// What a tool's server asked is no longer asked.
+    pub(crate) fn withdraw_elicitation(&mut self, withdrawn: ToolRun) {
+        self.open.retain(|open| !matches!(open.answer, Input::ElicitationAnswered { run, .. } if run == withdrawn));
+    }
+
     /// The answer to a question, unless it was withdrawn.
     pub(crate) fn answer(&mut self, number: u32) -> Option<Input> {
         let index = self.open.iter().position(|open| open.number == number)?;
@@ -183,7 +194,6 @@ mod tests {
     use super::*;
     use crate::engine::contract::RequestId;
     use crate::engine::hook::{HookDefinition, HookEvent};
-    use crate::engine::time::Micros;
     use crate::scenario::asked::{ScriptedHook, ScriptedPermission};
     use crate::scenario::latency::Latency;
     use crate::scenario::types::Scenario;

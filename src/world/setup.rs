@@ -14,6 +14,7 @@ use crate::engine::contract::RequestId;
 use crate::engine::schema::Validators;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
+use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
@@ -133,6 +134,7 @@ impl Setup {
             prices: PriceTable::shipped(),
             backoff: scenario.plan.backoff.clone(),
             validators: Validators::default(),
+            tokenizer: Tokenizer::default(),
         };
         Ok(Self { scenario, environment, answers, outcomes, agents })
     }

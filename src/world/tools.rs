@@ -8,6 +8,7 @@ use super::setup::Setup;
 use crate::engine::contract::{Agent, FailureCause, Input, ToolOutcome, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
+use crate::scenario::asked::{AT_ONCE, ScriptedElicitation};
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
 use crate::scenario::plan::Waited;
@@ -37,6 +38,18 @@ struct Running {
     performance: Arc<Performance>,
     /// From when on it does nothing but stop.
     stops: Option<Time>,
+    question: Question,
+}
+
+/// How far a run is with what its server asks the user (S-11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question {
+    /// Nothing was asked so far.
+    Unasked,
+    /// It does nothing until there is an answer.
+    Open,
+    Answered,
+    Declined,
 }
 
 /// What one run of a tool does, with all choices made.
@@ -51,13 +64,30 @@ struct Performance {
     /// Whether it gives that once more.
     twice: bool,
     stopping: ToolStopping,
+    asks: Option<Asks>,
 }
+
+/// What its server asks the user.
+#[derive(Clone, Debug, PartialEq)]
+struct Asks {
+    /// When after the start; never after the end.
+    after: Micros,
+    message: Arc<str>,
+    reply: Option<Reply>,
+    /// What the run gives when that is declined.
+    declined: Arc<ToolOutcome>,
+}
+
+/// How long the user takes to answer, and the answer; `None` when the question is declined.
+pub(crate) type Reply = (Micros, Option<Arc<str>>);
 
 /// Something that a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     /// It says how far it is: which entry of its progress.
     Progress(usize),
+    /// Its server asks the user something.
+    Asks,
     /// It ends by itself.
     Ends,
     /// It gives its result a second time.
@@ -79,11 +109,24 @@ impl Tools {
     ) -> Vec<(Time, Deed)> {
         let nth = self.count(&tool_use.name);
         let performance = perform(setup, choices, tool_use, scripted_id, nth);
-        let progress = performance.progress.iter().enumerate().map(|(index, (after, _))| (now + *after, Deed::Progress(index)));
-        let end = performance.ends_after.map(|after| (now + after, Deed::Ends));
-        let deeds = progress.chain(end).collect();
-        self.running.push(Running { agent: agent.clone(), run, performance: Arc::new(performance), stops: None });
+        let deeds = performance.until_it_asks(now);
+        let (agent, performance) = (agent.clone(), Arc::new(performance));
+        self.running.push(Running { agent, run, performance, stops: None, question: Question::Unasked });
         deeds
+    }
+
+    /// What the user will say to what the run's server asks; `None` for nothing ever. What no scenario says anything of is declined at once.
+    pub(crate) fn reply_of_the_user(&self, agent: &Agent, run: ToolRun) -> Option<Reply> {
+        let running = self.running.iter().find(|running| running.is(agent, run));
+        running.and_then(|running| running.performance.asks.as_ref()).map_or(Some((Micros::ZERO, None)), |asks| asks.reply.clone())
+    }
+
+    /// The run's server has its answer: what the run does from now on, if it waited for one.
+    pub(crate) fn on_answer(&mut self, now: Time, agent: &Agent, run: ToolRun, is_given: bool) -> Vec<(Time, Deed)> {
+        let waiting = self.running.iter_mut().find(|running| running.is(agent, run) && running.question == Question::Open);
+        let Some(running) = waiting else { return Vec::new() };
+        running.question = if is_given { Question::Answered } else { Question::Declined };
+        running.performance.once_it_knows(now)
     }
 
     /// Tells a run to stop. `None` when it has ended, has been told before, or never listens.
@@ -105,17 +148,22 @@ impl Tools {
         let running = &self.running[index];
         let ended = |outcome: &Arc<ToolOutcome>| Some(Input::ToolEnded { run, outcome: outcome.clone() });
         let outcome = match deed {
-            Deed::Progress(_) | Deed::Ends if running.stops.is_some_and(|from| from <= now) => return (None, None),
+            Deed::Progress(_) | Deed::Asks | Deed::Ends if running.stops.is_some_and(|from| from <= now) => return (None, None),
+            Deed::Asks => {
+                let message = running.performance.asks.as_ref().map(|asks| asks.message.clone());
+                self.running[index].question = Question::Open;
+                return (message.map(|message| Input::ElicitationAsked { run, message }), None);
+            }
             Deed::Progress(nth) => {
                 let text = running.performance.progress.get(nth).map(|(_, text)| text.clone());
                 return (text.map(|text| Input::ToolProgress { run, text }), None);
             }
             Deed::Ends if running.performance.twice => {
-                let input = ended(&running.performance.outcome);
+                let input = ended(running.outcome());
                 self.running[index].stops = Some(now); // the second result comes whatever is said
                 return (input, Some((now + SECOND_RESULT, Deed::EndsAgain)));
             }
-            Deed::Ends | Deed::EndsAgain => running.performance.outcome.clone(),
+            Deed::Ends | Deed::EndsAgain => running.outcome().clone(),
             Deed::Stops => Arc::new(ToolOutcome::error("stopped")),
         };
         self.running.remove(index);
@@ -135,6 +183,39 @@ impl Tools {
 impl Running {
     fn is(&self, agent: &Agent, run: ToolRun) -> bool {
         self.run == run && self.agent == *agent
+    }
+
+    /// What it gives when it ends by itself.
+    fn outcome(&self) -> &Arc<ToolOutcome> {
+        match (&self.performance.asks, self.question) {
+            (Some(asks), Question::Declined) => &asks.declined,
+            _ => &self.performance.outcome,
+        }
+    }
+}
+
+impl Performance {
+    /// What the run does after its start: up to the question if there is one, else all of it.
+    fn until_it_asks(&self, now: Time) -> Vec<(Time, Deed)> {
+        let Some(asks) = &self.asks else { return self.deeds(now, None) };
+        let mut deeds = self.deeds(now, None);
+        deeds.retain(|(at, deed)| matches!(deed, Deed::Progress(_)) && *at <= now + asks.after);
+        deeds.push((now + asks.after, Deed::Asks));
+        deeds
+    }
+
+    /// What is left of it: no time has passed for the run while it waited.
+    fn once_it_knows(&self, now: Time) -> Vec<(Time, Deed)> {
+        self.deeds(now, self.asks.as_ref().map(|asks| asks.after))
+    }
+
+    /// What the run does later than `from` on its own clock, which shows that now.
+    fn deeds(&self, now: Time, from: Option<Micros>) -> Vec<(Time, Deed)> {
+        let at = |after: Micros| now + Micros(after.0.saturating_sub(from.unwrap_or_default().0));
+        let is_left = |after: &Micros| from.is_none_or(|from| *after > from);
+        let progress = (0..).zip(&self.progress).filter(|(_, (after, _))| is_left(after));
+        let progress = progress.map(|(index, (after, _))| (at(*after), Deed::Progress(index)));
+        progress.chain(self.ends_after.map(|after| (at(after), Deed::Ends))).collect()
     }
 }
 
@@ -159,7 +240,20 @@ fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, scripte
         twice: ending == ToolEnding::ReturnsTwice,
         outcome: Arc::new(outcome(said, &tool_use.name)),
         stopping: said.map(|said| said.stopping).unwrap_or_default(),
+        asks: said.and_then(|said| said.asks.as_ref()).map(|asks| asked(choices, tool_use, asks, no_later(asks.after))),
     }
+}
+
+/// What is asked and what comes of it, with all choices made.
+fn asked(choices: &mut Choices<'_>, tool_use: &ToolUse, asks: &ScriptedElicitation, after: Micros) -> Asks {
+    let ScriptedElicitation { message, after: _, reply, if_declined } = asks;
+    let latency = reply.latency.as_ref().unwrap_or(&AT_ONCE);
+    let takes = choices.latency(Waited::Elicitation, &tool_use.id, latency, 0);
+    let declined = match if_declined {
+        Some(text) => ToolOutcome::text(text),
+        None => ToolOutcome::error(&format!("the user declined to answer: {message}")),
+    };
+    Asks { after, message: message.clone(), reply: reply.says.clone().map(|answer| (takes, answer)), declined: Arc::new(declined) }
 }
 
 fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
@@ -263,5 +357,56 @@ mod tests {
         assert_eq!(played(of(ToolEnding::ReturnsTwice), None), [half(), ok(100), ok(101)]);
         let panicked = (100, String::from("true \"the tool panicked: index out of bounds\""));
         assert_eq!(played(of(ToolEnding::Panics("index out of bounds".into())), None), [half(), panicked]);
+    }
+
+    /// What a run that takes 100 ms does, whose server asks after 60 ms and is answered at 1,060 ms.
+    fn asked(is_given: bool, if_declined: Option<&str>, stop_ms: Option<u64>) -> Vec<(u64, String)> {
+        let asks = ScriptedElicitation {
+            message: "which?".into(),
+            after: Micros::from_millis(60),
+            if_declined: if_declined.map(Into::into),
+            ..ScriptedElicitation::default()
+        };
+        let progress = [50, 60, 90].map(|ms| (Micros::from_millis(ms), "on".into())).to_vec();
+        let outcome = ScriptedOutcome { latency: Some(Latency::Fixed(Micros::from_millis(100))), progress, asks: Some(asks), ..fine() };
+        let setup = Setup::new(Scenario { results: [("toolu_1".into(), outcome)].into(), ..Scenario::default() }, None).unwrap();
+        let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
+        let mut tools = Tools::default();
+        let mut agenda = tools.start(&setup, &mut Choices::drawn(setup.scenario.seed), at(0), (&Agent::ROOT, RUN), &tool_use, "toolu_1");
+        assert_eq!(tools.on_answer(at(0), &Agent::ROOT, RUN, true), [], "nothing was asked yet");
+        let mut seen = Vec::new();
+        let mut stop = stop_ms.map(at);
+        while !agenda.is_empty() {
+            agenda.sort_by_key(|(at, _)| *at);
+            let (now, deed) = agenda.remove(0);
+            let (input, next) = tools.arrive(now, &Agent::ROOT, RUN, deed);
+            agenda.extend(next);
+            match input {
+                Some(Input::ToolProgress { text, .. }) => seen.push((now.0 / 1_000, text.to_string())),
+                Some(Input::ElicitationAsked { message, .. }) => {
+                    seen.push((now.0 / 1_000, message.to_string()));
+                    match stop.take() {
+                        Some(stop) => agenda.extend(tools.stop(stop, &Agent::ROOT, RUN)),
+                        None => agenda.extend(tools.on_answer(at(1_060), &Agent::ROOT, RUN, is_given)),
+                    }
+                }
+                Some(Input::ToolEnded { outcome, .. }) => seen.push((now.0 / 1_000, format!("{} {}", outcome.is_error, outcome.content))),
+                _ => (),
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn s_11_a_run_waits_for_the_answer_and_then_needs_the_rest_of_its_time() {
+        let with = |end: (u64, &str)| {
+            let all = [(50, "on"), (60, "on"), (60, "which?"), (1_090, "on"), end];
+            all.map(|(at, text)| (at, text.to_string())).to_vec()
+        };
+        assert_eq!(asked(true, Some("nothing"), None), with((1_100, "false \"fine\"")));
+        assert_eq!(asked(false, Some("nothing"), None), with((1_100, "false \"nothing\"")));
+        assert_eq!(asked(false, None, None), with((1_100, "true \"the user declined to answer: which?\"")));
+        let stopped = [(50, "on"), (60, "on"), (60, "which?"), (80, "true \"stopped\"")];
+        assert_eq!(asked(true, None, Some(80)), stopped.map(|(at, text)| (at, text.to_string())), "stopped while it waits");
     }
 }

@@ -62,10 +62,14 @@ pub(crate) fn can_react(env: &Environment, conversation: &Conversation, tracking
 
 /// C-1.
 fn snip_dead(env: &Environment, conversation: &mut Conversation, tracking: &mut Tracking, effects: &mut Effects) {
+    let (before, hidden) = match conversation.count_hidden() {
+        0 if tracking.dead.is_empty() => return,
+        hidden => (context_tokens(env, conversation), hidden),
+    };
     if tracking.dead.is_empty() {
-        return;
+        let why = format!("{hidden} that the store keeps are left out again");
+        return note(CompactionLevel::Snip, true, &why, (before, before), effects);
     }
-    let before = context_tokens(env, conversation);
     if !env.settings.compaction.snip {
         let why = format!("{} marked dead, but it is switched off", tracking.dead.len());
         return note(CompactionLevel::Snip, false, &why, (before, before), effects);
@@ -73,7 +77,11 @@ fn snip_dead(env: &Environment, conversation: &mut Conversation, tracking: &mut 
     let plan = snip::plan(conversation, &tracking.dead);
     tracking.dead.clone_from(&plan.kept);
     let names: Vec<Arc<str>> = plan.removed.iter().map(|index| conversation.items()[*index].name.clone()).collect();
-    conversation.remove(&plan.removed);
+    if env.settings.session.snip_replay {
+        conversation.remove(&plan.removed);
+    } else {
+        conversation.hide(&plan.removed);
+    }
     let after = context_tokens(env, conversation);
     let stay = if plan.kept.is_empty() { String::new() } else { format!("{} cannot go alone", plan.kept.join(", ")) };
     let why = match (names.is_empty(), plan.kept.is_empty()) {

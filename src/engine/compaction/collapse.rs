@@ -23,7 +23,7 @@ pub(super) fn check(conversation: &Conversation, staged: &Staged) -> Result<(), 
     if span.clone().any(|index| conversation.is_collapsed(index)) {
         return Err("part of its span is collapsed already");
     }
-    let originals: u64 = items[span].iter().map(|item| item.tokens()).sum();
+    let originals: u64 = span.map(|index| conversation.tokens_of(index)).sum();
     if tokens::of_text(&staged.summary) >= originals {
         return Err("it is not smaller than what it stands for"); // C-8a
     }
@@ -64,6 +64,15 @@ mod tests {
         }
         conversation.collapse(staged("a+11", "r2", 4));
         assert_eq!(check(&conversation, &staged("p0", "a3", 4)), Err("part of its span is collapsed already"));
+    }
+
+    #[test]
+    fn c_3_a_summary_is_smaller_than_what_requests_see_of_its_span() {
+        let mut conversation = Conversation::of(items("p a+1 r a p"));
+        let staged = staged("p0", "r2", 40);
+        assert_eq!(check(&conversation, &staged), Ok(()));
+        conversation.hide(&[1, 2]);
+        assert_eq!(check(&conversation, &staged), Err("it is not smaller than what it stands for"));
     }
 
     #[test]

@@ -44,9 +44,10 @@ pub(super) fn answer_room(settings: &CompactionSettings) -> u64 {
     settings.output_cap.unwrap_or(u64::MAX).min(settings.output_reserve)
 }
 
-/// About how many tokens a request for the conversation has.
+/// About how many tokens a request for the conversation has: what the API counted last, and for newer content what the tokenizer says, if there
+/// is one, or else the estimate. What comes with the messages is estimated until the API has counted it.
 pub(super) fn context_tokens(env: &Environment, conversation: &Conversation) -> u64 {
-    conversation.tokens(|| Frame::of(env).tokens())
+    conversation.tokens_by(|| Frame::of(env).tokens(), |item| env.tokenizer.blocks(&item.message.content))
 }
 
 /// So many percent of a figure, rounded down; split so that no window is too large for it.
@@ -58,6 +59,12 @@ fn share(figure: u64, percent: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::contract::RequestId;
+    use crate::engine::conversation::ItemKind;
+    use crate::engine::tokenizer::{CountTokens, Tokenizer};
+    use crate::prelude::*;
+    use crate::wire::block::Block;
+    use crate::wire::usage::Usage;
 
     #[test]
     fn c_4_the_figures_follow_from_window_and_output_cap() {
@@ -72,6 +79,31 @@ mod tests {
         assert_eq!(of(200_000, Some(8_000)), small);
         assert_eq!(of(10_000, None), Figures { effective: 0, commit: 0, threshold: 0, warning: 0, hard: 0 });
         assert_eq!(Figures::of(&CompactionSettings::default()), None, "an unknown window has no figures");
+    }
+
+    /// Whatever a block says, it has ten tokens.
+    #[derive(Debug)]
+    struct Ten;
+
+    impl CountTokens for Ten {
+        fn tokens(&self, _block: &Block) -> u64 {
+            10
+        }
+    }
+
+    #[test]
+    fn c_4_a_tokenizer_counts_what_the_api_has_not() {
+        let mut conversation = Conversation::default();
+        conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("a"), Block::text("b")]);
+        let mut env = Environment::default();
+        let frame = Frame::of(&env).tokens();
+        assert_eq!(context_tokens(&env, &conversation), frame + 4, "without one, by characters");
+        env.tokenizer = Tokenizer::new(Ten);
+        assert_eq!(context_tokens(&env, &conversation), frame + 20);
+        let usage = Usage { input_tokens: Some(500), output_tokens: Some(1), ..Usage::default() };
+        conversation.push_answer(RequestId::first(1), vec![Block::text("c")], Some(usage));
+        conversation.push_user("p2", ItemKind::Prompt, vec![Block::text("d")]);
+        assert_eq!(context_tokens(&env, &conversation), 501 + 10, "what the API has counted holds");
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::engine::permission::PermissionWord;
 use crate::engine::retry::Failure;
 use crate::engine::session::prompt::Frame;
 use crate::engine::settings::Environment;
+use crate::engine::status;
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
@@ -143,7 +144,7 @@ impl Compaction {
         if let Some(excess) = too_much.filter(|excess| *excess > 0) {
             compaction.leave_out(Some(excess));
         }
-        status("compacting", effects);
+        status::report(env, status::COMPACTING, effects);
         let said = Json::of(&Told { trigger: compaction.cause.trigger.as_str(), summary: None });
         let input = without_tool(HookEvent::PreCompact, said);
         match RunningHooks::start(env, now, HookSubject::Compaction(id), input, effects) {
@@ -192,7 +193,6 @@ impl Compaction {
             }
             State::Over => (),
         }
-        status("", effects);
         core::mem::take(&mut self.spent)
     }
 
@@ -347,7 +347,6 @@ impl Compaction {
             CompactTrigger::Manual => "the user asked for it",
             CompactTrigger::Reactive => "the API had said that it is too much",
         };
-        status("", effects);
         note(level(trigger), true, why, tokens, effects);
         let kept = self.parts.kept.iter().map(|item| item.name.clone()).collect();
         let (tokens_before, tokens_after) = tokens;
@@ -364,7 +363,6 @@ impl Compaction {
 
     fn fail(&mut self, failure: Failure, effects: &mut Effects) -> Verdict {
         self.state = State::Over;
-        status("", effects);
         let spent = core::mem::take(&mut self.spent);
         Verdict::Failed(Box::new(failed(&self.cause, self.sizes, spent, failure, effects)))
     }
@@ -429,11 +427,6 @@ fn level(trigger: CompactTrigger) -> CompactionLevel {
         CompactTrigger::Auto | CompactTrigger::Manual => CompactionLevel::Auto,
         CompactTrigger::Reactive => CompactionLevel::Reactive,
     }
-}
-
-/// Consumers see what the session is busy with, because nothing of the summarising call is emitted.
-fn status(status: &str, effects: &mut Effects) {
-    effects.push(Effect::Emit(Emission::Status { status: status.into() }));
 }
 
 /// C-5: what stands in the conversation now is emitted, too.

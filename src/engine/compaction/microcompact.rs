@@ -68,7 +68,7 @@ pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<Old> {
                 BlockKind::ToolUse(tool_use) => drop(tools.insert(&tool_use.id, &tool_use.name)),
                 BlockKind::ToolResult { tool_use_id, .. } => {
                     let is_clearable = tools.get(&**tool_use_id).is_some_and(|name| CLEARABLE.contains(name));
-                    if is_clearable && !conversation.is_collapsed(index) {
+                    if is_clearable && !conversation.is_collapsed(index) && !conversation.is_hidden(index) {
                         results.push((index, place, tool_use_id, block));
                     }
                 }
@@ -192,6 +192,13 @@ mod tests {
         assert_eq!(ids(&old_results(&conversation, 0)).len(), 3);
         let short = Conversation::of(items("p a+2 r a+1 r"));
         assert_eq!(old_results(&short, 0), [], "a placeholder that is as long saves nothing");
+    }
+
+    #[test]
+    fn c_2_what_requests_leave_out_is_neither_cleared_nor_counted() {
+        let mut conversation = long(items("p a+1 r a+1 r a+1 r"));
+        conversation.hide(&[5, 6]);
+        assert_eq!(ids(&old_results(&conversation, 1)), ["toolu_1_0"], "the newest that is seen stays");
     }
 
     #[test]

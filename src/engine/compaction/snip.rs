@@ -21,14 +21,16 @@ pub(super) struct Plan {
 /// nothing and are forgotten.
 pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
     let items = conversation.items();
-    let is_marked = |index: &usize| marked.contains(&items[*index].name) && !conversation.is_collapsed(*index);
+    let is_marked =
+        |index: &usize| marked.contains(&items[*index].name) && !conversation.is_collapsed(*index) && !conversation.is_hidden(*index);
     let units = rounds::units(items);
     let last = units.len().saturating_sub(1);
     let is_removed = |nth: usize| nth < last && units[nth].clone().all(|index| is_marked(&index));
+    let is_gone = |nth: usize| conversation.is_hidden(units[nth].start);
     let mut removed: Vec<bool> = (0..units.len()).map(is_removed).collect();
     let is_answer = |nth: usize| items[units[nth].start].is_answer();
-    if let Some(first) = (0..units.len()).find(|nth| !removed[*nth]).filter(|first| is_answer(*first))
-        && let Some(prompt) = (0..first).rev().find(|nth| !is_answer(*nth))
+    if let Some(first) = (0..units.len()).find(|nth| !removed[*nth] && !is_gone(*nth)).filter(|first| is_answer(*first))
+        && let Some(prompt) = (0..first).rev().find(|nth| !is_answer(*nth) && !is_gone(*nth))
     {
         removed[prompt] = false;
     }
@@ -72,6 +74,14 @@ mod tests {
     }
 
     #[test]
+    fn c_1_what_the_store_keeps_is_no_prompt_before_an_answer() {
+        let mut conversation = Conversation::of(items("p p a p"));
+        conversation.hide(&[1]);
+        let plan = plan(&conversation, &["p0".into(), "p1".into()]);
+        assert_eq!(plan, Plan { removed: vec![], kept: vec!["p0".into()] }, "the hidden one is no first message, and goes but once");
+    }
+
+    #[test]
     fn c_3_what_is_collapsed_is_not_snipped() {
         let mut conversation = Conversation::of(items("p a p a p"));
         conversation.collapse(Arc::new(Staged { from: "p0".into(), to: "a1".into(), summary: "s".into() }));
@@ -85,7 +95,11 @@ mod tests {
             let marked: Vec<_> = items.iter().zip(marks).filter(|(_, dead)| *dead).map(|(item, _)| item.name.clone()).collect();
             let mut conversation = Conversation::of(items);
             let plan = plan(&conversation, &marked);
+            let mut keeping = conversation.clone();
+            keeping.hide(&plan.removed);
             conversation.remove(&plan.removed);
+            prop_assert_eq!((keeping.messages(), keeping.tokens(|| 7)), (conversation.messages(), conversation.tokens(|| 7)));
+            prop_assert_eq!(super::plan(&keeping, &marked).removed, Vec::<usize>::new(), "nothing goes twice");
             let messages = conversation.messages();
             prop_assert!(is_paired(&messages));
             let (first, last) = (conversation.items().first(), conversation.items().last());

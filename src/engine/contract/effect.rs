@@ -145,6 +145,11 @@ pub enum Effect {
         /// What the model asked for.
         tool_use: Arc<ToolUse>,
     },
+    /// What a tool's server asked is no longer asked: the tool was told to stop, or has ended without the answer (S-11).
+    WithdrawElicitation {
+        /// Which run it was about.
+        run: ToolRun,
+    },
 }
 
 /// Why a prompt ended: exactly one each.

@@ -130,7 +130,8 @@ pub enum Input {
         /// The items of the conversation, each by its name (`p1`, `p1.r2.a1`, `p1.r2.a1.results`).
         names: Arc<[Arc<str>]>,
     },
-    /// A server that a tool talks to asks the user something (S-11: elicitation handler).
+    /// A server that a tool talks to asks the user something (S-11: elicitation handler). What one run asks is answered in order, one
+    /// question at a time, each with [`Effect::AnswerElicitation`](super::Effect::AnswerElicitation).
     ElicitationAsked {
         /// Which run the tool is in.
         run: ToolRun,

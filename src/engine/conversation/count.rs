@@ -92,6 +92,18 @@ mod tests {
     }
 
     #[test]
+    fn c_1_what_is_hidden_stays_in_the_store_and_goes_from_requests_and_from_the_count() {
+        let mut conversation = conversation();
+        conversation.hide(&[0, 2]);
+        assert_eq!(conversation.tokens(|| 7), 960, "p1 was counted, p2 is newer");
+        assert_eq!((conversation.items().len(), conversation.messages().len(), conversation.count_hidden()), (3, 1, 2));
+        conversation.replace_message(0, Message::user(text(12)));
+        assert_eq!(conversation.tokens(|| 7), 960, "nobody sees what changes there");
+        conversation.remove(&[0]);
+        assert_eq!(conversation.tokens(|| 7), 960, "it is not taken from the count twice");
+    }
+
+    #[test]
     fn c_2_what_is_replaced_goes_from_the_count_where_it_was_in_it() {
         let mut conversation = conversation();
         conversation.replace_message(0, Message::user(text(12)));

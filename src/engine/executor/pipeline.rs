@@ -10,6 +10,7 @@
 //! permissions is called at once. An abort can come at every state ([`Pipeline::halt`]).
 
 pub(crate) mod diagram;
+pub(super) mod elicitation;
 mod words;
 
 use super::input::InputProblem;
@@ -26,6 +27,7 @@ use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 use crate::wire::json::Json;
+use elicitation::Questions;
 
 /// What every step may look at, change and write into.
 pub(crate) struct Scope<'a> {
@@ -61,8 +63,8 @@ enum Step {
     PreHooks { hooks: RunningHooks, check: ToolCheck },
     /// A person is asked (T-24).
     Asking,
-    /// It runs (T-25).
-    Calling,
+    /// It runs (T-25), and its server may wait for answers (S-11).
+    Calling { questions: Questions },
     /// Hooks hear of the result (T-26).
     PostHooks { hooks: RunningHooks, outcome: Arc<ToolOutcome> },
     /// The result is being stored (T-27).
@@ -149,7 +151,18 @@ impl Pipeline {
                 self.on_hooks(scope, verdict, heard)
             }
             (Step::Asking, Input::PermissionAnswered { answer, .. }) => self.on_answered(scope, answer),
-            (Step::Calling, Input::ToolEnded { outcome, .. }) => self.on_ended(scope, outcome),
+            (Step::Calling { questions }, Input::ElicitationAsked { message, .. }) => {
+                questions.ask(scope, self.run, message);
+                Verdict::Running
+            }
+            (Step::Calling { questions }, Input::ElicitationAnswered { answer, .. }) => {
+                questions.answer(self.run, answer, scope.effects);
+                Verdict::Running
+            }
+            (Step::Calling { questions }, Input::ToolEnded { outcome, .. }) => {
+                questions.withdraw(self.run, scope.effects);
+                self.on_ended(scope, outcome)
+            }
             (Step::Storing { outcome, characters }, Input::ResultStored { path, .. }) => {
                 let (outcome, characters) = (outcome.clone(), *characters);
                 self.leave(scope, PipelineStep::Store);
@@ -171,7 +184,8 @@ impl Pipeline {
                 effects.push(Effect::WithdrawPermission { run: self.run });
                 Halt::AtOnce
             }
-            Step::Calling => {
+            Step::Calling { questions } => {
+                questions.withdraw(self.run, effects);
                 effects.push(Effect::StopTool { run: self.run });
                 Halt::Stopping
             }
@@ -187,7 +201,7 @@ impl Pipeline {
 
     /// Whether the tool itself runs.
     pub(super) fn is_calling(&self) -> bool {
-        self.step == Step::Calling
+        matches!(self.step, Step::Calling { .. })
     }
 
     /// T-22: what the tool finds is the answer.
@@ -289,7 +303,7 @@ impl Pipeline {
     }
 
     fn reach_call(&mut self, scope: &mut Scope<'_>) -> Verdict {
-        self.enter(scope, PipelineStep::Call, Step::Calling);
+        self.enter(scope, PipelineStep::Call, Step::Calling { questions: Questions::default() });
         scope.effects.push(Effect::StartTool { run: self.run, tool_use: self.tool_use.clone() });
         Verdict::Running
     }

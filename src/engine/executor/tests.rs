@@ -1,6 +1,7 @@
 //! The executor alone, without a stream: who starts, what comes out, and when.
 
 mod aborts;
+mod elicitations;
 mod pipelines;
 
 use super::*;

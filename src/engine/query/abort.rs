@@ -18,6 +18,7 @@ use crate::prelude::*;
 impl Query {
     /// Ends everything. A second abort finds nothing more to end.
     pub(super) fn abort(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) -> Verdict {
+        self.drop_tool_summary(now, effects);
         let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
             State::Calling { mut call, turn } => {
                 call.abort(now, effects);

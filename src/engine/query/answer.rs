@@ -130,7 +130,7 @@ impl Query {
             State::Ending { mut turn, ending } => {
                 self.totals.denials.extend(turn.executor.take_denials());
                 self.keep_what_is_answered(env, &turn);
-                self.finish(*ending, effects)
+                self.finish(now, *ending, effects)
             }
             State::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
             State::Settling { executor, begins } => self.on_orphan_settled(env, now, executor, begins, effects),

@@ -11,6 +11,7 @@ use crate::engine::emission::{CompactTrigger, Emission, Note, Transition};
 use crate::engine::executor::Executor;
 use crate::engine::retry::Failure;
 use crate::engine::settings::Environment;
+use crate::engine::status;
 use crate::engine::time::Time;
 use crate::prelude::*;
 
@@ -52,6 +53,7 @@ impl Query {
         if self.is_over_budget(env) {
             return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
         }
+        status::report(env, status::REQUESTING, effects);
         let request = self.request(env);
         let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };
@@ -82,6 +84,7 @@ impl Query {
         self.keep_answer(&turn.blocks, turn.usage);
         let mut content = turn.executor.results(&env.settings);
         let structure = structured::given(&turn, &content).filter(|_| structured::is_enforced(env));
+        let results = content.clone();
         content.extend(turn.executor.attachments());
         self.totals.denials.extend(turn.executor.take_denials());
         let asked = turn.blocks.first().map_or(RequestId::first(self.prompt), |message| message.id);
@@ -104,6 +107,7 @@ impl Query {
             effects.push(Effect::Emit(Emission::MaxTurnsReached { turns: self.totals.turns }));
             return self.end(env, now, executor, Ending::limit(Terminal::MaxTurns, "the turn limit is reached"), effects);
         }
+        let asked = self.sum_up_tools(env, now, asked, (&turn.blocks, &results), effects);
         self.ask_again(env, now, asked, executor, Transition::NextTurn, effects)
     }
 

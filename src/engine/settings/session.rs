@@ -49,6 +49,16 @@ pub struct SessionSettings {
     pub thinking: Option<Thinking>,
     /// What a person answered about a tool use of an earlier session that was not run (S-3).
     pub orphaned_permission: Option<OrphanedPermission>,
+    /// Whether somebody answers what servers of tools ask (S-11). Where nobody does, every such question is declined at once.
+    pub elicitation_handler: bool,
+    /// Whether consumers are told when the session starts to ask the model, when it summarises, and when it is idle again (S-11).
+    pub status_reports: bool,
+    /// Whether dead messages go from the session's own store, too (S-7, C-1). Otherwise the store keeps them, and each request leaves them out.
+    pub snip_replay: bool,
+    /// Whether consumers are told of each hook that runs and of what each level of compaction did and why (S-11).
+    pub verbose: bool,
+    /// The model that says in one line what a turn's tools did; `None` for no such line (S-7).
+    pub tool_use_summaries: Option<Arc<str>>,
 }
 
 /// S-11: the `thinking` of requests.
@@ -108,6 +118,11 @@ impl Default for SessionSettings {
             look_up_plugins: false,
             thinking: None,
             orphaned_permission: None,
+            elicitation_handler: false,
+            status_reports: false,
+            snip_replay: true,
+            verbose: false,
+            tool_use_summaries: None,
         }
     }
 }

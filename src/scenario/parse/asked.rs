@@ -8,7 +8,7 @@ use crate::engine::permission::{
     PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule,
 };
 use crate::prelude::*;
-use crate::scenario::asked::{AT_ONCE, Reply, ScriptedHook, ScriptedPermission, Store};
+use crate::scenario::asked::{AT_ONCE, Reply, ScriptedElicitation, ScriptedHook, ScriptedPermission, Store};
 use crate::scenario::latency::Latency;
 use crate::scenario::types::Scenario;
 
@@ -188,4 +188,16 @@ pub(super) fn check(reader: &mut Reader<'_, '_>) -> Option<Reply<ToolCheck>> {
     let latency = reader.get("check_latency");
     let never = reader.mark("check_never_answers");
     said.then_some(Reply { latency, says: (!never).then_some(check) })
+}
+
+/// `asks`: what a tool's server asks on the way, and what the user answers (S-11).
+pub(super) fn elicitation(reader: &mut Reader<'_, '_>) -> Option<ScriptedElicitation> {
+    let message: Option<Arc<str>> = reader.required("message");
+    for key in ["answer", "latency"] {
+        reader.one_of(&["never_answers", key]);
+    }
+    let (answer, never) = (reader.get("answer"), reader.mark("never_answers"));
+    let reply = Reply { latency: reader.get("latency"), says: (!never).then_some(answer) };
+    let (after, if_declined) = (reader.get("after").unwrap_or_default(), reader.get("if_declined"));
+    Some(ScriptedElicitation { message: message?, after, reply, if_declined })
 }

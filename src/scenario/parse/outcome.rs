@@ -12,7 +12,8 @@ use crate::prelude::*;
 use crate::scenario::latency::Latency;
 use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
+    "asks",
     "result",
     "result_json",
     "is_error",
@@ -48,6 +49,7 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
         ending: ending(reader),
         stopping: ToolStopping { ignores: ignores_stop(reader), takes: reader.get("stop_takes").unwrap_or_default() },
         check: asked::check(reader),
+        asks: reader.section("asks", "`asks`", asked::elicitation).flatten(),
         agents: AgentScript::default(),
     };
     said.then_some(outcome)

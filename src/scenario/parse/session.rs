@@ -28,11 +28,27 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
     }
     reader.set("replay_user_messages", &mut session.replay_user_messages);
     reader.set("file_history", &mut session.file_history);
+    reader.set("elicitation_handler", &mut session.elicitation_handler);
+    reader.set("status_reports", &mut session.status_reports);
+    reader.set("snip_replay", &mut session.snip_replay);
+    reader.set("verbose", &mut session.verbose);
+    tool_use_summaries(reader, &mut session);
     surroundings(reader, &mut session);
     session.thinking = thinking(reader);
     let title = "[engine.orphaned_permission]";
     session.orphaned_permission = reader.section("orphaned_permission", title, orphaned_permission).flatten();
     session
+}
+
+/// `tool_use_summaries`: a model, which has a name.
+fn tool_use_summaries(reader: &mut Reader<'_, '_>, session: &mut SessionSettings) {
+    reader.set_some("tool_use_summaries", &mut session.tool_use_summaries);
+    if session.tool_use_summaries.as_ref().is_some_and(|model| model.trim().is_empty())
+        && let Some(member) = reader.member("tool_use_summaries")
+    {
+        let message = "`tool_use_summaries` names the model that is asked; leave it out if none is".into();
+        reader.report.value(member.value.place, message, None);
+    }
 }
 
 /// What the session works with.

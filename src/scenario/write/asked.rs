@@ -1,11 +1,12 @@
 //! `[[hook]]`, `[permissions]`, `[[permission]]`, `[files]` and what a tool's own check finds, as TOML.
 
-use super::text::{duration, latency};
+use super::text::{duration, latency, string};
 use super::{Out, list};
 use crate::engine::hook::{HookDefinition, HookOutcome};
 use crate::engine::permission::{PermissionAnswer, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck};
+use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::asked::{AT_ONCE, Reply, ScriptedHook, ScriptedPermission, Store};
+use crate::scenario::asked::{AT_ONCE, Reply, ScriptedElicitation, ScriptedHook, ScriptedPermission, Store};
 
 /// `[[hook]]`.
 pub(super) fn hook_entry(out: &mut Out, hook: &ScriptedHook) {
@@ -153,4 +154,19 @@ pub(super) fn check_keys(out: &mut Out, check: &Reply<ToolCheck>) {
         // Nothing is found, and that is said: it wins over what the tool finds otherwise.
         out.raw("check_suggestions", "[]");
     }
+}
+
+/// What a tool's server asks on the way, as one table.
+pub(super) fn elicitation(asks: &ScriptedElicitation) -> String {
+    let ScriptedElicitation { message, after, reply: Reply { latency: span, says }, if_declined } = asks;
+    let text = |key: &str, text: &str| format!("{key} = {}", string(text));
+    let parts = [
+        Some(text("message", message)),
+        (*after != Micros::ZERO).then(|| format!("after = {}", duration(*after))),
+        says.is_none().then(|| String::from("never_answers = true")),
+        says.iter().flatten().next().map(|answer| text("answer", answer)),
+        span.as_ref().map(|span| format!("latency = {}", latency(span))),
+        if_declined.as_ref().map(|declined| text("if_declined", declined)),
+    ];
+    format!("{{ {} }}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }

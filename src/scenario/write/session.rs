@@ -20,15 +20,21 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         json_schema,
         max_structured_output_retries,
         commands: _,
-        replay_user_messages,
-        file_history,
-        cwd,
-        mcp_servers,
-        agents,
-        look_up_skills,
-        look_up_plugins,
-        thinking,
+        // These are written by the functions below.
+        replay_user_messages: _,
+        file_history: _,
+        cwd: _,
+        mcp_servers: _,
+        agents: _,
+        look_up_skills: _,
+        look_up_plugins: _,
+        thinking: _,
         orphaned_permission: _,
+        elicitation_handler: _,
+        status_reports: _,
+        snip_replay: _,
+        verbose: _,
+        tool_use_summaries: _,
     } = session;
     let default = SessionSettings::default();
     if let Some(model) = fallback_model {
@@ -58,16 +64,33 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
     if *max_structured_output_retries != default.max_structured_output_retries {
         out.raw("max_structured_output_retries", max_structured_output_retries);
     }
-    out.flag("replay_user_messages", *replay_user_messages, default.replay_user_messages);
-    out.flag("file_history", *file_history, default.file_history);
-    if *cwd != default.cwd {
-        out.text("cwd", cwd);
+    told(out, session, &default);
+    surroundings(out, session, &default);
+}
+
+/// What consumers are told, and who else is there.
+fn told(out: &mut Out, session: &SessionSettings, default: &SessionSettings) {
+    out.flag("replay_user_messages", session.replay_user_messages, default.replay_user_messages);
+    out.flag("file_history", session.file_history, default.file_history);
+    out.flag("elicitation_handler", session.elicitation_handler, default.elicitation_handler);
+    out.flag("status_reports", session.status_reports, default.status_reports);
+    out.flag("snip_replay", session.snip_replay, default.snip_replay);
+    out.flag("verbose", session.verbose, default.verbose);
+    if let Some(model) = &session.tool_use_summaries {
+        out.text("tool_use_summaries", model);
     }
-    out.texts("mcp_servers", mcp_servers);
-    out.texts("agents", agents);
-    out.flag("look_up_skills", *look_up_skills, default.look_up_skills);
-    out.flag("look_up_plugins", *look_up_plugins, default.look_up_plugins);
-    match thinking {
+}
+
+/// What the session works with.
+fn surroundings(out: &mut Out, session: &SessionSettings, default: &SessionSettings) {
+    if session.cwd != default.cwd {
+        out.text("cwd", &session.cwd);
+    }
+    out.texts("mcp_servers", &session.mcp_servers);
+    out.texts("agents", &session.agents);
+    out.flag("look_up_skills", session.look_up_skills, default.look_up_skills);
+    out.flag("look_up_plugins", session.look_up_plugins, default.look_up_plugins);
+    match session.thinking {
         None => (),
         Some(Thinking::Off) => out.text("thinking", "off"),
         Some(Thinking::Adaptive) => out.text("thinking", "adaptive"),

@@ -77,6 +77,7 @@ fn outcome() -> ScriptedOutcome {
         stopping: ToolStopping { ignores: Deaf::For(Micros::from_secs(2)), takes: Micros::from_millis(50) },
         agents: AgentScript::default(),
         check: None,
+        asks: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `[[tool]]` and what tool runs do, as TOML.
 
-use super::asked::check_keys;
+use super::asked::{check_keys, elicitation};
 use super::text::{duration, latency, string};
 use super::{Out, text_or_json};
 use crate::engine::settings::{AgentTool, InterruptBehaviour, Observable, ToolDefinition};
@@ -72,6 +72,7 @@ pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
         ending,
         stopping,
         check,
+        asks,
         agents: _,
     } = outcome;
     if let Some(content) = content {
@@ -109,6 +110,9 @@ pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
     out.span("stop_takes", *takes, Micros::ZERO);
     if let Some(check) = check {
         check_keys(out, check);
+    }
+    if let Some(asks) = asks {
+        out.raw("asks", elicitation(asks));
     }
 }
 

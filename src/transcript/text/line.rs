@@ -174,8 +174,13 @@ fn of_effect(event: &Event, effect: &Effect, view: &View) -> Option<Line> {
         Effect::LookUp { what, .. } => line(Debug, Clock::Run, "engine", "looks up", what.as_str().into()),
         Effect::Elicit { run, message } => line(Normal, Clock::Request(run.request), "engine", &format!("asks for {run}"), short(message)),
         Effect::AnswerElicitation { run, answer } => {
-            let text = answer.as_ref().map_or_else(|| String::from("declined"), |answer| short(answer));
-            line(Debug, Clock::Request(run.request), "engine", &format!("tells {run}"), text)
+            // What the user says is told with the user's answer.
+            let detail = if answer.is_some() { Debug } else { Normal };
+            let text = answer.as_ref().map_or_else(|| String::from("it is declined"), |answer| short(answer));
+            line(detail, Clock::Request(run.request), "engine", &format!("tells {run}"), text)
+        }
+        Effect::WithdrawElicitation { run } => {
+            line(Normal, Clock::Request(run.request), "engine", "withdraws", format!("what tool {run} asks"))
         }
         // The request has its own event; the start of a tool is told by its state.
         Effect::Request { .. } | Effect::StartTool { .. } | Effect::StartAgent { .. } => return None,

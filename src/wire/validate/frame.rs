@@ -117,7 +117,7 @@ fn of_budget(budget: Option<u64>, max_tokens: u64) -> Option<Refusal> {
         Some(budget) if budget >= max_tokens => "`max_tokens` must be greater than `thinking.budget_tokens`.",
         Some(_) => return None,
     };
-    Some(Refusal::invalid("thinking_budget", text))
+    Some(Refusal::invalid("thinking_budget", text)) // plausible, all three
 }
 
 /// No tool can be forced where thinking comes first.
@@ -130,7 +130,7 @@ fn forced_tool(extra: &Object<'_>, request: &Request, facts: Option<&ModelFacts>
         return Some(Refusal::invalid("tool_choice", "tool_choice: type \"tool\" and \"any\" are not supported for this model."));
     }
     let thinks = thinking(request).is_some_and(|thinking| thinking.kind == "enabled");
-    thinks.then(|| Refusal::invalid("tool_choice", "Thinking may not be enabled when tool_choice forces tool use."))
+    thinks.then(|| Refusal::invalid("tool_choice", "Thinking may not be enabled when tool_choice forces tool use.")) // plausible
 }
 
 fn twice_named(tools: &Json) -> Option<Refusal> {
@@ -138,7 +138,7 @@ fn twice_named(tools: &Json) -> Option<Refusal> {
     let mut names: Vec<Cow<'_, str>> = list.into_iter().filter_map(|tool| Object::parse(tool).ok()?.string("name")).collect();
     names.sort_unstable();
     let is_twice = names.windows(2).any(|pair| pair[0] == pair[1]);
-    is_twice.then(|| Refusal::invalid("tool_names", "tools: Tool names must be unique."))
+    is_twice.then(|| Refusal::invalid("tool_names", "tools: Tool names must be unique.")) // plausible
 }
 
 /// How many cache breakpoints there are beside those of the frame, and whether each stands where one may.
@@ -164,7 +164,7 @@ pub(super) fn breakpoints(request: &Request, of_frame: usize) -> Option<Refusal>
 fn on_thinking(index: usize, position: usize, is_redacted: bool) -> Refusal {
     let kind = if is_redacted { "redacted_thinking" } else { "thinking" };
     let text = format!("messages.{index}.content.{position}.{kind}.cache_control: Extra inputs are not permitted");
-    Refusal::invalid("breakpoint_on_thinking", text)
+    Refusal::invalid("breakpoint_on_thinking", text) // the words are the API's, the path before them is plausible
 }
 
 /// A cheap look before JSON is taken apart: text inside of strings has its quotes escaped and does not count.

@@ -31,7 +31,8 @@ pub(super) fn refusal(messages: &[Arc<Message>], facts: Option<&ModelFacts>, rul
     }
     let most = facts.map_or(usize::MAX, ModelFacts::images_max);
     if images.len() > most {
-        return Some(Refusal::invalid("too_many_images", format!("Too much media: 0 document pages + {} images > {most}", images.len())));
+        let text = format!("Too much media: 0 document pages + {} images > {most}", images.len());
+        return Some(Refusal::invalid("too_many_images", text)); // plausible
     }
     let is_many = images.len() > MANY;
     images.iter().find_map(|image| of_bytes(image, rules.image_bytes_max).or_else(|| of_pixels(image, is_many)))

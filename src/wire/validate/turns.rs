@@ -8,7 +8,7 @@ use crate::prelude::*;
 /// Every message says something, and says it as its role may.
 pub(super) fn content(messages: &[Arc<Message>]) -> Option<Refusal> {
     if messages.is_empty() {
-        return Some(Refusal::invalid("no_messages", "messages: at least one message is required"));
+        return Some(Refusal::invalid("no_messages", "messages: at least one message is required")); // plausible
     }
     let last = messages.len() - 1;
     (0..).zip(messages).find_map(|(index, message)| {
@@ -25,10 +25,10 @@ pub(super) fn content(messages: &[Arc<Message>]) -> Option<Refusal> {
 fn of_block(index: usize, position: usize, role: Role, block: &Block) -> Option<Refusal> {
     match (block.kind(), role) {
         (BlockKind::Text(text), _) if text.is_empty() => {
-            Some(Refusal::invalid("empty_text", "messages: text content blocks must be non-empty"))
+            Some(Refusal::invalid("empty_text", "messages: text content blocks must be non-empty")) // plausible
         }
         (BlockKind::Text(text), _) if text.trim().is_empty() => {
-            Some(Refusal::invalid("blank_text", "messages: text content blocks must contain non-whitespace text"))
+            Some(Refusal::invalid("blank_text", "messages: text content blocks must contain non-whitespace text")) // plausible
         }
         (BlockKind::ToolUse(_), Role::User | Role::System) => Some(misplaced(index, position, "tool_use", "assistant")),
         (BlockKind::Thinking { .. } | BlockKind::RedactedThinking, Role::User | Role::System) => {
@@ -37,7 +37,7 @@ fn of_block(index: usize, position: usize, role: Role, block: &Block) -> Option<
         (BlockKind::ToolResult { .. }, Role::Assistant | Role::System) => Some(misplaced(index, position, "tool_result", "user")),
         (BlockKind::ToolUse(tool_use), Role::Assistant) if !is_id(&tool_use.id) => {
             let text = format!("messages.{index}.content.{position}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'");
-            Some(Refusal::invalid("tool_use_id", text))
+            Some(Refusal::invalid("tool_use_id", text)) // plausible
         }
         _ => None,
     }
@@ -55,7 +55,7 @@ fn is_id(id: &str) -> bool {
 /// Who begins, who ends, and where thinking stands.
 pub(super) fn order(messages: &[Arc<Message>], facts: Option<&ModelFacts>, thinking_is_enabled: bool) -> Option<Refusal> {
     if messages.first().is_some_and(|first| first.role == Role::Assistant) {
-        return Some(Refusal::invalid("first_message", r#"messages: first message must use the "user" role"#));
+        return Some(Refusal::invalid("first_message", r#"messages: first message must use the "user" role"#)); // plausible
     }
     if messages.iter().any(|message| message.role == Role::System) {
         let system = system_messages(messages, facts);
@@ -72,7 +72,7 @@ fn system_messages(messages: &[Arc<Message>], facts: Option<&ModelFacts>) -> Opt
     if facts.is_some_and(|facts| facts.generation < Generation::Four7) {
         let text = "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input \
                     message role.";
-        return Some(Refusal::invalid("system_role", text));
+        return Some(Refusal::invalid("system_role", text)); // plausible
     }
     (0..).zip(messages).filter(|(_, message)| message.role == Role::System).find_map(|(index, _): (usize, _)| {
         let before = index.checked_sub(1).map(|before| messages[before].role);
@@ -93,7 +93,8 @@ fn of_prefill(last: &Message, facts: Option<&ModelFacts>) -> Option<Refusal> {
     }
     match last.content.last().map(Block::kind) {
         Some(BlockKind::Text(text)) if text.ends_with(char::is_whitespace) => {
-            Some(Refusal::invalid("trailing_whitespace", "messages: final assistant content cannot end with trailing whitespace"))
+            let text = "messages: final assistant content cannot end with trailing whitespace";
+            Some(Refusal::invalid("trailing_whitespace", text)) // plausible
         }
         _ => None,
     }
@@ -111,7 +112,7 @@ fn of_thinking(messages: &[Arc<Message>], is_enabled: bool) -> Option<Refusal> {
         if !continues && let Some(last) = answer.content.last().filter(|block| is_thinking(block)) {
             let kind = if matches!(last.kind(), BlockKind::RedactedThinking) { "redacted_thinking" } else { "thinking" };
             let text = format!("messages.{index}: The final block in an assistant message cannot be `{kind}`.");
-            return Some(Refusal::invalid("ends_in_thinking", text));
+            return Some(Refusal::invalid("ends_in_thinking", text)); // plausible
         }
     }
     if !is_enabled {
@@ -128,7 +129,7 @@ fn of_thinking(messages: &[Arc<Message>], is_enabled: bool) -> Option<Refusal> {
          you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
         kind_of(found)
     );
-    Some(Refusal::invalid("thinking_missing", text))
+    Some(Refusal::invalid("thinking_missing", text)) // plausible
 }
 
 fn kind_of(block: &Block) -> &str {
@@ -206,7 +207,7 @@ impl<'a> Open<'a> {
                 let text = format!(
                     "messages.{index}.content.{position}: each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {id}"
                 );
-                Some(Refusal::invalid("second_tool_result", text))
+                Some(Refusal::invalid("second_tool_result", text)) // plausible
             }
             Some((_, answered)) => {
                 *answered = leads;

@@ -46,7 +46,7 @@ impl Step {
             Self::Checking => "Checking",
             Self::PreHooks { .. } => "PreHooks",
             Self::Asking => "Asking",
-            Self::Calling => "Calling",
+            Self::Calling { .. } => "Calling",
             Self::PostHooks { .. } => "PostHooks",
             Self::Storing { .. } => "Storing",
         }

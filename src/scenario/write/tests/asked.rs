@@ -5,7 +5,7 @@ use crate::engine::hook::{HookDefinition, HookEvent, HookOutcome};
 use crate::engine::permission::{
     PermissionAnswer, PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck,
 };
-use crate::scenario::asked::{AT_ONCE, Reply, ScriptedHook, ScriptedPermission, Store};
+use crate::scenario::asked::{AT_ONCE, Reply, ScriptedElicitation, ScriptedHook, ScriptedPermission, Store};
 
 fn once<T>(said: T) -> Reply<T> {
     Reply { latency: None, says: Some(said) }
@@ -102,5 +102,37 @@ fn t_22_checks_read_back() {
         let outcome = ScriptedOutcome { check: Some(check), ..ScriptedOutcome::default() };
         let results = BTreeMap::from([(format!("toolu_{number}").into(), outcome)]);
         reads_back(&Scenario { results, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
+}
+
+#[test]
+fn s_11_what_a_server_asks_reads_back() {
+    let asks = |reply, if_declined: Option<&str>| ScriptedElicitation {
+        message: "which \"one\"?".into(),
+        after: Micros(7),
+        reply,
+        if_declined: if_declined.map(Into::into),
+    };
+    let all = [
+        asks(once(Some("this".into())), None),
+        asks(late(Some("that\n".into())), Some("nothing")),
+        asks(late(None), Some("")),
+        asks(never(), Some("nothing")),
+        ScriptedElicitation { message: "?".into(), ..ScriptedElicitation::default() },
+    ];
+    for (number, asks) in all.into_iter().enumerate() {
+        let outcome = ScriptedOutcome { asks: Some(asks), ..ScriptedOutcome::default() };
+        let results = BTreeMap::from([(format!("toolu_{number}").into(), outcome)]);
+        reads_back(&Scenario { results, prompts: vec![prompt("hi")], ..Scenario::default() });
+    }
+}
+
+#[test]
+fn s_11_who_never_answers_says_nothing_and_takes_no_time() {
+    for keys in ["answer = \"a\"", "latency = \"1s\""] {
+        let text =
+            format!("[[tool]]\nname = \"Read\"\nasks = {{ message = \"?\", never_answers = true, {keys} }}\n[[prompt]]\ntext = \"hi\"\n");
+        let faults = parse::scenario("x.toml", &text, &[]).unwrap_err().to_string();
+        assert!(faults.contains("cannot both be given"), "{faults}");
     }
 }

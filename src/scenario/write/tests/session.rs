@@ -32,6 +32,11 @@ pub(super) fn odd_session() -> SessionSettings {
         look_up_plugins: true,
         thinking: Some(Thinking::Budget(2_000)),
         orphaned_permission: None, // only with a history that it is about
+        elicitation_handler: true,
+        status_reports: true,
+        snip_replay: false,
+        verbose: true,
+        tool_use_summaries: Some("claude-haiku-4-5".into()),
     }
 }
 
@@ -89,6 +94,8 @@ fn s_11_what_cannot_be_meant_is_said() {
     let table = [
         ("cwd = \"w\"", "absolute path"),
         ("thinking = \"on\"", "off"),
+        ("tool_use_summaries = \" \"", "names the model that is asked"),
+        ("verbose = \"yes\"", "true or false"),
         ("thinking_budget = 5", "below 1024 tokens"),
         ("thinking = \"off\"\nthinking_budget = 2000", "cannot both be given"),
         ("thinking = \"off\"\nrequest_extra = '{\"thinking\":{\"type\":\"adaptive\"}}'", "`request_extra` cannot both be given"),

@@ -62,13 +62,32 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
             let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
             line(Normal, Clock::Latest, "engine", if *fast { "fast" } else { "not fast" }, format!("{}{until}", short(reason)))
         }
-        Emission::Status { status } => {
-            line(Normal, Clock::Latest, "engine", "status", if status.is_empty() { "none".into() } else { status.to_string() })
-        }
+        Emission::Status { status } => line(Normal, Clock::Latest, "engine", "status", status.to_string()),
         Emission::Warning { text } => line(Normal, Clock::Latest, "engine", "warns", short(text)),
         Emission::FileSnapshot { uuid } => line(Debug, Clock::Latest, "engine", "keeps files", uuid.to_string()),
         Emission::Result(result) => line(Brief, Clock::Latest, "engine", "result", result_text(result)),
+        Emission::ToolUseSummary { text, tool_use_ids } => {
+            let run = |id: &Arc<str>| view.run_of(id).map_or_else(|| id.to_string(), |run| run.to_string());
+            let runs: Vec<String> = tool_use_ids.iter().map(run).collect();
+            line(Brief, Clock::Latest, "engine", "sums up", format!("{}: {}", runs.join(", "), short(text)))
+        }
+        Emission::HookStarted { .. } | Emission::HookEnded { .. } | Emission::CompactionReport { .. } => of_verbose(emission),
     }
+}
+
+/// What is told beyond the usual (S-11).
+fn of_verbose(emission: &Emission) -> Line {
+    let text = match emission {
+        Emission::HookStarted { hook, name } => format!("hook {} starts: {name}", hook.hook + 1),
+        Emission::HookEnded { hook, name, answered } => {
+            format!("hook {} {}: {name}", hook.hook + 1, if *answered { "has answered" } else { "was stopped" })
+        }
+        Emission::CompactionReport { level, ran, why, before, after } => {
+            format!("{} {}: {why}, {before} -> {after} tokens", level.as_str(), if *ran { "ran" } else { "did nothing" })
+        }
+        _ => String::new(),
+    };
+    line(Detail::Normal, Clock::Latest, "engine", "tells", text)
 }
 
 fn of_compaction(trigger: &str, (before, after): (u64, u64), kept: &[Arc<str>]) -> Line {

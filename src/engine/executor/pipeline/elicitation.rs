@@ -1,0 +1,59 @@
+//! What a tool's server asks the user while the tool runs (S-11: elicitation handler).
+//!
+//! The tool waits for the answer, and so does its use: it counts as executing, and no time of the engine's runs against the person. Questions of
+//! one run are put one at a time, in order, because an answer says no more than which run it is for.
+
+use alloc::collections::VecDeque;
+
+use super::Scope;
+use crate::engine::contract::{Effect, Effects, Input, ToolRun};
+use crate::prelude::*;
+
+/// The questions of one run that are not answered; the first one is put to the user.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Questions(VecDeque<Arc<str>>);
+
+impl Questions {
+    /// Puts a question, or has it wait for those before it. Where nobody would answer, it is declined at once.
+    pub(super) fn ask(&mut self, scope: &mut Scope<'_>, run: ToolRun, message: &Arc<str>) {
+        if !scope.env.settings.session.elicitation_handler {
+            return decline(run, scope.effects);
+        }
+        self.0.push_back(message.clone());
+        if self.0.len() == 1 {
+            self.put(run, scope.effects);
+        }
+    }
+
+    /// Passes an answer on, and puts the next question. An answer that nobody waits for is late.
+    pub(super) fn answer(&mut self, run: ToolRun, answer: &Option<Arc<str>>, effects: &mut Effects) {
+        if self.0.pop_front().is_some() {
+            effects.push(Effect::AnswerElicitation { run, answer: answer.clone() });
+            self.put(run, effects);
+        }
+    }
+
+    /// Nobody waits for an answer any more.
+    pub(super) fn withdraw(&self, run: ToolRun, effects: &mut Effects) {
+        if !self.0.is_empty() {
+            effects.push(Effect::WithdrawElicitation { run });
+        }
+    }
+
+    fn put(&self, run: ToolRun, effects: &mut Effects) {
+        if let Some(message) = self.0.front() {
+            effects.push(Effect::Elicit { run, message: message.clone() });
+        }
+    }
+}
+
+/// Declines what a tool asks that was told to stop.
+pub(in crate::engine::executor) fn decline_late(input: &Input, effects: &mut Effects) {
+    if let Input::ElicitationAsked { run, .. } = input {
+        decline(*run, effects);
+    }
+}
+
+fn decline(run: ToolRun, effects: &mut Effects) {
+    effects.push(Effect::AnswerElicitation { run, answer: None });
+}

@@ -1,0 +1,195 @@
+//! What a turn's tools did, in a line, for whoever looks on (S-7: tool-use summaries).
+//!
+//! ```text
+//!   next_turn ──> ToolSummary, request 2 ──an answer with text──> emitted
+//!        │                 └── anything else, the next turn's tools, or the end of the prompt ──> dropped
+//!        └──────> Calling, request 3, and so on: nothing here is waited for
+//! ```
+//!
+//! The request is an ordinary one with a number of its own, made before the request that it runs beside, so that who answers first changes no
+//! name. It is tried once: a line that comes late is worth less than none. For the same reason a line that is not there when the prompt ends
+//! is dropped: the user waits for the answer, and not for a caption of what led to it. It counts as any other in usage and cost, and not as time
+//! spent waiting for the model, because nobody waits.
+
+use super::outcome::Attempt;
+use super::{Query, State, Verdict};
+use crate::engine::contract::{AnswerEnd, Effect, Effects, Input, RequestId};
+use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note};
+use crate::engine::settings::Environment;
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, Message};
+use crate::wire::json::Json;
+use crate::wire::raw::Object;
+use crate::wire::request::Request;
+use crate::wire::usage::Usage;
+use crate::wire::whole::whole_message;
+
+/// What the model is told to do.
+const SYSTEM: &str = "You are shown the tool calls of one turn of an agent, with what came of them. Say in one line of at most ten words what they \
+     did, as a person would note it in a log: what was done and to what, in the past tense, without an introduction and without a full stop.";
+
+/// How long the line may get, in tokens.
+const TOKENS_MAX: u64 = 100;
+
+/// How much of each input and each result the model is shown, in characters.
+const SHOWN_MAX: usize = 300;
+
+/// A line that is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ToolSummary {
+    id: RequestId,
+    model: Arc<str>,
+    tool_use_ids: Vec<Arc<str>>,
+    asked: Time,
+    first_byte: Option<Time>,
+    /// The status, once the head of the answer is in.
+    status: Option<u16>,
+    body: Arc<str>,
+}
+
+impl Query {
+    /// Asks for the line about an answer's tools, if the settings want one; the number of the last request that was made. One that is still asked
+    /// for is about what was done before, and is dropped.
+    pub(super) fn sum_up_tools(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        asked: RequestId,
+        (blocks, results): (&[Arc<AssistantMessage>], &[Block]),
+        effects: &mut Effects,
+    ) -> RequestId {
+        self.drop_tool_summary(now, effects);
+        let Some(model) = env.settings.session.tool_use_summaries.clone().filter(|_| !self.is_over_budget(env)) else { return asked };
+        let id = RequestId { turn: asked.turn + 1, attempt: 1, ..asked };
+        let tool_use_ids = blocks.iter().filter_map(|message| Some(message.block.as_tool_use()?.id.clone())).collect();
+        let request = Arc::new(request(&model, blocks, results));
+        self.tool_summary =
+            Some(Box::new(ToolSummary { id, model, tool_use_ids, asked: now, first_byte: None, status: None, body: "".into() }));
+        effects.push(Effect::Request { id, request });
+        id
+    }
+
+    /// Takes what concerns the line; `None` for what does not.
+    pub(super) fn step_tool_summary(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Option<Verdict> {
+        let summary = self.tool_summary.as_mut()?;
+        match input {
+            Input::Head { id, status, .. } if *id == summary.id => {
+                summary.first_byte = Some(now);
+                summary.status = Some(*status);
+            }
+            Input::Body { id, body } if *id == summary.id => summary.body = body.clone(),
+            Input::End { id, how } if *id == summary.id => return Some(self.end_tool_summary(env, now, how, effects)),
+            Input::Stream { id, .. } if *id == summary.id => (), // nobody asked for a stream
+            _ => return None,
+        }
+        Some(Verdict::Running)
+    }
+
+    /// Nobody wants the line any more.
+    pub(super) fn drop_tool_summary(&mut self, now: Time, effects: &mut Effects) {
+        if let Some(summary) = self.tool_summary.take() {
+            summary.report(now, "dropped", Usage::default(), effects);
+            effects.push(Effect::CloseRequest { id: summary.id });
+        }
+    }
+
+    fn end_tool_summary(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> Verdict {
+        let Some(summary) = self.tool_summary.take() else { return Verdict::Running };
+        let whole = match (summary.status, how) {
+            (Some(200), AnswerEnd::Complete) => whole_message(&summary.body).ok(),
+            _ => None,
+        };
+        let Some(whole) = whole else {
+            summary.report(now, "not answered, and not asked again", Usage::default(), effects);
+            return Verdict::Running;
+        };
+        summary.report(now, "ok", whole.usage, effects);
+        let attempt = Attempt { model: summary.model.clone(), usage: whole.usage, is_fast: false };
+        self.totals.count_attempt(env, &attempt);
+        if let Some(text) = line(&whole.blocks) {
+            effects.push(Effect::Emit(Emission::ToolUseSummary { text, tool_use_ids: summary.tool_use_ids }));
+        }
+        // Where nothing runs that could be ended, the next request finds the budget used up.
+        if matches!(self.state, State::Calling { .. }) { self.check_budget(env, now, effects) } else { Verdict::Running }
+    }
+}
+
+impl ToolSummary {
+    /// R-12.
+    fn report(&self, now: Time, outcome: &str, usage: Usage, effects: &mut Effects) {
+        let Self { id, model, asked, first_byte, .. } = self;
+        let (id, model, started, first_byte) = (*id, model.clone(), *asked, *first_byte);
+        let report = AttemptReport { id, model, client: 1, started, first_byte, ended: now, outcome: outcome.into(), usage };
+        effects.push(Effect::Note(Note::Attempt(Box::new(report))));
+    }
+}
+
+fn request(model: &Arc<str>, blocks: &[Arc<AssistantMessage>], results: &[Block]) -> Request {
+    let mut text = String::new();
+    for tool_use in blocks.iter().filter_map(|message| message.block.as_tool_use()) {
+        let answers = |block: &&Block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if *tool_use_id == tool_use.id);
+        let result = results.iter().find(answers).and_then(|block| Object::parse(block.json().as_str()).ok()?.get("content"));
+        text.push_str(&format!("{} {}\n-> {}\n\n", tool_use.name, shown(tool_use.input.as_str()), shown(result.unwrap_or_default())));
+    }
+    let mut request = Request::new(model, TOKENS_MAX).with_messages([Message::user(vec![Block::text(text.trim_end())])]);
+    request.system = Some(Json::of(SYSTEM));
+    request.stream = false;
+    request
+}
+
+/// The beginning of a text that may be long.
+fn shown(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// The first line that an answer says.
+fn line(blocks: &[Block]) -> Option<Arc<str>> {
+    let mut texts = blocks.iter().filter_map(|block| match block.kind() {
+        BlockKind::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()).map(Arc::from),
+        _ => None,
+    });
+    texts.next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s_7_the_line_is_the_first_that_is_said() {
+        let of = |texts: &[&str]| line(&texts.iter().map(|text| Block::text(text)).collect::<Vec<_>>());
+        assert_eq!(of(&["\n  Read a log \nand more", "other"]).as_deref(), Some("Read a log"));
+        assert_eq!(of(&[" ", "Read"]).as_deref(), Some("Read"));
+        assert_eq!(of(&["\n"]), None);
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn s_7_the_model_is_shown_each_tool_use_with_its_own_result() {
+        let said = |json: &str| AssistantMessage {
+            uuid: "u".into(),
+            id: RequestId::first(1),
+            api_id: "".into(),
+            model: "m".into(),
+            block: Block::from(Json::trusted(json)),
+            error: None,
+        };
+        let uses = |id: &str| Arc::new(said(&format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file":"{id}"}}}}"#)));
+        let result = |id: &str| Block::tool_result(id, &Json::of(&format!("in {id}")), false);
+        let asked = request(&"small".into(), &[uses("a"), uses("b")], &[result("b"), result("a")]);
+        let BlockKind::Text(text) = asked.messages[0].content[0].kind() else { panic!("no text") };
+        assert_eq!(&**text, "Read {\"file\":\"a\"}\n-> \"in a\"\n\nRead {\"file\":\"b\"}\n-> \"in b\"");
+        assert_eq!((&*asked.model, asked.stream, asked.tools), ("small", false, None));
+    }
+
+    #[test]
+    fn s_7_the_model_is_shown_the_beginning_of_what_is_long() {
+        assert_eq!(shown("é"), "é");
+        assert_eq!(shown(&"é".repeat(SHOWN_MAX)).chars().count(), SHOWN_MAX);
+        assert_eq!(shown(&"é".repeat(SHOWN_MAX + 1)).chars().last(), Some('…'));
+    }
+}
