@@ -8,11 +8,11 @@ pub mod setup;
 
 mod again;
 mod asked;
-mod delivery;
+pub(crate) mod delivery;
 pub(crate) mod endpoint;
 mod faults;
-mod model;
-mod plan;
+pub(crate) mod model;
+pub(crate) mod plan;
 mod refusal;
 mod server;
 mod signatures;

@@ -1,0 +1,4 @@
+//! Serving scenarios over real connections, and driving clients against them (K-6 to K-10).
+
+mod client;
+mod wire;
