@@ -10,7 +10,7 @@ use super::output::{complain, say};
 use crate::files::scenario::{Loaded, load};
 use crate::live::network::{Machine, Network};
 use crate::live::serve::verdict::Verdict;
-use crate::live::serve::{Options, Pace, Packets, Replay, Until};
+use crate::live::serve::{Options, Pace, Packets, Replay, Tokens, Until};
 use crate::prelude::*;
 use crate::transcript::text::{Detail, render};
 
@@ -56,7 +56,7 @@ const QUIET: Duration = Duration::from_secs(1);
 
 impl How {
     pub(super) fn options(&self) -> Options {
-        Options { pace: self.timing, packets: self.packets, ..Options::default() }
+        Options { pace: self.timing, packets: self.packets, tokens: Tokens::Told, ..Options::default() }
     }
 
     /// The scenario, or what is wrong with it on standard error.

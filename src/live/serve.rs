@@ -17,6 +17,7 @@ mod open;
 mod owner;
 mod play;
 mod schedule;
+mod session;
 pub mod verdict;
 
 use std::time::Duration;
@@ -24,7 +25,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::network::Network;
-use crate::engine::contract::{Agent, RequestId};
+use crate::engine::contract::{Agent, Micros, RequestId};
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
 use crate::scenario::types::Timing;
@@ -56,6 +57,8 @@ pub struct Options {
     pub keeps: Keeps,
     /// When serving is over by itself.
     pub until: Until,
+    /// Whether scripted answers tell how many tokens their requests had.
+    pub tokens: Tokens,
     /// Who is asked at each boundary; `None` for nobody.
     pub gates: Option<Gates>,
 }
@@ -105,6 +108,25 @@ pub enum Until {
     Quiet(Duration),
 }
 
+/// Who is a client of its own, to whom the scenario begins at its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sessions {
+    /// All are one.
+    One,
+    /// Each path before `/v1`: the base URL `http://127.0.0.1:PORT/a` is another client than `…/b`.
+    ByPath,
+}
+
+/// Whether scripted answers tell how many tokens their requests had, where the scenario does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// As the scenario has it.
+    #[default]
+    AsWritten,
+    /// Always: clients reckon with it.
+    Told,
+}
+
 /// Whose a request is, as a client of ours says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Name {
@@ -126,21 +148,27 @@ pub fn name(agent: &Agent, id: RequestId) -> String {
 impl Replay {
     /// Gets a scenario ready to be served.
     pub fn new(setup: &Arc<Setup>, options: Options) -> Self {
-        let setup = match options.pace {
-            Pace::None => {
-                let at_once = Latency::Fixed(crate::engine::time::Micros::ZERO);
-                let mut hurried = Setup::clone(setup);
-                hurried.scenario.timing = Timing { head: at_once.clone(), first_event: at_once.clone(), between_events: at_once };
-                Arc::new(hurried)
-            }
-            Pace::Recorded | Pace::Scaled(_) => setup.clone(),
-        };
+        let mut setup = setup.clone();
+        if options.pace == Pace::None {
+            let at_once = Latency::Fixed(Micros::ZERO);
+            Arc::make_mut(&mut setup).scenario.timing =
+                Timing { head: at_once.clone(), first_event: at_once.clone(), between_events: at_once };
+        }
+        if options.tokens == Tokens::Told && setup.scenario.tape.is_none() {
+            Arc::make_mut(&mut setup).scenario.api.count_tokens = true;
+        }
         Self { setup, options }
     }
 
     /// Serves until `stop` comes, or until it is over by itself. What is open then is closed.
     pub async fn serve<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Verdict {
-        owner::serve::<N>(self.setup, self.options, listener, stop).await
+        let mut verdicts = owner::serve::<N>(self.setup, self.options, Sessions::One, listener, stop).await;
+        verdicts.swap_remove(0).1 // of one session there is one
+    }
+
+    /// The same for clients that are sessions of their own: a verdict for each, with its name, in the order in which they came.
+    pub async fn serve_all<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Vec<(Arc<str>, Verdict)> {
+        owner::serve::<N>(self.setup, self.options, Sessions::ByPath, listener, stop).await
     }
 }
 

@@ -39,6 +39,26 @@ pub(crate) fn served<R, W: Future<Output = R>>(setup: &Arc<Setup>, options: Opti
     })
 }
 
+/// The same for clients that are sessions of their own.
+pub(crate) fn served_all<R, W: Future<Output = R>>(
+    setup: &Arc<Setup>,
+    options: Options,
+    work: impl FnOnce(SocketAddr) -> W,
+) -> (R, Vec<(Arc<str>, Verdict)>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let listener = Machine.bind(LOOPBACK).await.unwrap();
+        let address = Machine::address(&listener).unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = tokio::spawn(Replay::new(setup, options).serve_all::<Machine>(listener, async {
+            let _ = stopped.await;
+        }));
+        let result = timeout(Duration::from_secs(120), work(address)).await.expect("the clients were never done");
+        let _ = stop.send(());
+        (result, server.await.unwrap())
+    })
+}
+
 /// What a client saw of an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
@@ -63,7 +83,7 @@ pub(crate) enum End {
 
 impl Seen {
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.reads.iter().flat_map(|(_, bytes)| bytes.clone()).collect()
+        self.reads.iter().map(|(_, bytes)| &**bytes).collect::<Vec<_>>().concat()
     }
 
     pub(crate) fn text(&self) -> String {
@@ -103,14 +123,20 @@ impl Seen {
     pub(crate) fn body(&self) -> String {
         String::from_utf8_lossy(&self.chunks().concat()).into_owned()
     }
+}
 
-    fn is_whole(&self) -> bool {
-        let bytes = self.bytes();
-        let Some(at) = find(&bytes, b"\r\n\r\n") else { return false };
-        match self.header("content-length").and_then(|length| length.parse::<usize>().ok()) {
-            Some(length) => bytes.len() >= at + 4 + length,
-            None => bytes.ends_with(b"\r\n0\r\n\r\n") || bytes[at + 4..] == *b"0\r\n\r\n",
-        }
+/// Whether an answer has all that its head promised.
+fn is_whole(all: &[u8], head: &mut Option<(usize, Option<usize>)>) -> bool {
+    if head.is_none() {
+        let Some(at) = find(all, b"\r\n\r\n") else { return false };
+        let text = String::from_utf8_lossy(&all[..at]).to_lowercase();
+        let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        *head = Some((at + 4, length));
+    }
+    match *head {
+        Some((from, Some(length))) => all.len() >= from + length,
+        Some((from, None)) => all.ends_with(b"\r\n0\r\n\r\n") || all[from..] == *b"0\r\n\r\n",
+        None => false,
     }
 }
 
@@ -144,14 +170,18 @@ pub(crate) async fn exchange(mut stream: TcpStream, request: &str, patience: Dur
         return (seen, stream);
     }
     let mut buffer = vec![0; 64 * 1024];
+    let (mut all, mut head) = (Vec::new(), None);
     seen.end = loop {
         match timeout(patience, stream.read(&mut buffer)).await {
             Err(_) => break End::Left,
             Ok(Err(_)) => break End::Broken,
             Ok(Ok(0)) => break End::Closed,
-            Ok(Ok(count)) => seen.reads.push((from.elapsed(), buffer[..count].to_vec())),
+            Ok(Ok(count)) => {
+                seen.reads.push((from.elapsed(), buffer[..count].to_vec()));
+                all.extend_from_slice(&buffer[..count]);
+            }
         }
-        if seen.is_whole() {
+        if is_whole(&all, &mut head) {
             break End::Whole;
         }
     };

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::gate::Gates;
-use super::owner::{Arrived, Message};
+use super::owner::{Arrived, Message, Serial};
 use super::play::{Cut, Played, Player};
 use super::schedule::{Head, Schedule};
 use super::{NAME_HEADER, Name, Packets};
@@ -51,7 +51,7 @@ pub(super) enum Answer {
 /// An answer that is played.
 #[derive(Debug)]
 pub(super) struct Playing {
-    pub(super) serial: u64,
+    pub(super) serial: Serial,
     /// Its number among the answers with messages.
     pub(super) number: u32,
     pub(super) agent: Agent,

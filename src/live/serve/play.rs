@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::gate::{Before, Boundary, Gates, Go};
-use super::owner::Message;
+use super::owner::{Message, Serial};
 use super::schedule::{Ending, Schedule};
 use super::{APART, Packets};
 use crate::engine::contract::{Agent, RequestId};
@@ -31,7 +31,7 @@ pub(super) enum Cut {
 /// An answer under way. When it is dropped before its end, the client has left.
 #[derive(Debug)]
 pub(super) struct Player {
-    pub(super) serial: u64,
+    pub(super) serial: Serial,
     pub(super) agent: Agent,
     pub(super) id: RequestId,
     /// Its number among the answers with messages; `None` for all others, which are not held.
@@ -143,7 +143,7 @@ impl Player {
         self.say(|serial, at| Message::Sent { serial, part, at });
     }
 
-    fn say(&self, message: impl FnOnce(u64, Instant) -> Message) {
+    fn say(&self, message: impl FnOnce(Serial, Instant) -> Message) {
         // Who does not listen any more wants to know nothing.
         let _ = self.tell.send(message(self.serial, Instant::now()));
     }

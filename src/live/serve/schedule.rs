@@ -120,7 +120,7 @@ fn ending(end: Option<&AnswerEnd>) -> Ending {
         Some(AnswerEnd::Complete) => Ending::Complete,
         Some(AnswerEnd::Timeout | AnswerEnd::ConnectTimeout) | None => Ending::Never,
         Some(AnswerEnd::Reset | AnswerEnd::ConnectRefused | AnswerEnd::Dns | AnswerEnd::Tls | AnswerEnd::BrokenPipe) => Ending::Reset,
-        Some(AnswerEnd::Framing(_)) => Ending::Truncated,
+        Some(AnswerEnd::Truncated | AnswerEnd::Framing(_)) => Ending::Truncated,
     }
 }
 
