@@ -11,6 +11,7 @@ mod output;
 mod replay;
 mod run;
 mod selection;
+mod serve;
 mod sweep;
 
 use std::process::ExitCode;
@@ -40,6 +41,8 @@ enum Command {
     Schema,
     /// Feed a boundary log to the engine and compare its effects, byte for byte
     Replay(replay::Arguments),
+    /// Serve a scenario over HTTP to any client, and judge what it asks
+    Serve(serve::Arguments),
 }
 
 /// How a command ended.
@@ -77,6 +80,7 @@ where
             Exit::Fine
         }
         Command::Replay(arguments) => replay::run(&arguments, new_engine()),
+        Command::Serve(arguments) => serve::run(&arguments),
     };
     ExitCode::from(exit as u8)
 }

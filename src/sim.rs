@@ -4,8 +4,10 @@
 //! of waiting cost what six milliseconds cost. What happens is told to a [`Watch`]: a recorder, for most.
 
 pub mod agenda;
+pub(crate) mod notes;
 pub mod outside;
 pub mod report;
+pub(crate) mod requests;
 
 mod injected;
 
@@ -24,7 +26,7 @@ use crate::transcript::event::{RunEnd, What};
 use crate::transcript::record::Recorder;
 use crate::transcript::watch::Watch;
 use crate::world::setup::Setup;
-use crate::world::{Arrival, Refused, Schedule, World, WorldNote};
+use crate::world::{Arrival, Refused, Schedule, World};
 
 /// One run of a scenario. A copy shares what both have in common (the scenario, the transcript so far) and costs about a microsecond.
 #[derive(Clone, Debug)]
@@ -330,24 +332,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
             let Refused { rule, text, overruled } = refused;
             self.watcher.note(self.now, agent, &What::Refused { id, rule: rule.into(), text, overruled });
         }
-        match note? {
-            WorldNote::Served { id, answer, provenance, fault, differences } => {
-                if let Some(text) = fault {
-                    self.watcher.note(self.now, agent, &What::Fault { id, text });
-                }
-                self.watcher.note(self.now, agent, &What::Served { id, answer, provenance: provenance.into() });
-                for difference in differences {
-                    self.watcher.note(self.now, agent, &What::Difference { id, difference: (&difference).into() });
-                }
-                None
-            }
-            WorldNote::Answered => None,
-            WorldNote::Fault { id, text } => {
-                self.watcher.note(self.now, agent, &What::Fault { id, text });
-                None
-            }
-            WorldNote::Exhausted { id } => Some(RunEnd::TapeExhausted { id }),
-        }
+        notes::tell(&mut self.watcher, self.now, agent, note?)
     }
 
     fn put_on_agenda(&mut self, mut schedule: Schedule) {

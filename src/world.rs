@@ -8,12 +8,12 @@ pub mod setup;
 
 mod again;
 mod asked;
-mod choices;
-mod delivery;
+pub(crate) mod choices;
+pub(crate) mod delivery;
 pub(crate) mod endpoint;
 mod faults;
-mod model;
-mod plan;
+pub(crate) mod model;
+pub(crate) mod plan;
 mod refusal;
 mod server;
 mod signatures;

@@ -92,7 +92,7 @@ pub(super) fn canary(name: &str) -> Result<Canary, String> {
     })
 }
 
-fn key_and_value(text: &str) -> Result<(String, String), String> {
+pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, e.g. `engine.model=claude-haiku-4-5`")?;
     Ok((key.trim().into(), value.trim().into()))
 }

@@ -472,6 +472,7 @@ fn cut_short(how: &AnswerEnd) -> Failure {
         AnswerEnd::ConnectTimeout => Failure::of("connect_timeout", "no connection could be made in time"),
         AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
         AnswerEnd::Framing(problem) => Failure::of("unreadable_stream", problem),
+        AnswerEnd::Truncated => Failure::of("connection_reset", "the connection was closed inside the answer"),
     }
 }
 

@@ -192,6 +192,18 @@ pub enum CutHow {
     Reset,
     /// It is closed as if all were said.
     Close,
+    /// It is closed, and the client can tell that something is missing: a chunked body without its last chunk.
+    Truncate,
+}
+
+impl CutHow {
+    /// All of them with the word that scenarios use.
+    pub const ALL: [(&'static str, Self); 3] = [("reset", Self::Reset), ("close", Self::Close), ("truncate", Self::Truncate)];
+
+    /// The word that scenarios use.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(_, known)| *known == self).map_or("", |(word, _)| word)
+    }
 }
 
 /// The parts of a stream that can be duplicated or missing: the word that scenarios use, and the event's name.
@@ -248,11 +260,7 @@ impl fmt::Display for Change {
                     CutAfter::Events(count) => (count, "event"),
                     CutAfter::Bytes(count) => (count, "byte"),
                 };
-                let how = match how {
-                    CutHow::Reset => "reset",
-                    CutHow::Close => "close",
-                };
-                write!(f, "{how} after {}", Counted(*count, unit))
+                write!(f, "{} after {}", how.as_str(), Counted(*count, unit))
             }
             Self::Stall { after_events, time } => {
                 match time {

@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
+use super::requests;
 use crate::engine::contract::{Effect, Terminal};
 use crate::engine::emission::{Emission, Note};
 use crate::engine::log::Log;
@@ -10,7 +11,6 @@ use crate::prelude::*;
 use crate::scenario::types::Expect;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::text::{self, Detail};
-use crate::wire::validate::is_defect;
 use crate::world::World;
 use crate::world::setup::Setup;
 
@@ -72,7 +72,7 @@ impl<E> Report<E> {
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
             failures.push(format!("the run ended with {}: {}", self.end.as_str(), text::end_text(&self.end)));
         }
-        failures.extend(self.refusal_failures(expect));
+        failures.extend(requests::refusal_failures(&self.transcript, expect));
         failures.extend(self.whats().filter_map(|what| match what {
             What::Misuse { text } => Some(format!("the engine broke the contract: {text}")),
             _ => None,
@@ -84,28 +84,9 @@ impl<E> Report<E> {
         failures
     }
 
-    /// M-2: a request that the API refuses is a defect of the engine, unless the scenario is about one.
-    fn refusal_failures(&self, expect: &Expect) -> Vec<String> {
-        let refusal = |what: &What| match what {
-            What::Refused { id, rule, text, overruled: false } if is_defect(rule) => Some(format!("the API refuses request {id}: {text}")),
-            _ => None,
-        };
-        let refusals: Vec<String> = self.whats().filter_map(refusal).collect();
-        let (wanted, got) = (expect.refusals.unwrap_or(0), refusals.len() as u64);
-        match (wanted == got, expect.refusals) {
-            (true, _) => Vec::new(),
-            (false, None) => refusals,
-            (false, Some(_)) => vec![format!("expected refusals {wanted}, got {got}")],
-        }
-    }
-
     /// M-3: under `strict` a difference and an unused answer are failures.
     fn strict_failures(&self, setup: &Setup, world: &World) -> Vec<String> {
-        let difference = |what: &What| match what {
-            What::Difference { id, difference } => Some(format!("request {id} differs from the recorded one at {}", difference.path)),
-            _ => None,
-        };
-        let mut failures: Vec<String> = self.whats().filter_map(difference).collect();
+        let mut failures = requests::differences(&self.transcript);
         failures.extend(world.unused_answers(setup).iter().map(|answer| format!("{answer} was never asked for")));
         failures.extend(world.missed_interrupts(setup).iter().map(|interrupt| format!("the moment of {interrupt} never came")));
         failures
@@ -121,16 +102,6 @@ impl<E> Report<E> {
         let terminals: Vec<String> = self.terminals.iter().map(|terminal| terminal.as_str().to_string()).collect();
         equal("terminals", expect.terminals.as_ref().map(|names| list(names)), list(&terminals));
         equal("transitions", expect.transitions.as_ref().map(|names| list(names)), list(&self.transitions()));
-        equal("requests", expect.requests.map(|count| count.to_string()), self.models_asked().len().to_string());
-        let mut models = self.models_asked();
-        let mut seen: Vec<String> = Vec::new();
-        models.retain(|model| {
-            !seen.contains(model) && {
-                seen.push(model.clone());
-                true
-            }
-        });
-        equal("models", expect.models.as_ref().map(|names| list(names)), list(&models));
         equal("result", expect.result.clone(), self.result_subtype().unwrap_or_else(|| String::from("none")));
         let wants_text = !expect.text_present.is_empty() || !expect.text_absent.is_empty();
         let emitted = if wants_text { self.emitted_text() } else { Vec::new() };
@@ -140,23 +111,9 @@ impl<E> Report<E> {
         for text in expect.text_absent.iter().filter(|text| emitted.iter().any(|emitted| emitted.contains(*text))) {
             failures.push(format!("expected no message to hold {text:?}, one does"));
         }
-        self.check_sent(expect, failures);
+        requests::check_asked(&self.transcript, expect, failures);
         self.check_order(expect, failures);
         self.check_times(expect, failures);
-    }
-
-    /// What the requests held, as JSON text.
-    fn check_sent(&self, expect: &Expect, failures: &mut Vec<String>) {
-        if expect.sent.is_empty() && expect.not_sent.is_empty() {
-            return;
-        }
-        let sent: Vec<String> = self.whats().filter_map(sent_text).collect();
-        for text in expect.sent.iter().filter(|text| !sent.iter().any(|sent| sent.contains(*text))) {
-            failures.push(format!("expected some request to hold {text:?}, none does"));
-        }
-        for text in expect.not_sent.iter().filter(|text| sent.iter().any(|sent| sent.contains(*text))) {
-            failures.push(format!("expected no request to hold {text:?}, one does"));
-        }
     }
 
     fn check_order(&self, expect: &Expect, failures: &mut Vec<String>) {
@@ -196,15 +153,6 @@ impl<E> Report<E> {
         self.whats().filter_map(name).collect()
     }
 
-    /// The model of each request, attempts counted.
-    fn models_asked(&self) -> Vec<String> {
-        let model = |what: &What| match what {
-            What::Request { request, .. } => Some(request.model.to_string()),
-            _ => None,
-        };
-        self.whats().filter_map(model).collect()
-    }
-
     fn result_subtype(&self) -> Option<String> {
         let subtype = |what: &What| match what {
             What::Effect(Effect::Emit(Emission::Result(result))) => Some(result.subtype.as_str().to_string()),
@@ -222,14 +170,6 @@ impl<E> Report<E> {
         };
         self.whats().filter_map(text).collect()
     }
-}
-
-/// What a request adds to the one before it, as JSON text.
-fn sent_text(what: &What) -> Option<String> {
-    let What::Request { request, .. } = what else { return None };
-    let frame = request.frame.iter().flat_map(|frame| [frame.system.as_ref(), frame.tools.as_ref(), Some(&frame.extra)]).flatten();
-    let blocks = request.added.iter().flat_map(|message| &message.content).map(crate::wire::block::Block::json);
-    Some(frame.chain(blocks).map(|json| json.as_str()).collect::<Vec<_>>().join("\n"))
 }
 
 /// The strings of a block, unescaped, one after another: what a person would search in.
@@ -257,6 +197,6 @@ fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn list(names: &[String]) -> String {
+pub(super) fn list(names: &[String]) -> String {
     format!("[{}]", names.join(", "))
 }

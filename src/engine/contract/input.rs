@@ -201,6 +201,8 @@ pub enum AnswerEnd {
     Timeout,
     /// The event stream could not be framed (an event over the size limit).
     Framing(Arc<str>),
+    /// The connection was closed inside the body, as far as HTTP can tell.
+    Truncated,
 }
 
 /// What a tool run gave.

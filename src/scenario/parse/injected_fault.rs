@@ -175,7 +175,7 @@ fn cut(reader: &mut Reader<'_, '_>) -> Option<Change> {
     }
     let events = reader.get("after_events").map(CutAfter::Events);
     let after = events.or(reader.get("after_bytes").map(CutAfter::Bytes));
-    let how = reader.choice("how", &[("reset", CutHow::Reset), ("close", CutHow::Close)]).unwrap_or_default();
+    let how = reader.choice("how", &CutHow::ALL).unwrap_or_default();
     Some(Change::Cut { after: after?, how })
 }
 

@@ -3,9 +3,7 @@
 use super::text::{duration, string};
 use super::{Out, inline_headers};
 use crate::prelude::*;
-use crate::scenario::fault::{
-    Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, STREAM_PARTS, Span,
-};
+use crate::scenario::fault::{Change, ConnectFault, CutAfter, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, STREAM_PARTS, Span};
 
 /// `[[fault]]`.
 pub(super) fn fault_entry(out: &mut Out, rule: &FaultRule) {
@@ -68,10 +66,7 @@ fn change_keys(out: &mut Out, change: &Change) {
                 CutAfter::Events(count) => format!("after_events = {count}"),
                 CutAfter::Bytes(count) => format!("after_bytes = {count}"),
             };
-            let how = match how {
-                CutHow::Reset => "reset",
-                CutHow::Close => "close",
-            };
+            let how = how.as_str();
             out.raw("cut", format!("{{ {after}, how = \"{how}\" }}"));
         }
         Change::Stall { after_events, time } => {

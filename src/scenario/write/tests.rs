@@ -324,6 +324,7 @@ fn f_11_faults_read_back() {
     let changes = [
         Change::Cut { after: CutAfter::Events(3), how: CutHow::Reset },
         Change::Cut { after: CutAfter::Bytes(0), how: CutHow::Close },
+        Change::Cut { after: CutAfter::Events(1), how: CutHow::Truncate },
         Change::Stall { after_events: 1, time: Some(Micros(1)) },
         Change::Stall { after_events: 0, time: None },
         insert("error"),

@@ -63,6 +63,7 @@ fn cut(plan: &Plan, after: CutAfter, how: CutHow) -> Plan {
     let end = match how {
         CutHow::Reset => AnswerEnd::Reset,
         CutHow::Close => AnswerEnd::Complete,
+        CutHow::Truncate => AnswerEnd::Truncated,
     };
     ending_with_body(Plan { end: Some(end), ..with_events(plan.clone(), events) })
 }

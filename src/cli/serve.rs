@@ -1,0 +1,207 @@
+//! `reenact serve SCENARIO`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use super::Exit;
+use super::output::{complain, say};
+use crate::files::scenario::{Loaded, load};
+use crate::live::network::{Machine, Network};
+use crate::live::serve::verdict::Verdict;
+use crate::live::serve::{Options, Pace, Packets, Replay, Tokens, Until};
+use crate::prelude::*;
+use crate::transcript::text::{Detail, render};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// A scenario (`*.toml`) or a tape (`*.tape.jsonl`)
+    scenario: PathBuf,
+    /// Serve at this port; any free one when not given
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Serve at this address; others than loopback can be reached from outside
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    listen: IpAddr,
+    #[command(flatten)]
+    how: How,
+    /// Stop when all answers were given and nothing was asked for a second
+    #[arg(long)]
+    until_done: bool,
+    /// Show the transcript before the verdict
+    #[arg(long)]
+    transcript: bool,
+    /// Start this with ANTHROPIC_BASE_URL set, and stop when it ends
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// How a scenario is served.
+#[derive(Debug, clap::Args)]
+pub(super) struct How {
+    /// How fast: `recorded` (as the scenario has it), `scaled N%`, or `none`
+    #[arg(long, value_name = "PACE", default_value = "recorded", value_parser = pace)]
+    timing: Pace,
+    /// What is written at once: `apart` (each piece by itself) or `together` (what has the same time)
+    #[arg(long, value_name = "HOW", default_value = "apart", value_parser = packets)]
+    packets: Packets,
+    /// Set a key of the scenario, e.g. `limits.time=2h`
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::selection::key_and_value)]
+    set: Vec<(String, String)>,
+}
+
+/// How long nothing is asked before serving is over.
+const QUIET: Duration = Duration::from_secs(1);
+
+impl How {
+    pub(super) fn options(&self) -> Options {
+        Options { pace: self.timing, packets: self.packets, tokens: Tokens::Told, ..Options::default() }
+    }
+
+    /// The scenario, or what is wrong with it on standard error.
+    pub(super) fn load(&self, path: &std::path::Path) -> Result<Loaded, Exit> {
+        match load(path, &self.set) {
+            Ok(loaded) => {
+                loaded.warnings.iter().for_each(|warning| complain(warning));
+                Ok(loaded)
+            }
+            Err(error) => {
+                complain(&error.to_string());
+                Err(Exit::WrongInput)
+            }
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Exit {
+    let loaded = match arguments.how.load(&arguments.scenario) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    match runtime() {
+        Ok(runtime) => runtime.block_on(serve(arguments, &loaded)),
+        Err(exit) => exit,
+    }
+}
+
+/// The runtime of a command that has connections.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        complain(&format!("cannot start the runtime: {error}"));
+        Exit::WrongInput
+    })
+}
+
+async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
+    let address = SocketAddr::new(arguments.listen, arguments.port);
+    let listener = match Machine.bind(address).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            complain(&format!("cannot serve at {address}: {error}; {}", advice(&error)));
+            return Exit::WrongInput;
+        }
+    };
+    let base = match Machine::address(&listener) {
+        Ok(address) => format!("http://{address}"),
+        Err(error) => {
+            complain(&format!("cannot tell which port is open: {error}"));
+            return Exit::WrongInput;
+        }
+    };
+    say(&base);
+    if !arguments.listen.is_loopback() {
+        complain(&format!("note: {base} can be reached from other machines"));
+    }
+    let mut options = arguments.how.options();
+    if arguments.until_done {
+        options.until = Until::Quiet(QUIET);
+    }
+    let mut started = None;
+    if let Some((program, rest)) = arguments.command.split_first() {
+        let mut command = tokio::process::Command::new(program);
+        // Standard output is the verdict's; what the client says goes where messages go.
+        command.args(rest).env("ANTHROPIC_BASE_URL", &base).stdout(Stdio::from(std::io::stderr())).kill_on_drop(true);
+        match command.spawn() {
+            Ok(child) => started = Some(child),
+            Err(error) => {
+                complain(&format!("cannot start `{program}`: {error}"));
+                return Exit::WrongInput;
+            }
+        }
+    }
+    let mut status = None;
+    let stop = async {
+        match &mut started {
+            None => stopped().await,
+            Some(child) => {
+                tokio::select! {
+                    biased;
+                    () = stopped() => (),
+                    ended = child.wait() => status = Some(ended),
+                }
+            }
+        }
+    };
+    let verdict = Replay::new(&loaded.setup, options).serve::<Machine>(listener, stop).await;
+    match status {
+        Some(Ok(ended)) if !ended.success() => complain(&format!("note: `{}` ended with {ended}", arguments.command[0])),
+        Some(Err(error)) => complain(&format!("cannot wait for `{}`: {error}", arguments.command[0])),
+        _ => (),
+    }
+    show(arguments, &verdict)
+}
+
+fn show(arguments: &Arguments, verdict: &Verdict) -> Exit {
+    if arguments.transcript {
+        say(&render(&verdict.transcript, Detail::Normal));
+    }
+    say(&verdict.to_string());
+    if verdict.is_fine() { Exit::Fine } else { Exit::Failed }
+}
+
+/// Comes when the user, or whoever started this, wants it to stop.
+pub(super) async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                biased;
+                _ = tokio::signal::ctrl_c() => (),
+                _ = terminate.recv() => (),
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+fn advice(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program has this port: name another with --port, or leave it out for any free one",
+        std::io::ErrorKind::PermissionDenied => "ports below 1024 are not for everyone: name a higher one with --port",
+        std::io::ErrorKind::AddrNotAvailable => "this machine has no such address: name one that it has with --listen",
+        _ => "name another with --listen and --port",
+    }
+}
+
+fn pace(text: &str) -> Result<Pace, String> {
+    let wrong = || String::from("write `recorded`, `none`, or `scaled 10%`");
+    match text.trim() {
+        "recorded" => Ok(Pace::Recorded),
+        "none" => Ok(Pace::None),
+        other => {
+            let percent = other.trim_start_matches("scaled").trim().trim_end_matches('%').trim();
+            percent.parse().map(Pace::Scaled).map_err(|_| wrong())
+        }
+    }
+}
+
+fn packets(text: &str) -> Result<Packets, String> {
+    match text {
+        "apart" => Ok(Packets::Apart),
+        "together" => Ok(Packets::Together),
+        _ => Err(String::from("write `apart` or `together`")),
+    }
+}

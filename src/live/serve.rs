@@ -1,0 +1,186 @@
+//! The replay server: a scenario over HTTP, for any client in any language (K-6).
+//!
+//! ```text
+//!   client ══TCP══ connection ── Asked ──> owner ── Endpoint::ask ──> the plan of an answer
+//!                      │  <─── answer ───────┘
+//!                      └ plays it: head, each piece, the end, each at its time and written by itself
+//!                        ── Sent, Left ──> owner ──> transcript ──> Verdict
+//! ```
+//!
+//! What is answered is decided by the same world that answers a simulated run. One task owns everything that changes and is told
+//! what happens by messages in one channel, so that there is no lock and the verdict has one order.
+
+mod connection;
+pub mod gate;
+mod judge;
+mod open;
+mod owner;
+mod play;
+mod schedule;
+mod session;
+pub mod verdict;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::network::Network;
+use crate::engine::contract::{Agent, Micros, RequestId};
+use crate::prelude::*;
+use crate::scenario::latency::Latency;
+use crate::scenario::types::Timing;
+use crate::world::setup::Setup;
+use gate::Gates;
+use verdict::Verdict;
+
+/// The header in which a client of ours says whose its request is; see [`name`].
+pub const NAME_HEADER: &str = "x-reenact-request";
+
+/// The header of an answer that is none of the scenario's: `tape_exhausted` (M-3).
+pub const END_HEADER: &str = "x-reenact-end";
+
+/// A scenario, ready to be served.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    setup: Arc<Setup>,
+    options: Options,
+}
+
+/// How a scenario is served.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How fast.
+    pub pace: Pace,
+    /// What is written together.
+    pub packets: Packets,
+    /// What the verdict's transcript holds.
+    pub keeps: Keeps,
+    /// When serving is over by itself.
+    pub until: Until,
+    /// Whether scripted answers tell how many tokens their requests had.
+    pub tokens: Tokens,
+    /// Who is asked at each boundary; `None` for nobody.
+    pub gates: Option<Gates>,
+}
+
+/// How fast answers come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// As the scenario has it, which is as it was recorded where nothing else is said.
+    #[default]
+    Recorded,
+    /// The same, each time scaled to so many percent; faults too.
+    Scaled(u32),
+    /// At once. Only what faults take is kept: a stall, a drip.
+    None,
+}
+
+/// What is written together. A client may depend on it: whether it sees the last event before it sees the end, for example (K-9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Packets {
+    /// Each piece by itself, and the end at least [`APART`] after the last of them.
+    #[default]
+    Apart,
+    /// Pieces and the end that have the same time at once.
+    Together,
+}
+
+/// How far the end keeps from the last piece, so that a client can have read it.
+pub const APART: Duration = Duration::from_millis(20);
+
+/// What the verdict's transcript holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keeps {
+    /// Requests and all that was sent.
+    #[default]
+    Everything,
+    /// Requests, and of what was sent the heads and ends alone: what many long streams can afford (K-8).
+    Outlines,
+}
+
+/// When serving is over by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Until {
+    /// Never: somebody stops it.
+    #[default]
+    Stopped,
+    /// When every answer was given and nothing was asked for this long.
+    Quiet(Duration),
+}
+
+/// Who is a client of its own, to whom the scenario begins at its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sessions {
+    /// All are one.
+    One,
+    /// Each path before `/v1`: the base URL `http://127.0.0.1:PORT/a` is another client than `…/b`.
+    ByPath,
+}
+
+/// Whether scripted answers tell how many tokens their requests had, where the scenario does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// As the scenario has it.
+    #[default]
+    AsWritten,
+    /// Always: clients reckon with it.
+    Told,
+}
+
+/// Whose a request is, as a client of ours says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Name {
+    #[serde(default, skip_serializing_if = "Agent::is_root")]
+    pub(crate) agent: Agent,
+    #[serde(flatten)]
+    pub(crate) id: RequestId,
+}
+
+/// The value of [`NAME_HEADER`] for a request of an agent.
+pub fn name(agent: &Agent, id: RequestId) -> String {
+    let (RequestId { prompt, turn, attempt }, agent) = (id, agent.tool_use_id());
+    match agent {
+        None => serde_json::json!({ "prompt": prompt, "turn": turn, "attempt": attempt }).to_string(),
+        Some(agent) => serde_json::json!({ "agent": agent, "prompt": prompt, "turn": turn, "attempt": attempt }).to_string(),
+    }
+}
+
+impl Replay {
+    /// Gets a scenario ready to be served.
+    pub fn new(setup: &Arc<Setup>, options: Options) -> Self {
+        let mut setup = setup.clone();
+        if options.pace == Pace::None {
+            let at_once = Latency::Fixed(Micros::ZERO);
+            Arc::make_mut(&mut setup).scenario.timing =
+                Timing { head: at_once.clone(), first_event: at_once.clone(), between_events: at_once };
+        }
+        if options.tokens == Tokens::Told && setup.scenario.tape.is_none() {
+            Arc::make_mut(&mut setup).scenario.api.count_tokens = true;
+        }
+        Self { setup, options }
+    }
+
+    /// Serves until `stop` comes, or until it is over by itself. What is open then is closed.
+    pub async fn serve<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Verdict {
+        let mut verdicts = owner::serve::<N>(self.setup, self.options, Sessions::One, listener, stop).await;
+        verdicts.swap_remove(0).1 // of one session there is one
+    }
+
+    /// The same for clients that are sessions of their own: a verdict for each, with its name, in the order in which they came.
+    pub async fn serve_all<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Vec<(Arc<str>, Verdict)> {
+        owner::serve::<N>(self.setup, self.options, Sessions::ByPath, listener, stop).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_6_a_name_reads_back() {
+        for agent in [Agent::ROOT, Agent::child("toolu_1.2")] {
+            let id = RequestId { prompt: 2, turn: 3, attempt: 4 };
+            assert_eq!(serde_json::from_str::<Name>(&name(&agent, id)).unwrap(), Name { agent, id });
+        }
+    }
+}

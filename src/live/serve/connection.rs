@@ -1,0 +1,151 @@
+//! One connection: requests in, answers played, and the end of the connection as an answer wants it.
+
+use core::future::poll_fn;
+
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Collected, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::gate::Gates;
+use super::owner::{Arrived, Message, Serial};
+use super::play::{Cut, Played, Player};
+use super::schedule::{Head, Schedule};
+use super::{NAME_HEADER, Name, Packets};
+use crate::engine::contract::{Agent, RequestId};
+use crate::live::network::Network;
+use crate::prelude::*;
+
+/// The largest request that is read: what the API itself takes.
+const REQUEST_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// What waits to be written to a client that does not read; more is not even looked at.
+const WRITE_BUFFER_BYTES: usize = 16 * 1024;
+
+/// What each connection needs of the server.
+#[derive(Clone, Debug)]
+pub(super) struct Context {
+    pub(super) tell: mpsc::UnboundedSender<Message>,
+    pub(super) packets: Packets,
+    pub(super) gates: Option<Gates>,
+    /// Which connection this is, from 1.
+    pub(super) connection: u64,
+}
+
+/// What a request gets.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// It is played.
+    Play(Playing),
+    /// It is given at once.
+    Give { status: u16, headers: Vec<(&'static str, String)>, body: String },
+}
+
+/// An answer that is played.
+#[derive(Debug)]
+pub(super) struct Playing {
+    pub(super) serial: Serial,
+    /// Its number among the answers with messages.
+    pub(super) number: u32,
+    pub(super) agent: Agent,
+    pub(super) id: RequestId,
+    pub(super) schedule: Arc<Schedule>,
+}
+
+type AnyBody = UnsyncBoxBody<Bytes, Cut>;
+
+/// Answers what comes over one connection, until it is over.
+pub(super) async fn serve<N: Network>(stream: N::Stream, context: Context) {
+    let (cuts, mut cut) = mpsc::unbounded_channel();
+    let service = service_fn(|request| Box::pin(answer(request, context.clone(), cuts.clone())));
+    let mut connection = http1::Builder::new()
+        .auto_date_header(false)
+        .header_read_timeout(None)
+        .max_buf_size(WRITE_BUFFER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    // What goes wrong here is the client's leaving or a cut of ours, and both were told where they happened.
+    let ended = poll_fn(|context| connection.poll_without_shutdown(context)).await;
+    let mut stream = connection.into_parts().io.into_inner();
+    match (cut.try_recv(), ended) {
+        (Ok(Cut::Reset), _) => N::break_on_close(&stream),
+        (Ok(Cut::Close), _) | (Err(_), Ok(())) => drop(stream.shutdown().await),
+        (Err(_), Err(error)) => {
+            if error.is_parse() || error.is_parse_too_large() {
+                let _ = context.tell.send(Message::Unreadable { connection: context.connection, problem: error.to_string() });
+            }
+            drop(stream.shutdown().await);
+        }
+    }
+}
+
+async fn answer(request: Request<Incoming>, context: Context, cuts: mpsc::UnboundedSender<Cut>) -> Result<Response<AnyBody>, Cut> {
+    let (head, body) = request.into_parts();
+    let method = head.method.to_string();
+    let path = head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string);
+    let named = head.headers.get(NAME_HEADER).and_then(|value| serde_json::from_slice::<Name>(value.as_bytes()).ok());
+    let Ok(body) = Limited::new(body, REQUEST_BYTES_MAX).collect().await.map(Collected::to_bytes) else {
+        return Ok(given(413, &[], too_large()));
+    };
+    let from = Instant::now();
+    let (reply, replied) = oneshot::channel();
+    let arrived = Arrived {
+        at: from,
+        connection: context.connection,
+        method,
+        path,
+        named: named.map(|name| (name.agent, name.id)),
+        retry_count: text_of(&head.headers, "x-stainless-retry-count"),
+        body,
+    };
+    let gone = context.tell.send(Message::Arrived { arrived, reply }).is_err();
+    let playing = match replied.await {
+        Ok(Answer::Play(playing)) if !gone => playing,
+        Ok(Answer::Give { status, headers, body }) => return Ok(given(status, &headers, body)),
+        _ => return Err(Cut::Close), // the server is stopped
+    };
+    let Playing { serial, number, agent, id, schedule } = playing;
+    let Context { tell, packets, gates, connection: _ } = context;
+    let number = Some(number);
+    let mut player = Player { serial, agent, id, number, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
+    if let Err(cut) = player.head().await {
+        let _ = cuts.send(cut);
+        return Err(cut);
+    }
+    Ok(response(schedule.head.as_ref(), Played::new(player, cuts).boxed_unsync()))
+}
+
+fn given(status: u16, headers: &[(&'static str, String)], body: String) -> Response<AnyBody> {
+    let mut headers: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    headers.push((String::from("content-type"), String::from("application/json")));
+    response(Some(&Head { status, headers }), Full::from(body).map_err(|never| match never {}).boxed_unsync())
+}
+
+/// A recorded head may hold what no server of today would send: that is left out rather than refused.
+fn response(head: Option<&Head>, body: AnyBody) -> Response<AnyBody> {
+    let mut response = Response::new(body);
+    let Some(head) = head else { return response };
+    *response.status_mut() = StatusCode::from_u16(head.status).unwrap_or(StatusCode::OK);
+    for (name, value) in &head.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(value.as_bytes())) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response
+}
+
+fn too_large() -> String {
+    let error =
+        serde_json::json!({ "type": "error", "error": { "type": "request_too_large", "message": "Request exceeds the maximum size" } });
+    error.to_string()
+}
+
+fn text_of(headers: &hyper::HeaderMap, name: &str) -> Option<Arc<str>> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(Into::into)
+}

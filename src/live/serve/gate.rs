@@ -1,0 +1,124 @@
+//! Gates: whoever drives a client is asked before each byte boundary, may act on the client meanwhile, and says how it goes on (K-9).
+//!
+//! ```text
+//!   head ──┬── piece 1 ──┬── piece 2 ──┬── … ──┬── end
+//!        gate          gate          gate    gate
+//! ```
+//!
+//! A gate that nobody answers opens.
+
+use core::fmt;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::engine::contract::{Agent, RequestId};
+use crate::prelude::*;
+
+/// Where an answer is held.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Boundary {
+    /// The how many-th answer to a request for a message this is, from 1, over all agents.
+    pub answer: u32,
+    /// Before what.
+    pub before: Before,
+}
+
+/// The part of an answer that comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Before {
+    /// Status and headers.
+    Head,
+    /// This event of the body, from 1.
+    Event(u32),
+    /// The end.
+    End,
+}
+
+/// An answer that is held.
+#[derive(Debug)]
+pub struct Held {
+    /// Where.
+    pub boundary: Boundary,
+    /// Whose request it answers.
+    pub agent: Agent,
+    /// Which.
+    pub id: RequestId,
+    /// The name of the event that comes next, where it has one: `content_block_start`.
+    pub event: Option<Arc<str>>,
+    /// Opens the gate; when it is dropped, the answer goes on.
+    pub go: oneshot::Sender<Go>,
+}
+
+/// How a held answer goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Go {
+    /// As if nothing had been.
+    #[default]
+    On,
+    /// The connection is closed: inside the body, as far as HTTP can tell.
+    Close,
+    /// The connection breaks.
+    Reset,
+}
+
+/// Where held answers are told.
+#[derive(Clone, Debug)]
+pub struct Gates(mpsc::UnboundedSender<Held>);
+
+impl Gates {
+    /// Gates, and the answers that they hold.
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<Held>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self(sender), receiver)
+    }
+
+    /// Holds an answer until it may go on.
+    pub(super) async fn hold(&self, boundary: Boundary, (agent, id): (&Agent, RequestId), event: Option<Arc<str>>) -> Go {
+        let (go, gone) = oneshot::channel();
+        if self.0.send(Held { boundary, agent: agent.clone(), id, event, go }).is_err() {
+            return Go::On;
+        }
+        gone.await.unwrap_or_default()
+    }
+}
+
+/// `2:head`, `2:5`, `2:end`.
+impl fmt::Display for Boundary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.before {
+            Before::Head => write!(f, "{}:head", self.answer),
+            Before::Event(number) => write!(f, "{}:{number}", self.answer),
+            Before::End => write!(f, "{}:end", self.answer),
+        }
+    }
+}
+
+impl core::str::FromStr for Boundary {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no boundary: write ANSWER:head, ANSWER:EVENT or ANSWER:end, e.g. `2:5`");
+        let (answer, before) = text.split_once(':').ok_or_else(wrong)?;
+        let before = match before {
+            "head" => Before::Head,
+            "end" => Before::End,
+            number => Before::Event(number.parse().map_err(|_| wrong())?),
+        };
+        Ok(Self { answer: answer.parse().map_err(|_| wrong())?, before })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_9_a_boundary_reads_back() {
+        for text in ["1:head", "2:17", "3:end"] {
+            assert_eq!(text.parse::<Boundary>().unwrap().to_string(), text);
+        }
+        for text in ["", "1", "1:", "x:1", "1:tail"] {
+            assert!(text.parse::<Boundary>().unwrap_err().contains("2:5"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What is wrong with what a client asked, as far as its requests show it.
+//!
+//! Of the oracles those are asked that look at requests alone: that tool uses and results belong together (O-1) and that the API takes what is sent
+//! (O-10). Others need to see what comes out of an engine.
+
+use super::verdict::{Asked, How, Verdict};
+use crate::engine::contract::{Agent, Input, RequestId};
+use crate::engine::settings::ResultOrder;
+use crate::engine::time::{Micros, Time};
+use crate::oracle::Oracles;
+use crate::prelude::*;
+use crate::sim::requests;
+use crate::transcript::event::{RunEnd, What};
+use crate::transcript::text::end_text;
+use crate::wire::error::ApiError;
+use crate::world::setup::Setup;
+
+/// The oracles that requests alone can break. The order of results is the client's own affair: the API takes any.
+const BY_REQUESTS: [&str; 2] = ["O-1", "O-10"];
+
+/// How much sooner than asked a client may come back: clocks differ, and times here are those of the network.
+const TOLERANCE: Micros = Micros::from_millis(50);
+
+/// Adds what is wrong.
+pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
+    let mut failures = Vec::new();
+    if let RunEnd::TapeExhausted { .. } = &verdict.end
+        && setup.scenario.expect.terminal.as_deref() != Some(verdict.end.as_str())
+    {
+        failures.push(format!("{}: {}", verdict.end.as_str(), end_text(&verdict.end)));
+    }
+    failures.extend(oracle_failures(setup, verdict));
+    failures.extend(early_attempts(verdict));
+    failures.extend(requests::failures(&verdict.transcript, &setup.scenario));
+    if setup.scenario.matching.strict {
+        failures.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
+    } else {
+        verdict.remarks.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
+    }
+    let open = verdict.asked.iter().filter(|asked| asked.how == How::OpenAtEnd);
+    verdict.remarks.extend(open.map(|asked| format!("an answer was still open when serving was over: {asked}")));
+    verdict.failures.append(&mut failures);
+}
+
+fn oracle_failures(setup: &Setup, verdict: &Verdict) -> Vec<String> {
+    let mut environment = setup.environment.clone();
+    environment.settings.result_order = ResultOrder::Emission; // of which nothing is seen
+    let mut oracles = Oracles::new(&environment).with_refusals(setup.scenario.expect.refusals.is_some());
+    oracles.watch(&verdict.transcript);
+    let violations = oracles.into_violations();
+    violations.iter().filter(|violation| BY_REQUESTS.contains(&violation.oracle)).map(ToString::to_string).collect()
+}
+
+/// who is told when to come back does not come sooner.
+fn early_attempts(verdict: &Verdict) -> Vec<String> {
+    let mut failures = Vec::new();
+    let mut waits: Vec<(Agent, RequestId, Time)> = Vec::new();
+    for event in verdict.transcript.events.iter() {
+        match &event.what {
+            What::Input(Input::Head { id, status, headers }) if *status != 200 => {
+                let Some(wait) = ApiError::read(*status, headers, b"").delay_us() else { continue };
+                waits.push((event.agent.clone(), *id, event.at + Micros(wait)));
+            }
+            What::Request { id, request } => {
+                let is_before = |(agent, before, _): &&(Agent, RequestId, Time)| {
+                    *agent == event.agent && (before.prompt, before.turn, before.attempt + 1) == (id.prompt, id.turn, id.attempt)
+                };
+                let Some((_, before, until)) = waits.iter().find(is_before) else { continue };
+                let is_other_model = model_of(verdict, &event.agent, *before).is_some_and(|model| model != request.model);
+                if event.at + TOLERANCE < *until && !is_other_model {
+                    let early = Micros(until.0 - event.at.0);
+                    failures.push(format!("request {id} came {early} before the time that the answer to {before} asks to wait until"));
+                }
+            }
+            _ => (),
+        }
+    }
+    failures
+}
+
+fn model_of(verdict: &Verdict, agent: &Agent, id: RequestId) -> Option<Arc<str>> {
+    let is_it = |asked: &&Asked| asked.message.as_ref().is_some_and(|message| (&message.agent, message.id) == (agent, id));
+    verdict.asked.iter().find(is_it)?.message.as_ref().map(|message| message.model.clone())
+}

@@ -1,0 +1,188 @@
+//! The one task that owns what changes: who is connected, and a session for each client that says it is one of its own.
+
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::connection::{self, Answer, Context};
+use super::play::Cut;
+use super::session::Session;
+use super::verdict::Verdict;
+use super::{Options, Sessions, Until};
+use crate::engine::contract::{Agent, RequestId};
+use crate::live::network::Network;
+use crate::prelude::*;
+use crate::world::delivery::Part;
+use crate::world::setup::Setup;
+
+/// What connections tell.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// A request is in.
+    Arrived { arrived: Arrived, reply: oneshot::Sender<Answer> },
+    /// A part of an answer was handed to the network.
+    Sent { serial: Serial, part: Part, at: Instant },
+    /// The client closed the connection before its answer was over.
+    Left { serial: Serial, at: Instant },
+    /// Whoever drives the client had the answer cut.
+    CutAtGate { serial: Serial, at: Instant, cut: Cut },
+    /// What came was no HTTP.
+    Unreadable { connection: u64, problem: String },
+}
+
+/// Which answer of which session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Serial {
+    pub(super) session: usize,
+    pub(super) number: u64,
+}
+
+/// A request as it came.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    pub(super) at: Instant,
+    pub(super) connection: u64,
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) named: Option<(Agent, RequestId)>,
+    pub(super) retry_count: Option<Arc<str>>,
+    pub(super) body: Bytes,
+}
+
+/// How long nothing is accepted when the system has no connection to give.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Serves until `stop` comes or the options say that it is over: a verdict for each session, with its name.
+pub(super) async fn serve<N: Network>(
+    setup: Arc<Setup>,
+    options: Options,
+    sessions: Sessions,
+    listener: N::Listener,
+    stop: impl Future<Output = ()>,
+) -> Vec<(Arc<str>, Verdict)> {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let mut owner = Owner::new(setup, options, sessions);
+    let mut connections = JoinSet::new();
+    let mut count = 0;
+    let mut stop = core::pin::pin!(stop);
+    loop {
+        let quiet_at = owner.quiet_at();
+        tokio::select! {
+            biased;
+            () = &mut stop => break,
+            Some(message) = told.recv() => owner.take(message),
+            Some(ended) = connections.join_next() => owner.on_connection_ended(ended),
+            accepted = N::accept(&listener) => match accepted {
+                Ok((stream, _)) => {
+                    count += 1;
+                    let Options { packets, gates, .. } = &owner.options;
+                    let context = Context { tell: tell.clone(), packets: *packets, gates: gates.clone(), connection: count };
+                    connections.spawn(connection::serve::<N>(stream, context));
+                }
+                Err(error) => {
+                    owner.problem(format!("a connection could not be accepted: {error}; are there enough open files (`ulimit -n`)?"));
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            () = sleep_until(quiet_at.unwrap_or_else(Instant::now)), if quiet_at.is_some() => break,
+        }
+    }
+    while let Ok(message) = told.try_recv() {
+        owner.take(message);
+    }
+    // What is still open now is closed because serving is over: nobody left.
+    connections.abort_all();
+    while let Some(ended) = connections.join_next().await {
+        owner.on_connection_ended(ended);
+    }
+    owner.into_verdicts()
+}
+
+/// All that changes.
+struct Owner {
+    setup: Arc<Setup>,
+    options: Options,
+    epoch: Instant,
+    by: Sessions,
+    sessions: Vec<(Arc<str>, Session)>,
+    problems: Vec<String>,
+}
+
+impl Owner {
+    fn new(setup: Arc<Setup>, options: Options, by: Sessions) -> Self {
+        let (epoch, unnamed) = (Instant::now(), Arc::from(""));
+        let first = Session::new(setup.clone(), options.clone(), epoch);
+        Self { setup, options, epoch, by, sessions: vec![(unnamed, first)], problems: Vec::new() }
+    }
+
+    fn problem(&mut self, text: String) {
+        if !self.problems.contains(&text) {
+            self.problems.push(text);
+        }
+    }
+
+    /// When it is over if nothing happens until then.
+    fn quiet_at(&self) -> Option<Instant> {
+        let Until::Quiet(quiet) = self.options.until else { return None };
+        let (_, session) = self.sessions.first()?;
+        session.done_at().map(|done| done + quiet)
+    }
+
+    fn on_connection_ended(&mut self, ended: Result<(), JoinError>) {
+        let Err(error) = ended else { return };
+        if error.is_panic() {
+            let payload = error.into_panic();
+            let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
+            self.problem(format!("the server panicked: {}", text.unwrap_or("(without a message)")));
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Arrived { arrived, reply } => {
+                let session = self.session_of(&arrived.path);
+                let (_, of_client) = &mut self.sessions[session];
+                let answer = of_client.answer(session, &arrived);
+                // Who asked may have left meanwhile.
+                if let Err(Answer::Play(playing)) = reply.send(answer) {
+                    of_client.on_left(playing.serial.number, Instant::now());
+                }
+            }
+            Message::Sent { serial, part, at } => self.sessions[serial.session].1.on_sent(serial.number, part, at),
+            Message::Left { serial, at } => self.sessions[serial.session].1.on_left(serial.number, at),
+            Message::CutAtGate { serial, at, cut } => self.sessions[serial.session].1.on_cut_at_gate(serial.number, at, cut),
+            Message::Unreadable { connection, problem } => {
+                self.problem(format!("connection {connection}: what came was no HTTP request: {problem}"));
+            }
+        }
+    }
+
+    fn session_of(&mut self, path: &str) -> usize {
+        let name = match self.by {
+            Sessions::One => "",
+            Sessions::ByPath => path.split("/v1").next().unwrap_or_default().trim_matches('/'),
+        };
+        self.sessions.iter().position(|(known, _)| &**known == name).unwrap_or_else(|| {
+            self.sessions.push((name.into(), Session::new(self.setup.clone(), self.options.clone(), self.epoch)));
+            self.sessions.len() - 1
+        })
+    }
+
+    fn into_verdicts(self) -> Vec<(Arc<str>, Verdict)> {
+        let mut problems = Some(self.problems);
+        let is_alone = self.sessions.len() == 1;
+        let mut verdicts = Vec::new();
+        for (name, session) in self.sessions {
+            // Where all clients have names, nobody was in the session without one.
+            if is_alone || !name.is_empty() || session.is_used() {
+                let mut verdict = session.into_verdict();
+                verdict.failures.splice(0..0, problems.take().unwrap_or_default());
+                verdicts.push((name, verdict));
+            }
+        }
+        verdicts
+    }
+}

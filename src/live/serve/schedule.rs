@@ -1,0 +1,155 @@
+//! What of a plan goes over the wire, and when: a pure function.
+//!
+//! A plan speaks of what a client comes to see; a connection that was accepted can do most of that, and for the rest says so.
+
+use std::time::Duration;
+
+use hyper::body::Bytes;
+
+use super::Pace;
+use crate::engine::contract::{AnswerEnd, RequestId};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::types::Chunking;
+use crate::wire::sse::Framer;
+use crate::world::choices::Choices;
+use crate::world::plan::Plan;
+use crate::world::setup::Setup;
+
+/// An answer as a connection plays it. Times count from the request.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Schedule {
+    /// Status and headers; `None` when the connection ends before there are any.
+    pub(super) head: Option<Head>,
+    pub(super) head_at: Duration,
+    pub(super) packets: Vec<Packet>,
+    pub(super) end: Ending,
+    pub(super) end_at: Duration,
+    /// Whether the body's length may be told before it.
+    pub(super) is_whole: bool,
+}
+
+/// Status and headers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+/// What is written at once.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Packet {
+    pub(super) at: Duration,
+    pub(super) bytes: Bytes,
+    /// Whether it is the last of a piece of the plan.
+    pub(super) ends_piece: bool,
+    /// Its number among the pieces, from 1, where it is the first of one.
+    pub(super) begins_piece: Option<u32>,
+    /// The name of the event that it begins with.
+    pub(super) event: Option<Arc<str>>,
+}
+
+/// How a connection ends an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// As HTTP has it.
+    Complete,
+    /// Closed inside the body.
+    Truncated,
+    /// Broken.
+    Reset,
+    /// Not at all: the client has to leave.
+    Never,
+}
+
+/// The answer to a request as it goes over the wire.
+pub(super) fn of(setup: &Setup, plan: &Plan, key: &str, pace: Pace) -> Schedule {
+    let time = |at: Micros| match pace {
+        Pace::Scaled(percent) => Duration::from_micros(at.scaled(u64::from(percent), 100).0),
+        Pace::Recorded | Pace::None => Duration::from_micros(at.0),
+    };
+    let (mut packets, mut number) = (Vec::with_capacity(plan.pieces.len()), 0);
+    for (piece, at) in plan.pieces.iter().zip(&plan.times.pieces) {
+        number += 1;
+        let at = time(*at);
+        let event = if plan.is_stream { event_name(piece) } else { None };
+        let bytes = Bytes::from_owner(piece.clone());
+        let cuts = cuts_of(setup, piece, plan.is_stream, key, number);
+        let last = cuts.len().saturating_sub(1);
+        let mut from = 0;
+        for (position, length) in cuts.into_iter().enumerate() {
+            let is_first = position == 0;
+            packets.push(Packet {
+                at,
+                bytes: bytes.slice(from..from + length),
+                ends_piece: position == last,
+                begins_piece: is_first.then_some(number),
+                event: if is_first { event.clone() } else { None },
+            });
+            from += length;
+        }
+    }
+    let head = plan.head.as_ref().map(|head| Head {
+        status: head.status,
+        headers: head
+            .headers
+            .iter()
+            .filter(|header| !is_of_connection(&header.name))
+            .map(|header| (header.name.to_string(), header.value.to_string()))
+            .collect(),
+    });
+    let end = ending(plan.end.as_ref());
+    let is_whole = !plan.is_stream && end == Ending::Complete;
+    Schedule { head, head_at: time(plan.times.head), packets, end, end_at: time(plan.times.end), is_whole }
+}
+
+/// What a connection that was accepted cannot do, and what its client sees in its place.
+pub(super) fn cannot_carry(id: RequestId, end: Option<&AnswerEnd>) -> Option<String> {
+    let (wanted, sees) = match end? {
+        AnswerEnd::ConnectRefused => ("a refused connection", "one that breaks before any byte"),
+        AnswerEnd::Dns => ("a host without a name", "a connection that breaks before any byte"),
+        AnswerEnd::Tls => ("a secure connection that cannot be made", "one that breaks before any byte"),
+        AnswerEnd::ConnectTimeout => ("a connection that is not made in time", "one on which no answer comes"),
+        AnswerEnd::BrokenPipe => ("a connection that breaks while the request is sent", "one that breaks when it was sent"),
+        _ => return None,
+    };
+    Some(format!("request {id}: the scenario wants {wanted}; over HTTP the client sees {sees}"))
+}
+
+fn ending(end: Option<&AnswerEnd>) -> Ending {
+    match end {
+        Some(AnswerEnd::Complete) => Ending::Complete,
+        Some(AnswerEnd::Timeout | AnswerEnd::ConnectTimeout) | None => Ending::Never,
+        Some(AnswerEnd::Reset | AnswerEnd::ConnectRefused | AnswerEnd::Dns | AnswerEnd::Tls | AnswerEnd::BrokenPipe) => Ending::Reset,
+        Some(AnswerEnd::Truncated | AnswerEnd::Framing(_)) => Ending::Truncated,
+    }
+}
+
+/// How long the packets of a piece are.
+fn cuts_of(setup: &Setup, piece: &[u8], is_stream: bool, key: &str, number: u32) -> Vec<usize> {
+    let chunking = &setup.scenario.chunking;
+    if piece.is_empty() {
+        return Vec::new();
+    }
+    if !is_stream || *chunking == Chunking::AsRecorded {
+        return vec![piece.len()];
+    }
+    let mut choices = Choices::of(&setup.scenario, None);
+    choices.cut(key, number as usize, piece, chunking).into_iter().map(<[u8]>::len).collect()
+}
+
+/// What belongs to a connection and not to what is said over it. Bodies are stored decoded.
+fn is_of_connection(name: &str) -> bool {
+    const OF_CONNECTION: [&str; 8] =
+        ["connection", "content-encoding", "content-length", "keep-alive", "proxy-connection", "trailer", "transfer-encoding", "upgrade"];
+    OF_CONNECTION.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+fn event_name(piece: &[u8]) -> Option<Arc<str>> {
+    let mut name: Option<Arc<str>> = None;
+    let mut sink = |frame: crate::wire::sse::Frame<'_>| {
+        name.get_or_insert_with(|| frame.event.into());
+    };
+    Framer::new().feed(piece, &mut sink).ok()?;
+    name.filter(|name| !name.is_empty())
+}

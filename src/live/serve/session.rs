@@ -1,0 +1,213 @@
+//! What one client asks, what it is answered, and what will be in its verdict.
+
+use tokio::time::Instant;
+
+use super::connection::{Answer, Playing};
+use super::open::Open;
+use super::owner::{Arrived, Serial};
+use super::play::Cut;
+use super::schedule::{self, cannot_carry};
+use super::verdict::{Asked, How, Verdict};
+use super::{END_HEADER, Keeps, Options, judge};
+use crate::engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::sim::notes;
+use crate::transcript::event::{RunEnd, What};
+use crate::transcript::record::Recorder;
+use crate::transcript::watch::Watch;
+use crate::world::WorldNote;
+use crate::world::delivery::Part;
+use crate::world::endpoint::{Endpoint, Incoming, MessageReply, Reply};
+use crate::world::model::Answered;
+use crate::world::plan::Plan;
+use crate::world::setup::Setup;
+
+/// One client's session.
+pub(super) struct Session {
+    setup: Arc<Setup>,
+    options: Options,
+    epoch: Instant,
+    endpoint: Endpoint,
+    recorder: Recorder,
+    open: Vec<Open>,
+    /// How many answers to requests for a message there were.
+    answers: u32,
+    asked: Vec<Asked>,
+    problems: Vec<String>,
+    remarks: Vec<String>,
+    exhausted: Option<RequestId>,
+    /// When something happened last.
+    last_at: Instant,
+}
+
+impl Session {
+    pub(super) fn new(setup: Arc<Setup>, options: Options, epoch: Instant) -> Self {
+        Self {
+            setup,
+            options,
+            epoch,
+            endpoint: Endpoint::default(),
+            recorder: Recorder::default(),
+            open: Vec::new(),
+            answers: 0,
+            asked: Vec::new(),
+            problems: Vec::new(),
+            remarks: Vec::new(),
+            exhausted: None,
+            last_at: epoch,
+        }
+    }
+
+    fn time(&self, at: Instant) -> Time {
+        Time(u64::try_from(at.duration_since(self.epoch).as_micros()).unwrap_or(u64::MAX))
+    }
+
+    fn problem(&mut self, text: String) {
+        if !self.problems.contains(&text) {
+            self.problems.push(text);
+        }
+    }
+
+    /// Since when every answer was given and nothing is open.
+    pub(super) fn done_at(&self) -> Option<Instant> {
+        let is_done = self.open.is_empty() && self.is_used() && self.endpoint.unused_answers(&self.setup).is_empty();
+        is_done.then_some(self.last_at)
+    }
+
+    /// Whether anything was asked.
+    pub(super) fn is_used(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// Answers a request.
+    pub(super) fn answer(&mut self, session: usize, arrived: &Arrived) -> Answer {
+        self.last_at = arrived.at;
+        let now = self.time(arrived.at);
+        let incoming = Incoming { method: &arrived.method, path: &arrived.path, named: arrived.named.clone(), body: &arrived.body };
+        match self.endpoint.ask(&self.setup, now, &incoming) {
+            Reply::Message(reply) => self.answer_message(session, now, arrived, *reply),
+            Reply::Other { status, body, problem } => {
+                self.asked.push(Asked::other(now, arrived.connection, &arrived.method, &arrived.path, status, problem.clone()));
+                if let Some(problem) = problem {
+                    self.problem(format!("{} {} was answered with {status}: {problem}", arrived.method, arrived.path));
+                }
+                Answer::Give { status, headers: Vec::new(), body }
+            }
+        }
+    }
+
+    fn answer_message(&mut self, session: usize, now: Time, arrived: &Arrived, reply: MessageReply) -> Answer {
+        let MessageReply { agent, id, request, answered } = reply;
+        let Answered { plan, note, refused } = answered;
+        let effect = Effect::Request { id, request: request.clone() };
+        self.recorder.effect(now, &agent, &effect);
+        if let Some(refused) = &refused {
+            let what = What::Refused { id, rule: refused.rule.into(), text: refused.text.clone(), overruled: refused.overruled };
+            self.recorder.note(now, &agent, &what);
+        }
+        let mut asked = Asked::message(now, arrived.connection, &arrived.path, &agent, id, &request);
+        asked.retry_count = arrived.retry_count.clone();
+        asked.answer = answer_name(&note);
+        let exhausted = notes::tell(&mut self.recorder, now, &agent, note);
+        self.answers += 1;
+        let plan = if self.options.gates.is_some() { plan.map(Plan::by_event) } else { plan };
+        let Some(plan) = plan.filter(|_| exhausted.is_none()) else {
+            asked.how = How::Exhausted;
+            self.asked.push(asked);
+            self.exhausted.get_or_insert(id);
+            return exhausted_answer(&agent, id);
+        };
+        if let Some(remark) = cannot_carry(id, plan.end.as_ref()) {
+            self.remarks.push(remark);
+        }
+        let schedule = Arc::new(schedule::of(&self.setup, &plan, &agent.key(id), self.options.pace));
+        asked.status = plan.head.as_ref().map(|head| head.status);
+        self.asked.push(asked);
+        self.open.push(Open::new(u64::from(self.answers), agent.clone(), id, plan, now, self.asked.len() - 1));
+        let serial = Serial { session, number: u64::from(self.answers) };
+        Answer::Play(Playing { serial, number: self.answers, agent, id, schedule })
+    }
+
+    pub(super) fn on_sent(&mut self, serial: u64, part: Part, at: Instant) {
+        self.last_at = at;
+        let now = self.time(at);
+        let Some(position) = self.open.iter().position(|open| open.serial == serial) else { return };
+        let open = &mut self.open[position];
+        let mut inputs = Vec::new();
+        open.sent(&self.setup, part, &mut inputs);
+        let is_kept = |input: &Input| self.options.keeps == Keeps::Everything || matches!(input, Input::Head { .. } | Input::End { .. });
+        for (agent, input) in inputs.iter().filter(|(_, input)| is_kept(input)) {
+            self.recorder.input(now, agent, input);
+        }
+        let asked = &mut self.asked[open.asked];
+        asked.pieces = open.pieces;
+        if part == Part::End {
+            asked.over(now, open.how());
+            self.open.remove(position);
+        }
+    }
+
+    pub(super) fn on_left(&mut self, serial: u64, at: Instant) {
+        let Some(open) = self.closed(serial, at) else { return };
+        let now = self.time(at);
+        let how = if open.is_all_said() { How::LeftAtEnd } else { How::Left };
+        self.asked[open.asked].over(now, how);
+        // Who has all of it, or was left hanging on purpose, does what the scenario says.
+        if how == How::Left && !open.hangs() {
+            self.endpoint.on_closed(&open.agent, open.id);
+        }
+        self.recorder.effect(now, &open.agent, &Effect::CloseRequest { id: open.id });
+    }
+
+    pub(super) fn on_cut_at_gate(&mut self, serial: u64, at: Instant, cut: Cut) {
+        let Some(open) = self.closed(serial, at) else { return };
+        let now = self.time(at);
+        self.asked[open.asked].over(now, if cut == Cut::Reset { How::ResetAtGate } else { How::ClosedAtGate });
+        self.endpoint.on_closed(&open.agent, open.id);
+        self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
+    }
+
+    fn closed(&mut self, serial: u64, at: Instant) -> Option<Open> {
+        self.last_at = at;
+        let position = self.open.iter().position(|open| open.serial == serial)?;
+        Some(self.open.remove(position))
+    }
+
+    pub(super) fn into_verdict(mut self) -> Verdict {
+        let now = self.time(Instant::now());
+        for open in core::mem::take(&mut self.open) {
+            self.asked[open.asked].over(now, How::OpenAtEnd);
+        }
+        let unused = self.endpoint.unused_answers(&self.setup);
+        for answer in &unused {
+            self.recorder.note(now, &Agent::ROOT, &What::Unused { answer: answer.clone() });
+        }
+        let end = self.exhausted.map_or(RunEnd::Idle, |id| RunEnd::TapeExhausted { id });
+        self.recorder.note(now, &Agent::ROOT, &What::Ended { end: end.clone() });
+        let scenario = &self.setup.scenario;
+        let transcript = self.recorder.into_transcript(&scenario.title, scenario.seed);
+        let mut verdict = Verdict { transcript, end, asked: self.asked, unused, remarks: self.remarks, failures: self.problems };
+        judge::judge(&self.setup, &mut verdict);
+        verdict
+    }
+}
+
+/// The name of what was answered, as people read it.
+fn answer_name(note: &WorldNote) -> Option<Arc<str>> {
+    match note {
+        WorldNote::Served { answer, fault: None, .. } => Some(answer.clone()),
+        WorldNote::Served { answer, fault: Some(fault), .. } => Some(format!("{answer}, {fault}").into()),
+        WorldNote::Fault { text, .. } => Some(text.clone()),
+        WorldNote::Answered => Some("refused by the API".into()),
+        WorldNote::Exhausted { .. } => None,
+    }
+}
+
+/// What a client gets when no answer is left: an error that none takes for one that passes.
+fn exhausted_answer(agent: &Agent, id: RequestId) -> Answer {
+    let message = format!("reenact: the scenario has no answer left for request {} (tape_exhausted)", agent.key(id));
+    let error = serde_json::json!({ "type": "error", "error": { "type": "permission_error", "message": message } });
+    let headers = vec![("x-should-retry", String::from("false")), (END_HEADER, String::from("tape_exhausted"))];
+    Answer::Give { status: 403, headers, body: error.to_string() }
+}

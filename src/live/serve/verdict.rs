@@ -1,0 +1,196 @@
+//! What is left when serving is over: what was asked, what was answered, and what is wrong with it (K-6).
+
+use core::fmt;
+
+use crate::engine::contract::{Agent, RequestId};
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::transcript::event::{RunEnd, Transcript};
+use crate::transcript::text::end_text;
+use crate::wire::request::Request;
+
+/// What came of serving a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// Requests as effects, answers as inputs, and what the world has to say of them.
+    pub transcript: Transcript,
+    /// `tape_exhausted` when a request found no answer, else idle.
+    pub end: RunEnd,
+    /// What was asked, in order.
+    pub asked: Vec<Asked>,
+    /// The answers that nobody asked for (M-3).
+    pub unused: Vec<Arc<str>>,
+    /// What should be known and is no failure: what HTTP cannot carry of the scenario.
+    pub remarks: Vec<String>,
+    /// What is wrong, a sentence each; empty when all is well.
+    pub failures: Vec<String>,
+}
+
+/// One request and its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// When it was in.
+    pub at: Time,
+    /// When its answer was over; `None` while it is not.
+    pub over_at: Option<Time>,
+    /// Which connection it came over, from 1.
+    pub connection: u64,
+    /// Method and path.
+    pub line: String,
+    /// Whose it was taken for; `None` when it is no request for a message.
+    pub message: Option<AskedMessage>,
+    /// The `x-stainless-retry-count` that it came with.
+    pub retry_count: Option<Arc<str>>,
+    /// What it was answered with.
+    pub answer: Option<Arc<str>>,
+    /// The status that it was answered with.
+    pub status: Option<u16>,
+    /// How many pieces of the body were sent.
+    pub pieces: usize,
+    /// How the answer ended.
+    pub how: How,
+    /// What is wrong with it.
+    pub problem: Option<String>,
+}
+
+/// A request for a message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AskedMessage {
+    /// Whose.
+    pub agent: Agent,
+    /// Which.
+    pub id: RequestId,
+    /// The model that was asked.
+    pub model: Arc<str>,
+    /// How many messages it had.
+    pub messages: usize,
+    /// Whether the answer was to be streamed.
+    pub stream: bool,
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It has not.
+    Open,
+    /// As HTTP has it.
+    Complete,
+    /// The connection broke, or was closed inside the body, because the scenario says so.
+    Reset,
+    /// The client closed the connection.
+    Left,
+    /// The client closed the connection when it had everything but the end.
+    LeftAtEnd,
+    /// Whoever drives the client had it closed.
+    ClosedAtGate,
+    /// Whoever drives the client had it broken.
+    ResetAtGate,
+    /// It was open when serving was over.
+    OpenAtEnd,
+    /// There was none.
+    Exhausted,
+}
+
+impl How {
+    /// A few words for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Complete => "complete",
+            Self::Reset => "cut",
+            Self::Left => "the client left",
+            Self::LeftAtEnd => "the client left before the end",
+            Self::ClosedAtGate => "closed at a gate",
+            Self::ResetAtGate => "broken at a gate",
+            Self::OpenAtEnd => "still open",
+            Self::Exhausted => "no answer left",
+        }
+    }
+}
+
+impl Asked {
+    pub(super) fn message(at: Time, connection: u64, path: &str, agent: &Agent, id: RequestId, request: &Request) -> Self {
+        let (model, messages, stream) = (request.model.clone(), request.messages.len(), request.stream);
+        let message = AskedMessage { agent: agent.clone(), id, model, messages, stream };
+        Self { message: Some(message), ..Self::new(at, connection, format!("POST {path}")) }
+    }
+
+    pub(super) fn other(at: Time, connection: u64, method: &str, path: &str, status: u16, problem: Option<String>) -> Self {
+        let asked = Self::new(at, connection, format!("{method} {path}"));
+        Self { status: Some(status), over_at: Some(at), how: How::Complete, problem, ..asked }
+    }
+
+    pub(super) fn over(&mut self, at: Time, how: How) {
+        (self.over_at, self.how) = (Some(at), how);
+    }
+
+    fn new(at: Time, connection: u64, line: String) -> Self {
+        Self {
+            at,
+            over_at: None,
+            connection,
+            line,
+            message: None,
+            retry_count: None,
+            answer: None,
+            status: None,
+            pieces: 0,
+            how: How::Open,
+            problem: None,
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether nothing is wrong.
+    pub fn is_fine(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+/// A line for each request, then what should be known, then what is wrong.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for asked in &self.asked {
+            writeln!(f, "{asked}")?;
+        }
+        for remark in &self.remarks {
+            writeln!(f, "note: {remark}")?;
+        }
+        for failure in &self.failures {
+            writeln!(f, "FAILED: {failure}")?;
+        }
+        let messages = self.asked.iter().filter(|asked| asked.message.is_some()).count();
+        write!(f, "{messages} requests for messages, {} others", self.asked.len() - messages)?;
+        write!(f, "; {}", if self.end == RunEnd::Idle { String::from("no request without an answer") } else { end_text(&self.end) })?;
+        write!(f, "; {}", if self.is_fine() { "all as expected" } else { "FAILED" })
+    }
+}
+
+/// `    0.000s  1.2     claude-sonnet-4-5, 3 messages  ->  529 overloaded_error: 529, complete after 0.061s`.
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>11}  ", self.at.to_string())?;
+        match &self.message {
+            Some(AskedMessage { agent, id, model, messages, stream }) => {
+                let plural = if *messages == 1 { "" } else { "s" };
+                let whole = if *stream { "" } else { ", not streamed" };
+                write!(f, "{:<8} {model}, {messages} message{plural}{whole}", agent.key(*id))?;
+            }
+            None => write!(f, "{:<8} {}", "-", self.line)?,
+        }
+        f.write_str("  ->  ")?;
+        if let Some(answer) = &self.answer {
+            write!(f, "{answer}: ")?;
+        }
+        if let Some(status) = self.status {
+            write!(f, "{status}, ")?;
+        }
+        f.write_str(self.how.as_str())?;
+        if let (Some(over), Some(_)) = (self.over_at, &self.message) {
+            let pieces = if self.pieces == 1 { String::from("1 piece") } else { format!("{} pieces", self.pieces) };
+            write!(f, " after {pieces} and {}", Micros(over.0.saturating_sub(self.at.0)))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! What the requests of a run show by themselves, held against what its scenario expects: of a run with our engine as of one with a
+//! client behind a real connection, of which nothing else is seen (F-10, K-6).
+
+use super::report::list;
+use crate::prelude::*;
+use crate::scenario::types::{Expect, Scenario};
+use crate::transcript::event::{Transcript, What};
+use crate::wire::validate::is_defect;
+
+/// All that is wrong with the requests.
+pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario) -> Vec<String> {
+    let mut failures = refusal_failures(transcript, &scenario.expect);
+    if scenario.matching.strict {
+        failures.extend(differences(transcript));
+    }
+    check_asked(transcript, &scenario.expect, &mut failures);
+    failures
+}
+
+/// M-2: a request that the API refuses is a defect of the engine, unless the scenario is about one.
+pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expect) -> Vec<String> {
+    let refusal = |what: &What| match what {
+        What::Refused { id, rule, text, overruled: false } if is_defect(rule) => Some(format!("the API refuses request {id}: {text}")),
+        _ => None,
+    };
+    let refusals: Vec<String> = whats(transcript).filter_map(refusal).collect();
+    let (wanted, got) = (expect.refusals.unwrap_or(0), refusals.len() as u64);
+    match (wanted == got, expect.refusals) {
+        (true, _) => Vec::new(),
+        (false, None) => refusals,
+        (false, Some(_)) => vec![format!("expected refusals {wanted}, got {got}")],
+    }
+}
+
+/// M-3: where requests differ from the recorded ones, which is a failure under `strict`.
+pub(super) fn differences(transcript: &Transcript) -> Vec<String> {
+    let difference = |what: &What| match what {
+        What::Difference { id, difference } => Some(format!("request {id} differs from the recorded one at {}", difference.path)),
+        _ => None,
+    };
+    whats(transcript).filter_map(difference).collect()
+}
+
+/// How many requests there were, for which models, and what they held.
+pub(super) fn check_asked(transcript: &Transcript, expect: &Expect, failures: &mut Vec<String>) {
+    let mut equal = |what: &str, wanted: Option<String>, got: String| {
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
+            failures.push(format!("expected {what} {wanted}, got {got}"));
+        }
+    };
+    let asked = models_asked(transcript);
+    equal("requests", expect.requests.map(|count| count.to_string()), asked.len().to_string());
+    let mut models: Vec<String> = Vec::new();
+    for model in asked {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    equal("models", expect.models.as_ref().map(|names| list(names)), list(&models));
+    check_sent(transcript, expect, failures);
+}
+
+/// What the requests held, as JSON text.
+fn check_sent(transcript: &Transcript, expect: &Expect, failures: &mut Vec<String>) {
+    if expect.sent.is_empty() && expect.not_sent.is_empty() {
+        return;
+    }
+    let sent: Vec<String> = whats(transcript).filter_map(sent_text).collect();
+    for text in expect.sent.iter().filter(|text| !sent.iter().any(|sent| sent.contains(*text))) {
+        failures.push(format!("expected some request to hold {text:?}, none does"));
+    }
+    for text in expect.not_sent.iter().filter(|text| sent.iter().any(|sent| sent.contains(*text))) {
+        failures.push(format!("expected no request to hold {text:?}, one does"));
+    }
+}
+
+fn whats(transcript: &Transcript) -> impl Iterator<Item = &What> {
+    transcript.events.iter().map(|event| &event.what)
+}
+
+/// The model of each request, attempts counted.
+fn models_asked(transcript: &Transcript) -> Vec<String> {
+    let model = |what: &What| match what {
+        What::Request { request, .. } => Some(request.model.to_string()),
+        _ => None,
+    };
+    whats(transcript).filter_map(model).collect()
+}
+
+/// What a request adds to the one before it, as JSON text.
+fn sent_text(what: &What) -> Option<String> {
+    let What::Request { request, .. } = what else { return None };
+    let frame = request.frame.iter().flat_map(|frame| [frame.system.as_ref(), frame.tools.as_ref(), Some(&frame.extra)]).flatten();
+    let blocks = request.added.iter().flat_map(|message| &message.content).map(crate::wire::block::Block::json);
+    Some(frame.chain(blocks).map(|json| json.as_str()).collect::<Vec<_>>().join("\n"))
+}

@@ -1,0 +1,7 @@
+//! Serving scenarios over real connections, and driving clients against them (K-6 to K-10).
+
+mod client;
+mod faults;
+mod gates;
+mod load;
+mod wire;
