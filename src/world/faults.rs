@@ -24,11 +24,11 @@ use crate::scenario::fault::{FaultKind, FaultPlace, FaultRule, Span};
 
 /// A request as rules see it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
-    pub(super) id: RequestId,
-    pub(super) agent: &'a Agent,
-    pub(super) model: &'a str,
-    pub(super) now: Time,
+pub(crate) struct Asked<'a> {
+    pub(crate) id: RequestId,
+    pub(crate) agent: &'a Agent,
+    pub(crate) model: &'a str,
+    pub(crate) now: Time,
 }
 
 /// What happens to a request; `None` for nothing.
