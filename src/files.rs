@@ -4,6 +4,7 @@
 
 pub mod atomic;
 pub mod import;
+pub mod redact;
 pub mod scenario;
 pub mod schema;
 pub mod snapshot;

@@ -10,3 +10,4 @@
 //! What is decided is decided in the pure rooms; here are sockets, clocks, processes and signals.
 
 pub mod network;
+pub mod record;

@@ -135,10 +135,18 @@ impl Encoder {
 
     /// The line of an answer's head.
     pub fn head(&mut self, id: u32, at: Option<Micros>, status: u16, headers: &[Header]) -> String {
+        self.decoded_head(id, at, status, headers, None)
+    }
+
+    /// The same for an answer whose body travelled in an encoding and stands on the tape without it.
+    pub fn decoded_head(&mut self, id: u32, at: Option<Micros>, status: u16, headers: &[Header], encoding: Option<&str>) -> String {
         let mut line = begin("head", id);
         push_at(&mut line, at);
         line.push_str(&format!(r#","status":{status}"#));
         push_headers(&mut line, headers);
+        if let Some(encoding) = encoding {
+            push_text(&mut line, "decoded", encoding);
+        }
         finish(line)
     }
 
