@@ -66,8 +66,8 @@ const SHIPPED: &[Shipped] = &[
     rule("digitalocean-token", r"\bdo[opr]_v1_[a-f0-9]{64}", Check::None),
     rule("telegram-token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", Check::None),
     rule("azure-key", r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{40,})", Check::None),
-    rule("bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{16,})", Check::None),
-    rule("basic", r"(?i)\b(?:basic|token)\s+([A-Za-z0-9._~+/=-]{16,})", Check::Mixed),
+    rule("bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_~+/=-]=*)", Check::None),
+    rule("basic", r"(?i)\b(?:basic|token)\s+([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_~+/=-]=*)", Check::Mixed),
     rule(
         "header",
         r"(?i)\b(?:x-api-key|api-key|x-goog-api-key|x-amz-security-token|x-auth-token|x-access-token|x-session-token)\\*[\x22'\x01]?\s{0,3}[:=,]\s{0,3}\\*[\x22'\x01]?([^\s\x22'\x01,\\]{6,})",
@@ -75,7 +75,7 @@ const SHIPPED: &[Shipped] = &[
     ),
     rule(
         "authorization",
-        r"(?i)\bauthorization\\*[\x22'\x01]?\s{0,3}[:=,]\s{0,3}\\*[\x22'\x01]?(?:[a-z]+\s+)?([A-Za-z0-9._~+/=-]{8,})",
+        r"(?i)\bauthorization\\*[\x22'\x01]?\s{0,3}[:=,]\s{0,3}\\*[\x22'\x01]?(?:[a-z]+\s+)?([A-Za-z0-9._~+/-]{7,}[A-Za-z0-9_~+/=-]=*)",
         Check::Mixed,
     ),
     rule(

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::sync::oneshot;
 
+use super::upstream::Lane;
 use super::{END_WAIT_MAX, Event, Link, ROOM_BYTES, micros_since};
 use crate::engine::time::Micros;
 use crate::scenario::tape::End;
@@ -118,9 +119,14 @@ impl Body for Asking {
     }
 }
 
-/// An answer's body.
+/// Where the connection upstream waits for the client's next request.
+pub(super) type Slot = std::sync::Arc<tokio::sync::Mutex<Option<Lane>>>;
+
+/// An answer's body, with the connection that it comes over.
 pub(super) struct Answering {
     inner: Incoming,
+    lane: Option<Lane>,
+    slot: Slot,
     exchange: Exchange,
     stage: Stage,
 }
@@ -135,15 +141,39 @@ enum Stage {
 }
 
 impl Answering {
-    pub(super) fn new(inner: Incoming, exchange: Exchange) -> Self {
+    pub(super) fn new(inner: Incoming, lane: Lane, slot: Slot, exchange: Exchange) -> Self {
         let stage = if exchange.is_open { Stage::Streaming } else { Stage::Done };
-        Self { inner, exchange, stage }
+        let mut answering = Self { inner, lane: Some(lane), slot, exchange, stage };
+        if answering.is_end_stream() {
+            answering.keep_lane();
+        }
+        answering
+    }
+
+    /// The next frame. The connection is driven until it has brought one, or there is nothing to read: frames of one packet come one after another
+    /// without waiting, and leave together.
+    fn poll_inner(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) {
+            return Poll::Ready(frame);
+        }
+        if let Some(lane) = &mut self.lane {
+            lane.drive(context);
+        }
+        Pin::new(&mut self.inner).poll_frame(context)
+    }
+
+    /// The answer has come to its end: the connection may serve the next.
+    fn keep_lane(&mut self) {
+        if let (Some(lane), Ok(mut slot)) = (self.lane.take().filter(Lane::may_stay), self.slot.try_lock()) {
+            *slot = Some(lane);
+        }
     }
 
     /// After a frame was noted: where its bytes were the last, they are held like the end.
     fn after(&mut self, frame: Frame<Bytes>) -> Option<Frame<Bytes>> {
         if self.inner.is_end_stream() {
             self.stage = Stage::Holding(Some(frame), self.exchange.end(End::Complete));
+            self.keep_lane();
             return None;
         }
         self.stage = Stage::Streaming;
@@ -200,7 +230,7 @@ impl Body for Answering {
                         return Poll::Ready(Some(Ok(frame)));
                     }
                 }
-                Stage::Streaming => match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
+                Stage::Streaming => match ready!(self.poll_inner(context)) {
                     Some(Ok(frame)) => {
                         if let Some(bytes) = frame.data_ref() {
                             let at = self.exchange.at();
@@ -219,7 +249,10 @@ impl Body for Answering {
                         self.stage = Stage::Done;
                         return Poll::Ready(Some(Err(error)));
                     }
-                    None => self.stage = Stage::Holding(None, self.exchange.end(End::Complete)),
+                    None => {
+                        self.stage = Stage::Holding(None, self.exchange.end(End::Complete));
+                        self.keep_lane();
+                    }
                 },
             }
         }

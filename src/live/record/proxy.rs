@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
-use super::body::{Answering, Asking, Exchange};
+use super::body::{Answering, Asking, Exchange, Slot};
 use super::upstream::Upstream;
 use super::{Client, Event, Link, Options, RecordError, micros_since, now};
 use crate::live::network::{Machine, Network as _};
@@ -81,15 +81,18 @@ pub(super) async fn serve(
 
 /// One connection of the client.
 async fn connection(stream: TcpStream, upstream: Upstream, link: Link) {
-    let service = service_fn(move |request| answer(request, upstream.clone(), link.clone()));
+    let slot = Slot::default();
+    let service = service_fn(move |request| answer(request, upstream.clone(), Slot::clone(&slot), link.clone()));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(None).auto_date_header(false).preserve_header_case(true);
+    // Events are small: they are copied together, and what one packet brought leaves in one.
+    server.writev(false);
     // Whatever ends a connection is in the books of its exchange.
     let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
 
 /// One request. An error closes the client's connection without an answer, because there was none.
-async fn answer(request: Request<Incoming>, upstream: Upstream, link: Link) -> Result<Response<Answering>, String> {
+async fn answer(request: Request<Incoming>, upstream: Upstream, slot: Slot, link: Link) -> Result<Response<Answering>, String> {
     let mut exchange = Exchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
     let (id, link) = (exchange.id, exchange.link.clone());
     let (mut head, body) = request.into_parts();
@@ -102,8 +105,9 @@ async fn answer(request: Request<Incoming>, upstream: Upstream, link: Link) -> R
     });
     let body = Asking::new(body, link.clone(), id);
     without_hops(&mut head.headers);
-    let response = match upstream.ask(Request::from_parts(head, body)).await {
-        Ok(response) => response,
+    let lane = slot.try_lock().ok().and_then(|mut slot| slot.take());
+    let (response, lane) = match upstream.ask(lane, Request::from_parts(head, body)).await {
+        Ok(answered) => answered,
         Err(problem) => {
             (link.notice)(&format!("request {id}: {problem}"));
             exchange.end(End::Reset).await;
@@ -117,7 +121,7 @@ async fn answer(request: Request<Incoming>, upstream: Upstream, link: Link) -> R
     if body.is_end_stream() {
         exchange.end(End::Complete).await;
     }
-    Ok(Response::from_parts(head, Answering::new(body, exchange)))
+    Ok(Response::from_parts(head, Answering::new(body, lane, slot, exchange)))
 }
 
 /// Headers as they came, in their order.
