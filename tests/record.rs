@@ -146,7 +146,14 @@ fn k_11_failures_and_other_endpoints_are_kept_as_they_came() {
     for (method, path) in [("POST", "/v1/messages/count_tokens"), ("GET", "/v1/models"), ("HEAD", "/"), ("GET", "/nothing")] {
         talk.ask(method, path, "", if method == "POST" { b"{}" } else { b"" });
         talk.head().unwrap();
-        let mut rest = vec![0; match path { "/v1/models" => 11, "/nothing" | "/" => 0, _ => 20 }];
+        let mut rest = vec![
+            0;
+            match path {
+                "/v1/models" => 11,
+                "/nothing" | "/" => 0,
+                _ => 20,
+            }
+        ];
         talk.read_exactly(&mut rest);
     }
     let (_, said, tape) = recorder.stop();
@@ -256,7 +263,8 @@ fn k_2_no_secret_reaches_the_disk() {
     let mut recorder = recorder;
     recorder.wait();
     let file = std::fs::read_to_string(&path).unwrap();
-    for secret in [&key[20..40], &answer_key[20..30], &answer_key[30..40], "secretsecret", "req_011", "token=abc", "\"authorization\",\"B"] {
+    for secret in [&key[20..40], &answer_key[20..30], &answer_key[30..40], "secretsecret", "req_011", "token=abc", "\"authorization\",\"B"]
+    {
         assert!(!file.contains(secret), "{secret}: {file}");
     }
     assert!(file.contains("it is REDACTED000001xxx"), "{file}");

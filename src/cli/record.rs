@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
 
 use super::Exit;
 use super::output::complain;
@@ -76,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 /// The shipped rules and those of files.
-pub(super) fn rules(files: &[PathBuf]) -> Result<Rules, String> {
+pub(super) fn rules(files: &[PathBuf]) -> Result<Arc<Rules>, String> {
     let mut texts = Vec::new();
     for path in files {
         texts.push(std::fs::read_to_string(path).map_err(|error| format!("--redact {}: cannot be read ({error})", path.display()))?);

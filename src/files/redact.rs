@@ -24,6 +24,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use self::answer::{AnswerRedactor, Chunk};
 pub use self::headers::{is_secret as is_secret_header, parameter_is_secret};
@@ -43,7 +44,7 @@ const LEARNED: &str = "sent-as-header";
 /// Replaces secrets in what goes into one tape.
 #[derive(Clone, Debug)]
 pub struct Redactor {
-    rules: Rules,
+    rules: Arc<Rules>,
     numbers: Numbers,
     learned: Vec<Vec<u8>>,
     counts: BTreeMap<String, u64>,
@@ -69,8 +70,8 @@ struct Hit {
 
 impl Redactor {
     /// With these rules, and no secret seen.
-    pub fn new(rules: Rules) -> Self {
-        Self { rules, numbers: Numbers::default(), learned: Vec::new(), counts: BTreeMap::new() }
+    pub fn new(rules: &Arc<Rules>) -> Self {
+        Self { rules: Arc::clone(rules), numbers: Numbers::default(), learned: Vec::new(), counts: BTreeMap::new() }
     }
 
     /// How often each rule found something.

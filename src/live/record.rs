@@ -69,7 +69,7 @@ pub struct Options {
     /// Whether the end of an answer waits for the disk (K-3).
     pub durable: bool,
     /// What is a secret.
-    pub rules: Rules,
+    pub rules: Arc<Rules>,
     /// A client to start, and to stop with.
     pub client: Option<Client>,
     /// Told what a user should know while it happens.
@@ -172,7 +172,7 @@ fn with_threads(
     std::thread::scope(|scope| {
         let (for_disk, for_keeper) = (Arc::clone(&shared), Arc::clone(&shared));
         let disk = scope.spawn(move || disk::run(file, &options.out, &from_keeper, &for_disk, options));
-        let redactor = Redactor::new(options.rules.clone());
+        let redactor = Redactor::new(&options.rules);
         let header = keeper::header(options);
         let keeper = scope.spawn(move || keeper::Keeper::new(redactor, batches, for_keeper, options.notice).run(&header, &from_proxy));
         let link = Link {

@@ -140,7 +140,8 @@ impl Recorder {
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         stderr.read_line(&mut line).unwrap();
-        let port = line.strip_prefix("recording http://127.0.0.1:").and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{line}"));
+        let port =
+            line.strip_prefix("recording http://127.0.0.1:").and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{line}"));
         Self { port: port.parse().unwrap(), child, tape: tape.to_owned(), stderr, _folder: folder }
     }
 
@@ -284,13 +285,21 @@ pub fn message(text: &str) -> Vec<String> {
                 r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":9,"output_tokens":1}}}"#,
             ),
         ),
-        event("content_block_start", String::from(r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}  }"#)),
+        event(
+            "content_block_start",
+            String::from(r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}  }"#),
+        ),
         event("ping", String::from(r#"{"type": "ping"}"#)),
-        event("content_block_delta", format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}     }}"#)),
+        event(
+            "content_block_delta",
+            format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}     }}"#),
+        ),
         event("content_block_stop", String::from(r#"{"type":"content_block_stop","index":0     }"#)),
         event(
             "message_delta",
-            String::from(r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":7} }"#),
+            String::from(
+                r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":7} }"#,
+            ),
         ),
         event("message_stop", String::from(r#"{"type":"message_stop"  }"#)),
     ]

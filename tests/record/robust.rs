@@ -80,7 +80,8 @@ fn kill_after(upstream: u16, delay: Duration) -> usize {
 
 fn kill_at(instants: u32) {
     let upstream = echo_slowly();
-    let completed: usize = (0..instants).map(|instant| kill_after(upstream, Duration::from_millis(u64::from(instant * 37 % 211) + 5))).sum();
+    let completed: usize =
+        (0..instants).map(|instant| kill_after(upstream, Duration::from_millis(u64::from(instant * 37 % 211) + 5))).sum();
     assert!(completed > instants as usize, "there was hardly any load: {completed}");
 }
 
@@ -254,7 +255,12 @@ fn k_4_a_recording_with_failures_runs() {
         match count.fetch_add(1, Ordering::Relaxed) {
             0 => {
                 let headers = "date: Sat, 21 Nov 2026 02:03:01 GMT\r\nretry-after: Sat, 21 Nov 2026 02:03:11 GMT\r\n";
-                send_whole(stream, "529 Overloaded", headers, br#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#);
+                send_whole(
+                    stream,
+                    "529 Overloaded",
+                    headers,
+                    br#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                );
             }
             1 => {
                 stream_head(stream, "");

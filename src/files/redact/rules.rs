@@ -4,6 +4,8 @@
 //! from a quote in it. The first group that takes part is the secret; without groups it is the whole match. Classes are written so that a secret
 //! never reaches over a quote.
 
+use std::sync::Arc;
+
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
@@ -70,7 +72,7 @@ const SHIPPED: &[Shipped] = &[
     rule("basic", r"(?i)\b(?:basic|token)\s+([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_~+/=-]=*)", Check::Mixed),
     rule(
         "header",
-        r"(?i)\b(?:x-api-key|api-key|x-goog-api-key|x-amz-security-token|x-auth-token|x-access-token|x-session-token)\\*[\x22'\x01]?\s{0,3}[:=,]\s{0,3}\\*[\x22'\x01]?([^\s\x22'\x01,\\]{6,})",
+        r"(?i)\b(?:x-api-key|api-key|x-goog-api-key|x-amz-security-token|x-auth-token|x-access-token|x-session-token)\\*[\x22'\x01]?\s{0,3}[:=,]\s{0,3}\\*[\x22'\x01]?([^\s\x22'\x01,;&\\]{6,})",
         Check::None,
     ),
     rule(
@@ -87,7 +89,7 @@ const SHIPPED: &[Shipped] = &[
     rule("url-userinfo", r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/@:\x22'\x01<>\\]{16,})@", Check::Mixed),
     rule(
         "url-parameter",
-        r"(?i)[?&;][a-z0-9_.-]*(?:key|token|secret|signature|sig|password|passwd|credential|code|auth)=([^&\s\x22'\x01<>#\\]{4,})",
+        r"(?i)[?&;][a-z0-9_.-]*(?:key|token|secret|signature|sig|password|passwd|credential|code|auth)=([^&;\s\x22'\x01<>#\\]{4,})",
         Check::None,
     ),
     rule(
@@ -156,8 +158,8 @@ pub enum RulesError {
     },
 }
 
-/// The rules in force.
-#[derive(Clone, Debug)]
+/// The rules in force. They are shared, because what a search learns of its patterns is kept with them.
+#[derive(Debug)]
 pub struct Rules {
     pub(super) names: Vec<String>,
     pub(super) patterns: Vec<Regex>,
@@ -188,7 +190,7 @@ impl Rules {
     ///
     /// # Errors
     /// What is wrong with a file.
-    pub fn with(files: &[String]) -> Result<Self, RulesError> {
+    pub fn with(files: &[String]) -> Result<Arc<Self>, RulesError> {
         let mut names: Vec<String> = SHIPPED.iter().map(|rule| rule.name.to_owned()).collect();
         let mut patterns: Vec<String> = SHIPPED.iter().map(|rule| rule.pattern.to_owned()).collect();
         let mut checks: Vec<Check> = SHIPPED.iter().map(|rule| rule.check).collect();
@@ -210,7 +212,7 @@ impl Rules {
         let any = any.map_err(|error| RulesError::Pattern { name: all.clone(), problem: error.to_string() })?;
         let opaque = RegexBuilder::new(OPAQUE).unicode(false).build();
         let opaque = opaque.map_err(|error| RulesError::Pattern { name: all, problem: error.to_string() })?;
-        Ok(Self { names, patterns: compiled, checks, any, opaque })
+        Ok(Arc::new(Self { names, patterns: compiled, checks, any, opaque }))
     }
 
     /// The names of the rules, each once, in the order of the table.

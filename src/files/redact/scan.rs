@@ -38,12 +38,12 @@ pub struct Finding {
 ///
 /// # Errors
 /// Those of the file system.
-pub fn scan_file(path: &Path, rules: &Rules) -> io::Result<Vec<Finding>> {
+pub fn scan_file(path: &Path, rules: &Arc<Rules>) -> io::Result<Vec<Finding>> {
     Ok(scan(&fs::read(path)?, rules))
 }
 
 /// Looks through the contents of a file.
-pub fn scan(contents: &[u8], rules: &Rules) -> Vec<Finding> {
+pub fn scan(contents: &[u8], rules: &Arc<Rules>) -> Vec<Finding> {
     let mut scanner = Scanner::new(rules);
     if !contents.starts_with(b"{\"reenact_tape\"") {
         let mut region = Region::of_body(contents.first().copied());
@@ -76,8 +76,8 @@ struct Answer {
 }
 
 impl Scanner {
-    fn new(rules: &Rules) -> Self {
-        let redactor = Redactor::new(rules.clone());
+    fn new(rules: &Arc<Rules>) -> Self {
+        let redactor = Redactor::new(rules);
         Self { redactor, found: Vec::new(), spans: BTreeMap::new(), recent: VecDeque::new(), answers: BTreeMap::new() }
     }
 

@@ -5,6 +5,7 @@
 mod planted;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::LazyLock;
 
 use self::planted::{PLANTED, Planted, filled};
@@ -17,10 +18,10 @@ use crate::scenario::tape::{End, Provenance, TapeHeader};
 use crate::wire::http::Header;
 use crate::wire::json::push_string;
 
-static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::with(&[]).unwrap());
+static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| Rules::with(&[]).unwrap());
 
 fn redactor() -> Redactor {
-    Redactor::new(RULES.clone())
+    Redactor::new(&RULES)
 }
 
 /// As it stands between quotes.
@@ -40,6 +41,13 @@ fn difference(original: &[u8], redacted: &[u8], secret: Range<usize>, what: &str
         () => return None,
     };
     Some(format!("{what}: {problem}\n  {}\n  {}", String::from_utf8_lossy(original), String::from_utf8_lossy(redacted)))
+}
+
+/// The same for what fragments read as: a placeholder has no escapes, so it may read longer than a secret that takes as many bytes.
+fn shown_difference(original: &str, redacted: &str, secret: Range<usize>, what: &str) -> Option<String> {
+    let inner = redacted.strip_prefix(&original[..secret.start]).and_then(|rest| rest.strip_suffix(&original[secret.end..]));
+    let fine = inner.is_some_and(|inner| is_placeholder(inner.as_bytes()) && inner.len() >= secret.len());
+    (!fine).then(|| format!("{what}:\n  {original}\n  {redacted}"))
 }
 
 fn assert_replaced(original: &[u8], redacted: &[u8], secret: Range<usize>, what: &str) {
@@ -84,8 +92,7 @@ fn streamed(redactor: &mut Redactor, mut answer: AnswerRedactor, chunks: &[impl 
     }
     answer.finish(redactor, &mut |chunk| out.push(chunk));
     assert_eq!(out.iter().map(|chunk| chunk.at.0).collect::<Vec<_>>(), (0..chunks.len() as u64).collect::<Vec<_>>());
-    let lengths = |chunks: Vec<usize>| chunks;
-    assert_eq!(lengths(out.iter().map(|chunk| chunk.bytes.len()).collect()), lengths(chunks.iter().map(|chunk| chunk.as_ref().len()).collect()));
+    assert!(out.iter().map(|chunk| chunk.bytes.len()).eq(chunks.iter().map(|chunk| chunk.as_ref().len())), "each keeps its length");
     out.into_iter().map(|chunk| chunk.bytes).collect()
 }
 
@@ -152,7 +159,7 @@ fn k_2_planted_across_fragments_of_a_tool_input_at_every_position() {
             let same = |index: usize| out[index] == events[index].as_bytes();
             assert!(same(0) && same(3), "only the fragments change");
             let whole = content(&out, "partial_json");
-            difference(document.as_bytes(), whole.as_bytes(), secret.clone(), &format!("{} cut at {cut}", case.rule))
+            shown_difference(&document, &whole, secret.clone(), &format!("{} cut at {cut}", case.rule))
         }));
     }
     assert_all_fine(problems);
@@ -167,7 +174,7 @@ fn k_2_planted_across_fragments_of_text_and_thinking() {
         let cuts = [secret.start + 1, secret.start + case.secret.len() / 2, secret.end - 1];
         for (kind, name) in [("text_delta", "text"), ("thinking_delta", "thinking")] {
             let out = streamed(&mut redactor(), AnswerRedactor::events(), &block(kind, name, &text, &cuts));
-            problems.extend(difference(text.as_bytes(), content(&out, name).as_bytes(), secret.clone(), &case.rule));
+            problems.extend(shown_difference(&text, &content(&out, name), secret.clone(), &case.rule));
         }
     }
     assert_all_fine(problems);
@@ -196,18 +203,10 @@ fn k_2_planted_in_the_text_of_an_error_that_comes_in_pieces() {
 /// A tape of one exchange, as it stands.
 fn tape(path: &str, headers: &[Header], body: &[u8], answer: &[Vec<u8>]) -> String {
     let mut encoder = Encoder::new();
-    let mut out = encoder.header(&TapeHeader { redactions: RULES.names().iter().map(|name| (*name).to_owned()).collect(), ..TapeHeader::default() });
-    let request = NewRequest {
-        id: 1,
-        thread: "main",
-        parent: None,
-        provenance: Provenance::Recorded,
-        at: None,
-        method: "POST",
-        path,
-        headers,
-        body,
-    };
+    let mut out =
+        encoder.header(&TapeHeader { redactions: RULES.names().iter().map(|name| (*name).to_owned()).collect(), ..TapeHeader::default() });
+    let request =
+        NewRequest { id: 1, thread: "main", parent: None, provenance: Provenance::Recorded, at: None, method: "POST", path, headers, body };
     out.push_str(&encoder.request(&request));
     out.push_str(&encoder.head(1, None, 200, &[Header::new("content-type", "text/event-stream")]));
     answer.iter().for_each(|chunk| out.push_str(&encoder.chunk(1, None, chunk)));
@@ -240,7 +239,8 @@ fn k_2_scan_finds_each_where_it_begins_and_nothing_in_what_was_redacted() {
 
 #[test]
 fn k_2_secret_headers_are_left_out_and_found() {
-    let names = ["Authorization", "proxy-authorization", "X-Api-Key", "api-key", "Cookie", "set-cookie", "x-amz-security-token", "x-amz-date"];
+    let names =
+        ["Authorization", "proxy-authorization", "X-Api-Key", "api-key", "Cookie", "set-cookie", "x-amz-security-token", "x-amz-date"];
     let more = ["x-goog-api-key", "anthropic-organization-id", "anthropic-workspace-id", "cf-ray", "traceparent", "x-amzn-requestid"];
     let plain = Header::new("x-plain", "stays");
     for name in names.into_iter().chain(more) {
@@ -401,7 +401,7 @@ fn k_2_a_long_block_is_released_while_it_streams_and_secrets_at_the_seams_are_fo
 #[test]
 fn k_2_rules_of_a_file_are_added() {
     let rules = Rules::with(&[String::from("[[rule]]\nname = \"ticket\"\npattern = 'TICKET-(\\d+)'\n")]).unwrap();
-    let mut redactor = Redactor::new(rules);
+    let mut redactor = Redactor::new(&rules);
     assert_eq!(redactor.text("see TICKET-123456"), "see TICKET-RX0001");
     assert_eq!(redactor.body(br#"{"n":"TICKET-123456", "TICKET-1":TICKET-5}"#), br#"{"n":"TICKET-RX0001", "TICKET-x":TICKET-5}"#);
     let wrong = Rules::with(&[String::from("[[rule]]\nname = \"x\"\npattern = '('\n")]).unwrap_err().to_string();

@@ -232,7 +232,8 @@ impl Body for Answering {
                 }
                 Stage::Streaming => match ready!(self.poll_inner(context)) {
                     Some(Ok(frame)) => {
-                        if let Some(bytes) = frame.data_ref() {
+                        // HTTP/2 may end a body with a frame of nothing.
+                        if let Some(bytes) = frame.data_ref().filter(|bytes| !bytes.is_empty()) {
                             let at = self.exchange.at();
                             if let Some(room) = self.take_room(bytes.len()) {
                                 self.stage = Stage::Waiting(frame, at, room);

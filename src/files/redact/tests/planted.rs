@@ -53,7 +53,12 @@ fn of_providers() -> Vec<Planted> {
         one("jwe", "assertion ", &encrypted, " sent"),
         one("aws id", "id ", &format!("AKIA{}", capitals(16)), " end"),
         one("aws temporary id", "id ", &format!("ASIA{}", capitals(16)), ", end"),
-        one("aws credential", "AWS4-HMAC-SHA256 Credential=", &format!("AKIA{}/20260101/eu-west-1/bedrock/aws4_request", capitals(16)), ", SignedHeaders=host"),
+        one(
+            "aws credential",
+            "AWS4-HMAC-SHA256 Credential=",
+            &format!("AKIA{}/20260101/eu-west-1/bedrock/aws4_request", capitals(16)),
+            ", SignedHeaders=host",
+        ),
         one("aws signature", "SignedHeaders=host, Signature=", &hex(64), ""),
         one("aws secret", "aws_secret_access_key = ", &format!("{}/{}+", filled(20), filled(18)), "\nregion = x"),
         one("aws secret member", "{\"aws_secret_access_key\": \"", &format!("{}/{}+", filled(20), filled(18)), "\"}"),
@@ -63,7 +68,12 @@ fn of_providers() -> Vec<Planted> {
         one("google oauth", "token ", &format!("ya29.{}", filled(60)), " end"),
         one("google client", "secret ", &format!("GOCSPX-{}", filled(28)), " end"),
         one("private key", "-----BEGIN RSA PRIVATE KEY-----", &pem, "-----END RSA PRIVATE KEY-----"),
-        one("private key on one line", "\"private_key\": \"-----BEGIN PRIVATE KEY-----", &pem.replace('\n', "\\n"), "-----END PRIVATE KEY-----\\n\""),
+        one(
+            "private key on one line",
+            "\"private_key\": \"-----BEGIN PRIVATE KEY-----",
+            &pem.replace('\n', "\\n"),
+            "-----END PRIVATE KEY-----\\n\"",
+        ),
     ]
 }
 
