@@ -116,11 +116,33 @@ impl Blocks {
         };
         let data = data.strip_prefix(b" ").unwrap_or(data);
         let origin = self.line_start + (line.len() - data.len()) as u64;
+        if let Some((index, kind, inner)) = usual_fragment(data).filter(|_| self.data.text().is_empty()) {
+            let piece = (origin + inner.start as u64, inner.len() as u64, &data[inner]);
+            self.fragment(index, kind, std::iter::once(piece), redactor, hits);
+            return;
+        }
         if !self.data.text().is_empty() {
             // The line end between two lines of data: no byte of the source that could be replaced.
             self.data.push_run(origin - 1, b"\n", Place::Structure);
         }
         self.data.push_run(origin, data, Place::String);
+    }
+
+    /// The next part of a block.
+    fn fragment<'a>(
+        &mut self,
+        index: u64,
+        kind: Kind,
+        pieces: impl Iterator<Item = (u64, u64, &'a [u8])>,
+        redactor: &mut Redactor,
+        hits: &mut Vec<Hit>,
+    ) {
+        let region = self.open.entry(index).or_insert_with(|| match kind {
+            Kind::Text => Region::text_block(),
+            Kind::Json => Region::json_block(),
+        });
+        region.feed_fragment(pieces);
+        hits.extend(region.decide_some(redactor));
     }
 
     /// An event is complete.
@@ -133,13 +155,8 @@ impl Blocks {
             Event::Opaque => (),
             Event::Fragment { index, kind, inner } => {
                 let extra = data.text().len() - inner.len();
-                let region = self.open.entry(index).or_insert_with(|| match kind {
-                    Kind::Text => Region::text_block(),
-                    Kind::Json => Region::json_block(),
-                });
                 let before = data.origins(inner.clone());
-                region.feed_fragment(data.pieces(inner));
-                hits.extend(region.decide_some(redactor));
+                self.fragment(index, kind, data.pieces(inner), redactor, hits);
                 if extra > EXTRA_BYTES {
                     let outside = |hit: &Hit| before.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
                     hits.extend(whole(&data, redactor).into_iter().filter(outside));
@@ -164,6 +181,30 @@ fn whole(data: &Mapped, redactor: &mut Redactor) -> Vec<Hit> {
         region.feed_source(origin, bytes);
     }
     region.decide_all(redactor)
+}
+
+/// A fragment in the spelling that the API uses, which nearly every event of a stream is: it is taken apart without a parser. An event that is spelt in
+/// any other way is no worse off.
+fn usual_fragment(data: &[u8]) -> Option<(u64, Kind, Range<usize>)> {
+    let rest = data.strip_prefix(br#"{"type":"content_block_delta","index":"#)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let index = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
+    let rest = rest[digits..].strip_prefix(br#","delta":{"type":""#)?;
+    let table: [(&[u8], Kind); 3] = [
+        (br#"text_delta","text":""#, Kind::Text),
+        (br#"input_json_delta","partial_json":""#, Kind::Json),
+        (br#"thinking_delta","thinking":""#, Kind::Text),
+    ];
+    let (rest, kind) = table.iter().find_map(|(start, kind)| Some((rest.strip_prefix(*start)?, *kind)))?;
+    let start = data.len() - rest.len();
+    let mut end = memchr::memchr2(b'"', b'\\', rest)?;
+    while rest[end] == b'\\' {
+        // Over the backslash and what it escapes.
+        end += 2;
+        end += memchr::memchr2(b'"', b'\\', rest.get(end..)?)?;
+    }
+    let closed = rest[end..].strip_prefix(b"\"}")?.trim_ascii() == b"}";
+    closed.then_some((index, kind, start..start + end))
 }
 
 /// Understands an event as far as blocks go.

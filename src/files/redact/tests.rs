@@ -408,3 +408,19 @@ fn k_2_rules_of_a_file_are_added() {
     assert!(wrong.starts_with("rule `x`: "), "{wrong}");
     assert!(Rules::with(&[String::from("[[rule]]\nnme = \"x\"\n")]).unwrap_err().to_string().contains("nme"));
 }
+
+#[test]
+fn k_2_the_usual_spelling_of_a_fragment_and_any_other_give_the_same() {
+    let key = format!("sk-ant-api03-{}", filled(40));
+    let fragments = [format!("a \\\"quoted\\\" {}", &key[..20]), format!("{} \\\\", &key[20..])];
+    for [before, after] in [["", ""], [" ", ""], ["", ",\"more\":1"], ["", "},\"more\":{"]] {
+        let stream: String = fragments
+            .iter()
+            .map(|text| format!("data: {{{before}\"type\":\"content_block_delta\",\"index\":3,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{text}\"{after}}}}}\n\n"))
+            .collect();
+        let start = stream.find(&key[..20]).unwrap();
+        let out = String::from_utf8(streamed(&mut redactor(), AnswerRedactor::events(), &[&stream]).concat()).unwrap();
+        assert!(out[start..].starts_with("REDACTED000001xxxxxx\""), "{out}");
+        assert!(!out.contains(&key[20..]) && out.contains(&"x".repeat(33)), "{out}");
+    }
+}

@@ -25,6 +25,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A batch of this size is handed on at once.
 const BATCH_BYTES: usize = 1 << 20;
 
+/// Room is given back when there is this much of it: each time costs a lock.
+const ROOM_TOLD_BYTES: usize = 256 << 10;
+
 /// A request that is larger is no request of this API, which takes 32 MB.
 const REQUEST_BYTES_MAX: usize = 128 << 20;
 
@@ -37,6 +40,8 @@ pub(super) struct Keeper {
     batch: Batch,
     batches: Sender<Batch>,
     shared: Arc<Shared>,
+    /// Room that is free again and was not told yet.
+    room: usize,
     summary: Summary,
     notice: fn(&str),
 }
@@ -92,6 +97,7 @@ impl Keeper {
             batch: Batch::default(),
             batches,
             shared,
+            room: 0,
             summary: Summary::default(),
             notice,
         }
@@ -116,8 +122,12 @@ impl Keeper {
                 if self.batch.lines.len() > BATCH_BYTES {
                     self.hand_over();
                 }
+                if self.room > ROOM_TOLD_BYTES {
+                    self.tell_room();
+                }
             }
             self.hand_over();
+            self.tell_room();
             match self.exchanges.is_empty() {
                 true => std::thread::park(),
                 false => std::thread::park_timeout(LOOK_EVERY),
@@ -143,7 +153,7 @@ impl Keeper {
             Event::RequestEnd { id } => self.asked(id),
             Event::Head { id, .. } => self.of_answer(id, event),
             Event::Chunk { id, ref bytes, .. } => {
-                self.shared.room.add_permits(room_for(bytes.len()) as usize);
+                self.room += room_for(bytes.len()) as usize;
                 self.of_answer(id, event);
             }
             Event::End { id, at, how, written } => {
@@ -254,7 +264,7 @@ impl Keeper {
             },
         };
         let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
-        let mut sink = |chunk: Chunk| lines.push_str(&encoder.chunk(id, Some(chunk.at), &chunk.bytes));
+        let mut sink = |chunk: Chunk| encoder.push_chunk(lines, id, Some(chunk.at), &chunk.bytes);
         answer.redactor.feed(&mut self.redactor, Chunk { at, bytes }, &mut sink);
     }
 
@@ -263,7 +273,7 @@ impl Keeper {
         let status = answer.as_ref().map_or(0, |answer| answer.status);
         if let Some(mut answer) = answer {
             let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
-            let mut sink = |chunk: Chunk| lines.push_str(&encoder.chunk(id, Some(chunk.at), &chunk.bytes));
+            let mut sink = |chunk: Chunk| encoder.push_chunk(lines, id, Some(chunk.at), &chunk.bytes);
             answer.redactor.finish(&mut self.redactor, &mut sink);
         }
         let line = self.encoder.end(id, Some(at), how);
@@ -279,6 +289,10 @@ impl Keeper {
         let sentence = format!("exchange {id} is not on the tape: {problem}");
         (self.notice)(&sentence);
         self.summary.lost.push(sentence);
+    }
+
+    fn tell_room(&mut self) {
+        self.shared.room.add_permits(std::mem::take(&mut self.room));
     }
 
     fn write(&mut self, line: &str) {

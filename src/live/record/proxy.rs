@@ -25,6 +25,9 @@ use crate::wire::http::Header;
 /// What belongs to one connection and not to the message (RFC 9110, 7.6.1).
 const HOP_BY_HOP: [&str; 7] = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
 
+/// How much of a burst leaves at once, and how long the head of a request may be.
+const SERVER_BUFFER_BYTES: usize = 64 << 10;
+
 /// How long the keeper gets for answers that are under way when everything stops.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
@@ -86,7 +89,7 @@ async fn connection(stream: TcpStream, upstream: Upstream, link: Link) {
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(None).auto_date_header(false).preserve_header_case(true);
     // Events are small: they are copied together, and what one packet brought leaves in one.
-    server.writev(false);
+    server.writev(false).max_buf_size(SERVER_BUFFER_BYTES);
     // Whatever ends a connection is in the books of its exchange.
     let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
