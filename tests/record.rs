@@ -22,6 +22,7 @@ fn texts(exchange: &Exchange) -> Vec<String> {
 #[test]
 fn k_1_each_event_is_passed_on_when_it_comes_and_kept_as_a_chunk() {
     let (go, may_go) = mpsc::channel::<()>();
+    #[expect(clippy::disallowed_types, reason = "an upstream can be copied, one for each connection, and this one has one connection")]
     let may_go = std::sync::Arc::new(std::sync::Mutex::new(may_go));
     let port = upstream(move |request, stream| {
         assert_eq!(request.line, "POST /v1/messages?beta=true HTTP/1.1");

@@ -11,30 +11,30 @@ use reenact::scenario::tape::Tape;
 use tempfile::TempDir;
 
 /// Nothing in these tests takes longer; what does is stuck.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A request as upstream saw it.
-pub struct Request {
-    pub line: String,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+pub(crate) struct Request {
+    pub(crate) line: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Request {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 }
 
 /// Whether a connection serves further requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub(crate) enum Then {
     Next,
     Close,
 }
 
 /// Opens a port and answers each request with `answer`, each connection in a thread of its own.
-pub fn upstream(answer: impl Fn(&Request, &mut TcpStream) -> Then + Clone + Send + 'static) -> u16 {
+pub(crate) fn upstream(answer: impl Fn(&Request, &mut TcpStream) -> Then + Clone + Send + 'static) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     in_background(move || {
@@ -56,12 +56,12 @@ pub fn upstream(answer: impl Fn(&Request, &mut TcpStream) -> Then + Clone + Send
 }
 
 #[expect(clippy::disallowed_methods, reason = "an upstream lives as long as its test")]
-pub fn in_background(work: impl FnOnce() + Send + 'static) {
+pub(crate) fn in_background(work: impl FnOnce() + Send + 'static) {
     std::thread::spawn(work);
 }
 
 #[expect(clippy::disallowed_methods, reason = "these tests are about real time")]
-pub fn pause(how_long: Duration) {
+pub(crate) fn pause(how_long: Duration) {
     std::thread::sleep(how_long);
 }
 
@@ -90,13 +90,13 @@ fn read_head(reader: &mut BufReader<TcpStream>) -> Option<(String, Vec<(String, 
 }
 
 /// The head of a streamed answer.
-pub fn stream_head(stream: &mut TcpStream, more: &str) {
+pub(crate) fn stream_head(stream: &mut TcpStream, more: &str) {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n{more}\r\n");
     stream.write_all(head.as_bytes()).unwrap();
 }
 
 /// One piece of a chunked body. A client that is gone is told by false.
-pub fn send_chunk(stream: &mut TcpStream, bytes: &[u8]) -> bool {
+pub(crate) fn send_chunk(stream: &mut TcpStream, bytes: &[u8]) -> bool {
     let mut packet = format!("{:x}\r\n", bytes.len()).into_bytes();
     packet.extend_from_slice(bytes);
     packet.extend_from_slice(b"\r\n");
@@ -104,34 +104,34 @@ pub fn send_chunk(stream: &mut TcpStream, bytes: &[u8]) -> bool {
 }
 
 /// An answer of one piece with its length.
-pub fn send_whole(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
+pub(crate) fn send_whole(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
     let head = format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n", body.len());
     stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
 }
 
 /// A recorder that runs.
-pub struct Recorder {
-    pub child: Child,
-    pub port: u16,
-    pub tape: PathBuf,
+pub(crate) struct Recorder {
+    pub(crate) child: Child,
+    pub(crate) port: u16,
+    pub(crate) tape: PathBuf,
     stderr: BufReader<std::process::ChildStderr>,
     _folder: TempDir,
 }
 
 impl Recorder {
     /// In front of a loopback port.
-    pub fn start(upstream: u16, options: &[&str]) -> Self {
+    pub(crate) fn start(upstream: u16, options: &[&str]) -> Self {
         Self::start_with(&format!("http://127.0.0.1:{upstream}"), options, &[])
     }
 
     /// In front of any address; `wrapper` is what the program is started with.
-    pub fn start_with(upstream: &str, options: &[&str], wrapper: &[&str]) -> Self {
+    pub(crate) fn start_with(upstream: &str, options: &[&str], wrapper: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let tape = folder.path().join("x.tape.jsonl");
         Self::start_at(upstream, options, wrapper, &tape, folder)
     }
 
-    pub fn start_at(upstream: &str, options: &[&str], wrapper: &[&str], tape: &Path, folder: TempDir) -> Self {
+    pub(crate) fn start_at(upstream: &str, options: &[&str], wrapper: &[&str], tape: &Path, folder: TempDir) -> Self {
         let mut words: Vec<&str> = wrapper.to_vec();
         words.push(env!("CARGO_BIN_EXE_reenact"));
         let mut command = Command::new(words[0]);
@@ -145,19 +145,19 @@ impl Recorder {
         Self { port: port.parse().unwrap(), child, tape: tape.to_owned(), stderr, _folder: folder }
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
     }
 
     /// Ends the recording as Ctrl-C does; how it ended, what it said, and the tape.
-    pub fn stop(mut self) -> (ExitStatus, String, Tape) {
+    pub(crate) fn stop(mut self) -> (ExitStatus, String, Tape) {
         self.signal("-INT");
         let (status, said) = self.wait();
         let tape = tape::read(&self.tape).unwrap();
         (status, said, tape)
     }
 
-    pub fn wait(&mut self) -> (ExitStatus, String) {
+    pub(crate) fn wait(&mut self) -> (ExitStatus, String) {
         let mut said = String::new();
         self.stderr.read_to_string(&mut said).unwrap();
         (self.child.wait().unwrap(), said)
@@ -173,58 +173,58 @@ impl Drop for Recorder {
 }
 
 /// One connection of a client.
-pub struct Talk {
+pub(crate) struct Talk {
     stream: TcpStream,
     reader: BufReader<TcpStream>,
 }
 
 /// What a client got.
 #[derive(Debug)]
-pub struct Got {
-    pub status: String,
-    pub headers: Vec<(String, String)>,
-    pub chunks: Vec<Vec<u8>>,
+pub(crate) struct Got {
+    pub(crate) status: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) chunks: Vec<Vec<u8>>,
     /// Whether the body came to its end.
-    pub whole: bool,
+    pub(crate) whole: bool,
 }
 
 impl Got {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    pub fn body(&self) -> Vec<u8> {
+    pub(crate) fn body(&self) -> Vec<u8> {
         self.chunks.concat()
     }
 }
 
 impl Talk {
-    pub fn open(port: u16) -> Self {
+    pub(crate) fn open(port: u16) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Self { reader: BufReader::new(stream.try_clone().unwrap()), stream }
     }
 
-    pub fn ask(&mut self, method: &str, path: &str, headers: &str, body: &[u8]) {
+    pub(crate) fn ask(&mut self, method: &str, path: &str, headers: &str, body: &[u8]) {
         let head = format!("{method} {path} HTTP/1.1\r\nHost: recorder.test\r\n{headers}content-length: {}\r\n\r\n", body.len());
         self.stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
     }
 
     /// The same to a recorder that may be gone.
-    pub fn try_ask(&mut self, body: &[u8]) -> bool {
+    pub(crate) fn try_ask(&mut self, body: &[u8]) -> bool {
         let head = format!("POST /v1/messages HTTP/1.1\r\nHost: recorder.test\r\ncontent-length: {}\r\n\r\n", body.len());
         self.stream.write_all(&[head.as_bytes(), body].concat()).is_ok()
     }
 
     /// The head of the answer; `None` when the connection is closed instead.
-    pub fn head(&mut self) -> Option<Got> {
+    pub(crate) fn head(&mut self) -> Option<Got> {
         let (status, headers) = read_head(&mut self.reader)?;
         Some(Got { status, headers, chunks: Vec::new(), whole: false })
     }
 
     /// The next chunk of a chunked body; `None` at its end, or where it is cut, and which of the two.
-    pub fn chunk(&mut self) -> Result<Option<Vec<u8>>, ()> {
+    pub(crate) fn chunk(&mut self) -> Result<Option<Vec<u8>>, ()> {
         let mut line = String::new();
         if self.reader.read_line(&mut line).map_err(|_| ())? == 0 {
             return Err(());
@@ -237,12 +237,12 @@ impl Talk {
     }
 
     /// Bytes of a body whose length is known.
-    pub fn read_exactly(&mut self, bytes: &mut [u8]) {
+    pub(crate) fn read_exactly(&mut self, bytes: &mut [u8]) {
         self.reader.read_exact(bytes).unwrap();
     }
 
     /// The whole answer, as far as it goes.
-    pub fn answer(&mut self) -> Option<Got> {
+    pub(crate) fn answer(&mut self) -> Option<Got> {
         let mut got = self.head()?;
         if let Some(length) = got.header("content-length") {
             let mut body = vec![0; length.parse().unwrap()];
@@ -264,19 +264,19 @@ impl Talk {
 }
 
 /// Asks once over a connection of its own.
-pub fn ask(port: u16, method: &str, path: &str, headers: &str, body: &[u8]) -> Option<Got> {
+pub(crate) fn ask(port: u16, method: &str, path: &str, headers: &str, body: &[u8]) -> Option<Got> {
     let mut talk = Talk::open(port);
     talk.ask(method, path, headers, body);
     talk.answer()
 }
 
 /// A request body with this prompt.
-pub fn prompt(text: &str) -> String {
+pub(crate) fn prompt(text: &str) -> String {
     format!(r#"{{"model":"claude-sonnet-4-5","max_tokens":100,"stream":true,"messages":[{{"role":"user","content":"{text}"}}]}}"#)
 }
 
 /// A whole streamed message, an event a piece.
-pub fn message(text: &str) -> Vec<String> {
+pub(crate) fn message(text: &str) -> Vec<String> {
     let event = |name: &str, data: String| format!("event: {name}\ndata: {data}\n\n");
     vec![
         event(

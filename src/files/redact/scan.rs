@@ -151,10 +151,12 @@ impl Scanner {
         let Some((before, query)) = path.split_once('?') else { return };
         let mut place = at + 1 + before.len() as u64 + 1;
         for parameter in query.split('&') {
-            if let Some((name, value)) = parameter.split_once('=') {
-                if parameter_is_secret(name) && !value.is_empty() && !is_placeholder(value.as_bytes()) {
-                    self.found.push((String::from("url-parameter"), place + name.len() as u64 + 1));
-                }
+            if let Some((name, value)) = parameter.split_once('=')
+                && parameter_is_secret(name)
+                && !value.is_empty()
+                && !is_placeholder(value.as_bytes())
+            {
+                self.found.push((String::from("url-parameter"), place + name.len() as u64 + 1));
             }
             place += parameter.len() as u64 + 1;
         }

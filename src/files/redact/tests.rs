@@ -245,7 +245,7 @@ fn k_2_secret_headers_are_left_out_and_found() {
     let plain = Header::new("x-plain", "stays");
     for name in names.into_iter().chain(more) {
         let headers = [Header::new(name, &filled(20)), plain.clone()];
-        assert_eq!(redactor().headers(&headers), [plain.clone()], "{name}");
+        assert_eq!(redactor().headers(&headers), std::slice::from_ref(&plain), "{name}");
         let findings = scan(tape("/", &headers, b"", &[]).as_bytes(), &RULES);
         assert_eq!(findings.len(), 1, "{name}: {findings:?}");
         assert_eq!(findings[0].rule, format!("header {}", name.to_ascii_lowercase()));

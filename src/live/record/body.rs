@@ -271,10 +271,10 @@ impl Body for Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         // What waits for room has arrived all the same; it is little.
-        if let Stage::Waiting(frame, at, _) = &self.stage {
-            if let Some(bytes) = frame.data_ref() {
-                self.exchange.chunk(*at, bytes);
-            }
+        if let Stage::Waiting(frame, at, _) = &self.stage
+            && let Some(bytes) = frame.data_ref()
+        {
+            self.exchange.chunk(*at, bytes);
         }
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Upstream {
 pub(super) struct Lane {
     sender: Sender,
     /// Reads and writes when it is polled; resolves when the connection has ended.
-    connection: Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>,
+    connection: Connection,
     has_ended: bool,
 }
 
@@ -47,6 +47,8 @@ enum Sender {
     One(http1::SendRequest<Asking>),
     Two(http2::SendRequest<Asking>),
 }
+
+type Connection = Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>;
 
 /// Bytes both ways.
 trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -77,7 +79,11 @@ impl Upstream {
         let path = request.uri().path_and_query().map_or_else(|| String::from("/"), ToString::to_string);
         if let Some(mut lane) = lane {
             // What upstream did to it meanwhile shows now.
-            poll_fn(|context| Poll::Ready(lane.drive(context))).await;
+            poll_fn(|context| {
+                lane.drive(context);
+                Poll::Ready(())
+            })
+            .await;
             if !lane.has_ended {
                 self.readdress(&mut request, &path, &lane)?;
                 match lane.ask(request).await {
@@ -135,7 +141,7 @@ impl Upstream {
             }
         };
         let wire = TokioIo::new(wire);
-        let (sender, connection): (Sender, Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>) = match is_two {
+        let (sender, connection): (Sender, Connection) = match is_two {
             true => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
                 let (sender, connection) = builder.timer(TokioTimer::new()).handshake(wire).await.map_err(|error| unreachable(&error))?;
