@@ -6,9 +6,13 @@ use super::blocks::Blocks;
 use super::region::Region;
 use super::{Hit, Redactor};
 use crate::engine::time::Micros;
+use crate::wire::http::{Header, find};
 
 /// A line of a stream that grows beyond this is no event; the rest is read as one text.
 const LINE_BYTES_MAX: usize = 4 << 20;
+
+/// The longest beginning of an event that tells it from other text.
+const EVENT_FIELD_BYTES: usize = b"event:".len();
 
 /// A piece of a body with its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +37,8 @@ pub struct AnswerRedactor {
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// A body of which nothing came yet.
-    Unknown,
+    /// A body of which too little came to say what it is.
+    Unknown(Vec<u8>),
     /// A stream of events.
     Events(Box<Blocks>),
     /// Any other body.
@@ -42,45 +46,39 @@ enum Form {
 }
 
 impl AnswerRedactor {
-    /// For an answer that is a stream of events, by its content type.
-    pub fn events() -> Self {
+    /// For an answer with these headers. What a body is shows in how it begins, whatever its content type says.
+    pub fn of(headers: &[Header]) -> Self {
+        match find(headers, "content-type").is_some_and(|kind| kind.to_ascii_lowercase().contains("text/event-stream")) {
+            true => Self::events(),
+            false => Self::body(),
+        }
+    }
+
+    /// For a stream of events.
+    pub(super) fn events() -> Self {
         Self { held: VecDeque::new(), received: 0, hits: Vec::new(), found: Vec::new(), noted: 0, form: Form::Events(Box::default()) }
     }
 
     /// For any other body.
-    pub fn body() -> Self {
-        Self { form: Form::Unknown, ..Self::events() }
+    pub(super) fn body() -> Self {
+        Self { form: Form::Unknown(Vec::new()), ..Self::events() }
     }
 
     /// Takes the next chunk; gives those that are decided to `sink`.
     pub fn feed(&mut self, redactor: &mut Redactor, chunk: Chunk, sink: &mut impl FnMut(Chunk)) {
         let start = self.received;
         self.received += chunk.bytes.len() as u64;
-        match &mut self.form {
-            Form::Unknown if chunk.bytes.is_empty() => (),
-            Form::Unknown => {
-                let mut region = Region::of_body(chunk.bytes.first().copied());
-                region.feed_source(start, &chunk.bytes);
-                self.hits.extend(region.decide_some(redactor));
-                self.form = Form::Whole(Box::new(region));
+        if let Form::Unknown(beginning) = &mut self.form {
+            beginning.extend_from_slice(&chunk.bytes);
+            if beginning.len() >= EVENT_FIELD_BYTES {
+                self.begin(redactor);
             }
-            Form::Events(blocks) => {
-                blocks.feed(start, &chunk.bytes, redactor, &mut self.hits);
-                if blocks.line_bytes() > LINE_BYTES_MAX {
-                    let mut region = Region::json();
-                    blocks.give_up(redactor, &mut self.hits, &mut region);
-                    self.hits.extend(region.decide_some(redactor));
-                    self.form = Form::Whole(Box::new(region));
-                }
-            }
-            Form::Whole(region) => {
-                region.feed_source(start, &chunk.bytes);
-                self.hits.extend(region.decide_some(redactor));
-            }
+        } else {
+            self.read(start, &chunk.bytes, redactor);
         }
         self.held.push_back((start, chunk));
         let decided = match &self.form {
-            Form::Unknown => self.received,
+            Form::Unknown(_) => 0,
             Form::Events(blocks) => blocks.undecided().unwrap_or(self.received),
             Form::Whole(region) => region.undecided().unwrap_or(self.received),
         };
@@ -89,8 +87,11 @@ impl AnswerRedactor {
 
     /// The answer has ended, in whatever way.
     pub fn finish(&mut self, redactor: &mut Redactor, sink: &mut impl FnMut(Chunk)) {
+        if matches!(self.form, Form::Unknown(_)) {
+            self.begin(redactor);
+        }
         match &mut self.form {
-            Form::Unknown => (),
+            Form::Unknown(_) => (),
             Form::Events(blocks) => blocks.finish(redactor, &mut self.hits),
             Form::Whole(region) => self.hits.extend(region.decide_all(redactor)),
         }
@@ -105,6 +106,38 @@ impl AnswerRedactor {
     /// Where secrets were found since the last call: the rule, and the offset in the body.
     pub(super) fn take_found(&mut self) -> Vec<(usize, u64)> {
         std::mem::take(&mut self.found)
+    }
+
+    /// Decides what the body is, and reads what came of it.
+    fn begin(&mut self, redactor: &mut Redactor) {
+        let Form::Unknown(beginning) = &mut self.form else { return };
+        let beginning = std::mem::take(beginning);
+        let is_events = [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field));
+        self.form = match is_events {
+            true => Form::Events(Box::default()),
+            false => Form::Whole(Box::new(Region::of_body(beginning.first().copied()))),
+        };
+        self.read(0, &beginning, redactor);
+    }
+
+    /// Looks at the next bytes of a body that is known.
+    fn read(&mut self, start: u64, bytes: &[u8], redactor: &mut Redactor) {
+        match &mut self.form {
+            Form::Unknown(_) => (),
+            Form::Events(blocks) => {
+                blocks.feed(start, bytes, redactor, &mut self.hits);
+                if blocks.line_bytes() > LINE_BYTES_MAX {
+                    let mut region = Region::json();
+                    blocks.give_up(redactor, &mut self.hits, &mut region);
+                    self.hits.extend(region.decide_some(redactor));
+                    self.form = Form::Whole(Box::new(region));
+                }
+            }
+            Form::Whole(region) => {
+                region.feed_source(start, bytes);
+                self.hits.extend(region.decide_some(redactor));
+            }
+        }
     }
 
     /// Lets go of the chunks that end before the offset.

@@ -69,7 +69,7 @@ impl Redactor {
         let mut kept = Vec::new();
         for Header { name, value } in headers {
             if KEYS.iter().any(|key| name.eq_ignore_ascii_case(key)) {
-                self.learn_value(value);
+                self.learn_value(&name.to_ascii_lowercase(), value);
             }
             if let Some(secret) = is_secret(name) {
                 *self.counts.entry(format!("header {secret}")).or_default() += 1;
@@ -102,11 +102,20 @@ impl Redactor {
         out
     }
 
-    /// `Bearer abc` is learned as `abc`, cookies by their values.
-    fn learn_value(&mut self, value: &str) {
-        for part in value.split([' ', ';', ',']).filter(|part| !part.is_empty()) {
-            let bare = part.split_once('=').map_or(part, |(name, rest)| if rest.trim_matches('=').is_empty() { name } else { rest });
-            self.learn(bare.as_bytes());
+    /// Of a scheme with one token the token is learned, of cookies their values, of others all. What has parts of its own (a signature of AWS) is
+    /// known by its rules; learning `AWS4-HMAC-SHA256`, or the domain of a cookie, would take words out of bodies.
+    fn learn_value(&mut self, name: &str, value: &str) {
+        let after_name = |pair: &str| pair.split_once('=').map(|(_, value)| value.trim().to_owned());
+        match name {
+            "set-cookie" => {
+                after_name(value.split(';').next().unwrap_or_default()).into_iter().for_each(|value| self.learn(value.as_bytes()))
+            }
+            "cookie" => value.split(';').filter_map(after_name).for_each(|value| self.learn(value.as_bytes())),
+            "authorization" | "proxy-authorization" => match value.split_ascii_whitespace().collect::<Vec<_>>()[..] {
+                [only] | [_, only] => self.learn(only.as_bytes()),
+                _ => (),
+            },
+            _ => self.learn(value.as_bytes()),
         }
     }
 }

@@ -14,7 +14,6 @@ use super::region::Region;
 use super::{AnswerRedactor, Chunk, Hit, Redactor, Rules, is_secret_header, parameter_is_secret};
 use crate::engine::time::Micros;
 use crate::scenario::tape::line::{Line, LineKind, Piece, SpanId};
-use crate::wire::http::find;
 use crate::wire::raw::{Object, elements};
 
 /// How many request lines back a run may point.
@@ -102,13 +101,12 @@ impl Scanner {
             }
             LineKind::Head { id, headers, .. } => {
                 self.headers(&object, at);
-                let is_stream = find(&headers, "content-type").is_some_and(|kind| kind.to_ascii_lowercase().contains("text/event-stream"));
-                let redactor = if is_stream { AnswerRedactor::events() } else { AnswerRedactor::body() };
+                let redactor = AnswerRedactor::of(&headers);
                 self.answers.insert(id, Answer { redactor, source: Mapped::default() });
             }
             LineKind::Chunk { id, bytes, .. } => {
                 let answer = self.answers.entry(id);
-                let answer = answer.or_insert_with(|| Answer { redactor: AnswerRedactor::events(), source: Mapped::default() });
+                let answer = answer.or_insert_with(|| Answer { redactor: AnswerRedactor::body(), source: Mapped::default() });
                 match (object.get("text"), object.get("base64")) {
                     (Some(value), _) => Flattener::string().feed(at(value) + 1, inner(value).as_bytes(), &mut answer.source),
                     (None, Some(value)) => answer.source.push_escape(at(value), value.len() as u64, &bytes),

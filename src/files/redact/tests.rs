@@ -424,3 +424,33 @@ fn k_2_the_usual_spelling_of_a_fragment_and_any_other_give_the_same() {
         assert!(!out.contains(&key[20..]) && out.contains(&"x".repeat(33)), "{out}");
     }
 }
+
+#[test]
+fn k_2_of_headers_with_parts_only_the_secret_is_learned() {
+    let mut redactor = redactor();
+    let value = filled(20);
+    redactor.headers(&[
+        Header::new("set-cookie", &format!("__cf_bm={value}; Path=/; Domain=.api.example.com; SameSite=None; Secure")),
+        Header::new("authorization", "AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host;x-amz-content-sha256, Signature=y"),
+    ]);
+    for text in ["the domain .api.example.com", "AWS4-HMAC-SHA256 signs x-amz-content-sha256"] {
+        assert_eq!(redactor.text(text), text);
+    }
+    assert!(!redactor.text(&format!("cookie was {value} then")).contains(&value));
+}
+
+#[test]
+fn k_2_a_stream_is_known_by_how_it_begins() {
+    let key = format!("sk-ant-api03-{}", filled(40));
+    let stream = block("text_delta", "text", &key, &[20]).concat();
+    for kind in [None, Some("application/json"), Some("Text/Event-Stream; charset=utf-8")] {
+        let headers: Vec<Header> = kind.map(|kind| Header::new("content-type", kind)).into_iter().collect();
+        for size in [1, 5, 1000] {
+            let chunks: Vec<&[u8]> = stream.as_bytes().chunks(size).collect();
+            let out = streamed(&mut redactor(), AnswerRedactor::of(&headers), &chunks).concat();
+            assert!(!String::from_utf8_lossy(&out).contains(&key[20..]), "{kind:?} {size}");
+        }
+    }
+    assert_eq!(streamed(&mut redactor(), AnswerRedactor::body(), &[b"ev"]), [b"ev"]);
+    assert_eq!(streamed(&mut redactor(), AnswerRedactor::body(), &[b""]), [b""]);
+}

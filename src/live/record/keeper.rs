@@ -17,7 +17,7 @@ use crate::files::redact::{AnswerRedactor, Chunk, Redactor};
 use crate::scenario::tape::line::{Encoder, NewRequest};
 use crate::scenario::tape::{End, Provenance, TapeHeader};
 use crate::scenario::thread::{Conversation, Lineage, MAIN, OTHER, is_messages};
-use crate::wire::http::{Header, find};
+use crate::wire::http::Header;
 
 /// How often it looks for pieces of answers that stream.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -229,7 +229,6 @@ impl Keeper {
             Ok(inflate) => inflate,
             Err(name) => return self.lose(id, &format!("its answer is encoded as {name}, which cannot be searched for secrets")),
         };
-        let is_stream = find(headers, "content-type").is_some_and(|kind| kind.to_ascii_lowercase().contains("text/event-stream"));
         let kept: Vec<Header> = match inflate.is_plain() {
             true => self.redactor.headers(headers),
             // They speak of the encoded body.
@@ -243,7 +242,7 @@ impl Keeper {
         let decoded = (!inflate.is_plain()).then_some(inflate.names.as_str());
         let line = self.encoder.decoded_head(id, Some(at), status, &kept, decoded);
         self.write(&line);
-        let redactor = if is_stream { AnswerRedactor::events() } else { AnswerRedactor::body() };
+        let redactor = AnswerRedactor::of(headers);
         self.exchanges.insert(id, Exchange::Asked(Some(Box::new(Answer { status, inflate, redactor }))));
     }
 

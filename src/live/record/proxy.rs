@@ -28,6 +28,9 @@ const HOP_BY_HOP: [&str; 7] = ["connection", "keep-alive", "proxy-connection", "
 /// How much of a burst leaves at once, and how long the head of a request may be.
 const SERVER_BUFFER_BYTES: usize = 64 << 10;
 
+/// After a connection that could not be let in.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(20);
+
 /// How long the keeper gets for answers that are under way when everything stops.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
@@ -68,8 +71,8 @@ pub(super) async fn serve(
             }
             accepted = Machine::accept(&listener) => match accepted {
                 Ok((stream, _)) => _ = connections.spawn(connection(stream, upstream.clone(), link.clone())),
-                // A client that gave up before it was let in.
-                Err(_) => tokio::task::yield_now().await,
+                // A client that gave up before it was let in, or too many of them: the next try may do.
+                Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
             },
         }
     };

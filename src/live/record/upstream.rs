@@ -188,15 +188,16 @@ impl Lane {
     /// Asks; gives the request back when nothing of it was sent.
     async fn ask(&mut self, request: Request<Asking>) -> Result<Response<Incoming>, (hyper::Error, Option<Box<Request<Asking>>>)> {
         // Until the last answer is read to its end the connection takes no request.
-        poll_fn(|context| {
+        let ready = poll_fn(|context| {
             self.drive(context);
             match &mut self.sender {
                 Sender::One(sender) => sender.poll_ready(context),
                 Sender::Two(sender) => sender.poll_ready(context),
             }
-        })
-        .await
-        .map_err(|error| (error, None))?;
+        });
+        if let Err(error) = ready.await {
+            return Err((error, Some(Box::new(request))));
+        }
         let mut answer: Pin<Box<dyn Future<Output = Result<_, TrySendError<_>>> + Send>> = match &mut self.sender {
             Sender::One(sender) => Box::pin(sender.try_send_request(request)),
             Sender::Two(sender) => Box::pin(sender.try_send_request(request)),
