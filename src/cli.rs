@@ -3,13 +3,15 @@
 //! | exit code | meaning |
 //! | --- | --- |
 //! | 0 | everything ran and is as expected |
-//! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay |
+//! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay; a secret was found; a recording is not whole |
 //! | 2 | the input or the command line is wrong; the message says where |
 
 mod import;
 mod output;
+mod record;
 mod replay;
 mod run;
+mod scan;
 mod selection;
 mod serve;
 mod sweep;
@@ -37,6 +39,10 @@ enum Command {
     Sweep(sweep::Arguments),
     /// Make a tape and scenarios from a recording in another format
     Import(import::Arguments),
+    /// Pass a client's traffic on to the API, and keep it as a tape
+    Record(record::Arguments),
+    /// Look for secrets in tapes
+    Scan(scan::Arguments),
     /// Print the JSON Schema of scenarios, for editors
     Schema,
     /// Feed a boundary log to the engine and compare its effects, byte for byte
@@ -75,6 +81,8 @@ where
         Command::Run(arguments) => run::run(&arguments, &new_engine),
         Command::Sweep(arguments) => sweep::run(&arguments, &new_engine),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Record(arguments) => return record::run(&arguments),
+        Command::Scan(arguments) => scan::run(&arguments),
         Command::Schema => {
             output::say(crate::scenario::parse::schema::schema().trim_end());
             Exit::Fine

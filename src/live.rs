@@ -11,6 +11,7 @@
 
 pub mod driver;
 pub mod network;
+pub mod record;
 pub mod serve;
 
 use std::any::Any;
