@@ -9,5 +9,6 @@
 //!
 //! What is decided is decided in the pure rooms; here are sockets, clocks, processes and signals.
 
+pub mod drive;
 pub mod network;
 pub mod serve;

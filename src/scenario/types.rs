@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::asked::{Lookups, Reply, ScriptedHook, ScriptedPermission, Store};
+use super::drive::Drive;
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
@@ -71,6 +72,8 @@ pub struct Scenario {
     pub matching: Matching,
     /// What must hold at the end (F-10).
     pub expect: Expect,
+    /// What is known of a real client that is driven (K-7).
+    pub drive: Drive,
 }
 
 impl Scenario {

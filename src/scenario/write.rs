@@ -7,6 +7,7 @@
 
 mod asked;
 mod compaction;
+mod drive;
 mod engine;
 mod fault;
 mod interrupt;
@@ -73,6 +74,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         limits,
         matching,
         expect,
+        drive,
     } = scenario;
     head(out, scenario);
     engine(out, settings, prices.as_deref());
@@ -104,6 +106,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         outcome_keys(out, outcome);
     }
     expect_section(out, expect);
+    drive::drive_sections(out, drive);
 }
 
 /// What stands before the first table.

@@ -12,7 +12,7 @@ const TWO_TURNS: &str = r#"
 [timing]
 head = "40ms"
 first_event = "10ms"
-between_events = "15ms"
+between_events = "30ms"
 
 [[prompt]]
 text = "Hello?"
@@ -40,7 +40,7 @@ fn k_6_each_piece_is_written_by_itself_at_its_time_and_the_end_apart() {
     assert_eq!(seen.reads.last().unwrap().1, b"0\r\n\r\n");
     assert!(seen.reads[0].0 >= Duration::from_millis(39), "the head came after {:?}", seen.reads[0].0);
     for (number, (at, _)) in (0..).zip(&seen.reads[1..=chunks.len()]) {
-        assert!(*at >= Duration::from_millis(40 + 10 + 15 * number - 1), "piece {number} came after {at:?}");
+        assert!(*at >= Duration::from_millis(40 + 10 + 30 * number - 1), "piece {number} came after {at:?}");
     }
     assert!(verdict.is_fine(), "{verdict}");
     assert_eq!(verdict.asked[0].pieces, chunks.len(), "{verdict}");
