@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Exit;
 use super::output::{complain, say};
-use crate::files::scenario::{Loaded, load};
+use crate::files::scenario::{Loaded, find, load};
 use crate::live::network::{Machine, Network};
 use crate::live::serve::verdict::Verdict;
 use crate::live::serve::{Options, Pace, Packets, Replay, Tokens, Until};
@@ -61,6 +61,14 @@ impl How {
 
     /// The scenario, or what is wrong with it on standard error.
     pub(super) fn load(&self, path: &std::path::Path) -> Result<Loaded, Exit> {
+        let (paths, errors) = find(&[path.into()]);
+        errors.iter().for_each(|error| complain(&error.to_string()));
+        let [path] = paths.as_slice() else {
+            if errors.is_empty() {
+                complain(&format!("{}: one scenario is wanted, and this is a folder of {}: name one of them", path.display(), paths.len()));
+            }
+            return Err(Exit::WrongInput);
+        };
         match load(path, &self.set) {
             Ok(loaded) => {
                 loaded.warnings.iter().for_each(|warning| complain(warning));

@@ -88,6 +88,8 @@ if again and mode != "orphan":
     results = [{"type": "tool_result", "tool_use_id": call["id"], "content": "interrupted", "is_error": True} for call in calls]
 else:
     results = []
+if again and mode == "orphan" and messages[-1]["role"] == "user":
+    messages.pop()
 prompt = results + [{"type": "text", "text": "Go on." if again else "Hello?"}]
 if messages and messages[-1]["role"] == "user":
     messages[-1]["content"] += prompt

@@ -1,9 +1,11 @@
+//! The shipped rules and those of scenarios.
+
 use serde_json::json;
 
 use super::*;
 
 fn normaliser() -> Normaliser {
-    Normaliser::new(&Drive::default(), &[(String::from("/tmp/reenact-drive-1-0/home"), "<home>")])
+    Normaliser::new(&Drive::default(), &[(String::from("/w/run-1/h"), "<home>")])
 }
 
 #[test]
@@ -14,14 +16,14 @@ fn k_10_each_shipped_rule_replaces_its_own_and_nothing_else() {
         ("ports", "at http://127.0.0.1:40913/v1 and localhost:80", "at http://127.0.0.1:<port>/v1 and localhost:<port>"),
         ("uuids", &*format!("session {uuid}, {uuid}!"), "session <uuid 1>, <uuid 1>!"),
         ("ids", &*format!("user_{id}_account"), "user_<id 1>_account"),
-        ("folders", "in /tmp/reenact-drive-1-0/home/x", "in <home>/x"),
+        ("folders", "in /w/run-1/h/x", "in <home>/x"),
         ("dates", "today 2026-11-21, at 2026-11-21T18:23:30.123Z.", "today <date>, at <date>."),
         ("durations", r#"{"n":3,"ttft_ms":912}"#, r#"{"n":3,"ttft_ms":"<durations>"}"#),
         ("members", r#"{"a":"b","timestamp":"now"}"#, r#"{"a":"b","timestamp":"<members>"}"#),
     ] {
         assert_eq!(normaliser().line(before), after, "{rule}");
         let drive = Drive { without: vec![rule.into()], ..Drive::default() };
-        let mut without = Normaliser::new(&drive, &[(String::from("/tmp/reenact-drive-1-0/home"), "<home>")]);
+        let mut without = Normaliser::new(&drive, &[(String::from("/w/run-1/h"), "<home>")]);
         assert_eq!(without.line(before), before, "without {rule}");
     }
     for plain in ["2026-11-2", "1:2026", "0123456789abcdef", "127.0.0.1", "x2026-11-21", "-", "ü"] {
