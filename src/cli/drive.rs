@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Exit;
 use super::output::{complain, say};
-use super::serve::{How, runtime, stopped};
+use super::serve::{How, listen, runtime};
 use crate::files::scenario::{Loaded, snapshot_path};
 use crate::files::snapshot::{Metadata, Outcome, Snapshot, accept, compare, reject, write_pending};
 use crate::live::drive::sweep::{Sweep, sweep};
@@ -80,10 +80,14 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         Err(exit) => return exit,
     };
     runtime.block_on(async {
+        let stop = match listen() {
+            Ok(stop) => stop,
+            Err(exit) => return exit,
+        };
         tokio::select! {
             biased;
             // Dropping the run kills its client.
-            () = stopped() => {
+            () = stop.come() => {
                 complain("stopped before the client was over");
                 Exit::Failed
             }

@@ -121,3 +121,40 @@ fn k_7_a_driven_client_s_transcript_is_approved_and_compared() {
     assert_eq!(changed.status.code(), Some(1));
     assert!(text(&changed.stderr).contains("+output    something else"), "{}", text(&changed.stderr));
 }
+
+#[cfg(unix)]
+#[test]
+fn k_7_who_stops_a_drive_stops_its_client_and_what_that_started() {
+    let folder = folder();
+    let mut driver = Command::new(env!("CARGO_BIN_EXE_reenact"))
+        .args(["drive", "scenarios/hello.toml", "--", "sh", "-c", "sleep 63 & sleep 63"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let sleeping = || !Command::new("sh").args(["-c", "ps -eo args | grep -E '^sleep 63$'"]).output().unwrap().stdout.is_empty();
+    while !sleeping() {
+        assert!(driver.try_wait().unwrap().is_none());
+    }
+    assert!(Command::new("sh").args(["-c", &format!("kill -TERM {}", driver.id())]).status().unwrap().success());
+    assert_eq!(driver.wait().unwrap().code(), Some(1));
+    assert!(!sleeping(), "a process was left behind");
+}
+
+#[test]
+fn k_6_each_path_can_be_a_client_of_its_own() {
+    let folder = folder();
+    let client = "import os, sys, urllib.request\nfor name in 'ab':\n  url = os.environ['ANTHROPIC_BASE_URL'] + '/' + name + '/v1/messages'\n  print(urllib.request.urlopen(url, sys.argv[1].encode()).read())\n";
+    let body = super::client::body(&[("user", "Hello?")]);
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("SKIPPED: there is no python3");
+        return;
+    }
+    for (sessions, code) in [(&["--sessions"][..], 0), (&[], 1)] {
+        let arguments =
+            [&["serve", "scenarios/hello.toml", "--timing", "none"], sessions, &["--", "python3", "-c", client, &body]].concat();
+        let output = reenact(&folder, &arguments);
+        assert_eq!(output.status.code(), Some(code), "{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(text(&output.stdout).contains("session b"), code == 0, "{}", text(&output.stdout));
+    }
+}

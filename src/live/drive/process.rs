@@ -19,6 +19,9 @@ use crate::prelude::*;
 /// How long processes may take to go when the client has gone.
 const GOING: Duration = Duration::from_millis(400);
 
+/// How often in a row no process must be seen.
+const EMPTY_LOOKS: u32 = 3;
+
 /// What a client printed, and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
@@ -103,6 +106,7 @@ pub(super) async fn run(
     let mut child = command.spawn().map_err(start)?;
     let group = Group { id: child.id().unwrap_or_default() };
     process.send_replace(Some(group.clone()));
+    let mut whole = WholeRun { group: group.clone(), mark: folders.mark(), is_over: false };
     let (mut lines, mut errors) = (Vec::new(), Vec::new());
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) = (stdin, stdout, stderr) else {
@@ -138,6 +142,7 @@ pub(super) async fn run(
         };
         process.send_replace(None);
         let left_behind = group.left_behind(&folders.mark()).await;
+        whole.is_over = true;
         if !is_read {
             // Whoever held the pipes was killed; a process that hides from us must not hold us up.
             let _ = timeout(GOING, reading).await;
@@ -188,18 +193,36 @@ impl Group {
     /// The names of the processes that do not go by themselves; they are killed.
     async fn left_behind(&self, mark: &str) -> Vec<String> {
         let until = Instant::now() + GOING;
+        let mut empty = 0;
         loop {
             let left = marked(mark);
-            if left.is_empty() {
+            // A process that is being replaced by its program has no variables for a moment.
+            empty = if left.is_empty() { empty + 1 } else { 0 };
+            if empty == EMPTY_LOOKS {
                 return Vec::new();
             }
-            if Instant::now() >= until {
+            if !left.is_empty() && Instant::now() >= until {
                 self.kill_all(mark);
                 let mut names: Vec<String> = left.into_iter().map(|(_, name)| name).collect();
                 names.sort();
                 return names;
             }
             sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Whoever gives up a run before it is over leaves no process of it behind.
+struct WholeRun {
+    group: Group,
+    mark: String,
+    is_over: bool,
+}
+
+impl Drop for WholeRun {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.group.kill_all(&self.mark);
         }
     }
 }

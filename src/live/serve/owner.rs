@@ -186,3 +186,23 @@ impl Owner {
         verdicts
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::types::Scenario;
+
+    #[test]
+    fn k_6_a_panic_of_the_server_is_a_failure_of_the_verdict() {
+        let setup = Arc::new(Setup::new(Scenario::default(), None).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let verdicts = runtime.block_on(async {
+            let mut owner = Owner::new(setup, Options::default(), Sessions::One);
+            let mut connections: JoinSet<()> = JoinSet::new();
+            connections.spawn(async { panic!("a wrong turn") });
+            owner.on_connection_ended(connections.join_next().await.unwrap());
+            owner.into_verdicts()
+        });
+        assert_eq!(verdicts[0].1.failures, ["the server panicked: a wrong turn"]);
+    }
+}
