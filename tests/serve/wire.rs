@@ -106,7 +106,7 @@ fn k_6_requests_that_the_api_refuses_and_pairs_that_are_broken_are_named() {
     let (seen, verdict) = served(&setup(TWO_TURNS), at_once(), |address| async move { post(address, &lonely.to_string(), PATIENCE).await });
     assert_eq!(seen.status(), 400, "{}", seen.text());
     assert!(seen.body().contains("tool_use"), "{}", seen.body());
-    for part in ["O-1 at", "the API refuses request 1"] {
+    for part in ["O-1: ", "the API refuses request 1"] {
         assert!(verdict.failures.iter().any(|failure| failure.contains(part)), "{part}: {verdict}");
     }
 }

@@ -22,8 +22,9 @@ impl Folders {
     pub(super) fn new(client: Option<KnownClient>) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let root = loop {
+            // As long in every run: clients send their folder to the model, and reckon with how long that is.
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
-            let root = std::env::temp_dir().join(format!("reenact-drive-{}-{number}", std::process::id()));
+            let root = std::env::temp_dir().join(format!("reenact-drive-{:08}-{number:04}", std::process::id()));
             match fs::create_dir(&root) {
                 Ok(()) => break root,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
