@@ -175,13 +175,14 @@ async fn keep_gates(
     lines: mpsc::UnboundedSender<String>,
 ) -> (Vec<(Boundary, Option<Arc<str>>)>, bool) {
     let (mut boundaries, mut has_acted) = (Vec::new(), false);
-    while let Some(Held { boundary, event, go, .. }) = held.recv().await {
-        boundaries.push((boundary.clone(), event));
-        let Some(act) = act.filter(|act| act.at == boundary && !has_acted) else {
-            let _ = go.send(Go::On);
+    while let Some(one) = held.recv().await {
+        boundaries.push((one.boundary.clone(), one.event.clone()));
+        let Some(act) = act.filter(|act| act.at == one.boundary && !has_acted) else {
+            let _ = one.go.send(Go::On);
             continue;
         };
         has_acted = true;
+        one.disturb();
         tokio::time::sleep(act.lead).await;
         let how = match &act.what {
             Deed::Close => Go::Close,
@@ -201,7 +202,7 @@ async fn keep_gates(
         if how == Go::On {
             tokio::time::sleep(act.wait).await;
         }
-        let _ = go.send(how);
+        let _ = one.go.send(how);
     }
     (boundaries, has_acted)
 }

@@ -235,6 +235,10 @@ fn k_9_a_client_that_behaves_passes_at_every_boundary() {
     assert!(swept.is_fine(), "{swept}");
     assert!(swept.rows.len() > 15, "{swept}");
     assert!(swept.rows.iter().all(|row| row.run.as_ref().unwrap().has_acted));
+    for row in &swept.rows {
+        let again = row.run.as_ref().unwrap().again.as_ref().unwrap();
+        assert_eq!(again.ended, Ended::Code(0), "{}: what exists because of the interrupt is answered: {:?}", row.boundary, again.lines);
+    }
     let table = swept.to_string();
     for part in ["1:head", "1:1", "message_start", "2:end", "exit 0, 1 results"] {
         assert!(table.contains(part), "{part}:\n{table}");

@@ -92,6 +92,11 @@ fn problems(usual: &Driven, run: &Result<Driven, String>) -> Vec<String> {
     if wanted != got && driven.output.ended != Ended::Signal(9) {
         problems.push(format!("{got} result lines, usually {wanted}"));
     }
+    if wanted > 0
+        && let Some(again) = driven.again.as_ref().filter(|again| again.results() != wanted)
+    {
+        problems.push(format!("the second command ended with {}, and {} result lines", again.ended, again.results()));
+    }
     problems
 }
 

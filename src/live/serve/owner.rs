@@ -29,6 +29,8 @@ pub(super) enum Message {
     Left { serial: Serial, at: Instant },
     /// Whoever drives the client had the answer cut.
     CutAtGate { serial: Serial, at: Instant, cut: Cut },
+    /// The client was acted on.
+    Disturbed { serial: Serial },
     /// What came was no HTTP.
     Unreadable { connection: u64, problem: String },
 }
@@ -154,6 +156,7 @@ impl Owner {
             Message::Sent { serial, part, at } => self.sessions[serial.session].1.on_sent(serial.number, part, at),
             Message::Left { serial, at } => self.sessions[serial.session].1.on_left(serial.number, at),
             Message::CutAtGate { serial, at, cut } => self.sessions[serial.session].1.on_cut_at_gate(serial.number, at, cut),
+            Message::Disturbed { serial } => self.sessions[serial.session].1.on_disturbed(),
             Message::Unreadable { connection, problem } => {
                 self.problem(format!("connection {connection}: what came was no HTTP request: {problem}"));
             }

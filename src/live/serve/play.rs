@@ -11,7 +11,7 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::gate::{Before, Boundary, Gates, Go};
+use super::gate::{Before, Boundary, Gates, Go, Server};
 use super::owner::{Message, Serial};
 use super::schedule::{Ending, Schedule};
 use super::{APART, Packets};
@@ -119,7 +119,8 @@ impl Player {
     /// Waits at a gate, if there is one.
     async fn pass(&mut self, before: Before, event: Option<Arc<str>>) -> Result<(), Cut> {
         let (Some(gates), Some(answer)) = (&self.gates, self.number) else { return Ok(()) };
-        let cut = match gates.hold(Boundary { answer, before }, (&self.agent, self.id), event).await {
+        let server = Server { tell: self.tell.clone(), serial: self.serial };
+        let cut = match gates.hold(Boundary { answer, before }, (&self.agent, self.id), event, server).await {
             Go::On => return Ok(()),
             Go::Close => Cut::Close,
             Go::Reset => Cut::Reset,
