@@ -6,6 +6,7 @@
 //! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay; a secret was found; a recording is not whole |
 //! | 2 | the input or the command line is wrong; the message says where |
 
+mod drive;
 mod import;
 mod output;
 mod record;
@@ -49,6 +50,8 @@ enum Command {
     Replay(replay::Arguments),
     /// Serve a scenario over HTTP to any client, and judge what it asks
     Serve(serve::Arguments),
+    /// Run a client through a scenario, and compare what it asks and prints
+    Drive(drive::Arguments),
 }
 
 /// How a command ended.
@@ -89,6 +92,7 @@ where
         }
         Command::Replay(arguments) => replay::run(&arguments, new_engine()),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Drive(arguments) => drive::run(&arguments),
     };
     ExitCode::from(exit as u8)
 }

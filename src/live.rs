@@ -9,6 +9,7 @@
 //!
 //! What is decided is decided in the pure rooms; here are sockets, clocks, processes and signals.
 
+pub mod drive;
 pub mod driver;
 pub mod network;
 pub mod record;

@@ -7,6 +7,7 @@
 
 mod asked;
 mod compaction;
+mod drive;
 mod engine;
 mod fault;
 mod interrupt;
@@ -76,6 +77,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         matching,
         expect,
         plan,
+        drive,
     } = scenario;
     head(out, scenario);
     engine(out, settings, prices.as_deref());
@@ -108,6 +110,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     }
     expect_section(out, expect);
     plan::plan_section(out, plan);
+    drive::drive_sections(out, drive);
 }
 
 /// What stands before the first table.
