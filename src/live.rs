@@ -9,9 +9,12 @@
 //!
 //! What is decided is decided in the pure rooms; here are sockets, clocks, processes and signals.
 
+pub mod clock;
 pub mod driver;
 pub mod network;
 pub mod serve;
+#[cfg(feature = "network")]
+pub mod simulation;
 
 use std::any::Any;
 

@@ -348,7 +348,7 @@ impl World {
 
     fn serve(&mut self, setup: &Setup, now: Time, agent: &Agent, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
         let origins = self.origins(setup, agent, id);
-        let asking = Asking { agent, id, request, now, origins: &origins, gets_default: self.user.has_interfered(setup) };
+        let asking = Asking { agent, id, request, now, origins: &origins, gets_default: self.user.has_interfered(setup), lends: false };
         let mut choices = Choices::of(&setup.scenario, self.noted.as_mut());
         let Answered { plan, note, refused } = self.model.answer(setup, &asking, &mut choices);
         self.refused = refused.map(|refused| (id, refused));

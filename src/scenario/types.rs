@@ -8,6 +8,7 @@ use super::asked::{Lookups, Reply, ScriptedElicitation, ScriptedHook, ScriptedPe
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
+use super::network::Network;
 use super::plan::Plan;
 use super::tape::Provenance;
 use crate::engine::contract::FailureCause;
@@ -74,6 +75,8 @@ pub struct Scenario {
     pub expect: Expect,
     /// Choices that are made already, and not drawn (F-11).
     pub plan: Plan,
+    /// What lies between engine and model server when it is run on a simulated network (M-11); a simulated run has none.
+    pub network: Option<Network>,
 }
 
 impl Scenario {
