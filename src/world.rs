@@ -166,7 +166,7 @@ impl World {
                     now,
                     (agent, *run),
                     tool_use,
-                    self.model.original_id(&tool_use.id),
+                    setup.scripted_id(self.model.original_id(&tool_use.id)),
                 );
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
@@ -328,7 +328,7 @@ impl World {
         let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
         match effect {
             Effect::CheckTool { run, tool_use } => {
-                questions.check(setup, choices, now, *run, tool_use, self.model.original_id(&tool_use.id))
+                questions.check(setup, choices, now, *run, tool_use, setup.scripted_id(self.model.original_id(&tool_use.id)))
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
             Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, choices, now, *run, tool_use),

@@ -21,12 +21,13 @@ use super::network::Network as _;
 use super::network::simulated::Simulated;
 use super::serve::verdict::Verdict;
 use super::serve::{self, Kept, Pace, Packets, Replay, Ways};
-use crate::engine::contract::Engine;
+use crate::engine::contract::{Agent, Engine};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::network::{Change, Network, NetworkFault, Phase};
 use crate::sim::Run;
 use crate::sim::report::Report;
+use crate::transcript::event::{Event, RunEnd, What};
 use crate::world::setup::Setup;
 
 /// The longest time on the network's clock; a tick takes some microseconds, whatever happens in it.
@@ -67,6 +68,7 @@ pub enum SimulationError {
 /// # Errors
 /// When anything panics.
 pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale: Scale) -> Result<Finished<E>, SimulationError> {
+    let limit = setup.scenario.limits.time;
     let (setup, network) = as_on_network(setup, scale);
     let wires = Simulated::default();
     let (notes, noted) = mpsc::unbounded_channel();
@@ -103,7 +105,8 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale:
     let driven = result.try_recv().map_err(|_| SimulationError::Stopped("the driver left nothing behind".into()))?;
     let report = driven.map_err(|DriveError::Panic(text)| SimulationError::Panic(text))?;
     let kept = Arc::into_inner(kept).ok_or_else(|| SimulationError::Stopped("the server goes on".into()))?;
-    Ok(finished(report, kept.into_inner()))
+    let shortened = setup.scenario.limits.time < limit;
+    Ok(finished(report, kept.into_inner(), shortened))
 }
 
 /// The scenario as it is on the network: with the network's expectations, and no longer than a network can run.
@@ -196,9 +199,22 @@ fn problem(error: &(dyn core::error::Error + 'static)) -> SimulationError {
     }
 }
 
-fn finished<E>(mut report: Report<E>, kept: Kept) -> Finished<E> {
+/// The server knows which answers nobody asked for: they stand where a simulated run has them, before the end.
+fn with_unused(events: &[Event], unused: &[Arc<str>]) -> Arc<[Event]> {
+    let is_tail = |event: &&Event| matches!(event.what, What::Unused { .. } | What::Ended { .. });
+    let (before, tail) = events.split_at(events.len() - events.iter().rev().take_while(is_tail).count());
+    let at = events.last().map_or(Time::ZERO, |event| event.at);
+    let unused = unused.iter().map(|answer| Event { at, agent: Agent::ROOT, what: What::Unused { answer: answer.clone() } });
+    before.iter().cloned().chain(unused).chain(tail.iter().cloned()).collect()
+}
+
+fn finished<E>(mut report: Report<E>, kept: Kept, shortened: bool) -> Finished<E> {
     let at = report.transcript.events.last().map_or(Time::ZERO, |event| event.at);
     let verdict = kept.into_verdict(at);
+    report.transcript.events = with_unused(&report.transcript.events, &verdict.unused);
+    if matches!(&report.end, RunEnd::LimitReached { limit } if &**limit == "virtual time") && shortened {
+        report.failures.push("a simulated network runs for an hour at most: scale the times, e.g. --scale 1%".into());
+    }
     for failure in &verdict.failures {
         if !report.failures.contains(failure) {
             report.failures.push(failure.clone());
