@@ -100,7 +100,10 @@ impl<E: Engine, N: Network> Driver<E, N> {
             };
             tokio::select! {
                 biased;
-                () = &mut stop => return Ok(self.run.into_report(RunEnd::Stopped)),
+                () = &mut stop => {
+                    let end = self.run.stop(self.clock.time(Instant::now()));
+                    return Ok(self.run.into_report(end));
+                },
                 // What is said of an answer comes before the answer.
                 Some((agent, what)) = next(&mut notes) => self.run.tell(&agent, &what),
                 Some(came) = receiver.recv() => if let Some(end) = self.take(came) {

@@ -127,6 +127,12 @@ impl<E: Engine, W: Watch> Run<E, W> {
         }
     }
 
+    /// Somebody stops it now.
+    pub fn stop(&mut self, now: Time) -> RunEnd {
+        self.now = self.now.max(now);
+        RunEnd::Stopped
+    }
+
     /// What is wanted of the outside since the last time, in order.
     pub fn take_calls(&mut self) -> Vec<Call> {
         self.outside.as_mut().map_or_else(Vec::new, |outside| core::mem::take(&mut outside.calls))

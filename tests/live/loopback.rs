@@ -90,8 +90,8 @@ fn m_11_faults_come_through_as_what_they_are() {
         ("cut = { after_events = 3 }", "connection_reset: the connection was cut"),
         ("cut = { after_events = 3, how = \"truncate\" }", "connection_reset: the connection was closed inside the answer"),
         ("connect = \"reset\"", "connection_reset: the connection was cut"),
-        ("error_event = { kind = \"overloaded\", index = 2 }", "overloaded_error"),
-        ("empty_body = true", "retry 1"),
+        ("error_event = \"overloaded_error\"\nafter_events = 2", "overloaded_error"),
+        ("empty_body = true", "request 1.2"),
     ] {
         let (report, verdict) = both(&format!("{QUICK}\n[[fault]]\nat = {{ request = 1, attempt = 1 }}\n{fault}\n"));
         let text = report.text(Detail::Debug);
@@ -109,7 +109,7 @@ fn m_3_a_server_without_an_answer_ends_the_run_by_that_name() {
     assert_eq!(report.terminal(), "tape_exhausted", "{}", report.text(Detail::Debug));
 }
 
-const ONE_TRY: &str = "[engine.retry]\nretries = 1\nbase_delay = \"10ms\"\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
+const ONE_TRY: &str = "[engine.retry]\nmax_retries = 1\nbase_delay = \"10ms\"\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
 
 #[test]
 fn m_11_what_is_wrong_with_a_server_stands_in_the_transcript() {
@@ -144,7 +144,7 @@ fn m_11_who_stops_it_gets_what_happened_until_then() {
     }));
     let text = report.text(Detail::Normal);
     assert_eq!(report.terminal(), "stopped");
-    assert!(text.contains("starts") && text.contains("stopped before it was over"), "{text}");
+    assert!(text.contains("starts") && text.contains("0.6") && text.contains("somebody stopped it before it was over"), "{text}");
     assert!(report.failures.iter().any(|failure| failure.contains("stopped")), "{:?}", report.failures);
     replay(report.log.unwrap().as_str(), AgentLoop::default()).unwrap();
 }
