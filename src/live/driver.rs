@@ -68,7 +68,7 @@ pub async fn drive<E: Engine, N: Network>(
     let clock = Clock { began: Instant::now(), scale };
     let (run, upstream) = (run.with_server_outside(), Arc::new(upstream));
     let driver = Driver { run, network, upstream, clock, tasks: JoinSet::new(), open: Vec::new(), sender };
-    driver.to_end(receiver, notes, stop).await
+    driver.carry_on(receiver, notes, stop).await
 }
 
 struct Driver<E, N> {
@@ -82,7 +82,7 @@ struct Driver<E, N> {
 }
 
 impl<E: Engine, N: Network> Driver<E, N> {
-    async fn to_end(
+    async fn carry_on(
         mut self,
         mut receiver: mpsc::Receiver<Came>,
         mut notes: Option<mpsc::UnboundedReceiver<Note>>,

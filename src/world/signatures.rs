@@ -101,9 +101,13 @@ impl Problem {
 impl Thinking {
     /// Whether all that was said before the answer at `index` is what was said when it was given.
     fn is_bound_to(&self, request: &Request, index: usize) -> bool {
-        let same = |((role, block), (other_role, other)): ((&str, &Block), (&str, &Block))| role == other_role && says_the_same(block, other);
+        let same =
+            |((role, block), (other_role, other)): ((&str, &Block), (&str, &Block))| role == other_role && says_the_same(block, other);
         let (given, sent) = (said(&self.messages), said(&request.messages[..index]));
-        self.system == request.system && self.tools == request.tools && given.clone().count() == sent.clone().count() && given.zip(sent).all(same)
+        self.system == request.system
+            && self.tools == request.tools
+            && given.clone().count() == sent.clone().count()
+            && given.zip(sent).all(same)
     }
 }
 

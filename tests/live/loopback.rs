@@ -109,7 +109,8 @@ fn m_3_a_server_without_an_answer_ends_the_run_by_that_name() {
     assert_eq!(report.terminal(), "tape_exhausted", "{}", report.text(Detail::Debug));
 }
 
-const ONE_TRY: &str = "[engine.retry]\nmax_retries = 1\nbase_delay = \"10ms\"\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
+const ONE_TRY: &str =
+    "[engine.retry]\nmax_retries = 1\nbase_delay = \"10ms\"\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
 
 #[test]
 fn m_11_what_is_wrong_with_a_server_stands_in_the_transcript() {
@@ -151,7 +152,9 @@ fn m_11_who_stops_it_gets_what_happened_until_then() {
 
 #[test]
 fn m_11_a_bad_address_is_named_with_what_to_write() {
-    for (url, part) in [("ftp://x", "http://"), ("localhost:80", "http://127.0.0.1:8080"), ("http://", "is not a base URL"), ("", "is not a base URL")] {
+    for (url, part) in
+        [("ftp://x", "http://"), ("localhost:80", "http://127.0.0.1:8080"), ("http://", "is not a base URL"), ("", "is not a base URL")]
+    {
         let error = Upstream::read(url, "key", None).unwrap_err();
         assert!(error.to_string().contains(part), "{url}: {error}");
     }

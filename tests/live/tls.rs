@@ -16,7 +16,8 @@ use tokio_rustls::TlsAcceptor;
 use super::loopback::{driven, in_runtime, served};
 use super::setup;
 
-const HELLO: &str = "[engine.retry]\nmax_retries = 1\nbase_delay = \"10ms\"\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
+const HELLO: &str =
+    "[engine.retry]\nmax_retries = 1\nbase_delay = \"10ms\"\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
 
 /// An authority of our own: a file with its certificate, and a server's side for a name.
 fn authority(name: &str) -> (TempDir, PathBuf, TlsAcceptor) {

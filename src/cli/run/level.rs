@@ -10,7 +10,7 @@ use super::super::Exit;
 use super::super::output::complain;
 use super::super::selection::quoted;
 use super::super::serve::{runtime, stopped};
-use super::Arguments;
+use super::{Arguments, Format};
 use crate::engine::contract::Engine;
 use crate::files::scenario::Loaded;
 use crate::live::clock::Scale;
@@ -89,9 +89,8 @@ pub(super) fn run<E: Engine + Send + 'static>(
 ) -> Result<Vec<Outcome<E>>, String> {
     match arguments.level.level {
         Level::Engine => {
-            let is_left_out = |scenario: &&Loaded| scenario.setup.scenario.network.is_some();
-            for scenario in scenarios.iter().filter(is_left_out).filter(|_| arguments.selects_networks()) {
-                complain(&format!("note: {}: [network] is left out here; --level network has it", scenario.path.display()));
+            if arguments.format == Format::Text {
+                tell_what_is_left_out(scenarios);
             }
             if arguments.log.is_some() {
                 return Ok(vec![run_logged(&scenarios[0], new_engine())]);
@@ -117,10 +116,11 @@ pub(super) fn run_quietly<E: Engine + Send + 'static>(
     in_parallel(scenarios, threads, |scenario| on_network(scenario, new_engine(), scale))
 }
 
-impl Arguments {
-    /// Whether a scenario's network is worth a word: not where transcripts are made for machines.
-    fn selects_networks(&self) -> bool {
-        self.format == super::Format::Text
+/// An engine that is answered by the world itself has no network.
+fn tell_what_is_left_out(scenarios: &[Loaded]) {
+    let names: Vec<&str> = scenarios.iter().filter(|one| one.setup.scenario.network.is_some()).map(|one| &*one.name).collect();
+    if !names.is_empty() {
+        complain(&format!("note: [network] is left out here, --level network has it: {}", names.join(", ")));
     }
 }
 
@@ -159,7 +159,10 @@ fn live<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: E) -> Resul
     Ok(driven.map_err(|error| Panic(error.to_string())))
 }
 
-#[expect(clippy::disallowed_methods, reason = "the key must not stand on a command line, where every process can read it; the option names the variable")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the key must not stand on a command line, where every process can read it; the option names the variable"
+)]
 fn key(name: &str) -> Result<String, String> {
     match env::var(name) {
         Ok(key) if !key.trim().is_empty() => Ok(key),

@@ -134,13 +134,11 @@ where
         read(response, teller).await
     };
     let mut answering = core::pin::pin!(answering);
-    loop {
-        // The connection moves the bytes; it may be done before the last of them are read.
-        tokio::select! {
-            biased;
-            how = &mut answering => return how,
-            _ = &mut connection => return answering.await,
-        }
+    // The connection moves the bytes; it may be done before the last of them are read.
+    tokio::select! {
+        biased;
+        how = &mut answering => how,
+        _ = &mut connection => answering.await,
     }
 }
 

@@ -34,9 +34,16 @@ fn x_2_backslashes_stay_as_they_are_where_nothing_is_escaped() {
 
 #[test]
 fn m_11_without_times_two_runs_differ_in_what_happened_alone() {
-    assert_eq!(without_spans("gave up after 3 attempts in 1.989255s, v1.25, 10.5s, 2.500s"), "gave up after 3 attempts in …s, v1.25, 10.5s, …s");
+    assert_eq!(
+        without_spans("gave up after 3 attempts in 1.989255s, v1.25, 10.5s, 2.500s"),
+        "gave up after 3 attempts in …s, v1.25, 10.5s, …s"
+    );
     let at = |micros, said: &str| {
-        let event = Event { at: Time(micros), agent: Agent::ROOT, what: What::Input(Input::Prompt { prompt: 1, content: [Block::text(said)].into() }) };
+        let event = Event {
+            at: Time(micros),
+            agent: Agent::ROOT,
+            what: What::Input(Input::Prompt { prompt: 1, content: [Block::text(said)].into() }),
+        };
         Transcript { header: Header::default(), events: [event].into() }
     };
     let text = |micros, said| render_untimed(&at(micros, said), Detail::Brief);
