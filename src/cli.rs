@@ -77,7 +77,7 @@ pub fn main() -> ExitCode {
 /// ```
 pub fn main_with<E, F>(new_engine: F) -> ExitCode
 where
-    E: Engine + Send,
+    E: Engine + Send + 'static,
     F: Fn() -> E + Sync,
 {
     let exit = match Arguments::parse().command {

@@ -7,6 +7,7 @@ pub mod fault;
 pub mod interrupt;
 pub mod known_tools;
 pub mod latency;
+pub mod network;
 pub mod parse;
 pub mod plan;
 pub mod script;

@@ -272,10 +272,13 @@ impl<E: Engine, W: Watch> Run<E, W> {
         }
     }
 
+    /// The names of the answers that nobody asked for. Who answers outside knows which are left.
+    fn unused_answers(&self) -> Vec<Arc<str>> {
+        if self.outside.is_some() { Vec::new() } else { self.world.unused_answers(&self.setup) }
+    }
+
     fn tell_end(&mut self, end: &RunEnd) {
-        // Who answers outside knows which answers are left.
-        let answers = if self.outside.is_some() { Vec::new() } else { self.world.unused_answers(&self.setup) };
-        let unused = answers.into_iter().chain(self.world.missed_interrupts(&self.setup));
+        let unused = self.unused_answers().into_iter().chain(self.world.missed_interrupts(&self.setup));
         for answer in unused.chain(self.not_as_planned()).collect::<Vec<_>>() {
             self.watcher.note(self.now, &Agent::ROOT, &What::Unused { answer });
         }

@@ -166,7 +166,7 @@ impl World {
                     now,
                     (agent, *run),
                     tool_use,
-                    self.model.original_id(&tool_use.id),
+                    setup.scripted_id(self.model.original_id(&tool_use.id)),
                 );
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
@@ -328,7 +328,7 @@ impl World {
         let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
         match effect {
             Effect::CheckTool { run, tool_use } => {
-                questions.check(setup, choices, now, *run, tool_use, self.model.original_id(&tool_use.id))
+                questions.check(setup, choices, now, *run, tool_use, setup.scripted_id(self.model.original_id(&tool_use.id)))
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
             Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, choices, now, *run, tool_use),
@@ -348,7 +348,7 @@ impl World {
 
     fn serve(&mut self, setup: &Setup, now: Time, agent: &Agent, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
         let origins = self.origins(setup, agent, id);
-        let asking = Asking { agent, id, request, now, origins: &origins, gets_default: self.user.has_interfered(setup) };
+        let asking = Asking { agent, id, request, now, origins: &origins, gets_default: self.user.has_interfered(setup), lends: false };
         let mut choices = Choices::of(&setup.scenario, self.noted.as_mut());
         let Answered { plan, note, refused } = self.model.answer(setup, &asking, &mut choices);
         self.refused = refused.map(|refused| (id, refused));

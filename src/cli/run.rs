@@ -1,6 +1,7 @@
 //! `reenact run PATH…`.
 
 mod check;
+mod level;
 mod look;
 mod plan;
 
@@ -20,16 +21,21 @@ use crate::files::atomic;
 use crate::files::plan::is_ours;
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
+use crate::runner::Outcome;
 use crate::runner::snapshot::{self, Standing};
-use crate::runner::{Outcome, run_all, run_logged};
 use crate::sim::report::Report;
 use crate::transcript::json;
-use crate::transcript::text::Detail;
+use crate::transcript::text::{Detail, render, render_untimed};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    level: level::LevelArguments,
+    /// Leave out all times, before lines and inside them
+    #[arg(long)]
+    untimed: bool,
     /// How much the transcript shows; one scenario is shown at `normal`, several only when this is given
     #[arg(long, value_enum)]
     detail: Option<DetailArgument>,
@@ -89,15 +95,18 @@ impl Arguments {
     }
 }
 
-pub(super) fn run<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
     match arguments.canary {
         Some(canary) => run_selected(arguments, &|| Saboteur::new(new_engine(), canary)),
         None => run_selected(arguments, new_engine),
     }
 }
 
-fn run_selected<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
-    let (scenarios, mut exit) = arguments.selection.load();
+fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+    let (scenarios, mut exit) = match arguments.level.seeds {
+        Some(seeds) => arguments.selection.load_seeds(seeds.get()),
+        None => arguments.selection.load(),
+    };
     if scenarios.is_empty() {
         return exit;
     }
@@ -109,9 +118,12 @@ fn run_selected<E: Engine + Send>(arguments: &Arguments, new_engine: &(impl Fn()
         exit = exit.max(look::run(arguments, &scenarios[0], boundary, &new_engine()));
         return exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     }
-    let outcomes = match &arguments.log {
-        Some(_) => vec![run_logged(&scenarios[0], new_engine())],
-        None => run_all(&scenarios, arguments.selection.threads(), new_engine),
+    let outcomes = match level::run(arguments, &scenarios, arguments.selection.threads(), new_engine) {
+        Ok(outcomes) => outcomes,
+        Err(problem) => {
+            complain(&problem);
+            return Exit::WrongInput;
+        }
     };
     let mut failed = 0;
     for (scenario, outcome) in scenarios.iter().zip(&outcomes) {
@@ -141,6 +153,7 @@ fn write_plan<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: &E) -
 }
 
 fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String> {
+    level::check_usage(arguments, scenarios)?;
     if arguments.selection.changes_scenarios() && (arguments.snapshots || arguments.accept) {
         return Err(String::from(
             "snapshots are of scenarios as they are written: leave out --seed and --set, or --snapshots and --accept",
@@ -215,7 +228,7 @@ fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Out
             Format::Digest => say(&format!("{}  {}", digest(), scenario.name)),
             Format::Text if count == 1 || arguments.detail.is_some() => {
                 let gap = if count == 1 { "" } else { "\n" };
-                say(&format!("{}\n{}{gap}", scenario.name, report.text(arguments.detail())));
+                say(&format!("{}\n{}{gap}", scenario.name, text(arguments, report)));
             }
             Format::Text => {
                 let end = report.transcript.events.last().map_or(0, |event| event.at.0);
@@ -228,6 +241,11 @@ fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Out
     for problem in problems {
         complain(&format!("{}: {problem}", scenario.path.display()));
     }
+}
+
+fn text<E>(arguments: &Arguments, report: &Report<E>) -> String {
+    let render = if arguments.untimed { render_untimed } else { render };
+    render(&report.transcript, arguments.detail())
 }
 
 /// How many answers were recorded, derived, written by hand (F-12).

@@ -52,6 +52,31 @@ impl Selection {
         (scenarios, exit)
     }
 
+    /// The same with each of the seeds from 1 on.
+    pub(super) fn load_seeds(&self, seeds: u64) -> (Vec<Loaded>, Exit) {
+        let (mut all, mut exit) = (Vec::new(), Exit::Fine);
+        for seed in 1..=seeds {
+            let Self { paths, seed: _, set, threads } = self;
+            let (mut runs, one) = Self { paths: paths.clone(), seed: Some(seed), set: set.clone(), threads: *threads }.load();
+            for run in &mut runs {
+                run.name = format!("{}{}seed={seed}", run.name, if run.name.contains('@') { "," } else { "@" });
+                // As it is typed to make this one again.
+                run.path = format!("{} --seed {seed}", run.path.display()).into();
+            }
+            all.extend(runs);
+            exit = one;
+            if exit != Exit::Fine {
+                break; // the others would say the same
+            }
+        }
+        (all, exit)
+    }
+
+    /// What was named.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
     /// How many threads to run on.
     pub(super) fn threads(&self) -> NonZeroUsize {
         self.threads.unwrap_or_else(threads_available)

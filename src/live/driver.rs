@@ -11,26 +11,37 @@
 mod exchange;
 mod upstream;
 
-use std::time::Duration;
-
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-use exchange::Came;
+use exchange::{Came, What as CameWhat};
 pub use upstream::{Upstream, UpstreamError};
 
+use super::clock::{Clock, Scale};
 use super::network::Network;
 use crate::engine::contract::{Agent, Engine, RequestId};
-use crate::engine::time::{Micros, Time};
+use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::sim::Run;
 use crate::sim::outside::{Call, Progress};
 use crate::sim::report::Report;
-use crate::transcript::event::RunEnd;
+use crate::transcript::event::{RunEnd, What};
 
 /// How many parts of answers may wait for the run: more would be memory that grows with a slow engine.
 const WAITING_MAX: usize = 1_024;
+
+/// What whoever answers has to say about it, for the transcript.
+pub type Note = (Agent, What);
+
+/// How a session is driven.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// How fast its time goes. Anything but 100 percent is for servers that live by the same clock.
+    pub scale: Scale,
+    /// What a server of ours has to say; `None` where there is none.
+    pub notes: Option<mpsc::UnboundedReceiver<Note>>,
+}
 
 /// A run that did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -41,43 +52,65 @@ pub enum DriveError {
     Panic(String),
 }
 
-/// Runs a scenario's session against a server. `run` is one that has not begun, with or without a log.
+/// Runs a scenario's session against a server, until it is over or `stop` comes. `run` is one that has not begun, with or without a log.
 ///
 /// # Errors
 /// When a task of the driver panics. What a server does wrong is in the report.
-pub async fn drive<E: Engine, N: Network>(run: Run<E>, network: N, upstream: Upstream) -> Result<Report<E>, DriveError> {
+pub async fn drive<E: Engine, N: Network>(
+    run: Run<E>,
+    network: N,
+    upstream: Upstream,
+    options: Options,
+    stop: impl Future<Output = ()>,
+) -> Result<Report<E>, DriveError> {
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
-    let began = Instant::now();
-    let driver =
-        Driver { run: run.with_server_outside(), network, upstream: Arc::new(upstream), tasks: JoinSet::new(), open: Vec::new(), sender };
-    driver.to_end(receiver, began).await
+    let Options { scale, notes } = options;
+    let clock = Clock { began: Instant::now(), scale };
+    let (run, upstream) = (run.with_server_outside(), Arc::new(upstream));
+    let driver = Driver { run, network, upstream, clock, tasks: JoinSet::new(), open: Vec::new(), sender };
+    driver.carry_on(receiver, notes, stop).await
 }
 
 struct Driver<E, N> {
     run: Run<E>,
     network: N,
     upstream: Arc<Upstream>,
+    clock: Clock,
     tasks: JoinSet<()>,
     open: Vec<(Agent, RequestId, AbortHandle)>,
     sender: mpsc::Sender<Came>,
 }
 
 impl<E: Engine, N: Network> Driver<E, N> {
-    async fn to_end(mut self, mut receiver: mpsc::Receiver<Came>, began: Instant) -> Result<Report<E>, DriveError> {
+    async fn carry_on(
+        mut self,
+        mut receiver: mpsc::Receiver<Came>,
+        mut notes: Option<mpsc::UnboundedReceiver<Note>>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Report<E>, DriveError> {
+        let mut stop = core::pin::pin!(stop);
         loop {
-            let progress = self.run.advance_until(since(began));
+            let progress = self.run.advance_until(self.clock.time(Instant::now()));
             for call in self.run.take_calls() {
                 self.carry_out(call);
             }
             let until = match progress {
-                Progress::Ended(end) => return Ok(self.ended(end)),
+                Progress::Ended(end) => return Ok(self.run.into_report(end)),
                 Progress::Waits(until) => until,
             };
             tokio::select! {
                 biased;
-                Some(came) = receiver.recv() => self.take(came),
+                () = &mut stop => {
+                    let end = self.run.stop(self.clock.time(Instant::now()));
+                    return Ok(self.run.into_report(end));
+                },
+                // What is said of an answer comes before the answer.
+                Some((agent, what)) = next(&mut notes) => self.run.tell(&agent, &what),
+                Some(came) = receiver.recv() => if let Some(end) = self.take(came) {
+                    return Ok(self.run.into_report(end));
+                },
                 Some(joined) = self.tasks.join_next() => check(joined)?,
-                () = wait(began, until) => (),
+                () = wait(self.clock, until) => (),
             }
         }
     }
@@ -85,8 +118,15 @@ impl<E: Engine, N: Network> Driver<E, N> {
     fn carry_out(&mut self, call: Call) {
         match call {
             Call::Make { agent, id, request } => {
-                let (network, upstream, sender) = (self.network.clone(), self.upstream.clone(), self.sender.clone());
-                let task = exchange::exchange(network, upstream, (agent.clone(), id), request, sender);
+                let wanted = exchange::Wanted {
+                    network: self.network.clone(),
+                    upstream: self.upstream.clone(),
+                    scale: self.clock.scale,
+                    agent: agent.clone(),
+                    id,
+                    request,
+                };
+                let task = exchange::exchange(wanted, self.sender.clone());
                 self.open.push((agent, id, self.tasks.spawn(task)));
             }
             // The connection goes with its task.
@@ -94,9 +134,15 @@ impl<E: Engine, N: Network> Driver<E, N> {
         }
     }
 
-    fn take(&mut self, came: Came) {
-        let Came { agent, id, input } = came;
-        self.run.offer(&agent, id, input);
+    fn take(&mut self, came: Came) -> Option<RunEnd> {
+        let Came { agent, id, what } = came;
+        match what {
+            CameWhat::Input(input) => {
+                self.run.offer(&agent, id, input);
+                None
+            }
+            CameWhat::Exhausted => Some(RunEnd::TapeExhausted { id }),
+        }
     }
 
     fn forget(&mut self, agent: &Agent, id: RequestId) {
@@ -108,10 +154,6 @@ impl<E: Engine, N: Network> Driver<E, N> {
             !is_it
         });
     }
-
-    fn ended(self, end: RunEnd) -> Report<E> {
-        self.run.into_report(end)
-    }
 }
 
 /// A task is over: a panic in it is ours to tell, that it was told to stop is not.
@@ -122,16 +164,17 @@ fn check(joined: Result<(), tokio::task::JoinError>) -> Result<(), DriveError> {
     }
 }
 
-/// The time of the run: microseconds since it began, on tokio's clock, which a simulated network moves.
-fn since(began: Instant) -> Time {
-    let elapsed = Instant::now().saturating_duration_since(began);
-    Time::ZERO + Micros(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX))
+async fn next(notes: &mut Option<mpsc::UnboundedReceiver<Note>>) -> Option<Note> {
+    match notes {
+        Some(notes) => notes.recv().await,
+        None => None,
+    }
 }
 
-/// Until a time of the run; for ever when nothing is awaited but answers.
-async fn wait(began: Instant, until: Option<Time>) {
-    match until {
-        Some(until) => sleep_until(began + Duration::from_micros(until.since(Time::ZERO).0)).await,
+/// Until a time of the run.
+async fn wait(clock: Clock, until: Time) {
+    match clock.instant(until) {
+        Some(instant) => sleep_until(instant).await,
         None => core::future::pending().await,
     }
 }

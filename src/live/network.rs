@@ -2,6 +2,9 @@
 //!
 //! Server and driver are written against [`Network`], so that what runs in the simulation is what runs for real.
 
+#[cfg(feature = "network")]
+pub mod simulated;
+
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;

@@ -23,9 +23,15 @@ pub mod verdict;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 
+use super::clock::Scale;
+use super::driver::Note;
 use super::network::Network;
 use crate::engine::contract::{Agent, Micros, RequestId};
+#[cfg(feature = "network")]
+use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
 use crate::scenario::types::Timing;
@@ -61,6 +67,22 @@ pub struct Options {
     pub tokens: Tokens,
     /// Who is asked at each boundary; `None` for nobody.
     pub gates: Option<Gates>,
+    /// How fast everyone's time goes who takes part, on the network's clock.
+    pub scale: Scale,
+    /// Whether connections may break without anybody's wanting it.
+    pub ways: Ways,
+    /// Where the world's notes are told as they come, beside the verdict's transcript; `None` for nowhere.
+    pub notes: Option<mpsc::UnboundedSender<Note>>,
+}
+
+/// What the server may take for granted of the ways to its clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ways {
+    /// What was sent arrives: an answer that was given is used up.
+    #[default]
+    Sure,
+    /// Anything may be lost: who asks the same again gets the same answer again.
+    Rough,
 }
 
 /// How fast answers come.
@@ -170,9 +192,35 @@ impl Replay {
         verdicts.swap_remove(0).1 // of one session there is one
     }
 
+    /// A server that can go down and come back: what it knows of its client stays.
+    #[cfg(feature = "network")]
+    pub(super) fn kept(self) -> Kept {
+        Kept(owner::Owner::new(self.setup, self.options, Sessions::One))
+    }
+
     /// The same for clients that are sessions of their own: a verdict for each, with its name, in the order in which they came.
     pub async fn serve_all<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Vec<(Arc<str>, Verdict)> {
         owner::serve::<N>(self.setup, self.options, Sessions::ByPath, listener, stop).await
+    }
+}
+
+/// What a server knows, apart from the process that serves.
+#[cfg(feature = "network")]
+#[derive(Debug)]
+pub(super) struct Kept(owner::Owner);
+
+#[cfg(feature = "network")]
+impl Kept {
+    /// Serves until `stop` comes. On this process's clock the session began at `began`.
+    pub(super) async fn serve<N: Network>(&mut self, listener: N::Listener, stop: impl Future<Output = ()>, began: Instant) {
+        self.0.begin(began);
+        owner::serve_with::<N>(&mut self.0, listener, stop).await;
+    }
+
+    /// What is left when serving is over.
+    pub(super) fn into_verdict(self, at: Time) -> Verdict {
+        let mut verdicts = self.0.into_verdicts(at);
+        verdicts.swap_remove(0).1 // of one session there is one
     }
 }
 

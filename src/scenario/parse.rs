@@ -22,6 +22,7 @@ mod interrupts;
 mod matrix;
 mod mend;
 mod nearest;
+mod network;
 mod outcome;
 mod overrides;
 mod plan;
@@ -167,6 +168,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     scenario.lookups = reader.section("session", "[session]", session::lookups).unwrap_or_default();
     scenario.results = outcome::results(reader);
     run::read(reader, &mut scenario);
+    scenario.network = reader.section("network", "[network]", network::network);
     check_agents(reader, &scenario);
     scenario.expect = reader.section("expect", "[expect]", expect::expect).unwrap_or_default();
     scenario.plan = reader.section("plan", "[plan]", |reader| plan::plan(reader, &scenario.faults)).unwrap_or_default();

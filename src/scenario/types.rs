@@ -9,6 +9,7 @@ use super::drive::Drive;
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
+use super::network::Network;
 use super::plan::Plan;
 use super::tape::Provenance;
 use crate::engine::contract::FailureCause;
@@ -77,6 +78,8 @@ pub struct Scenario {
     pub plan: Plan,
     /// What is known of a real client that is driven (K-7).
     pub drive: Drive,
+    /// What lies between engine and model server when it is run on a simulated network (M-11); a simulated run has none.
+    pub network: Option<Network>,
 }
 
 impl Scenario {

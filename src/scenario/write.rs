@@ -11,6 +11,7 @@ mod drive;
 mod engine;
 mod fault;
 mod interrupt;
+mod network;
 mod plan;
 mod retry;
 mod session;
@@ -78,6 +79,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         expect,
         plan,
         drive,
+        network,
     } = scenario;
     head(out, scenario);
     engine(out, settings, prices.as_deref());
@@ -108,7 +110,11 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         out.text("tool_use", id);
         outcome_keys(out, outcome);
     }
-    expect_section(out, expect);
+    network::network_section(out, network.as_ref());
+    if *expect != Expect::default() {
+        out.table("[expect]");
+        expect_keys(out, expect);
+    }
     plan::plan_section(out, plan);
     drive::drive_sections(out, drive);
 }
@@ -386,10 +392,7 @@ fn inline_headers(out: &mut Out, headers: &[(String, String)]) {
     }
 }
 
-fn expect_section(out: &mut Out, expect: &Expect) {
-    if *expect == Expect::default() {
-        return;
-    }
+fn expect_keys(out: &mut Out, expect: &Expect) {
     let Expect {
         terminal,
         terminals,
@@ -406,7 +409,6 @@ fn expect_section(out: &mut Out, expect: &Expect) {
         ends_after,
         ends_before,
     } = expect;
-    out.table("[expect]");
     for (key, value) in [("terminal", terminal), ("result", result)] {
         if let Some(value) = value {
             out.text(key, value);

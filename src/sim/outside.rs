@@ -11,7 +11,7 @@
 use super::Run;
 use super::report::Report;
 use crate::engine::contract::{Agent, Effect, Engine, Input, RequestId};
-use crate::engine::time::Time;
+use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::transcript::event::{RunEnd, What};
 use crate::transcript::watch::Watch;
@@ -41,8 +41,8 @@ pub enum Call {
 /// How far a run got.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// Nothing happens before this time, unless an answer comes; `None` when it waits for an answer alone.
-    Waits(Option<Time>),
+    /// Nothing happens before this time, unless an answer comes.
+    Waits(Time),
     /// It is over.
     Ended(RunEnd),
 }
@@ -85,8 +85,9 @@ impl<E: Engine> Run<E> {
     /// The transcript and what else is left, when [`Self::advance_until`] said that the run is over.
     pub fn into_report(mut self, end: RunEnd) -> Report<E> {
         self.tell_end(&end);
+        let unused = self.unused_answers();
         let transcript = self.watcher.into_transcript(&self.setup.scenario.title, self.setup.scenario.shown_seed());
-        Report::new(&self.setup, self.engine, transcript, end, &self.world).with_log(self.log)
+        Report::new(&self.setup, self.engine, transcript, end, &self.world, &unused).with_log(self.log)
     }
 }
 
@@ -98,16 +99,21 @@ impl<E: Engine, W: Watch> Run<E, W> {
         self
     }
 
-    /// Lets everything happen that is due at `now`, which is never before the time that was given last.
+    /// Lets everything happen that is due at `now`, which is never before the time that was given last. A run that waits for an answer
+    /// alone waits until the scenario's limit.
     pub fn advance_until(&mut self, now: Time) -> Progress {
+        let limit = Time::ZERO + self.setup.scenario.limits.time + Micros(1);
         loop {
             while self.due.is_empty() {
+                if now >= limit {
+                    return Progress::Ended(RunEnd::LimitReached { limit: "virtual time".into() });
+                }
                 let Some((at, arrival)) = self.agenda.peek() else {
                     let waits = self.outside.as_ref().is_some_and(|outside| !outside.open.is_empty());
-                    return if waits { Progress::Waits(None) } else { self.reach().map_or(Progress::Waits(None), Progress::Ended) };
+                    return if waits { Progress::Waits(limit) } else { self.reach().map_or(Progress::Waits(limit), Progress::Ended) };
                 };
                 if at > now && self.world.awaits(arrival) {
-                    return Progress::Waits(Some(at));
+                    return Progress::Waits(at.min(limit));
                 }
                 let Some((_, arrival)) = self.agenda.pop() else { continue };
                 if let Some(end) = self.let_happen(now.max(self.now), arrival) {
@@ -119,6 +125,12 @@ impl<E: Engine, W: Watch> Run<E, W> {
                 return Progress::Ended(end);
             }
         }
+    }
+
+    /// Somebody stops it now.
+    pub fn stop(&mut self, now: Time) -> RunEnd {
+        self.now = self.now.max(now);
+        RunEnd::Stopped
     }
 
     /// What is wanted of the outside since the last time, in order.

@@ -32,9 +32,9 @@ pub struct Report<E> {
 }
 
 impl<E> Report<E> {
-    pub(super) fn new(setup: &Setup, engine: E, transcript: Transcript, end: RunEnd, world: &World) -> Self {
+    pub(super) fn new(setup: &Setup, engine: E, transcript: Transcript, end: RunEnd, world: &World, unused: &[Arc<str>]) -> Self {
         let mut report = Self { transcript, end, terminals: world.terminals().to_vec(), failures: Vec::new(), log: None, engine };
-        report.failures = report.check(setup, world);
+        report.failures = report.check(setup, world, unused);
         report
     }
 
@@ -66,7 +66,7 @@ impl<E> Report<E> {
         counts
     }
 
-    fn check(&self, setup: &Setup, world: &World) -> Vec<String> {
+    fn check(&self, setup: &Setup, world: &World, unused: &[Arc<str>]) -> Vec<String> {
         let mut failures = Vec::new();
         let expect = &setup.scenario.expect;
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
@@ -78,16 +78,16 @@ impl<E> Report<E> {
             _ => None,
         }));
         if setup.scenario.matching.strict {
-            failures.extend(self.strict_failures(setup, world));
+            failures.extend(self.strict_failures(setup, world, unused));
         }
         self.check_expectations(expect, &mut failures);
         failures
     }
 
     /// M-3: under `strict` a difference and an unused answer are failures.
-    fn strict_failures(&self, setup: &Setup, world: &World) -> Vec<String> {
+    fn strict_failures(&self, setup: &Setup, world: &World, unused: &[Arc<str>]) -> Vec<String> {
         let mut failures = requests::differences(&self.transcript);
-        failures.extend(world.unused_answers(setup).iter().map(|answer| format!("{answer} was never asked for")));
+        failures.extend(unused.iter().map(|answer| format!("{answer} was never asked for")));
         failures.extend(world.missed_interrupts(setup).iter().map(|interrupt| format!("the moment of {interrupt} never came")));
         failures
     }

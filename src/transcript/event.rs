@@ -199,6 +199,8 @@ pub enum RunEnd {
         /// Which.
         limit: Arc<str>,
     },
+    /// Somebody stopped it.
+    Stopped,
 }
 
 impl RunEnd {
@@ -209,6 +211,7 @@ impl RunEnd {
             Self::Stalled => "stalled",
             Self::TapeExhausted { .. } => "tape_exhausted",
             Self::LimitReached { .. } => "limit_reached",
+            Self::Stopped => "stopped",
         }
     }
 }

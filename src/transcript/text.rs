@@ -36,6 +36,22 @@ pub enum Detail {
 
 /// Renders a transcript. A pure function of its events.
 pub fn render(transcript: &Transcript, detail: Detail) -> String {
+    with_times(transcript, detail, Times::Shown)
+}
+
+/// The same without times, neither before lines nor inside them: what must be equal however long everything took (M-11).
+pub fn render_untimed(transcript: &Transcript, detail: Detail) -> String {
+    with_times(transcript, detail, Times::LeftOut)
+}
+
+/// Whether times are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Times {
+    Shown,
+    LeftOut,
+}
+
+fn with_times(transcript: &Transcript, detail: Detail, times: Times) -> String {
     let mut out = String::new();
     let title = transcript.header.title.as_deref().unwrap_or("(untitled)");
     // Writing to a String cannot fail.
@@ -44,7 +60,7 @@ pub fn render(transcript: &Transcript, detail: Detail) -> String {
     for event in transcript.events.iter() {
         view.note(event);
         if let Some(line) = line::of(event, &view).filter(|line| line.detail <= detail) {
-            view.write(&mut out, event, &line);
+            view.write(&mut out, event, &line, times);
         }
     }
     out
@@ -95,7 +111,7 @@ impl View {
         self.names()?.runs.get(tool_use_id).copied()
     }
 
-    fn write(&self, out: &mut String, event: &Event, line: &Line) {
+    fn write(&self, out: &mut String, event: &Event, line: &Line, times: Times) {
         let since = match line.clock {
             Clock::Run => None,
             Clock::Request(id) => self.names().and_then(|names| names.requested.get(&id).copied()),
@@ -107,7 +123,10 @@ impl View {
         };
         let gap = if line.what.chars().count() < 15 { "" } else { " " };
         let agent = event.agent.tool_use_id().map(|id| format!("{gap}[{id}] ")).unwrap_or_default();
-        let text = format!("{time:>9}  {:<9} {:<15}{agent}{}", line.actor, line.what, line.text);
+        let text = match times {
+            Times::Shown => format!("{time:>9}  {:<9} {:<15}{agent}{}", line.actor, line.what, line.text),
+            Times::LeftOut => format!("{:<9} {:<15}{agent}{}", line.actor, line.what, without_spans(&line.text)),
+        };
         out.push_str(one_line(&text).trim_end());
         out.push('\n');
     }
@@ -158,6 +177,23 @@ fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text with `…s` in place of each span as [`Micros`](crate::engine::time::Micros) are written: `1.500s`, `0.529585s`.
+fn without_spans(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(start);
+        out.push_str(before);
+        let end = from.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(from.len());
+        let (number, after) = from.split_at(end);
+        let is_span = number.split_once('.').is_some_and(|(_, fraction)| matches!(fraction.len(), 3 | 6) && !fraction.contains('.'));
+        out.push_str(if is_span && after.starts_with('s') { "…" } else { number });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// `+0.412s`. Rounded down to milliseconds: the JSON form has the microseconds.
 fn milliseconds(sign: &str, time: Time) -> String {
     format!("{sign}{}.{:03}s", time.0 / 1_000_000, time.0 / 1_000 % 1_000)
@@ -170,6 +206,7 @@ pub fn end_text(end: &RunEnd) -> String {
         RunEnd::Stalled => String::from("nothing is left to happen, but a prompt was not answered"),
         RunEnd::TapeExhausted { id } => format!("request {id} came, and no answer is left for it"),
         RunEnd::LimitReached { limit } => format!("the limit on {limit} was reached"),
+        RunEnd::Stopped => String::from("somebody stopped it before it was over"),
     }
 }
 

@@ -33,6 +33,12 @@ pub(crate) fn with_fresh_ids(plan: &Plan, nth: u32) -> (Plan, Vec<FreshId>) {
     (with_events(plan.clone(), events), ids)
 }
 
+/// What the id would be if it was made fresh.
+pub(crate) fn original_of(id: &str) -> Option<&str> {
+    let (original, nth) = id.rsplit_once('_')?;
+    nth.parse::<u32>().is_ok_and(|nth| nth > 1).then_some(original)
+}
+
 /// Text with the ids that the scenario knows.
 pub(crate) fn with_original_ids(text: String, ids: &[FreshId]) -> String {
     ids.iter().fold(text, |text, id| text.replace(&format!("\"{}\"", id.fresh), &format!("\"{}\"", id.original)))

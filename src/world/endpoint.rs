@@ -26,6 +26,8 @@ pub(crate) struct Endpoint {
     callers: Callers,
     /// Whether anything happened to a client that the scenario's answers do not know of.
     is_interfered: bool,
+    /// Whether answers may be lost on their way, so that who asks the same again gets the same answer again.
+    lends: bool,
 }
 
 /// A request as it came over HTTP.
@@ -63,6 +65,11 @@ pub(crate) struct MessageReply {
 }
 
 impl Endpoint {
+    /// The API at the beginning; `lends` when answers may be lost on their way.
+    pub(crate) fn of(lends: bool) -> Self {
+        Self { lends, ..Self::default() }
+    }
+
     /// Answers what a client sent.
     pub(crate) fn ask(&mut self, setup: &Setup, now: Time, incoming: &Incoming<'_>) -> Reply {
         let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
@@ -106,7 +113,8 @@ impl Endpoint {
             request: &request,
             now,
             origins: &caller.origins,
-            gets_default: self.is_interfered || caller.is_after_interrupt,
+            gets_default: self.is_interfered || self.lends || caller.is_after_interrupt,
+            lends: self.lends,
         };
         let answered = self.model.answer(setup, &asking, &mut Choices::of(&setup.scenario, None));
         if matches!(answered.note, WorldNote::Served { fault: Some(_), .. }) {

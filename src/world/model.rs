@@ -43,6 +43,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) origins: &'a [Origin],
     /// Whether it gets the default answer when none is left: requests may exist because of an injection alone (M-3).
     pub(crate) gets_default: bool,
+    /// Whether who asks the same again gets the same answer again, also where no fault changed it.
+    pub(crate) lends: bool,
 }
 
 /// What a request gets.
@@ -103,8 +105,8 @@ impl ModelServer {
         change: Option<&Change>,
         choices: &mut Choices<'_>,
     ) -> Option<(Plan, WorldNote)> {
-        let Asking { agent, id, request, origins, gets_default, now: _ } = *asking;
-        let incoming = Incoming { origins, agent, id, request, is_changed: change.is_some() };
+        let Asking { agent, id, request, origins, gets_default, lends, now: _ } = *asking;
+        let incoming = Incoming { origins, agent, id, request, is_changed: change.is_some() || lends };
         let scenario_tells = setup.scenario.api.tells_tokens();
         let mut as_prepared = |answer: &Prepared| {
             choices.on_served(answer);

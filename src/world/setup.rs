@@ -91,6 +91,13 @@ pub enum SetupError {
 }
 
 impl Setup {
+    /// The scenario's id for a tool use that may have come under a fresh one, from a server whose ids this run did not see made.
+    pub(crate) fn scripted_id<'a>(&self, id: &'a str) -> &'a str {
+        let makes_agents = |id: &str| self.agents.keys().any(|address| address.split('.').next() == Some(id));
+        let is_known = |id: &str| self.outcomes.contains_key(id) || makes_agents(id);
+        super::again::original_of(id).filter(|original| !is_known(id) && is_known(original)).unwrap_or(id)
+    }
+
     /// Holds the results that a scenario gives by id against the tool uses that its answers ask for: a misspelt id would be answered
     /// with a default text, and nobody would notice.
     ///

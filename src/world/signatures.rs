@@ -101,13 +101,31 @@ impl Problem {
 impl Thinking {
     /// Whether all that was said before the answer at `index` is what was said when it was given.
     fn is_bound_to(&self, request: &Request, index: usize) -> bool {
-        self.system == request.system && self.tools == request.tools && said(&self.messages).eq(said(&request.messages[..index]))
+        let same =
+            |((role, block), (other_role, other)): ((&str, &Block), (&str, &Block))| role == other_role && says_the_same(block, other);
+        let (given, sent) = (said(&self.messages), said(&request.messages[..index]));
+        self.system == request.system
+            && self.tools == request.tools
+            && given.clone().count() == sent.clone().count()
+            && given.zip(sent).all(same)
     }
 }
 
 /// Blocks with who said them: neighbours of the same role are one turn, wherever it is cut.
-fn said(messages: &[Arc<Message>]) -> impl Iterator<Item = (&'static str, &Block)> {
+fn said(messages: &[Arc<Message>]) -> impl Iterator<Item = (&'static str, &Block)> + Clone {
     messages.iter().flat_map(|message| message.content.iter().map(|block| (message.role.as_str(), block)))
+}
+
+/// Whether two blocks differ at most in where the cache's breakpoint is: it moves on with each request, and is no part of what is said.
+fn says_the_same(block: &Block, other: &Block) -> bool {
+    let without_breakpoint = |block: &Block| {
+        let mut value = block.json().to_value();
+        if let serde_json::Value::Object(members) = &mut value {
+            members.remove("cache_control");
+        }
+        value
+    };
+    block == other || without_breakpoint(block) == without_breakpoint(other)
 }
 
 fn mode(setup: &Setup, request: &Request) -> Signatures {

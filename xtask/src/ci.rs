@@ -57,6 +57,11 @@ const STEPS: &[Step] = &[
         holds: "the library builds without the command line",
         work: Work::Run("cargo check --package reenact --no-default-features --features files --lib"),
     },
+    Step {
+        name: "live-alone",
+        holds: "real connections build without the simulated network",
+        work: Work::Run("cargo check --package reenact --no-default-features --features live --lib"),
+    },
     Step { name: "test", holds: "every test passes", work: Work::Run("cargo test --workspace") },
     Step {
         name: "docs",

@@ -6,19 +6,18 @@ use std::process::Command;
 
 use super::super::Exit;
 use super::super::output::{complain, say};
-use super::{Arguments, Format};
+use super::{Arguments, Format, level};
 use crate::engine::contract::Engine;
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
-use crate::runner::run_all;
 use crate::transcript::json;
 
 /// Surroundings of the fresh process that differ from most people's.
 const OTHER_SURROUNDINGS: [(&str, &str); 3] = [("TZ", "Pacific/Kiritimati"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")];
 
-pub(super) fn run<E: Engine + Send>(arguments: &Arguments, scenarios: &[Loaded], new_engine: &(impl Fn() -> E + Sync)) -> Exit {
-    let one = digests(scenarios, NonZeroUsize::MIN, new_engine);
-    let many = digests(scenarios, NonZeroUsize::MIN.saturating_add(7), new_engine);
+pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, scenarios: &[Loaded], new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+    let one = digests(arguments, scenarios, NonZeroUsize::MIN, new_engine);
+    let many = digests(arguments, scenarios, NonZeroUsize::MIN.saturating_add(7), new_engine);
     let mut differences = compare("eight threads", scenarios, &one, &many);
     match fresh_process(arguments, scenarios) {
         Ok(fresh) => differences += compare("a fresh process with another TZ and LANG", scenarios, &one, &fresh),
@@ -39,8 +38,13 @@ pub(super) fn run<E: Engine + Send>(arguments: &Arguments, scenarios: &[Loaded],
     Exit::Fine
 }
 
-fn digests<E: Engine + Send>(scenarios: &[Loaded], threads: NonZeroUsize, new_engine: &(impl Fn() -> E + Sync)) -> Vec<String> {
-    let outcomes = run_all(scenarios, threads, new_engine);
+fn digests<E: Engine + Send + 'static>(
+    arguments: &Arguments,
+    scenarios: &[Loaded],
+    threads: NonZeroUsize,
+    new_engine: &(impl Fn() -> E + Sync),
+) -> Vec<String> {
+    let outcomes = level::run_quietly(arguments, scenarios, threads, new_engine);
     outcomes.iter().map(|outcome| outcome.as_ref().map_or_else(ToString::to_string, |report| json::digest(&report.transcript))).collect()
 }
 
@@ -61,7 +65,11 @@ fn fresh_process(arguments: &Arguments, scenarios: &[Loaded]) -> Result<Vec<Stri
     for (key, value) in arguments.selection.overrides() {
         command.args(["--set", &format!("{key}={value}")]);
     }
-    command.args(scenarios.iter().map(|scenario| &scenario.path));
+    command.args(level::options(arguments));
+    match arguments.level.seeds {
+        Some(_) => command.args(arguments.selection.paths()),
+        None => command.args(scenarios.iter().map(|scenario| &scenario.path)),
+    };
     let output = command.output().map_err(|error| format!("a fresh process cannot be started: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let is_digest = |word: &&str| word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());

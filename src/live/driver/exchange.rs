@@ -1,7 +1,6 @@
 //! One request over HTTP, and what comes of it as inputs: the head, events or a whole body, the end (N-1, R-4).
 
 use std::io::{self, ErrorKind};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -14,7 +13,10 @@ use tokio::time::timeout;
 
 use super::upstream::Upstream;
 use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
+use crate::engine::time::Micros;
+use crate::live::clock::Scale;
 use crate::live::network::Network;
+use crate::live::serve::{END_HEADER, NAME_HEADER, name};
 use crate::prelude::*;
 use crate::wire::event::Event;
 use crate::wire::http::{Header, find};
@@ -22,23 +24,43 @@ use crate::wire::request::Request;
 use crate::wire::sse::Framer;
 
 /// How long a connection may take to come about.
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
+const CONNECT_TIME_MAX: Micros = Micros::from_secs(30);
 
-/// The header by which the driver says whose a request is, so that a replay server need not find out (K-6).
-pub(crate) const NAME_HEADER: &str = "x-reenact-request";
+/// How long nothing may come: what the official SDKs wait for an answer.
+const SILENCE_MAX: Micros = Micros::from_secs(600);
+
+/// What is asked, and where.
+pub(super) struct Wanted<N> {
+    pub(super) network: N,
+    pub(super) upstream: Arc<Upstream>,
+    pub(super) scale: Scale,
+    pub(super) agent: Agent,
+    pub(super) id: RequestId,
+    pub(super) request: Arc<Request>,
+}
 
 /// Something came of a request.
 #[derive(Debug)]
 pub(super) struct Came {
     pub(super) agent: Agent,
     pub(super) id: RequestId,
-    pub(super) input: Input,
+    pub(super) what: What,
+}
+
+/// What came.
+#[derive(Debug)]
+pub(super) enum What {
+    /// A part of the answer, or its end.
+    Input(Input),
+    /// A replay server has no answer left (M-3).
+    Exhausted,
 }
 
 /// Where what comes is told.
 struct Teller {
     agent: Agent,
     id: RequestId,
+    scale: Scale,
     sender: Sender<Came>,
 }
 
@@ -47,20 +69,19 @@ struct Gone;
 
 impl Teller {
     async fn tell(&self, input: Input) -> Result<(), Gone> {
-        self.sender.send(Came { agent: self.agent.clone(), id: self.id, input }).await.map_err(|_| Gone)
+        self.say(What::Input(input)).await
+    }
+
+    async fn say(&self, what: What) -> Result<(), Gone> {
+        self.sender.send(Came { agent: self.agent.clone(), id: self.id, what }).await.map_err(|_| Gone)
     }
 }
 
 /// Makes a request and tells what comes of it.
-pub(super) async fn exchange<N: Network>(
-    network: N,
-    upstream: Arc<Upstream>,
-    (agent, id): (Agent, RequestId),
-    request: Arc<Request>,
-    sender: Sender<Came>,
-) {
-    let teller = Teller { agent, id, sender };
-    let how = match connect(&network, &upstream).await {
+pub(super) async fn exchange<N: Network>(wanted: Wanted<N>, sender: Sender<Came>) {
+    let Wanted { network, upstream, scale, agent, id, request } = wanted;
+    let teller = Teller { agent, id, scale, sender };
+    let how = match connect(&network, &upstream, scale).await {
         Ok(Connection::Plain(stream)) => talk(stream, &upstream, &request, &teller).await,
         Ok(Connection::Secure(stream)) => talk(stream, &upstream, &request, &teller).await,
         Err(how) => Ok(how),
@@ -76,14 +97,14 @@ enum Connection<S> {
     Secure(Box<tokio_rustls::client::TlsStream<S>>),
 }
 
-async fn connect<N: Network>(network: &N, upstream: &Upstream) -> Result<Connection<N::Stream>, AnswerEnd> {
+async fn connect<N: Network>(network: &N, upstream: &Upstream, scale: Scale) -> Result<Connection<N::Stream>, AnswerEnd> {
     let connecting = async {
         let stream = network.connect(&upstream.host, upstream.port).await.map_err(|error| connect_end(&error))?;
         let Some((tls, name)) = &upstream.tls else { return Ok(Connection::Plain(stream)) };
         let secure = tls.connect(name.clone(), stream).await.map_err(|_| AnswerEnd::Tls)?;
         Ok(Connection::Secure(Box::new(secure)))
     };
-    timeout(CONNECT_TIME_MAX, connecting).await.unwrap_or(Err(AnswerEnd::ConnectTimeout))
+    timeout(scale.duration(CONNECT_TIME_MAX), connecting).await.unwrap_or(Err(AnswerEnd::ConnectTimeout))
 }
 
 fn connect_end(error: &io::Error) -> AnswerEnd {
@@ -104,28 +125,26 @@ where
     let Ok((mut sender, connection)) = http1::handshake(TokioIo::new(stream)).await else { return Ok(AnswerEnd::Reset) };
     let mut connection = core::pin::pin!(connection);
     let answering = async {
-        let response = match sender.send_request(http_request(upstream, request, teller)).await {
-            Ok(response) => response,
-            Err(error) if error.is_closed() || error.is_canceled() => return Ok(AnswerEnd::BrokenPipe),
-            Err(_) => return Ok(AnswerEnd::Reset),
+        let sent = sender.send_request(http_request(upstream, request, teller));
+        let response = match timeout(teller.scale.duration(SILENCE_MAX), sent).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Ok(broken(&error)),
+            Err(_) => return Ok(AnswerEnd::Timeout),
         };
         read(response, teller).await
     };
     let mut answering = core::pin::pin!(answering);
-    loop {
-        // The connection moves the bytes; it may be done before the last of them are read.
-        tokio::select! {
-            biased;
-            how = &mut answering => return how,
-            _ = &mut connection => return answering.await,
-        }
+    // The connection moves the bytes; it may be done before the last of them are read.
+    tokio::select! {
+        biased;
+        how = &mut answering => how,
+        _ = &mut connection => answering.await,
     }
 }
 
 fn http_request(upstream: &Upstream, request: &Request, teller: &Teller) -> hyper::Request<Full<Bytes>> {
     let mut built = hyper::Request::new(Full::new(Bytes::from(request.to_json())));
     *built.method_mut() = hyper::Method::POST;
-    let name = serde_json::json!({ "agent": teller.agent, "id": teller.id }).to_string();
     // A prefix comes from a URL, so that it is one again.
     *built.uri_mut() = format!("{}/v1/messages", upstream.prefix).parse().unwrap_or_default();
     let accept = if request.stream { "text/event-stream" } else { "application/json" };
@@ -136,7 +155,7 @@ fn http_request(upstream: &Upstream, request: &Request, teller: &Teller) -> hype
         ("anthropic-version", "2023-06-01".into()),
         ("x-api-key", upstream.api_key.clone()),
         ("user-agent", concat!("reenact/", env!("CARGO_PKG_VERSION")).into()),
-        (NAME_HEADER, name),
+        (NAME_HEADER, name(&teller.agent, teller.id)),
     ];
     for (name, value) in headers {
         if let Ok(value) = hyper::header::HeaderValue::from_str(&value) {
@@ -155,10 +174,19 @@ async fn read(response: hyper::Response<Incoming>, teller: &Teller) -> Result<An
     let headers: Arc<[Header]> = head.headers.iter().map(header).collect();
     let is_stream =
         find(&headers, "content-type").is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"));
+    if find(&headers, END_HEADER).is_some() {
+        teller.say(What::Exhausted).await?;
+        return Err(Gone);
+    }
     teller.tell(Input::Head { id, status: head.status.as_u16(), headers }).await?;
     let (mut framer, mut whole) = (Framer::new(), Vec::new());
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return Ok(AnswerEnd::Reset) };
+    loop {
+        let frame = match timeout(teller.scale.duration(SILENCE_MAX), body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(error))) => return Ok(broken(&error)),
+            Ok(None) => break,
+            Err(_) => return Ok(AnswerEnd::Timeout),
+        };
         let Some(data) = frame.data_ref() else { continue };
         if !is_stream {
             whole.extend_from_slice(data);
@@ -177,4 +205,18 @@ async fn read(response: hyper::Response<Incoming>, teller: &Teller) -> Result<An
         teller.tell(Input::Body { id, body: String::from_utf8_lossy(&whole).into() }).await?;
     }
     Ok(AnswerEnd::Complete)
+}
+
+/// How a connection broke: closed where HTTP has more to come, or cut.
+fn broken(error: &hyper::Error) -> AnswerEnd {
+    if error.is_canceled() || error.is_closed() {
+        return AnswerEnd::BrokenPipe; // the request never left
+    }
+    let mut cause: Option<&(dyn core::error::Error + 'static)> = Some(error);
+    let mut is_end = error.is_incomplete_message();
+    while let Some(error) = cause {
+        is_end |= error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::UnexpectedEof);
+        cause = error.source();
+    }
+    if is_end { AnswerEnd::Truncated } else { AnswerEnd::Reset }
 }

@@ -13,6 +13,8 @@ use super::session::Session;
 use super::verdict::Verdict;
 use super::{Options, Sessions, Until};
 use crate::engine::contract::{Agent, RequestId};
+use crate::engine::time::Time;
+use crate::live::clock::Clock;
 use crate::live::network::Network;
 use crate::prelude::*;
 use crate::world::delivery::Part;
@@ -65,8 +67,15 @@ pub(super) async fn serve<N: Network>(
     listener: N::Listener,
     stop: impl Future<Output = ()>,
 ) -> Vec<(Arc<str>, Verdict)> {
-    let (tell, mut told) = mpsc::unbounded_channel();
     let mut owner = Owner::new(setup, options, sessions);
+    serve_with::<N>(&mut owner, listener, stop).await;
+    let now = owner.clock.time(Instant::now());
+    owner.into_verdicts(now)
+}
+
+/// The same, while what is known is somebody else's.
+pub(super) async fn serve_with<N: Network>(owner: &mut Owner, listener: N::Listener, stop: impl Future<Output = ()>) {
+    let (tell, mut told) = mpsc::unbounded_channel();
     let mut connections = JoinSet::new();
     let mut count = 0;
     let mut stop = core::pin::pin!(stop);
@@ -100,24 +109,31 @@ pub(super) async fn serve<N: Network>(
     while let Some(ended) = connections.join_next().await {
         owner.on_connection_ended(ended);
     }
-    owner.into_verdicts()
 }
 
 /// All that changes.
-struct Owner {
+#[derive(Debug)]
+pub(super) struct Owner {
     setup: Arc<Setup>,
     options: Options,
-    epoch: Instant,
+    clock: Clock,
     by: Sessions,
     sessions: Vec<(Arc<str>, Session)>,
     problems: Vec<String>,
 }
 
 impl Owner {
-    fn new(setup: Arc<Setup>, options: Options, by: Sessions) -> Self {
-        let (epoch, unnamed) = (Instant::now(), Arc::from(""));
-        let first = Session::new(setup.clone(), options.clone(), epoch);
-        Self { setup, options, epoch, by, sessions: vec![(unnamed, first)], problems: Vec::new() }
+    pub(super) fn new(setup: Arc<Setup>, options: Options, by: Sessions) -> Self {
+        let (clock, unnamed) = (Clock { began: Instant::now(), scale: options.scale }, Arc::from(""));
+        let first = Session::new(setup.clone(), options.clone(), clock);
+        Self { setup, options, clock, by, sessions: vec![(unnamed, first)], problems: Vec::new() }
+    }
+
+    /// A new process: connections from before are gone, and its clock is another.
+    #[cfg(feature = "network")]
+    pub(super) fn begin(&mut self, began: Instant) {
+        self.clock.began = began;
+        self.sessions.iter_mut().for_each(|(_, session)| session.begin(self.clock));
     }
 
     fn problem(&mut self, text: String) {
@@ -169,19 +185,19 @@ impl Owner {
             Sessions::ByPath => path.split("/v1").next().unwrap_or_default().trim_matches('/'),
         };
         self.sessions.iter().position(|(known, _)| &**known == name).unwrap_or_else(|| {
-            self.sessions.push((name.into(), Session::new(self.setup.clone(), self.options.clone(), self.epoch)));
+            self.sessions.push((name.into(), Session::new(self.setup.clone(), self.options.clone(), self.clock)));
             self.sessions.len() - 1
         })
     }
 
-    fn into_verdicts(self) -> Vec<(Arc<str>, Verdict)> {
+    pub(super) fn into_verdicts(self, at: Time) -> Vec<(Arc<str>, Verdict)> {
         let mut problems = Some(self.problems);
         let is_alone = self.sessions.len() == 1;
         let mut verdicts = Vec::new();
         for (name, session) in self.sessions {
             // Where all clients have names, nobody was in the session without one.
             if is_alone || !name.is_empty() || session.is_used() {
-                let mut verdict = session.into_verdict();
+                let mut verdict = session.into_verdict(at);
                 verdict.failures.splice(0..0, problems.take().unwrap_or_default());
                 verdicts.push((name, verdict));
             }

@@ -8,9 +8,10 @@ use super::owner::{Arrived, Serial};
 use super::play::Cut;
 use super::schedule::{self, cannot_carry};
 use super::verdict::{Asked, How, Verdict};
-use super::{END_HEADER, Keeps, Options, judge};
+use super::{END_HEADER, Keeps, Options, Ways, judge};
 use crate::engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
 use crate::engine::time::Time;
+use crate::live::clock::Clock;
 use crate::prelude::*;
 use crate::sim::notes;
 use crate::transcript::event::{RunEnd, What};
@@ -24,10 +25,11 @@ use crate::world::plan::Plan;
 use crate::world::setup::Setup;
 
 /// One client's session.
+#[derive(Debug)]
 pub(super) struct Session {
     setup: Arc<Setup>,
     options: Options,
-    epoch: Instant,
+    clock: Clock,
     endpoint: Endpoint,
     recorder: Recorder,
     open: Vec<Open>,
@@ -42,12 +44,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(setup: Arc<Setup>, options: Options, epoch: Instant) -> Self {
+    pub(super) fn new(setup: Arc<Setup>, options: Options, clock: Clock) -> Self {
         Self {
             setup,
+            endpoint: Endpoint::of(options.ways == Ways::Rough),
             options,
-            epoch,
-            endpoint: Endpoint::default(),
+            clock,
             recorder: Recorder::default(),
             open: Vec::new(),
             answers: 0,
@@ -55,12 +57,24 @@ impl Session {
             problems: Vec::new(),
             remarks: Vec::new(),
             exhausted: None,
-            last_at: epoch,
+            last_at: clock.began,
         }
     }
 
     fn time(&self, at: Instant) -> Time {
-        Time(u64::try_from(at.duration_since(self.epoch).as_micros()).unwrap_or(u64::MAX))
+        self.clock.time(at)
+    }
+
+    /// A new process serves: what was open is lost.
+    #[cfg(feature = "network")]
+    pub(super) fn begin(&mut self, clock: Clock) {
+        (self.clock, self.last_at) = (clock, clock.began);
+        let now = self.time(Instant::now());
+        for open in core::mem::take(&mut self.open) {
+            self.asked[open.asked].over(now, How::ServerGone);
+            self.endpoint.on_closed(&open.agent, open.id);
+            self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
+        }
     }
 
     fn problem(&mut self, text: String) {
@@ -104,12 +118,14 @@ impl Session {
         self.recorder.effect(now, &agent, &effect);
         if let Some(refused) = &refused {
             let what = What::Refused { id, rule: refused.rule.into(), text: refused.text.clone(), overruled: refused.overruled };
-            self.recorder.note(now, &agent, &what);
+            self.note(now, &agent, what);
         }
         let mut asked = Asked::message(now, arrived.connection, &arrived.path, &agent, id, &request);
         asked.retry_count = arrived.retry_count.clone();
         asked.answer = answer_name(&note);
-        let exhausted = notes::tell(&mut self.recorder, now, &agent, note);
+        let mut said = Said::default();
+        let exhausted = notes::tell(&mut said, now, &agent, note);
+        said.0.into_iter().for_each(|what| self.note(now, &agent, what));
         self.answers += 1;
         let plan = if self.options.gates.is_some() { plan.map(Plan::by_event) } else { plan };
         let Some(plan) = plan.filter(|_| exhausted.is_none()) else {
@@ -178,8 +194,16 @@ impl Session {
         Some(self.open.remove(position))
     }
 
-    pub(super) fn into_verdict(mut self) -> Verdict {
-        let now = self.time(Instant::now());
+    /// Tells the transcript and whoever else wants to know.
+    fn note(&mut self, now: Time, agent: &Agent, what: What) {
+        self.recorder.note(now, agent, &what);
+        if let Some(notes) = &self.options.notes {
+            // Who does not listen any more wants to know nothing.
+            let _ = notes.send((agent.clone(), what));
+        }
+    }
+
+    pub(super) fn into_verdict(mut self, now: Time) -> Verdict {
         for open in core::mem::take(&mut self.open) {
             self.asked[open.asked].over(now, How::OpenAtEnd);
         }
@@ -194,6 +218,20 @@ impl Session {
         let mut verdict = Verdict { transcript, end, asked: self.asked, unused, remarks: self.remarks, failures: self.problems };
         judge::judge(&self.setup, &mut verdict);
         verdict
+    }
+}
+
+/// What the world has to say, until it is passed on.
+#[derive(Clone, Debug, Default)]
+struct Said(Vec<What>);
+
+impl Watch for Said {
+    fn input(&mut self, _at: Time, _agent: &Agent, _input: &Input) {}
+
+    fn effect(&mut self, _at: Time, _agent: &Agent, _effect: &Effect) {}
+
+    fn note(&mut self, _at: Time, _agent: &Agent, what: &What) {
+        self.0.push(what.clone());
     }
 }
 

@@ -89,6 +89,8 @@ pub enum How {
     OpenAtEnd,
     /// There was none.
     Exhausted,
+    /// The server went down.
+    ServerGone,
 }
 
 impl How {
@@ -104,6 +106,7 @@ impl How {
             Self::ResetAtGate => "broken at a gate",
             Self::OpenAtEnd => "still open",
             Self::Exhausted => "no answer left",
+            Self::ServerGone => "the server went down",
         }
     }
 }

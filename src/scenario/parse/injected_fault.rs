@@ -259,7 +259,7 @@ fn span(text: &str) -> Option<Span> {
 }
 
 /// A number from 0 to 1.
-struct Probability(f64);
+pub(super) struct Probability(pub(super) f64);
 
 impl FromValue for Probability {
     fn from_value(value: &super::tree::Value, report: &mut super::report::Report) -> Option<Self> {

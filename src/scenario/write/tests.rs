@@ -2,6 +2,7 @@
 
 mod asked;
 mod compaction;
+mod network;
 mod plan;
 mod session;
 

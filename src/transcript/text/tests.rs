@@ -31,3 +31,23 @@ fn x_2_long_content_is_cut_with_its_size_and_a_digest() {
 fn x_2_backslashes_stay_as_they_are_where_nothing_is_escaped() {
     assert!(rendered("t", r"C:\n").contains(r"C:\n"));
 }
+
+#[test]
+fn m_11_without_times_two_runs_differ_in_what_happened_alone() {
+    assert_eq!(
+        without_spans("gave up after 3 attempts in 1.989255s, v1.25, 10.5s, 2.500s"),
+        "gave up after 3 attempts in …s, v1.25, 10.5s, …s"
+    );
+    let at = |micros, said: &str| {
+        let event = Event {
+            at: Time(micros),
+            agent: Agent::ROOT,
+            what: What::Input(Input::Prompt { prompt: 1, content: [Block::text(said)].into() }),
+        };
+        Transcript { header: Header::default(), events: [event].into() }
+    };
+    let text = |micros, said| render_untimed(&at(micros, said), Detail::Brief);
+    assert_eq!(text(1_500, "Hello?"), text(2_000_000, "Hello?"));
+    assert_ne!(text(1_500, "Hello?"), text(1_500, "Hello!"));
+    assert!(text(1_500, "Hello?").ends_with("\nuser      prompt 1       Hello?\n"), "{}", text(1_500, "Hello?"));
+}

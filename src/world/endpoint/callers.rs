@@ -185,13 +185,17 @@ impl Callers {
 
     fn origins(&self, setup: &Setup, agent: &Agent, id: RequestId) -> Vec<Origin> {
         if let Some(address) = agent.tool_use_id() {
-            return setup.agents.get(address).copied().into_iter().collect();
+            let (tool_use, task) = address.split_once('.').map_or((address, None), |(tool_use, task)| (tool_use, Some(task)));
+            let known = setup.scripted_id(tool_use);
+            let known = task.map_or_else(|| known.into(), |task| format!("{known}.{task}"));
+            return setup.agents.get(&*known).copied().into_iter().collect();
         }
-        let own = self.said.get((id.prompt as usize).saturating_sub(1)).map(|said| said.origin);
+        // Who summarises what was said before a prompt does not say the prompt.
+        let own = self.said.get((id.prompt as usize).saturating_sub(1)).map_or(Origin::Prompt(id.prompt), |said| said.origin);
         let absorbed = self.said.iter().filter(|said| said.is_absorbed).map(|said| said.origin);
         // A client whose user says something else than the scenario still gets its answers in their order.
         let later = (id.prompt..).take(setup.scenario.prompts.len()).map(|number| Origin::Prompt(number + 1));
-        own.into_iter().chain(absorbed).chain(later).collect()
+        core::iter::once(own).chain(absorbed).chain(later).collect()
     }
 }
 

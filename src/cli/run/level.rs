@@ -1,0 +1,176 @@
+//! `--level`: the simulated run, real HTTP over a simulated network, or real HTTP to a real server (M-11).
+
+use std::env;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::super::Exit;
+use super::super::output::complain;
+use super::super::selection::quoted;
+use super::super::serve::{runtime, stopped};
+use super::{Arguments, Format};
+use crate::engine::contract::Engine;
+use crate::files::scenario::Loaded;
+use crate::live::clock::Scale;
+use crate::live::driver::{Options, Upstream, drive};
+use crate::live::network::Machine;
+use crate::live::simulation::{SimulationError, run_in_network};
+use crate::prelude::*;
+use crate::runner::{Outcome, Panic, in_parallel, run_all, run_logged};
+use crate::sim::Run;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct LevelArguments {
+    /// What carries requests and answers: `engine` (nothing: the simulated world answers), `network` (real HTTP over a simulated network, see
+    /// `[network]`), or `live` (real HTTP to --upstream, on the real clock)
+    #[arg(long, value_enum, default_value = "engine")]
+    level: Level,
+    /// Where requests go at level live: the base URL of any Messages API, e.g. http://127.0.0.1:8080
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
+    /// Check an https upstream against these certificates (PEM) and not the system's
+    #[arg(long, value_name = "FILE", requires = "upstream")]
+    ca: Option<PathBuf>,
+    /// The environment variable with the key for the upstream; without it requests carry a made-up one, which a replay server takes
+    #[arg(long, value_name = "NAME", requires = "upstream")]
+    api_key_var: Option<String>,
+    /// How long a second of the scenario takes at level network, e.g. `10%`: answers, tools, waits and limits together
+    #[arg(long, value_name = "N%", value_parser = scale)]
+    scale: Option<Scale>,
+    /// Run each scenario with the seeds 1 to N at level network
+    #[arg(long, value_name = "N", conflicts_with = "seed")]
+    pub(super) seeds: Option<NonZeroU64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Level {
+    Engine,
+    Network,
+    Live,
+}
+
+/// The key of requests where none is named: it opens nothing.
+const MADE_UP_KEY: &str = "sk-ant-test-000";
+
+/// What does not go together.
+pub(super) fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String> {
+    let LevelArguments { level, upstream, scale, seeds, ca: _, api_key_var: _ } = &arguments.level;
+    let only = |option: &str, of: &str| Err(format!("{option} is for --level {of}: add that, or leave out {option}"));
+    match level {
+        Level::Engine | Level::Network if upstream.is_some() => return only("--upstream", "live"),
+        Level::Engine | Level::Live if scale.is_some() => return only("--scale", "network"),
+        Level::Engine | Level::Live if seeds.is_some() => return only("--seeds", "network"),
+        Level::Engine => return Ok(()),
+        Level::Live if upstream.is_none() => {
+            return Err("--level live needs --upstream URL: where do requests go? `reenact serve SCENARIO` opens a server".into());
+        }
+        Level::Live if scenarios.len() > 1 => {
+            return Err(format!("--level live takes one scenario, and these are {}: name one of them", scenarios.len()));
+        }
+        Level::Live if arguments.check => return Err("--check is not for --level live: no two runs on a real clock are the same".into()),
+        Level::Network | Level::Live => (),
+    }
+    let snapshots = [(arguments.snapshots, "--snapshots"), (arguments.accept, "--accept")];
+    let others = [(arguments.write_plan.is_some(), "--write-plan"), (arguments.interrupt_at.is_some(), "--interrupt-at")];
+    match snapshots.into_iter().chain(others).find(|(is_given, _)| *is_given) {
+        Some((_, option)) => only(option, "engine"),
+        None => Ok(()),
+    }
+}
+
+/// Runs the scenarios at their level.
+pub(super) fn run<E: Engine + Send + 'static>(
+    arguments: &Arguments,
+    scenarios: &[Loaded],
+    threads: NonZeroUsize,
+    new_engine: &(impl Fn() -> E + Sync),
+) -> Result<Vec<Outcome<E>>, String> {
+    match arguments.level.level {
+        Level::Engine => {
+            if arguments.format == Format::Text {
+                tell_what_is_left_out(scenarios);
+            }
+            if arguments.log.is_some() {
+                return Ok(vec![run_logged(&scenarios[0], new_engine())]);
+            }
+            Ok(run_quietly(arguments, scenarios, threads, new_engine))
+        }
+        Level::Network => Ok(run_quietly(arguments, scenarios, threads, new_engine)),
+        Level::Live => live(arguments, &scenarios[0], new_engine()).map(|outcome| vec![outcome]),
+    }
+}
+
+/// The same at a level at which runs can be made again.
+pub(super) fn run_quietly<E: Engine + Send + 'static>(
+    arguments: &Arguments,
+    scenarios: &[Loaded],
+    threads: NonZeroUsize,
+    new_engine: &(impl Fn() -> E + Sync),
+) -> Vec<Outcome<E>> {
+    if arguments.level.level != Level::Network {
+        return run_all(scenarios, threads, new_engine);
+    }
+    let scale = arguments.level.scale.unwrap_or_default();
+    in_parallel(scenarios, threads, |scenario| on_network(scenario, new_engine(), scale))
+}
+
+/// An engine that is answered by the world itself has no network.
+fn tell_what_is_left_out(scenarios: &[Loaded]) {
+    let names: Vec<&str> = scenarios.iter().filter(|one| one.setup.scenario.network.is_some()).map(|one| &*one.name).collect();
+    if !names.is_empty() {
+        complain(&format!("note: [network] is left out here, --level network has it: {}", names.join(", ")));
+    }
+}
+
+/// The options of a level, as they are typed, for a process that does the same again.
+pub(super) fn options(arguments: &Arguments) -> Vec<String> {
+    let LevelArguments { level, scale, seeds, .. } = &arguments.level;
+    let level = (*level == Level::Network).then(|| vec![String::from("--level"), "network".into()]);
+    let scale = scale.map(|scale| vec![String::from("--scale"), format!("{}%", scale.percent())]);
+    let seeds = seeds.map(|seeds| vec![String::from("--seeds"), seeds.to_string()]);
+    level.into_iter().chain(scale).chain(seeds).flatten().collect()
+}
+
+fn on_network<E: Engine + 'static>(scenario: &Loaded, engine: E, scale: Scale) -> Outcome<E> {
+    match run_in_network(&scenario.setup, engine, scale) {
+        Ok(finished) => Ok(finished.report),
+        Err(SimulationError::Panic(text)) => Err(Panic(text)),
+        Err(error) => Err(Panic(error.to_string())),
+    }
+}
+
+fn live<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: E) -> Result<Outcome<E>, String> {
+    let LevelArguments { upstream, ca, api_key_var, .. } = &arguments.level;
+    let url = upstream.as_deref().unwrap_or_default();
+    let key = match api_key_var {
+        Some(name) => key(name)?,
+        None => MADE_UP_KEY.into(),
+    };
+    let upstream = Upstream::read(url, &key, ca.as_deref()).map_err(|error| format!("--upstream: {error}"))?;
+    let run = Run::new(scenario.setup.clone(), engine).with_log();
+    let runtime = runtime().map_err(|_: Exit| String::from("without a runtime there are no connections"))?;
+    let stop = async {
+        stopped().await;
+        complain("stopped: what happened until now follows");
+    };
+    let driven = runtime.block_on(drive(run, Machine, upstream, Options::default(), stop));
+    Ok(driven.map_err(|error| Panic(error.to_string())))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the key must not stand on a command line, where every process can read it; the option names the variable"
+)]
+fn key(name: &str) -> Result<String, String> {
+    match env::var(name) {
+        Ok(key) if !key.trim().is_empty() => Ok(key),
+        _ => Err(format!("--api-key-var: the environment has no key in {}: set it, or name another variable", quoted(name))),
+    }
+}
+
+fn scale(text: &str) -> Result<Scale, String> {
+    let percent = text.trim().trim_end_matches('%').trim().parse().ok();
+    percent.and_then(Scale::of).ok_or_else(|| String::from("write a whole number of percent above 0, e.g. `10%`"))
+}

@@ -1,0 +1,224 @@
+//! Live driver and replay server inside one simulated network (M-11): real HTTP, simulated packets, virtual time, all of it from a seed.
+//!
+//! ```text
+//!   host `engine`: driver ══ TCP inside turmoil ══ host `api`: replay server
+//!                     ^──────── notes: what the world has to say ─────┘
+//! ```
+//!
+//! Time goes in ticks: what is shorter takes no time. One thread does it all, and every wait is polled in a written order, so that the same
+//! scenario gives the same bytes.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, UNIX_EPOCH};
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinError;
+use tokio::time::Instant;
+
+use super::clock::Scale;
+use super::driver::{self, DriveError, Upstream, drive};
+use super::network::Network as _;
+use super::network::simulated::Simulated;
+use super::serve::verdict::Verdict;
+use super::serve::{self, Kept, Pace, Packets, Replay, Ways};
+use crate::engine::contract::{Agent, Engine};
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::scenario::network::{Change, Network, NetworkFault, Phase};
+use crate::sim::Run;
+use crate::sim::report::Report;
+use crate::transcript::event::{Event, RunEnd, What};
+use crate::world::setup::Setup;
+
+/// The longest time on the network's clock; a tick takes some microseconds, whatever happens in it.
+pub const NETWORK_TIME_MAX: Micros = Micros::from_secs(3_600);
+
+/// How many ticks are left to the server to hear of the end.
+const LAST_TICKS: usize = 8;
+
+/// The port of the server.
+const PORT: u16 = 80;
+
+/// How many packets a connection takes before its reader reads: none waits for room here.
+const PACKETS_MAX: usize = 4_096;
+
+/// What came of a run on a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished<E> {
+    /// The engine's side, with what the server has to say in the transcript. Its failures hold the server's too.
+    pub report: Report<E>,
+    /// The server's side.
+    pub verdict: Verdict,
+}
+
+/// A run on a network that came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimulationError {
+    /// A task panicked: the engine under test, or one of ours.
+    #[error("a task panicked on the simulated network: {0}")]
+    Panic(String),
+    /// Nothing came back from a host.
+    #[error("the simulated network stopped: {0}")]
+    Stopped(String),
+}
+
+/// Runs a scenario on the network that it describes, or on one that is just there. The engine's `Clone` is not used.
+///
+/// # Errors
+/// When anything panics.
+pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale: Scale) -> Result<Finished<E>, SimulationError> {
+    let limit = setup.scenario.limits.time;
+    let (setup, network) = as_on_network(setup, scale);
+    let wires = Simulated::default();
+    let (notes, noted) = mpsc::unbounded_channel();
+    let ways = if network.is_rough() { Ways::Rough } else { Ways::Sure };
+    let options = serve::Options {
+        pace: Pace::Scaled(scale.percent()),
+        packets: Packets::Together,
+        scale,
+        ways,
+        notes: Some(notes),
+        ..serve::Options::default()
+    };
+    // Who serves borrows it, and gives it back when it goes down.
+    let kept = Arc::new(tokio::sync::Mutex::new(Replay::new(&setup, options).kept()));
+    let (stop, stopped) = watch::channel(());
+    let mut sim = simulation(&setup, &network, scale);
+    sim.host("api", api(kept.clone(), wires.clone(), stopped));
+    let (done, mut result) = oneshot::channel();
+    let client = wires.clone();
+    let run = Run::new(setup.clone(), engine);
+    sim.client("engine", async move {
+        let options = driver::Options { scale, notes: Some(noted) };
+        let driven = drive(run.with_log(), client, Upstream::plain("api", PORT), options, core::future::pending()).await;
+        let _ = done.send(driven);
+        Ok(())
+    });
+    let changes = network.changes(setup.scenario.seed);
+    step_to_end(&mut sim, &wires, &changes, scale).map_err(|error| problem(&*error))?;
+    drop(stop);
+    for _ in 0..LAST_TICKS {
+        sim.step().map_err(|error| problem(&*error))?;
+    }
+    drop(sim);
+    let driven = result.try_recv().map_err(|_| SimulationError::Stopped("the driver left nothing behind".into()))?;
+    let report = driven.map_err(|DriveError::Panic(text)| SimulationError::Panic(text))?;
+    let kept = Arc::into_inner(kept).ok_or_else(|| SimulationError::Stopped("the server goes on".into()))?;
+    let shortened = setup.scenario.limits.time < limit;
+    Ok(finished(report, kept.into_inner(), shortened))
+}
+
+/// The scenario as it is on the network: with the network's expectations, and no longer than a network can run.
+fn as_on_network(setup: &Arc<Setup>, scale: Scale) -> (Arc<Setup>, Network) {
+    let mut scenario = setup.scenario.clone();
+    let network = scenario.network.clone().unwrap_or_default();
+    if let Some(expect) = &network.expect {
+        scenario.expect = expect.clone();
+    }
+    let longest = scale.span(Duration::from_micros(NETWORK_TIME_MAX.0));
+    scenario.limits.time = scenario.limits.time.min(longest);
+    (Arc::new(Setup { scenario, ..Setup::clone(setup) }), network)
+}
+
+fn simulation(setup: &Setup, network: &Network, scale: Scale) -> turmoil::Sim<'static> {
+    let (least, most) = network.latency;
+    let mut builder = turmoil::Builder::new();
+    builder
+        .rng_seed(setup.scenario.seed.draws("network", "").bits())
+        .epoch(UNIX_EPOCH)
+        // Scaled times must not fall under the tick, which stays as it is.
+        .tick_duration(Duration::from_micros(network.tick.0))
+        .simulation_duration(Duration::MAX)
+        .min_message_latency(scale.duration(least))
+        .max_message_latency(scale.duration(most))
+        .tcp_capacity(PACKETS_MAX);
+    if network.loss > 0.0 {
+        builder.fail_rate(network.loss).repair_rate(1.0);
+    }
+    builder.build()
+}
+
+/// The software of the server's host; run again after a crash.
+fn api(
+    kept: Arc<tokio::sync::Mutex<Kept>>,
+    wires: Simulated,
+    stopped: watch::Receiver<()>,
+) -> impl Fn() -> core::pin::Pin<Box<dyn Future<Output = turmoil::Result>>> {
+    move || {
+        let (kept, wires, mut stopped) = (kept.clone(), wires.clone(), stopped.clone());
+        Box::pin(async move {
+            // A process started later has its own clock; the session's began with the simulation.
+            let since = turmoil::sim_elapsed().unwrap_or_default();
+            let now = Instant::now();
+            let began = now.checked_sub(since).unwrap_or(now);
+            let listener = wires.bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT))).await?;
+            wires.server_back();
+            let stop = async move {
+                // It is never told anything but that whoever would tell is gone.
+                let _ = stopped.changed().await;
+            };
+            kept.lock().await.serve::<Simulated>(listener, stop, began).await;
+            Ok(())
+        })
+    }
+}
+
+fn step_to_end(sim: &mut turmoil::Sim<'_>, wires: &Simulated, changes: &[Change], scale: Scale) -> turmoil::Result {
+    let mut changes = changes.iter().peekable();
+    loop {
+        while let Some(change) = changes.next_if(|change| scale.duration(change.at) <= sim.elapsed()) {
+            make(sim, wires, *change);
+        }
+        if sim.step()? {
+            return Ok(());
+        }
+    }
+}
+
+fn make(sim: &mut turmoil::Sim<'_>, wires: &Simulated, change: Change) {
+    match (change.kind, change.side) {
+        (NetworkFault::Hold, Phase::Begins) => sim.hold("engine", "api"),
+        (NetworkFault::Hold, Phase::Ends) => sim.release("engine", "api"),
+        (NetworkFault::Partition, Phase::Begins) => sim.partition("engine", "api"),
+        (NetworkFault::Partition, Phase::Ends) => sim.repair("engine", "api"),
+        (NetworkFault::Crash, Phase::Begins) => {
+            wires.server_gone();
+            sim.crash("api");
+        }
+        (NetworkFault::Crash, Phase::Ends) => sim.bounce("api"),
+        (NetworkFault::Reset, _) => wires.reset(),
+    }
+}
+
+/// What ended the simulation, in words: a panic of the driver's or server's own task, or what it said.
+fn problem(error: &(dyn core::error::Error + 'static)) -> SimulationError {
+    match error.downcast_ref::<JoinError>() {
+        Some(error) => SimulationError::Panic(error.to_string()),
+        None => SimulationError::Stopped(error.to_string()),
+    }
+}
+
+/// The server knows which answers nobody asked for: they stand where a simulated run has them, before the end.
+fn with_unused(events: &[Event], unused: &[Arc<str>]) -> Arc<[Event]> {
+    let is_tail = |event: &&Event| matches!(event.what, What::Unused { .. } | What::Ended { .. });
+    let (before, tail) = events.split_at(events.len() - events.iter().rev().take_while(is_tail).count());
+    let at = events.last().map_or(Time::ZERO, |event| event.at);
+    let unused = unused.iter().map(|answer| Event { at, agent: Agent::ROOT, what: What::Unused { answer: answer.clone() } });
+    before.iter().cloned().chain(unused).chain(tail.iter().cloned()).collect()
+}
+
+fn finished<E>(mut report: Report<E>, kept: Kept, shortened: bool) -> Finished<E> {
+    let at = report.transcript.events.last().map_or(Time::ZERO, |event| event.at);
+    let verdict = kept.into_verdict(at);
+    report.transcript.events = with_unused(&report.transcript.events, &verdict.unused);
+    if matches!(&report.end, RunEnd::LimitReached { limit } if &**limit == "virtual time") && shortened {
+        report.failures.push("a simulated network runs for an hour at most: scale the times, e.g. --scale 1%".into());
+    }
+    for failure in &verdict.failures {
+        if !report.failures.contains(failure) {
+            report.failures.push(failure.clone());
+        }
+    }
+    Finished { report, verdict }
+}

@@ -1,0 +1,118 @@
+//! What lies between engine and model server when a scenario is run on a simulated network (M-11): how slow it is, and what happens to it.
+//!
+//! Times are those of the scenario. Each is drawn under a key of its own, so that one more event moves no other.
+
+use super::latency::Latency;
+use super::types::Expect;
+use crate::engine::random::Seed;
+use crate::engine::time::Micros;
+use crate::prelude::*;
+
+/// A simulated network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// How long a packet takes: this, or anything between the two.
+    pub latency: (Micros, Micros),
+    /// How often a packet is lost, from 0 to 1. Nothing is sent again, so that the connection is dead from then on.
+    pub loss: f64,
+    /// How far time goes in one step: what is shorter takes no time.
+    pub tick: Micros,
+    /// What happens to it.
+    pub events: Vec<NetworkEvent>,
+    /// What must hold at the end in place of what holds without the network; `None` for the same.
+    pub expect: Option<Expect>,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self { latency: (Micros::ZERO, Micros::ZERO), loss: 0.0, tick: Micros::from_millis(10), events: Vec::new(), expect: None }
+    }
+}
+
+/// Something that happens to the network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkEvent {
+    /// When.
+    pub at: Latency,
+    /// What.
+    pub kind: NetworkFault,
+    /// How long; `None` for to the end. What happens in an instant has no length.
+    pub lasts: Option<Latency>,
+}
+
+/// What can happen to a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkFault {
+    /// Packets wait; afterwards they arrive.
+    Hold,
+    /// Packets are dropped. Connections from before stay dead when it is over.
+    Partition,
+    /// The server's process ends, and its connections with it; afterwards it is started again.
+    Crash,
+    /// All connections break, on both sides.
+    Reset,
+}
+
+impl NetworkFault {
+    /// All, with their names.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("hold", Self::Hold), ("partition", Self::Partition), ("crash", Self::Crash), ("reset", Self::Reset)];
+}
+
+/// One change of the network at its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: Micros,
+    /// What begins or ends.
+    pub kind: NetworkFault,
+    /// Whether it begins or ends.
+    pub side: Phase,
+}
+
+/// Which end of something that lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It begins.
+    Begins,
+    /// It is over.
+    Ends,
+}
+
+impl Network {
+    /// Everything that happens, in order, with the times of this seed. At the same time, what was written first comes first.
+    pub fn changes(&self, seed: Seed) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (index, event) in self.events.iter().enumerate() {
+            let mut draws = seed.draws("network-event", &format!("{index}"));
+            let at = event.at.draw(&mut draws, None, 0).unwrap_or_default();
+            changes.push(Change { at, kind: event.kind, side: Phase::Begins });
+            let lasts = event.lasts.as_ref().and_then(|lasts| lasts.draw(&mut draws, None, 0));
+            changes.extend(lasts.map(|lasts| Change { at: at + lasts, kind: event.kind, side: Phase::Ends }));
+        }
+        changes.sort_by_key(|change| change.at);
+        changes
+    }
+
+    /// Whether connections may break, so that an answer may be asked for again.
+    pub fn is_rough(&self) -> bool {
+        self.loss > 0.0 || !self.events.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m_11_each_event_has_draws_of_its_own() {
+        let range = Latency::Uniform(Micros::ZERO, Micros::from_secs(9));
+        let event = |kind| NetworkEvent { at: range.clone(), kind, lasts: Some(range.clone()) };
+        let of = |kinds: &[NetworkFault]| Network { events: kinds.iter().copied().map(event).collect(), ..Network::default() };
+        let one = of(&[NetworkFault::Hold]).changes(Seed(3));
+        let two = of(&[NetworkFault::Hold, NetworkFault::Crash]).changes(Seed(3));
+        assert_eq!(one, two.iter().copied().filter(|change| change.kind == NetworkFault::Hold).collect::<Vec<_>>());
+        assert!(two.is_sorted_by_key(|change| change.at));
+        assert_ne!(one, of(&[NetworkFault::Hold]).changes(Seed(4)));
+    }
+}

@@ -1,0 +1,36 @@
+//! `[network]` as TOML.
+
+use super::text::latency;
+use super::{Out, expect_keys};
+use crate::prelude::*;
+use crate::scenario::latency::Latency;
+use crate::scenario::network::{Network, NetworkEvent, NetworkFault};
+
+/// The section with its events, if there is one.
+pub(super) fn network_section(out: &mut Out, network: Option<&Network>) {
+    let Some(network) = network else { return };
+    let Network { latency: (low, high), loss, tick, events, expect } = network;
+    let usual = Network::default();
+    out.table("[network]");
+    if (*low, *high) != usual.latency {
+        let span = if low == high { Latency::Fixed(*low) } else { Latency::Uniform(*low, *high) };
+        out.raw("latency", latency(&span));
+    }
+    if *loss > 0.0 {
+        out.raw("loss", format!("{loss:?}"));
+    }
+    out.span("tick", *tick, usual.tick);
+    for NetworkEvent { at, kind, lasts } in events {
+        out.table("[[network.event]]");
+        out.raw("at", latency(at));
+        let name = NetworkFault::ALL.iter().find(|(_, known)| known == kind).map_or("", |(name, _)| *name);
+        out.text("kind", name);
+        if let Some(lasts) = lasts {
+            out.raw("lasts", latency(lasts));
+        }
+    }
+    if let Some(expect) = expect {
+        out.table("[network.expect]");
+        expect_keys(out, expect);
+    }
+}

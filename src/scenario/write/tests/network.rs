@@ -1,0 +1,29 @@
+//! `[network]` reads back.
+
+use super::*;
+use crate::scenario::network::{Network, NetworkEvent, NetworkFault};
+
+#[test]
+fn m_11_networks_read_back() {
+    let (one, two) = (Micros::from_millis(5), Micros::from_secs(2));
+    let event = |kind, lasts| NetworkEvent { at: Latency::Uniform(one, two), kind, lasts };
+    let expect = Expect { terminal: Some("completed".into()), requests: Some(3), ..Expect::default() };
+    for network in [
+        Network::default(),
+        Network { latency: (one, one), ..Network::default() },
+        Network {
+            latency: (one, two),
+            loss: 0.125,
+            tick: Micros::from_millis(2),
+            events: vec![
+                event(NetworkFault::Hold, Some(Latency::Fixed(two))),
+                event(NetworkFault::Partition, None),
+                event(NetworkFault::Crash, Some(Latency::LogUniform(one, two))),
+                NetworkEvent { at: Latency::LogNormal { p50: one, p99: two }, kind: NetworkFault::Reset, lasts: None },
+            ],
+            expect: Some(expect),
+        },
+    ] {
+        reads_back(&Scenario { prompts: vec![prompt("x")], network: Some(network), ..Scenario::default() });
+    }
+}

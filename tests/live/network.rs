@@ -1,0 +1,132 @@
+//! Sessions on a simulated network: its faults, its clock, and that the same seed gives the same bytes (M-11).
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use reenact::engine::agent_loop::AgentLoop;
+use reenact::engine::contract::{Effects, Engine, Environment, Input, Time};
+use reenact::engine::log::replay;
+use reenact::files::scenario::Loaded;
+use reenact::live::clock::Scale;
+use reenact::live::simulation::{Finished, SimulationError, run_in_network};
+use reenact::transcript::event::RunEnd;
+use reenact::transcript::json;
+use reenact::transcript::text::Detail;
+use reenact::world::setup::Setup;
+
+use super::{setup, shipped, shipped_in};
+
+pub(crate) fn on_network(setup: &Arc<Setup>, scale: Scale) -> Finished<AgentLoop> {
+    run_in_network(setup, AgentLoop::default(), scale).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn text(finished: &Finished<AgentLoop>) -> String {
+    finished.report.text(Detail::Normal)
+}
+
+fn at_usual_speed(loaded: &Loaded) -> Finished<AgentLoop> {
+    on_network(&loaded.setup, Scale::default())
+}
+
+#[test]
+fn m_11_what_happens_to_the_network_is_what_the_scenario_says() {
+    for loaded in shipped_in("network") {
+        let finished = at_usual_speed(&loaded);
+        assert_eq!(finished.report.failures, [] as [&str; 0], "{}: {}", loaded.name, text(&finished));
+        let log = finished.report.log.unwrap();
+        replay(log.as_str(), AgentLoop::default()).unwrap_or_else(|error| panic!("{}: {error}", loaded.name));
+    }
+}
+
+#[test]
+fn m_11_each_fault_leaves_its_mark_and_none_means_none() {
+    let calm = at_usual_speed(&shipped("network/slow-link", &[]));
+    assert_eq!(calm.verdict.asked.len(), 2, "{}", text(&calm));
+    for (name, mark) in [
+        ("reset", "connection_reset: the connection was cut"),
+        ("crash-and-bounce", "connection_refused: nobody listens there"),
+        ("crash-and-bounce", "connection_reset: the connection was closed inside the answer"),
+        ("partition", "stream_idle"),
+    ] {
+        let finished = at_usual_speed(&shipped(&format!("network/{name}"), &[]));
+        assert!(text(&finished).contains(mark), "{name}: {}", text(&finished));
+        // What was lost is given again, and the scenario's result goes with it.
+        assert!(text(&finished).contains("ok alpha"), "{name}: {}", text(&finished));
+    }
+    let held = at_usual_speed(&shipped("network/hold-and-release", &[]));
+    assert!(!text(&held).contains("fails"), "{}", text(&held));
+    assert_eq!(held.verdict.asked.len(), 2);
+}
+
+/// The full number is run by hand: `reenact run scenarios/network/storm.toml --level network --seeds 200 --check`.
+#[test]
+fn m_11_whatever_the_network_does_a_session_ends_and_twice_the_same() {
+    let mut ends = Vec::new();
+    for seed in 1..=12 {
+        let loaded = shipped("network/storm", &[("seed", &seed.to_string())]);
+        let finished = at_usual_speed(&loaded);
+        assert_eq!(finished.report.end, RunEnd::Idle, "seed {seed}: {}", text(&finished));
+        assert_eq!(finished.report.terminals.len(), 1, "seed {seed}: {}", text(&finished));
+        assert_eq!(finished.report.failures, [] as [&str; 0], "seed {seed}: {}", text(&finished));
+        let again = at_usual_speed(&loaded);
+        assert_eq!(json::to_json_lines(&again.report.transcript), json::to_json_lines(&finished.report.transcript), "seed {seed}");
+        assert_eq!(again.verdict, finished.verdict, "seed {seed}");
+        ends.push(json::digest(&finished.report.transcript));
+    }
+    ends.sort();
+    ends.dedup();
+    assert!(ends.len() > 6, "seeds hardly differ");
+}
+
+#[test]
+fn d_5_other_threads_change_nothing() {
+    let loaded = shipped("network/storm", &[("seed", "5")]);
+    let alone = json::digest(&at_usual_speed(&loaded).report.transcript);
+    let threads = NonZeroUsize::new(4).unwrap();
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..threads.get()).map(|_| scope.spawn(|| json::digest(&at_usual_speed(&loaded).report.transcript))).collect();
+        for run in runs {
+            assert_eq!(run.join().unwrap(), alone);
+        }
+    });
+}
+
+#[test]
+fn m_11_scaled_time_changes_how_long_it_takes_and_not_what_happens() {
+    let loaded = shipped("query/six-hours", &[]);
+    let refused = at_usual_speed(&loaded);
+    assert!(refused.report.failures.iter().any(|failure| failure.contains("--scale")), "{:?}", refused.report.failures);
+    let scaled = on_network(&loaded.setup, Scale::of(1).unwrap());
+    assert_eq!(scaled.report.failures, [] as [&str; 0], "{}", text(&scaled));
+    assert!(scaled.report.transcript.events.last().unwrap().at >= Time(6 * 3_600 * 1_000_000));
+}
+
+#[test]
+fn m_11_lost_packets_do_not_hang_a_session() {
+    let text_of = |loss: &str| format!("[network]\nloss = {loss}\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n");
+    let lossy = setup(&text_of("0.08"));
+    let finished = on_network(&lossy, Scale::of(10).unwrap());
+    assert_eq!(finished.report.end, RunEnd::Idle, "{}", text(&finished));
+    assert!(text(&finished).contains("stream_idle"), "{}", text(&finished));
+    let lossless = on_network(&setup(&text_of("0")), Scale::of(10).unwrap());
+    assert!(!text(&lossless).contains("fails"), "{}", text(&lossless));
+}
+
+/// An engine with a fault of its own.
+#[derive(Clone, Debug, PartialEq)]
+struct Panics;
+
+impl Engine for Panics {
+    fn step(&mut self, _env: &Environment, _now: Time, _input: &Input, _effects: &mut Effects) {
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn m_11_a_panic_fails_the_run() {
+    let hello = setup("[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n");
+    match run_in_network(&hello, Panics, Scale::default()) {
+        Err(SimulationError::Panic(text)) => assert!(text.contains("on purpose"), "{text}"),
+        other => panic!("the panic was lost: {other:?}"),
+    }
+}
