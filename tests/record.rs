@@ -1,4 +1,5 @@
 //! The recorder over loopback: what passes through it, and what is on the tape afterwards (K-1, K-2, K-11).
+#![cfg(unix)]
 
 #[path = "record/harness.rs"]
 mod harness;

@@ -1,6 +1,7 @@
 //! `reenact record -- COMMAND…`.
 
 use std::ffi::OsString;
+use std::io::{Write as _, stderr};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
@@ -59,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         durable: arguments.durable,
         rules,
         client: (!client.command.is_empty()).then_some(client),
-        notice: complain,
+        notice: tell,
     };
     let recorded = match record(options) {
         Ok(recorded) => recorded,
@@ -74,6 +75,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         None | Some(0) => ExitCode::from(fallen_short as u8),
         Some(code) => ExitCode::from(code),
     }
+}
+
+/// What a user should know meanwhile. Where nobody listens any more, the traffic goes on all the same.
+fn tell(text: &str) {
+    let _ = writeln!(stderr().lock(), "{text}");
 }
 
 /// The shipped rules and those of files.

@@ -174,7 +174,10 @@ fn with_threads(
         let disk = scope.spawn(move || disk::run(file, &options.out, &from_keeper, &for_disk, options));
         let redactor = Redactor::new(&options.rules);
         let header = keeper::header(options);
-        let keeper = scope.spawn(move || keeper::Keeper::new(redactor, batches, for_keeper, options.notice).run(&header, &from_proxy));
+        let keeper = scope.spawn(move || {
+            let _opens_the_way = OpensTheWay(Arc::clone(&for_keeper));
+            keeper::Keeper::new(redactor, batches, for_keeper, options.notice).run(&header, &from_proxy)
+        });
         let link = Link {
             events,
             keeper: keeper.thread().clone(),
@@ -184,8 +187,10 @@ fn with_threads(
             durable: options.durable,
             notice: options.notice,
         };
-        let client = proxy(link.clone());
-        link.send(Event::Stop);
+        // Also when the proxy breaks down: the other threads would wait for ever, and this one for them.
+        let stop = Stops(link.clone());
+        let client = proxy(link);
+        drop(stop);
         let (kept, written) = (keeper.join(), disk.join());
         let mut summary = kept.unwrap_or_else(|_| Summary::of_a_panic("the recorder's keeper"));
         match written {
@@ -194,6 +199,24 @@ fn with_threads(
         }
         Ok(Recorded { summary, client: client? })
     })
+}
+
+/// Tells the keeper that nothing follows.
+struct Stops(Link);
+
+impl Drop for Stops {
+    fn drop(&mut self) {
+        self.0.send(Event::Stop);
+    }
+}
+
+/// When the keeper ends, in whatever way, nothing waits for room any more: the traffic goes on.
+struct OpensTheWay(Arc<Shared>);
+
+impl Drop for OpensTheWay {
+    fn drop(&mut self) {
+        self.0.room.close();
+    }
 }
 
 /// What the threads share.

@@ -108,8 +108,8 @@ fn k_3_durable_recordings_are_synced_before_the_end_is_passed_on() {
     let mut recorder = Recorder::start_with(&format!("http://127.0.0.1:{}", echo_slowly()), &["--durable"], &trace);
     assert!(ask(recorder.port, "POST", "/v1/messages", "", prompt("hi").as_bytes()).unwrap().whole);
     // The tracer passes no signal on; its child is the recorder.
-    let children = Command::new("pgrep").args(["-P", &recorder.child.id().to_string()]).output().unwrap();
-    let child = String::from_utf8(children.stdout).unwrap();
+    let tracer = recorder.child.id();
+    let child = std::fs::read_to_string(format!("/proc/{tracer}/task/{tracer}/children")).unwrap();
     assert!(Command::new("kill").args(["-INT", child.trim()]).status().unwrap().success());
     recorder.wait();
     let calls = std::fs::read_to_string(&log).unwrap();

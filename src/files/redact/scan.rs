@@ -13,11 +13,8 @@ use super::placeholder::is_placeholder;
 use super::region::Region;
 use super::{AnswerRedactor, Chunk, Hit, Redactor, Rules, is_secret_header, parameter_is_secret};
 use crate::engine::time::Micros;
-use crate::scenario::tape::line::{Line, LineKind, Piece, SpanId};
+use crate::scenario::tape::line::{Line, LineKind, Piece, SpanId, WINDOW};
 use crate::wire::raw::{Object, elements};
-
-/// How many request lines back a run may point.
-const WINDOW: usize = crate::scenario::tape::line::WINDOW;
 
 /// Stands for the place of what was told before, where it was new.
 const ELSEWHERE: u64 = u64::MAX / 2;
