@@ -9,6 +9,7 @@ pub mod setup;
 mod again;
 mod asked;
 pub(crate) mod delivery;
+#[cfg(any(test, feature = "live"))]
 pub(crate) mod endpoint;
 mod faults;
 pub(crate) mod model;

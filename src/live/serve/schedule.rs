@@ -127,10 +127,7 @@ fn ending(end: Option<&AnswerEnd>) -> Ending {
 /// How long the packets of a piece are.
 fn cuts_of(setup: &Setup, piece: &[u8], is_stream: bool, key: &str) -> Vec<usize> {
     let chunking = &setup.scenario.chunking;
-    if piece.is_empty() {
-        return Vec::new();
-    }
-    if !is_stream || *chunking == Chunking::AsRecorded {
+    if !is_stream || piece.is_empty() || *chunking == Chunking::AsRecorded {
         return vec![piece.len()];
     }
     let mut draws = setup.scenario.seed.draws("chunk-cuts", key);
