@@ -3,13 +3,16 @@
 //! | exit code | meaning |
 //! | --- | --- |
 //! | 0 | everything ran and is as expected |
-//! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay |
+//! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay; a secret was found; a recording is not whole |
 //! | 2 | the input or the command line is wrong; the message says where |
 
+mod drive;
 mod import;
 mod output;
+mod record;
 mod replay;
 mod run;
+mod scan;
 mod selection;
 mod serve;
 mod sweep;
@@ -37,12 +40,18 @@ enum Command {
     Sweep(sweep::Arguments),
     /// Make a tape and scenarios from a recording in another format
     Import(import::Arguments),
+    /// Pass a client's traffic on to the API, and keep it as a tape
+    Record(record::Arguments),
+    /// Look for secrets in tapes
+    Scan(scan::Arguments),
     /// Print the JSON Schema of scenarios, for editors
     Schema,
     /// Feed a boundary log to the engine and compare its effects, byte for byte
     Replay(replay::Arguments),
     /// Serve a scenario over HTTP to any client, and judge what it asks
     Serve(serve::Arguments),
+    /// Run a client through a scenario, and compare what it asks and prints
+    Drive(drive::Arguments),
 }
 
 /// How a command ended.
@@ -75,12 +84,15 @@ where
         Command::Run(arguments) => run::run(&arguments, &new_engine),
         Command::Sweep(arguments) => sweep::run(&arguments, &new_engine),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Record(arguments) => return record::run(&arguments),
+        Command::Scan(arguments) => scan::run(&arguments),
         Command::Schema => {
             output::say(crate::scenario::parse::schema::schema().trim_end());
             Exit::Fine
         }
         Command::Replay(arguments) => replay::run(&arguments, new_engine()),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Drive(arguments) => drive::run(&arguments),
     };
     ExitCode::from(exit as u8)
 }

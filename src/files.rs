@@ -5,6 +5,7 @@
 pub mod atomic;
 pub mod import;
 pub mod plan;
+pub mod redact;
 pub mod scenario;
 pub mod schema;
 pub mod snapshot;

@@ -10,8 +10,10 @@
 //! What is decided is decided in the pure rooms; here are sockets, clocks, processes and signals.
 
 pub mod clock;
+pub mod drive;
 pub mod driver;
 pub mod network;
+pub mod record;
 pub mod serve;
 #[cfg(feature = "network")]
 pub mod simulation;

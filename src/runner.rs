@@ -12,6 +12,8 @@ mod planned;
 #[cfg(test)]
 mod shipped;
 pub mod snapshot;
+#[cfg(test)]
+mod stale;
 pub mod sweep;
 
 use std::num::NonZeroUsize;

@@ -2,6 +2,7 @@
 
 pub mod asked;
 pub mod derive;
+pub mod drive;
 pub mod fault;
 pub mod interrupt;
 pub mod known_tools;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Exit;
 use super::output::{complain, say};
-use crate::files::scenario::{Loaded, load};
+use crate::files::scenario::{Loaded, find, load};
 use crate::live::network::{Machine, Network};
 use crate::live::serve::verdict::Verdict;
 use crate::live::serve::{Options, Pace, Packets, Replay, Tokens, Until};
@@ -29,6 +29,9 @@ pub(super) struct Arguments {
     /// Stop when all answers were given and nothing was asked for a second
     #[arg(long)]
     until_done: bool,
+    /// Let each path before `/v1` be a client of its own: to `URL/a` the scenario begins at its beginning, and so it does to `URL/b`
+    #[arg(long)]
+    sessions: bool,
     /// Show the transcript before the verdict
     #[arg(long)]
     transcript: bool,
@@ -61,6 +64,14 @@ impl How {
 
     /// The scenario, or what is wrong with it on standard error.
     pub(super) fn load(&self, path: &std::path::Path) -> Result<Loaded, Exit> {
+        let (paths, errors) = find(&[path.into()]);
+        errors.iter().for_each(|error| complain(&error.to_string()));
+        let [path] = paths.as_slice() else {
+            if errors.is_empty() {
+                complain(&format!("{}: one scenario is wanted, and this is a folder of {}: name one of them", path.display(), paths.len()));
+            }
+            return Err(Exit::WrongInput);
+        };
         match load(path, &self.set) {
             Ok(loaded) => {
                 loaded.warnings.iter().for_each(|warning| complain(warning));
@@ -109,6 +120,11 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
             return Exit::WrongInput;
         }
     };
+    // Whoever has read the first line may stop it.
+    let stopped = match listen() {
+        Ok(stop) => stop.come(),
+        Err(exit) => return exit,
+    };
     say(&base);
     if !arguments.listen.is_loopback() {
         complain(&format!("note: {base} can be reached from other machines"));
@@ -133,26 +149,34 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
     let mut status = None;
     let stop = async {
         match &mut started {
-            None => stopped().await,
+            None => stopped.await,
             Some(child) => {
                 tokio::select! {
                     biased;
-                    () = stopped() => (),
+                    () = stopped => (),
                     ended = child.wait() => status = Some(ended),
                 }
             }
         }
     };
-    let verdict = Replay::new(&loaded.setup, options).serve::<Machine>(listener, stop).await;
+    let replay = Replay::new(&loaded.setup, options);
+    let verdicts = if arguments.sessions {
+        replay.serve_all::<Machine>(listener, stop).await
+    } else {
+        vec![("".into(), replay.serve::<Machine>(listener, stop).await)]
+    };
     match status {
         Some(Ok(ended)) if !ended.success() => complain(&format!("note: `{}` ended with {ended}", arguments.command[0])),
         Some(Err(error)) => complain(&format!("cannot wait for `{}`: {error}", arguments.command[0])),
         _ => (),
     }
-    show(arguments, &verdict)
+    verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).max().unwrap_or(Exit::Fine)
 }
 
-fn show(arguments: &Arguments, verdict: &Verdict) -> Exit {
+fn show(arguments: &Arguments, session: &str, verdict: &Verdict) -> Exit {
+    if !session.is_empty() {
+        say(&format!("session {session}"));
+    }
     if arguments.transcript {
         say(&render(&verdict.transcript, Detail::Normal));
     }
@@ -160,21 +184,45 @@ fn show(arguments: &Arguments, verdict: &Verdict) -> Exit {
     if verdict.is_fine() { Exit::Fine } else { Exit::Failed }
 }
 
-/// Comes when the user, or whoever started this, wants it to stop.
-pub(super) async fn stopped() {
+/// Listens for whoever wants the command to stop: Ctrl-C, or a service manager. It listens from when it is made.
+pub(super) struct Stop {
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+    signals: [tokio::signal::unix::Signal; 2],
+}
+
+impl Stop {
+    pub(super) fn listen() -> std::io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            Ok(Self { signals: [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?] })
+        }
+        #[cfg(not(unix))]
+        Ok(Self {})
+    }
+
+    /// Comes when it should stop.
+    pub(super) async fn come(mut self) {
+        #[cfg(unix)]
+        {
+            let [interrupt, terminate] = &mut self.signals;
             tokio::select! {
                 biased;
-                _ = tokio::signal::ctrl_c() => (),
+                _ = interrupt.recv() => (),
                 _ = terminate.recv() => (),
             }
-            return;
         }
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
     }
-    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// Listens, or says why it cannot.
+pub(super) fn listen() -> Result<Stop, Exit> {
+    Stop::listen().map_err(|error| {
+        complain(&format!("cannot listen for signals: {error}"));
+        Exit::WrongInput
+    })
 }
 
 fn advice(error: &std::io::Error) -> &'static str {

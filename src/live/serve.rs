@@ -139,13 +139,14 @@ enum Sessions {
     ByPath,
 }
 
-/// Whether scripted answers tell how many tokens their requests had, where the scenario does not say.
+/// Whether scripted answers tell how many tokens their requests had, where the scenario does not say, and whether the API insists on thinking that
+/// they lack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tokens {
     /// As the scenario has it.
     #[default]
     AsWritten,
-    /// Always: clients reckon with it.
+    /// For clients that reckon with tokens, and that enable thinking whatever the scenario says.
     Told,
 }
 
@@ -177,7 +178,10 @@ impl Replay {
                 Timing { head: at_once.clone(), first_event: at_once.clone(), between_events: at_once };
         }
         if options.tokens == Tokens::Told && setup.scenario.tape.is_none() {
-            Arc::make_mut(&mut setup).scenario.api.count_tokens = true;
+            let told = Arc::make_mut(&mut setup);
+            told.scenario.api.count_tokens = true;
+            let thinks = |piece: &[u8]| memchr::memmem::find(piece, b"\"thinking\"").is_some();
+            told.wants_thinking = told.answers.iter().flat_map(|answer| &*answer.pieces).any(|piece| thinks(piece));
         }
         Self { setup, options }
     }

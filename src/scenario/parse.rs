@@ -12,6 +12,7 @@
 
 mod asked;
 mod compaction;
+mod drive;
 mod engine;
 mod expect;
 mod extends;
@@ -171,6 +172,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     check_agents(reader, &scenario);
     scenario.expect = reader.section("expect", "[expect]", expect::expect).unwrap_or_default();
     scenario.plan = reader.section("plan", "[plan]", |reader| plan::plan(reader, &scenario.faults)).unwrap_or_default();
+    scenario.drive = drive::read(reader);
     // Both are used up already, and known keys nevertheless.
     for key in ["extends", "matrix"] {
         reader.member(key);

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::asked::{Lookups, Reply, ScriptedElicitation, ScriptedHook, ScriptedPermission, Store};
+use super::drive::Drive;
 use super::fault::FaultRule;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
@@ -75,6 +76,8 @@ pub struct Scenario {
     pub expect: Expect,
     /// Choices that are made already, and not drawn (F-11).
     pub plan: Plan,
+    /// What is known of a real client that is driven (K-7).
+    pub drive: Drive,
     /// What lies between engine and model server when it is run on a simulated network (M-11); a simulated run has none.
     pub network: Option<Network>,
 }

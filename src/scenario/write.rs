@@ -7,6 +7,7 @@
 
 mod asked;
 mod compaction;
+mod drive;
 mod engine;
 mod fault;
 mod interrupt;
@@ -77,6 +78,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         matching,
         expect,
         plan,
+        drive,
         network,
     } = scenario;
     head(out, scenario);
@@ -114,6 +116,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         expect_keys(out, expect);
     }
     plan::plan_section(out, plan);
+    drive::drive_sections(out, drive);
 }
 
 /// What stands before the first table.

@@ -45,11 +45,13 @@ pub struct Rules {
     pub image_bytes_max: usize,
     /// Whether tool uses and results must belong together. Off for whoever looks at that elsewhere.
     pub pairs: bool,
+    /// Whether an answer must begin with thinking where thinking is enabled. Off where whoever answers does not think.
+    pub thinking: bool,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { context_window: None, counts_max_tokens: None, image_bytes_max: 10 << 20, pairs: true }
+        Self { context_window: None, counts_max_tokens: None, image_bytes_max: 10 << 20, pairs: true, thinking: true }
     }
 }
 
@@ -84,7 +86,7 @@ fn of_framed(request: &Request, facts: Option<&ModelFacts>, framed: &Framed, rul
         .or_else(|| turns::content(&request.messages))
         .or_else(|| frame::breakpoints(request, framed.breakpoints))
         .or_else(|| framed.refusal.clone())
-        .or_else(|| turns::order(&request.messages, facts, framed.thinking_is_enabled))
+        .or_else(|| turns::order(&request.messages, facts, framed.thinking_is_enabled && rules.thinking))
         .or_else(|| turns::unique(&request.messages))
         .or_else(|| rules.pairs.then(|| turns::pairs(&request.messages)).flatten())
         .or_else(|| image::refusal(&request.messages, facts, rules))

@@ -91,6 +91,11 @@ impl Endpoint {
         self.callers.on_failed(agent, id);
     }
 
+    /// Something was done to the client that the scenario knows nothing of.
+    pub(crate) fn on_disturbed(&mut self) {
+        self.is_interfered = true;
+    }
+
     /// The names of the answers that nobody asked for (M-3).
     pub(crate) fn unused_answers(&self, setup: &Setup) -> Vec<Arc<str>> {
         self.model.unused(setup)

@@ -10,7 +10,7 @@ use super::setup::Setup;
 use super::signatures::Given;
 use crate::prelude::*;
 use crate::scenario::fault::{FaultAnswer, Instead};
-use crate::scenario::types::Timing;
+use crate::scenario::types::{Api, Timing};
 use crate::wire::request::Request;
 use crate::wire::tokens;
 use crate::wire::validate::{Refusal, Rules, Validator};
@@ -18,7 +18,8 @@ use crate::wire::validate::{Refusal, Rules, Validator};
 /// What is wrong with a request; `None` when nothing is.
 pub(super) fn of(setup: &Setup, validator: &mut Validator, given: &Given, request: &Request) -> Option<Refusal> {
     let api = &setup.scenario.api;
-    let rules = Rules { context_window: api.context_window, counts_max_tokens: api.counts_max_tokens, ..Rules::default() };
+    let Api { context_window, counts_max_tokens, .. } = *api;
+    let rules = Rules { context_window, counts_max_tokens, thinking: setup.wants_thinking, ..Rules::default() };
     validator.refusal(request, &rules).or_else(|| given.refusal(setup, request))
 }
 

@@ -35,6 +35,8 @@ pub struct Setup {
     pub outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// Whose answers the agents get that tool uses make, by the agents' addresses.
     pub agents: BTreeMap<Arc<str>, Origin>,
+    /// Whether the API insists on thinking where a request enables it. It cannot where its own answers lack it.
+    pub wants_thinking: bool,
 }
 
 /// An answer, ready to be given.
@@ -143,7 +145,7 @@ impl Setup {
             validators: Validators::default(),
             tokenizer: Tokenizer::default(),
         };
-        Ok(Self { scenario, environment, answers, outcomes, agents })
+        Ok(Self { scenario, environment, answers, outcomes, agents, wants_thinking: true })
     }
 
     /// What a request gets that exists only because of an injection (M-3).

@@ -1,6 +1,8 @@
 //! Serving scenarios over real connections, and driving clients against them (K-6 to K-10).
 
 mod client;
+mod command;
+mod drive;
 mod faults;
 mod gates;
 mod load;

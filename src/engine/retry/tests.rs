@@ -229,6 +229,9 @@ fn r_9_an_account_without_fast_answers_is_not_asked_for_them_again() {
         assert_eq!(of_call(&failure(Some(status), "x", message), fast), off, "{message}");
         assert_ne!(of_call(&failure(Some(status), "x", message), Call::default()), off, "{message}: it was not asked for");
     }
+    for message in ["The model is not available", "Fast mode is busy", "overage is charged"] {
+        assert_ne!(of_call(&failure(Some(529), "overloaded_error", message), fast), off, "{message}: said of something else");
+    }
     let word = Failure { should_retry: Some(false), ..failure(Some(429), "x", "overage not available") };
     assert_eq!(of_call(&word, fast), Decision::GiveUp(None), "R-3: the server's word comes first");
 }

@@ -7,38 +7,10 @@ use std::io::Read as _;
 
 use super::ImportOptions;
 use crate::engine::time::Micros;
+use crate::files::redact::{is_secret_header, parameter_is_secret};
 use crate::scenario::tape::{Answer, Chunk, End, Exchange, Tape, TapeHeader};
 use crate::scenario::thread;
 use crate::wire::http::Header;
-
-/// Headers that hold secrets, or ids of an account or a person. Dropped, and said so in the tape's `redactions`.
-const SECRET_HEADERS: &[&str] = &[
-    "anthropic-organization-id",
-    "anthropic-user-profile-id",
-    "anthropic-workspace-id",
-    "api-key",
-    "authorization",
-    "baggage",
-    "cf-ray",
-    "cookie",
-    "proxy-authorization",
-    "set-cookie",
-    "traceparent",
-    "tracestate",
-    "x-amz-content-sha256",
-    "x-amz-date",
-    "x-amz-security-token",
-    "x-amzn-requestid",
-    "x-access-token",
-    "x-api-key",
-    "x-auth-token",
-    "x-goog-api-key",
-    "x-goog-user-project",
-    "x-session-token",
-];
-
-/// Parts of the names of query parameters that hold secrets.
-const SECRET_PARAMETERS: &[&str] = &["key", "token", "secret", "signature", "credential", "password"];
 
 /// A body that grows beyond this is not a recorded answer.
 const BODY_MAX: u64 = 256 << 20;
@@ -147,7 +119,7 @@ impl Collector {
     fn kept(&mut self, headers: Vec<(String, String)>) -> std::sync::Arc<[Header]> {
         let mut kept = Vec::new();
         for (name, value) in headers {
-            match SECRET_HEADERS.iter().find(|secret| name.eq_ignore_ascii_case(secret)) {
+            match is_secret_header(&name) {
                 Some(secret) => _ = self.redactions.insert(format!("header {secret}")),
                 // What HTTP/2 tools write for the request line.
                 None if name.starts_with(':') => (),
@@ -163,7 +135,7 @@ impl Collector {
         for parameter in query.split('&') {
             let name = parameter.split('=').next().unwrap_or_default();
             let lower = name.to_ascii_lowercase();
-            if parameter.contains('=') && SECRET_PARAMETERS.iter().any(|secret| lower.contains(secret)) {
+            if parameter.contains('=') && parameter_is_secret(name) {
                 self.redactions.insert(format!("query {lower}"));
                 kept.push(format!("{name}=redacted"));
             } else {

@@ -11,6 +11,7 @@ use core::fmt;
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::owner::{Message, Serial};
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 
@@ -47,6 +48,23 @@ pub struct Held {
     pub event: Option<Arc<str>>,
     /// Opens the gate; when it is dropped, the answer goes on.
     pub go: oneshot::Sender<Go>,
+    pub(super) server: Server,
+}
+
+/// The way back to the server.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    pub(super) tell: mpsc::UnboundedSender<Message>,
+    pub(super) serial: Serial,
+}
+
+impl Held {
+    /// Says that the client is acted on now: what it asks from here on may exist because of that alone, and then gets the default answer (M-3).
+    /// It counts whether or not the client stays for the rest of this one.
+    pub fn disturb(&self) {
+        // A server that is over answers nothing more.
+        let _ = self.server.tell.send(Message::Disturbed { serial: self.server.serial });
+    }
 }
 
 /// How a held answer goes on.
@@ -73,9 +91,9 @@ impl Gates {
     }
 
     /// Holds an answer until it may go on.
-    pub(super) async fn hold(&self, boundary: Boundary, (agent, id): (&Agent, RequestId), event: Option<Arc<str>>) -> Go {
+    pub(super) async fn hold(&self, boundary: Boundary, (agent, id): (&Agent, RequestId), event: Option<Arc<str>>, server: Server) -> Go {
         let (go, gone) = oneshot::channel();
-        if self.0.send(Held { boundary, agent: agent.clone(), id, event, go }).is_err() {
+        if self.0.send(Held { boundary, agent: agent.clone(), id, event, go, server }).is_err() {
             return Go::On;
         }
         gone.await.unwrap_or_default()

@@ -31,6 +31,8 @@ pub(super) enum Message {
     Left { serial: Serial, at: Instant },
     /// Whoever drives the client had the answer cut.
     CutAtGate { serial: Serial, at: Instant, cut: Cut },
+    /// The client was acted on.
+    Disturbed { serial: Serial },
     /// What came was no HTTP.
     Unreadable { connection: u64, problem: String },
 }
@@ -170,6 +172,7 @@ impl Owner {
             Message::Sent { serial, part, at } => self.sessions[serial.session].1.on_sent(serial.number, part, at),
             Message::Left { serial, at } => self.sessions[serial.session].1.on_left(serial.number, at),
             Message::CutAtGate { serial, at, cut } => self.sessions[serial.session].1.on_cut_at_gate(serial.number, at, cut),
+            Message::Disturbed { serial } => self.sessions[serial.session].1.on_disturbed(),
             Message::Unreadable { connection, problem } => {
                 self.problem(format!("connection {connection}: what came was no HTTP request: {problem}"));
             }
@@ -200,5 +203,25 @@ impl Owner {
             }
         }
         verdicts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::types::Scenario;
+
+    #[test]
+    fn k_6_a_panic_of_the_server_is_a_failure_of_the_verdict() {
+        let setup = Arc::new(Setup::new(Scenario::default(), None).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let verdicts = runtime.block_on(async {
+            let mut owner = Owner::new(setup, Options::default(), Sessions::One);
+            let mut connections: JoinSet<()> = JoinSet::new();
+            connections.spawn(async { panic!("a wrong turn") });
+            owner.on_connection_ended(connections.join_next().await.unwrap());
+            owner.into_verdicts()
+        });
+        assert_eq!(verdicts[0].1.failures, ["the server panicked: a wrong turn"]);
     }
 }

@@ -11,7 +11,7 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::gate::{Before, Boundary, Gates, Go};
+use super::gate::{Before, Boundary, Gates, Go, Server};
 use super::owner::{Message, Serial};
 use super::schedule::{Ending, Schedule};
 use super::{APART, Packets};
@@ -119,7 +119,8 @@ impl Player {
     /// Waits at a gate, if there is one.
     async fn pass(&mut self, before: Before, event: Option<Arc<str>>) -> Result<(), Cut> {
         let (Some(gates), Some(answer)) = (&self.gates, self.number) else { return Ok(()) };
-        let cut = match gates.hold(Boundary { answer, before }, (&self.agent, self.id), event).await {
+        let server = Server { tell: self.tell.clone(), serial: self.serial };
+        let cut = match gates.hold(Boundary { answer, before }, (&self.agent, self.id), event, server).await {
             Go::On => return Ok(()),
             Go::Close => Cut::Close,
             Go::Reset => Cut::Reset,
@@ -220,5 +221,79 @@ impl Body for Played {
 
     fn size_hint(&self) -> SizeHint {
         self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::serve::schedule::Packet;
+
+    /// What a body says each time it is asked, when all is due: `-` for not yet.
+    fn asked(packets: Packets, end: Ending) -> String {
+        let packet = |number| Packet {
+            at: Duration::ZERO,
+            bytes: Bytes::from_static(b"event"),
+            ends_piece: true,
+            begins_piece: Some(number),
+            event: None,
+        };
+        let schedule = Arc::new(Schedule {
+            head: None,
+            head_at: Duration::ZERO,
+            packets: vec![packet(1), packet(2)],
+            end,
+            end_at: Duration::ZERO,
+            is_whole: false,
+        });
+        let (tell, _told) = mpsc::unbounded_channel();
+        let (cuts, _cut) = mpsc::unbounded_channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (serial, agent, id) = (Serial { session: 0, number: 1 }, Agent::ROOT, RequestId::first(1));
+            let player = Player {
+                serial,
+                agent,
+                id,
+                number: None,
+                from: Instant::now(),
+                schedule,
+                packets,
+                gates: None,
+                tell,
+                next: 0,
+                is_over: false,
+            };
+            let mut body = Box::pin(Played::new(player, cuts));
+            let mut said = String::new();
+            core::future::poll_fn(|context| {
+                loop {
+                    match body.as_mut().poll_frame(context) {
+                        Poll::Pending => {
+                            said.push('-');
+                            return Poll::Pending;
+                        }
+                        Poll::Ready(Some(Ok(_))) => said.push('p'),
+                        Poll::Ready(Some(Err(_))) => {
+                            said.push('!');
+                            return Poll::Ready(());
+                        }
+                        Poll::Ready(None) => {
+                            said.push('.');
+                            return Poll::Ready(());
+                        }
+                    }
+                }
+            })
+            .await;
+            said
+        })
+    }
+
+    #[test]
+    fn k_9_each_packet_is_written_before_the_next_is_handed_out() {
+        assert_eq!(asked(Packets::Apart, Ending::Complete), "-p-p--.", "and the end waits for its time as well");
+        assert_eq!(asked(Packets::Together, Ending::Complete), "-pp.");
+        assert_eq!(asked(Packets::Together, Ending::Reset), "-pp-!", "what was handed out is written before the connection breaks");
     }
 }

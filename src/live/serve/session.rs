@@ -176,6 +176,10 @@ impl Session {
         self.recorder.effect(now, &open.agent, &Effect::CloseRequest { id: open.id });
     }
 
+    pub(super) fn on_disturbed(&mut self) {
+        self.endpoint.on_disturbed();
+    }
+
     pub(super) fn on_cut_at_gate(&mut self, serial: u64, at: Instant, cut: Cut) {
         let Some(open) = self.closed(serial, at) else { return };
         let now = self.time(at);

@@ -10,6 +10,7 @@
 //!
 //! Times are microseconds: of a request from the start of the tape, of the others from their request. `at` is absent where the source
 //! does not say. Lines of several exchanges may interleave. Bytes that are not UTF-8 stand as `"base64"` instead of `"text"` (F-3).
+//! `"decoded":"gzip"` in a head line says that the body travelled in this encoding; it stands here without it, and the headers that spoke of it are gone.
 //! An exchange that ends before a head came has no head line. `chunks` and `bytes` of an end line let a reader notice that a line
 //! in between was lost. The first member names the kind of line; where it does not (a tool sorted the members), the members decide.
 //!
@@ -29,6 +30,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+pub(crate) use self::body::WINDOW;
 pub use self::body::{Piece, SpanId};
 pub use self::decode::{Decoder, TapeError};
 pub use self::encode::{Encoder, NewRequest, encode};

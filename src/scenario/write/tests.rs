@@ -14,6 +14,7 @@ use crate::engine::settings::{
     AgentTool, Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, PipelineSettings, ResultDelivery,
     ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
 };
+use crate::scenario::drive::{Drive, KnownClient, Normalise, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span};
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
@@ -281,6 +282,16 @@ fn f_6_conditions_and_expectations_read_back() {
         ..Scenario::default()
     };
     reads_back(&scenario);
+}
+
+#[test]
+fn k_10_what_is_known_of_a_driven_client_reads_back() {
+    let rule = |name: &str, place| Normalise { name: name.into(), place };
+    let between = |until: Option<&str>| VaryingPlace::Between { after: "build ".into(), until: until.map(Into::into) };
+    let normalise =
+        vec![rule("id", VaryingPlace::Member("build_id".into())), rule("build", between(Some(","))), rule("host", between(None))];
+    let drive = Drive { client: Some(KnownClient::ClaudeCode), exit: Some(143), without: vec!["dates".into()], normalise };
+    reads_back(&Scenario { drive, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
 
 #[test]

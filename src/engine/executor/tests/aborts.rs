@@ -172,6 +172,28 @@ fn t_19_a_discarded_executor_says_nothing_more_and_what_still_runs_holds_others_
 }
 
 #[test]
+fn t_19_what_was_told_to_stop_before_keeps_its_own_grace_in_the_next_executor() {
+    let mut bench = bench();
+    let write = bench.tool("W");
+    bench.abort(AbortKind::Cancel);
+    bench.seen();
+    bench.now = after(Micros(GRACE.0 / 2));
+    let discarded = |bench: &mut Bench| {
+        let executor = core::mem::take(&mut bench.executor);
+        bench.executor = bench.with(|_, scope| executor.discard(scope));
+    };
+    discarded(&mut bench);
+    assert_eq!(bench.seen(), [] as [&str; 0], "it knows already");
+    bench.tool("R");
+    assert_eq!(bench.seen(), [] as [&str; 0], "it still counts as executing (T-4)");
+    bench.grace_over(after(Micros(GRACE.0 - 1)));
+    assert_eq!(bench.seen(), [] as [&str; 0], "its grace is not over");
+    bench.grace_over(after(GRACE));
+    assert_eq!(bench.seen(), ["start A"]);
+    let _ = bench.end(write);
+}
+
+#[test]
 fn t_20_without_streaming_execution_tools_run_in_batches_after_the_stream() {
     let settings = Settings { streaming_execution: false, max_batch_tools: 2, ..at_once(EmissionOrder::Eager) };
     let mut bench = Bench::new(settings);

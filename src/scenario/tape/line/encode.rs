@@ -135,25 +135,40 @@ impl Encoder {
 
     /// The line of an answer's head.
     pub fn head(&mut self, id: u32, at: Option<Micros>, status: u16, headers: &[Header]) -> String {
+        self.decoded_head(id, at, status, headers, None)
+    }
+
+    /// The same for an answer whose body travelled in an encoding and stands on the tape without it.
+    pub fn decoded_head(&mut self, id: u32, at: Option<Micros>, status: u16, headers: &[Header], encoding: Option<&str>) -> String {
         let mut line = begin("head", id);
         push_at(&mut line, at);
         line.push_str(&format!(r#","status":{status}"#));
         push_headers(&mut line, headers);
+        if let Some(encoding) = encoding {
+            push_text(&mut line, "decoded", encoding);
+        }
         finish(line)
     }
 
     /// The line of a piece of an answer's body, as received (F-3).
     pub fn chunk(&mut self, id: u32, at: Option<Micros>, bytes: &[u8]) -> String {
+        let mut line = String::with_capacity(bytes.len() + bytes.len() / 4 + 64);
+        self.push_chunk(&mut line, id, at, bytes);
+        line
+    }
+
+    /// Appends that line: there are many of them.
+    pub fn push_chunk(&mut self, out: &mut String, id: u32, at: Option<Micros>, bytes: &[u8]) {
         let written = self.open.entry(id).or_default();
         written.chunks += 1;
         written.bytes += bytes.len() as u64;
-        let mut line = begin("chunk", id);
-        push_at(&mut line, at);
+        out.push_str(&begin("chunk", id));
+        push_at(out, at);
         match core::str::from_utf8(bytes) {
-            Ok(text) => push_text(&mut line, "text", text),
-            Err(_) => push_text(&mut line, "base64", &STANDARD.encode(bytes)),
+            Ok(text) => push_text(out, "text", text),
+            Err(_) => push_text(out, "base64", &STANDARD.encode(bytes)),
         }
-        finish(line)
+        out.push_str("}\n");
     }
 
     /// The last line of an exchange.
@@ -254,7 +269,9 @@ fn finish(mut line: String) -> String {
 }
 
 fn push_text(line: &mut String, name: &str, text: &str) {
-    line.push_str(&format!(r#","{name}":"#));
+    line.push_str(",\"");
+    line.push_str(name);
+    line.push_str("\":");
     push_string(line, text);
 }
 

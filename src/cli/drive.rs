@@ -1,0 +1,197 @@
+//! `reenact drive SCENARIO -- COMMAND…`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Exit;
+use super::output::{complain, say};
+use super::serve::{How, listen, runtime};
+use crate::files::scenario::{Loaded, snapshot_path};
+use crate::files::snapshot::{Metadata, Outcome, Snapshot, accept, compare, reject, write_pending};
+use crate::live::drive::sweep::{Sweep, sweep};
+use crate::live::drive::{Deed, Drive, Driven, Signal, Surroundings, drive};
+use crate::prelude::*;
+use crate::runner::snapshot::diff;
+use crate::runner::threads_available;
+use crate::scenario::drive::KnownClient;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// A scenario (`*.toml`) or a tape (`*.tape.jsonl`)
+    scenario: PathBuf,
+    #[command(flatten)]
+    how: How,
+    /// Which client it is: `claude-code`, `opencode` or `sdk`; the scenario's when not given
+    #[arg(long, value_name = "CLIENT", value_parser = client)]
+    client: Option<KnownClient>,
+    /// Set a variable for the client
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = super::selection::key_and_value)]
+    variables: Vec<(String, String)>,
+    /// Keep the variables that are set here; else the client gets its own few
+    #[arg(long)]
+    keep_env: bool,
+    /// What the client reads from its standard input
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+    /// A shell command that is run when the client is over, e.g. one that resumes `{session}`
+    #[arg(long, value_name = "COMMAND")]
+    again: Option<String>,
+    /// How long the client may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    timeout: u64,
+    /// Compare with the snapshot; a new or changed transcript is left beside its place as `*.snap.new`
+    #[arg(long)]
+    snapshots: bool,
+    /// Write the snapshot as it is now
+    #[arg(long, conflicts_with = "snapshots")]
+    accept: bool,
+    /// Do this at every boundary of the scenario, one client each: `SIGINT`, `SIGTERM`, `SIGKILL`, `close`, `reset` or `line:TEXT`
+    #[arg(long, value_name = "WHAT", value_parser = deed, conflicts_with_all = ["snapshots", "accept"])]
+    sweep: Option<Deed>,
+    /// How many clients run at once in a sweep; one for each core when not given
+    #[arg(long, value_name = "N", requires = "sweep")]
+    jobs: Option<NonZeroUsize>,
+    /// How long an answer stands still before a sweep acts, in milliseconds: the client has to have read what was sent
+    #[arg(long, value_name = "MS", default_value_t = 100, requires = "sweep")]
+    lead: u64,
+    /// How long it stands still after, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 300, requires = "sweep")]
+    wait: u64,
+    /// The client; `{base}` in it stands for the base URL
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Exit {
+    let loaded = match arguments.how.load(&arguments.scenario) {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let drive = match how(arguments, &loaded) {
+        Ok(drive) => drive,
+        Err(problem) => {
+            complain(&problem);
+            return Exit::WrongInput;
+        }
+    };
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    runtime.block_on(async {
+        let stop = match listen() {
+            Ok(stop) => stop,
+            Err(exit) => return exit,
+        };
+        tokio::select! {
+            biased;
+            // Dropping the run kills its client.
+            () = stop.come() => {
+                complain("stopped before the client was over");
+                Exit::Failed
+            }
+            exit = driven(arguments, &loaded, &drive) => exit,
+        }
+    })
+}
+
+fn how(arguments: &Arguments, loaded: &Loaded) -> Result<Drive, String> {
+    let read = |path: &PathBuf| std::fs::read(path).map_err(|error| format!("--stdin {}: {error}", path.display()));
+    let input = arguments.stdin.as_ref().map(read).transpose()?;
+    let takes_lines = matches!(arguments.sweep, Some(Deed::Line(_)));
+    Ok(Drive {
+        command: arguments.command.clone(),
+        client: arguments.client.or(loaded.setup.scenario.drive.client),
+        again: arguments.again.clone(),
+        variables: arguments.variables.clone(),
+        surroundings: if arguments.keep_env { Surroundings::Inherited } else { Surroundings::Clean },
+        input: input.or(takes_lines.then(Vec::new)),
+        patience: Duration::from_secs(arguments.timeout),
+        options: arguments.how.options(),
+    })
+}
+
+async fn driven(arguments: &Arguments, loaded: &Loaded, how: &Drive) -> Exit {
+    let wrong = |error: &dyn core::fmt::Display| {
+        complain(&error.to_string());
+        Exit::WrongInput
+    };
+    if let Some(what) = &arguments.sweep {
+        let jobs = arguments.jobs.unwrap_or_else(threads_available).get();
+        let (lead, wait) = (Duration::from_millis(arguments.lead), Duration::from_millis(arguments.wait));
+        let swept = match sweep(&loaded.setup, how, &Sweep { what: what.clone(), lead, wait, jobs }).await {
+            Ok(swept) => swept,
+            Err(error) => return wrong(&error),
+        };
+        say(&swept.to_string());
+        return if swept.is_fine() { Exit::Fine } else { Exit::Failed };
+    }
+    match drive(&loaded.setup, how, None).await {
+        Ok(driven) => show(arguments, loaded, &driven),
+        Err(error) => wrong(&error),
+    }
+}
+
+fn show(arguments: &Arguments, loaded: &Loaded, driven: &Driven) -> Exit {
+    let mut exit = if driven.failures.is_empty() { Exit::Fine } else { Exit::Failed };
+    if !arguments.snapshots && !arguments.accept {
+        say(&driven.text);
+        say(&driven.verdict.to_string());
+        return exit;
+    }
+    driven.failures.iter().for_each(|failure| complain(failure));
+    let path = snapshot_path(&loaded.path).with_extension("drive.snap");
+    let title = loaded.setup.scenario.title.as_deref().unwrap_or(&loaded.name);
+    let metadata = Metadata::default().with("description", title).with("expression", "what a driven client asked and printed");
+    let snapshot = Snapshot::new(metadata, &driven.text);
+    let standing = compare(&path, &snapshot).and_then(|outcome| {
+        match (&outcome, arguments.accept) {
+            (Outcome::Same, _) => drop(reject(&path)?),
+            (_, true) => {
+                write_pending(&path, &snapshot)?;
+                accept(&path)?;
+                say(&format!("wrote {}", path.display()));
+            }
+            (_, false) => drop(write_pending(&path, &snapshot)?),
+        }
+        Ok(outcome)
+    });
+    match standing {
+        Ok(Outcome::Same) => (),
+        Ok(_) if arguments.accept => (),
+        Ok(Outcome::Missing) => {
+            complain(&format!("has no snapshot yet; the transcript waits beside {}: if it is right, run with --accept", path.display()));
+            exit = exit.max(Exit::Failed);
+        }
+        Ok(Outcome::Different { old }) => {
+            complain(&format!("the transcript changed:\n{}", diff(&old, snapshot.contents()).trim_end()));
+            complain(&format!("it waits beside {}: if it is right, run with --accept", path.display()));
+            exit = exit.max(Exit::Failed);
+        }
+        Err(error) => {
+            complain(&error.to_string());
+            exit = Exit::WrongInput;
+        }
+    }
+    exit
+}
+
+fn client(word: &str) -> Result<KnownClient, String> {
+    let known = KnownClient::ALL.iter().find(|(known, _)| *known == word).map(|(_, client)| *client);
+    known.ok_or_else(|| format!("write one of {}", KnownClient::ALL.map(|(known, _)| known).join(", ")))
+}
+
+fn deed(word: &str) -> Result<Deed, String> {
+    match word {
+        "SIGINT" => Ok(Deed::Signal(Signal::Interrupt)),
+        "SIGTERM" => Ok(Deed::Signal(Signal::Terminate)),
+        "SIGKILL" => Ok(Deed::Signal(Signal::Kill)),
+        "close" => Ok(Deed::Close),
+        "reset" => Ok(Deed::Reset),
+        other => other
+            .strip_prefix("line:")
+            .map(|line| Deed::Line(line.into()))
+            .ok_or_else(|| String::from("write SIGINT, SIGTERM, SIGKILL, close, reset or line:TEXT")),
+    }
+}

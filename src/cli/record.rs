@@ -1,0 +1,96 @@
+//! `reenact record -- COMMAND…`.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
+
+use super::Exit;
+use super::output::complain;
+use crate::files::redact::Rules;
+use crate::live::record::{Client, Options, run as record};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Where requests go on to
+    #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
+    upstream: hyper::Uri,
+    /// The tape to write, `NAME.tape.jsonl`; one that is there is not written over
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// The address to listen on; this machine alone when not given
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    listen: IpAddr,
+    /// The port to listen on; any that is free when not given
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    port: u16,
+    /// Trust these certificates (PEM) in place of the system's
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Let the end of each answer wait until it is on the disk
+    #[arg(long)]
+    durable: bool,
+    /// Further rules for secrets: TOML with [[rule]], name and pattern
+    #[arg(long, value_name = "FILE")]
+    redact: Vec<PathBuf>,
+    /// The environment variable that tells the command where to connect
+    #[arg(long, value_name = "NAME", default_value = "ANTHROPIC_BASE_URL")]
+    base_url_var: String,
+    /// A client to start; recording ends with it, and the exit code is its own
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> ExitCode {
+    let rules = match rules(&arguments.redact) {
+        Ok(rules) => rules,
+        Err(problem) => {
+            complain(&problem);
+            return ExitCode::from(Exit::WrongInput as u8);
+        }
+    };
+    let client = Client { command: arguments.command.clone(), base_url_variable: arguments.base_url_var.clone() };
+    let options = Options {
+        upstream: arguments.upstream.clone(),
+        listen: SocketAddr::new(arguments.listen, arguments.port),
+        out: arguments.out.clone(),
+        ca: arguments.ca.clone(),
+        durable: arguments.durable,
+        rules,
+        client: (!client.command.is_empty()).then_some(client),
+        notice: complain,
+    };
+    let recorded = match record(options) {
+        Ok(recorded) => recorded,
+        Err(error) => {
+            complain(&error.to_string());
+            return ExitCode::from(Exit::WrongInput as u8);
+        }
+    };
+    complain(&format!("{} in {}", recorded.summary.text(), arguments.out.display()));
+    let fallen_short = if recorded.summary.is_whole() { Exit::Fine } else { Exit::Failed };
+    match recorded.client.map(code_of) {
+        None | Some(0) => ExitCode::from(fallen_short as u8),
+        Some(code) => ExitCode::from(code),
+    }
+}
+
+/// The shipped rules and those of files.
+pub(super) fn rules(files: &[PathBuf]) -> Result<Arc<Rules>, String> {
+    let mut texts = Vec::new();
+    for path in files {
+        texts.push(std::fs::read_to_string(path).map_err(|error| format!("--redact {}: cannot be read ({error})", path.display()))?);
+    }
+    let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    Rules::with(&texts).map_err(|error| format!("--redact {}: {error}", names.join(", ")))
+}
+
+/// As shells have it: 128 and the signal, where one ended the client.
+fn code_of(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return u8::try_from(128 + signal).unwrap_or(u8::MAX);
+    }
+    u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)
+}

@@ -1,0 +1,165 @@
+//! The body of an answer as it streams: chunks go in, and come out when everything in them is decided.
+
+use std::collections::VecDeque;
+
+use super::blocks::Blocks;
+use super::region::Region;
+use super::{Hit, Redactor};
+use crate::engine::time::Micros;
+use crate::wire::http::{Header, find};
+
+/// A line of a stream that grows beyond this is no event; the rest is read as one text.
+const LINE_BYTES_MAX: usize = 4 << 20;
+
+/// The longest beginning of an event that tells it from other text.
+const EVENT_FIELD_BYTES: usize = b"event:".len();
+
+/// A piece of a body with its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// When it came.
+    pub at: Micros,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Holds the chunks of one answer until their secrets are replaced. Chunks keep their number, order and lengths.
+#[derive(Clone, Debug)]
+pub struct AnswerRedactor {
+    held: VecDeque<(u64, Chunk)>,
+    received: u64,
+    hits: Vec<Hit>,
+    /// The rules and offsets of hits that nobody has asked for yet, and how many of `hits` are among them.
+    found: Vec<(usize, u64)>,
+    noted: usize,
+    form: Form,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// A body of which too little came to say what it is.
+    Unknown(Vec<u8>),
+    /// A stream of events.
+    Events(Box<Blocks>),
+    /// Any other body.
+    Whole(Box<Region>),
+}
+
+impl AnswerRedactor {
+    /// For an answer with these headers. What a body is shows in how it begins, whatever its content type says.
+    pub fn of(headers: &[Header]) -> Self {
+        match find(headers, "content-type").is_some_and(|kind| kind.to_ascii_lowercase().contains("text/event-stream")) {
+            true => Self::events(),
+            false => Self::body(),
+        }
+    }
+
+    /// For a stream of events.
+    pub(super) fn events() -> Self {
+        Self { held: VecDeque::new(), received: 0, hits: Vec::new(), found: Vec::new(), noted: 0, form: Form::Events(Box::default()) }
+    }
+
+    /// For any other body.
+    pub(super) fn body() -> Self {
+        Self { form: Form::Unknown(Vec::new()), ..Self::events() }
+    }
+
+    /// Takes the next chunk; gives those that are decided to `sink`.
+    pub fn feed(&mut self, redactor: &mut Redactor, chunk: Chunk, sink: &mut impl FnMut(Chunk)) {
+        let start = self.received;
+        self.received += chunk.bytes.len() as u64;
+        if let Form::Unknown(beginning) = &mut self.form {
+            beginning.extend_from_slice(&chunk.bytes);
+            if beginning.len() >= EVENT_FIELD_BYTES {
+                self.begin(redactor);
+            }
+        } else {
+            self.read(start, &chunk.bytes, redactor);
+        }
+        self.held.push_back((start, chunk));
+        let decided = match &self.form {
+            Form::Unknown(_) => 0,
+            Form::Events(blocks) => blocks.undecided().unwrap_or(self.received),
+            Form::Whole(region) => region.undecided().unwrap_or(self.received),
+        };
+        self.release(decided, sink);
+    }
+
+    /// The answer has ended, in whatever way.
+    pub fn finish(&mut self, redactor: &mut Redactor, sink: &mut impl FnMut(Chunk)) {
+        if matches!(self.form, Form::Unknown(_)) {
+            self.begin(redactor);
+        }
+        match &mut self.form {
+            Form::Unknown(_) => (),
+            Form::Events(blocks) => blocks.finish(redactor, &mut self.hits),
+            Form::Whole(region) => self.hits.extend(region.decide_all(redactor)),
+        }
+        self.release(self.received, sink);
+    }
+
+    /// How many bytes are held.
+    pub fn held_bytes(&self) -> usize {
+        self.held.iter().map(|(_, chunk)| chunk.bytes.len()).sum()
+    }
+
+    /// Where secrets were found since the last call: the rule, and the offset in the body.
+    pub(super) fn take_found(&mut self) -> Vec<(usize, u64)> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// Decides what the body is, and reads what came of it.
+    fn begin(&mut self, redactor: &mut Redactor) {
+        let Form::Unknown(beginning) = &mut self.form else { return };
+        let beginning = std::mem::take(beginning);
+        let is_events = [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field));
+        self.form = match is_events {
+            true => Form::Events(Box::default()),
+            false => Form::Whole(Box::new(Region::of_body(beginning.first().copied()))),
+        };
+        self.read(0, &beginning, redactor);
+    }
+
+    /// Looks at the next bytes of a body that is known.
+    fn read(&mut self, start: u64, bytes: &[u8], redactor: &mut Redactor) {
+        match &mut self.form {
+            Form::Unknown(_) => (),
+            Form::Events(blocks) => {
+                blocks.feed(start, bytes, redactor, &mut self.hits);
+                if blocks.line_bytes() > LINE_BYTES_MAX {
+                    let mut region = Region::json();
+                    blocks.give_up(redactor, &mut self.hits, &mut region);
+                    self.hits.extend(region.decide_some(redactor));
+                    self.form = Form::Whole(Box::new(region));
+                }
+            }
+            Form::Whole(region) => {
+                region.feed_source(start, bytes);
+                self.hits.extend(region.decide_some(redactor));
+            }
+        }
+    }
+
+    /// Lets go of the chunks that end before the offset.
+    fn release(&mut self, decided: u64, sink: &mut impl FnMut(Chunk)) {
+        self.found.extend(self.hits[self.noted..].iter().map(|hit| (hit.rule, hit.span().start)));
+        let mut released = None;
+        while let Some((start, chunk)) = self.held.front_mut() {
+            let end = *start + chunk.bytes.len() as u64;
+            if end > decided {
+                break;
+            }
+            for hit in &self.hits {
+                hit.apply(*start, &mut chunk.bytes);
+            }
+            released = Some(end);
+            if let Some((_, chunk)) = self.held.pop_front() {
+                sink(chunk);
+            }
+        }
+        if let Some(end) = released {
+            self.hits.retain(|hit| hit.span().end > end);
+        }
+        self.noted = self.hits.len();
+    }
+}

@@ -1,0 +1,245 @@
+//! The blocks of a streamed answer, put together from the fragments of its events.
+//!
+//! ```text
+//! data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"key\": \"sk-a"}}
+//! data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"nt-api03-…\"}"}}
+//!                                                                                                  ------- one secret, two places
+//! ```
+//!
+//! Text, thinking and the input of tools are put together; signatures stay as they came. Everything else is looked at event by event.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::mapped::{Mapped, Place};
+use super::region::Region;
+use super::{Hit, Redactor};
+use crate::wire::raw::Object;
+
+/// An event of a fragment that says this much more than it must is looked at as a whole, too.
+const EXTRA_BYTES: usize = 256;
+
+/// Reads events and keeps the blocks that are open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blocks {
+    /// The line that has not ended, and where it begins.
+    line: Vec<u8>,
+    line_start: u64,
+    after_cr: bool,
+    /// The data of the event that has not ended.
+    data: Mapped,
+    open: BTreeMap<u64, Region>,
+}
+
+/// What an event means for blocks.
+enum Event {
+    /// A fragment of a block: which, in what form, and where it stands in the data.
+    Fragment { index: u64, kind: Kind, inner: Range<usize> },
+    /// Nothing of it is looked at.
+    Opaque,
+    /// A block ends, or begins anew.
+    Stop(u64),
+    /// Anything else.
+    Other,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Json,
+}
+
+impl Blocks {
+    pub(super) fn feed(&mut self, start: u64, bytes: &[u8], redactor: &mut Redactor, hits: &mut Vec<Hit>) {
+        let mut at = 0;
+        while at < bytes.len() {
+            if std::mem::take(&mut self.after_cr) && bytes[at] == b'\n' {
+                at += 1;
+                continue;
+            }
+            if self.line.is_empty() {
+                self.line_start = start + at as u64;
+            }
+            let Some(length) = memchr::memchr2(b'\n', b'\r', &bytes[at..]) else {
+                self.line.extend_from_slice(&bytes[at..]);
+                return;
+            };
+            self.line.extend_from_slice(&bytes[at..at + length]);
+            self.after_cr = bytes[at + length] == b'\r';
+            at += length + 1;
+            let line = std::mem::take(&mut self.line);
+            self.line(&line, redactor, hits);
+            self.line = line;
+            self.line.clear();
+        }
+    }
+
+    /// How long the line is that has not ended.
+    pub(super) fn line_bytes(&self) -> usize {
+        self.line.len()
+    }
+
+    /// Where the stream is not decided yet.
+    pub(super) fn undecided(&self) -> Option<u64> {
+        let line = (!self.line.is_empty()).then_some(self.line_start);
+        self.open.values().filter_map(Region::undecided).chain(self.data.first_origin()).chain(line).min()
+    }
+
+    /// Nothing follows. What was cut in the middle of an event counts as far as it goes.
+    pub(super) fn finish(&mut self, redactor: &mut Redactor, hits: &mut Vec<Hit>) {
+        let line = std::mem::take(&mut self.line);
+        self.line(&line, redactor, hits);
+        self.event(redactor, hits);
+        for mut region in std::mem::take(&mut self.open).into_values() {
+            hits.extend(region.decide_all(redactor));
+        }
+    }
+
+    /// The rest of the stream is no events: what is unfinished goes into `region`.
+    pub(super) fn give_up(&mut self, redactor: &mut Redactor, hits: &mut Vec<Hit>, region: &mut Region) {
+        let (line, start) = (std::mem::take(&mut self.line), self.line_start);
+        self.finish(redactor, hits);
+        region.feed_source(start, &line);
+    }
+
+    fn line(&mut self, line: &[u8], redactor: &mut Redactor, hits: &mut Vec<Hit>) {
+        if line.is_empty() {
+            return self.event(redactor, hits);
+        }
+        let Some(data) = line.strip_prefix(b"data:") else {
+            if !line.starts_with(b"event:") || line.len() > 64 {
+                let mut region = Region::plain();
+                region.feed_source(self.line_start, line);
+                hits.extend(region.decide_all(redactor));
+            }
+            return;
+        };
+        let data = data.strip_prefix(b" ").unwrap_or(data);
+        let origin = self.line_start + (line.len() - data.len()) as u64;
+        if let Some((index, kind, inner)) = usual_fragment(data).filter(|_| self.data.text().is_empty()) {
+            let piece = (origin + inner.start as u64, inner.len() as u64, &data[inner]);
+            self.fragment(index, kind, std::iter::once(piece), redactor, hits);
+            return;
+        }
+        if !self.data.text().is_empty() {
+            // The line end between two lines of data: no byte of the source that could be replaced.
+            self.data.push_run(origin - 1, b"\n", Place::Structure);
+        }
+        self.data.push_run(origin, data, Place::String);
+    }
+
+    /// The next part of a block.
+    fn fragment<'a>(
+        &mut self,
+        index: u64,
+        kind: Kind,
+        pieces: impl Iterator<Item = (u64, u64, &'a [u8])>,
+        redactor: &mut Redactor,
+        hits: &mut Vec<Hit>,
+    ) {
+        let region = self.open.entry(index).or_insert_with(|| match kind {
+            Kind::Text => Region::text_block(),
+            Kind::Json => Region::json_block(),
+        });
+        region.feed_fragment(pieces);
+        hits.extend(region.decide_some(redactor));
+    }
+
+    /// An event is complete.
+    fn event(&mut self, redactor: &mut Redactor, hits: &mut Vec<Hit>) {
+        let data = std::mem::take(&mut self.data);
+        if data.text().is_empty() {
+            return;
+        }
+        match read(data.text()) {
+            Event::Opaque => (),
+            Event::Fragment { index, kind, inner } => {
+                let extra = data.text().len() - inner.len();
+                let before = data.origins(inner.clone());
+                self.fragment(index, kind, data.pieces(inner), redactor, hits);
+                if extra > EXTRA_BYTES {
+                    let outside = |hit: &Hit| before.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
+                    hits.extend(whole(&data, redactor).into_iter().filter(outside));
+                }
+            }
+            Event::Stop(index) => {
+                if let Some(mut region) = self.open.remove(&index) {
+                    hits.extend(region.decide_all(redactor));
+                }
+                hits.extend(whole(&data, redactor));
+            }
+            Event::Other => hits.extend(whole(&data, redactor)),
+        }
+    }
+}
+
+/// Looks at the data of one event by itself.
+fn whole(data: &Mapped, redactor: &mut Redactor) -> Vec<Hit> {
+    let first = data.text().first().copied();
+    let mut region = Region::of_body(first);
+    for (origin, _, bytes) in data.pieces(0..data.text().len()) {
+        region.feed_source(origin, bytes);
+    }
+    region.decide_all(redactor)
+}
+
+/// A fragment in the spelling that the API uses, which nearly every event of a stream is: it is taken apart without a parser. An event that is spelt in
+/// any other way is no worse off.
+fn usual_fragment(data: &[u8]) -> Option<(u64, Kind, Range<usize>)> {
+    let rest = data.strip_prefix(br#"{"type":"content_block_delta","index":"#)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let index = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
+    let rest = rest[digits..].strip_prefix(br#","delta":{"type":""#)?;
+    let table: [(&[u8], Kind); 3] = [
+        (br#"text_delta","text":""#, Kind::Text),
+        (br#"input_json_delta","partial_json":""#, Kind::Json),
+        (br#"thinking_delta","thinking":""#, Kind::Text),
+    ];
+    let (rest, kind) = table.iter().find_map(|(start, kind)| Some((rest.strip_prefix(*start)?, *kind)))?;
+    let start = data.len() - rest.len();
+    let mut end = memchr::memchr2(b'"', b'\\', rest)?;
+    while rest[end] == b'\\' {
+        // Over the backslash and what it escapes.
+        end += 2;
+        end += memchr::memchr2(b'"', b'\\', rest.get(end..)?)?;
+    }
+    let closed = rest[end..].strip_prefix(b"\"}")?.trim_ascii() == b"}";
+    closed.then_some((index, kind, start..start + end))
+}
+
+/// Understands an event as far as blocks go.
+fn read(data: &[u8]) -> Event {
+    let Ok(text) = std::str::from_utf8(data) else { return Event::Other };
+    let Ok(event) = Object::parse(text) else { return cut(text) };
+    let index = || event.count("index").unwrap_or_default();
+    match event.string("type").as_deref() {
+        Some("content_block_start" | "content_block_stop") => Event::Stop(index()),
+        Some("content_block_delta") => {
+            let Some(delta) = event.object("delta") else { return Event::Other };
+            let (name, kind) = match delta.string("type").as_deref() {
+                Some("text_delta") => ("text", Kind::Text),
+                Some("thinking_delta") => ("thinking", Kind::Text),
+                Some("input_json_delta") => ("partial_json", Kind::Json),
+                Some("signature_delta") => return Event::Opaque,
+                _ => return Event::Other,
+            };
+            let inner = delta.get(name).and_then(|value| value.strip_prefix('"')?.strip_suffix('"'));
+            let Some(inner) = inner else { return Event::Other };
+            let start = inner.as_ptr() as usize - text.as_ptr() as usize;
+            Event::Fragment { index: index(), kind, inner: start..start + inner.len() }
+        }
+        _ => Event::Other,
+    }
+}
+
+/// An event that was cut: its fragment goes on to the end.
+fn cut(text: &str) -> Event {
+    let table = [(r#""partial_json":""#, Kind::Json), (r#""text":""#, Kind::Text), (r#""thinking":""#, Kind::Text)];
+    let is_delta = text.contains("content_block_delta");
+    let Some((at, kind)) = table.iter().find_map(|(name, kind)| Some((text.find(name)? + name.len(), *kind))).filter(|_| is_delta) else {
+        return Event::Other;
+    };
+    let after = text.split_once(r#""index":"#).map_or("", |(_, after)| after);
+    let digits = after.trim_start().split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    Event::Fragment { index: digits.parse().unwrap_or_default(), kind, inner: at..text.len() }
+}

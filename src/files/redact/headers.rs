@@ -1,0 +1,121 @@
+//! Headers and addresses: which are left out, and what of the others is replaced.
+
+use super::Redactor;
+use crate::wire::http::Header;
+
+/// Headers that hold secrets, or ids of an account or a person.
+const SECRET: &[&str] = &[
+    "anthropic-organization-id",
+    "anthropic-user-profile-id",
+    "anthropic-workspace-id",
+    "api-key",
+    "authorization",
+    "baggage",
+    "cf-ray",
+    "cookie",
+    "proxy-authorization",
+    "set-cookie",
+    "traceparent",
+    "tracestate",
+    "x-access-token",
+    "x-amz-content-sha256",
+    "x-amz-date",
+    "x-amz-security-token",
+    "x-amzn-requestid",
+    "x-api-key",
+    "x-auth-token",
+    "x-forwarded-for",
+    "x-goog-api-key",
+    "x-goog-user-project",
+    "x-real-ip",
+    "x-session-token",
+];
+
+/// Those whose value is a key or a token: it is looked for in bodies, too.
+const KEYS: &[&str] = &[
+    "api-key",
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+    "set-cookie",
+    "x-access-token",
+    "x-amz-security-token",
+    "x-api-key",
+    "x-auth-token",
+    "x-goog-api-key",
+    "x-session-token",
+];
+
+/// Ids that are no secrets, and tell accounts apart all the same.
+const IDS: &[&str] = &["request-id", "x-request-id", "x-amzn-request-id"];
+
+/// Parts of the names of parameters that hold secrets.
+const SECRET_PARAMETERS: &[&str] = &["auth", "code", "credential", "key", "passwd", "password", "secret", "sig", "token"];
+
+/// The listed name, if a header is left out of tapes.
+pub fn is_secret(name: &str) -> Option<&'static str> {
+    SECRET.iter().find(|secret| name.eq_ignore_ascii_case(secret)).copied()
+}
+
+/// Whether the value of a query parameter of this name is replaced.
+pub fn parameter_is_secret(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    SECRET_PARAMETERS.iter().any(|secret| lower.contains(secret))
+}
+
+impl Redactor {
+    /// The headers to keep, secrets in their values replaced. Values of those left out are looked for in bodies from now on.
+    pub fn headers(&mut self, headers: &[Header]) -> Vec<Header> {
+        let mut kept = Vec::new();
+        for Header { name, value } in headers {
+            if KEYS.iter().any(|key| name.eq_ignore_ascii_case(key)) {
+                self.learn_value(&name.to_ascii_lowercase(), value);
+            }
+            if let Some(secret) = is_secret(name) {
+                *self.counts.entry(format!("header {secret}")).or_default() += 1;
+            } else if IDS.iter().any(|id| name.eq_ignore_ascii_case(id)) {
+                let made = self.stand_in("request-id", value.as_bytes(), value.len());
+                kept.push(Header::new(name, &String::from_utf8_lossy(&made)));
+            } else {
+                kept.push(Header::new(name, &self.text(value)));
+            }
+        }
+        kept
+    }
+
+    /// A path with its query.
+    pub fn path(&mut self, path: &str) -> String {
+        let Some((path, query)) = path.split_once('?') else { return self.text(path) };
+        let mut out = self.text(path);
+        for (position, parameter) in query.split('&').enumerate() {
+            out.push(if position == 0 { '?' } else { '&' });
+            match parameter.split_once('=') {
+                Some((name, value)) if parameter_is_secret(name) && !value.is_empty() => {
+                    let made = self.stand_in("url-parameter", value.as_bytes(), value.len());
+                    out.push_str(name);
+                    out.push('=');
+                    out.push_str(&String::from_utf8_lossy(&made));
+                }
+                _ => out.push_str(&self.text(parameter)),
+            }
+        }
+        out
+    }
+
+    /// Of a scheme with one token the token is learned, of cookies their values, of others all. What has parts of its own (a signature of AWS) is
+    /// known by its rules; learning `AWS4-HMAC-SHA256`, or the domain of a cookie, would take words out of bodies.
+    fn learn_value(&mut self, name: &str, value: &str) {
+        let after_name = |pair: &str| pair.split_once('=').map(|(_, value)| value.trim().to_owned());
+        match name {
+            "set-cookie" => {
+                after_name(value.split(';').next().unwrap_or_default()).into_iter().for_each(|value| self.learn(value.as_bytes()))
+            }
+            "cookie" => value.split(';').filter_map(after_name).for_each(|value| self.learn(value.as_bytes())),
+            "authorization" | "proxy-authorization" => match value.split_ascii_whitespace().collect::<Vec<_>>()[..] {
+                [only] | [_, only] => self.learn(only.as_bytes()),
+                _ => (),
+            },
+            _ => self.learn(value.as_bytes()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What stands in place of a secret: as long as it, the same for the same secret, and never taken for a secret itself (K-2).
+//!
+//! Secrets are numbered in the order in which they are seen. A placeholder that were a hash of its secret would let anyone who has a guess find out
+//! whether it is right.
+
+use std::collections::BTreeMap;
+
+const WORD: &[u8] = b"REDACTED";
+const SHORT_WORD: &[u8] = b"RX";
+const DIGITS_MAX: usize = 6;
+
+/// Which secrets were seen. They themselves are not kept.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbers {
+    known: BTreeMap<[u8; 32], u32>,
+}
+
+impl Numbers {
+    /// The number of a secret.
+    pub(super) fn of(&mut self, secret: &[u8]) -> u32 {
+        let next = u32::try_from(self.known.len() + 1).unwrap_or(u32::MAX);
+        *self.known.entry(*blake3::hash(secret).as_bytes()).or_insert(next)
+    }
+
+    /// How many secrets were seen.
+    pub(super) fn count(&self) -> usize {
+        self.known.len()
+    }
+}
+
+/// The placeholder with this number and length: `REDACTED000001xxxx`, or `RX0001` where that is too long.
+pub(super) fn placeholder(number: u32, length: usize) -> Vec<u8> {
+    let (word, digits) = match length {
+        0..4 => (&b""[..], 0),
+        4..12 => (SHORT_WORD, (length - SHORT_WORD.len()).min(DIGITS_MAX)),
+        _ => (WORD, (length - WORD.len()).min(DIGITS_MAX)),
+    };
+    let mut out = word.to_vec();
+    if digits > 0 {
+        let shown = u64::from(number) % 10_u64.pow(digits as u32);
+        out.extend_from_slice(format!("{shown:0digits$}").as_bytes());
+    }
+    out.resize(length, b'x');
+    out
+}
+
+/// Whether this is a placeholder.
+pub(super) fn is_placeholder(text: &[u8]) -> bool {
+    if (1..4).contains(&text.len()) {
+        return text.iter().all(|byte| *byte == b'x');
+    }
+    let Some(rest) = text.strip_prefix(WORD).or_else(|| text.strip_prefix(SHORT_WORD)) else { return false };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (2..=DIGITS_MAX).contains(&digits) && rest[digits..].iter().all(|byte| *byte == b'x')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_2_a_placeholder_is_as_long_as_its_secret_and_known_as_one() {
+        for length in 1..300 {
+            for number in [1, 9, 57] {
+                let made = placeholder(number, length);
+                assert_eq!(made.len(), length);
+                assert!(is_placeholder(&made), "{}", String::from_utf8_lossy(&made));
+            }
+        }
+        assert_eq!(placeholder(3, 20), b"REDACTED000003xxxxxx");
+        assert_eq!(placeholder(3, 6), b"RX0003");
+        assert!(!is_placeholder(b"REDACTED") && !is_placeholder(b"hunter2") && !is_placeholder(b""));
+    }
+
+    #[test]
+    fn k_2_the_same_secret_has_the_same_number() {
+        let mut numbers = Numbers::default();
+        assert_eq!([&b"a"[..], b"b", b"a"].map(|secret| numbers.of(secret)), [1, 2, 1]);
+        assert_eq!(numbers.count(), 2);
+    }
+}

@@ -1,0 +1,272 @@
+//! Looking for secrets in tapes that are finished (K-2): what the recorder would have replaced, wherever it stands in the file.
+//!
+//! A body is put together as the tape's lines have it, and what is found in it is told by the place in the file where it begins. An open answer is held
+//! in memory while it is read.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
+
+use super::mapped::{Flattener, Mapped};
+use super::placeholder::is_placeholder;
+use super::region::Region;
+use super::{AnswerRedactor, Chunk, Hit, Redactor, Rules, is_secret_header, parameter_is_secret};
+use crate::engine::time::Micros;
+use crate::scenario::tape::line::{Line, LineKind, Piece, SpanId};
+use crate::wire::raw::{Object, elements};
+
+/// How many request lines back a run may point.
+const WINDOW: usize = crate::scenario::tape::line::WINDOW;
+
+/// Stands for the place of what was told before, where it was new.
+const ELSEWHERE: u64 = u64::MAX / 2;
+
+/// A secret in a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in bytes.
+    pub column: usize,
+    /// The rule that found it.
+    pub rule: String,
+}
+
+/// Looks through a tape, or through any other file as it stands.
+///
+/// # Errors
+/// Those of the file system.
+pub fn scan_file(path: &Path, rules: &Arc<Rules>) -> io::Result<Vec<Finding>> {
+    Ok(scan(&fs::read(path)?, rules))
+}
+
+/// Looks through the contents of a file.
+pub fn scan(contents: &[u8], rules: &Arc<Rules>) -> Vec<Finding> {
+    let mut scanner = Scanner::new(rules);
+    if !contents.starts_with(b"{\"reenact_tape\"") {
+        let mut region = Region::of_body(contents.first().copied());
+        region.feed_source(0, contents);
+        scanner.decide(region);
+    } else {
+        let mut start = 0;
+        for line in contents.split_inclusive(|byte| *byte == b'\n') {
+            scanner.line(start, line.trim_ascii_end());
+            start += line.len() as u64;
+        }
+        scanner.finish();
+    }
+    scanner.findings(contents)
+}
+
+struct Scanner {
+    redactor: Redactor,
+    found: Vec<(String, u64)>,
+    spans: BTreeMap<SpanId, Arc<[u8]>>,
+    recent: VecDeque<(u32, Vec<Arc<[u8]>>)>,
+    answers: BTreeMap<u32, Answer>,
+}
+
+/// An answer that has not ended.
+struct Answer {
+    redactor: AnswerRedactor,
+    /// Its bytes with their places in the file.
+    source: Mapped,
+}
+
+impl Scanner {
+    fn new(rules: &Arc<Rules>) -> Self {
+        let redactor = Redactor::new(rules);
+        Self { redactor, found: Vec::new(), spans: BTreeMap::new(), recent: VecDeque::new(), answers: BTreeMap::new() }
+    }
+
+    /// One line of a tape that begins at `start` in the file.
+    fn line(&mut self, start: u64, line: &[u8]) {
+        let parsed = std::str::from_utf8(line).ok().and_then(|text| Some((text, Object::parse(text).ok()?, Line::read(line).ok()?.kind)));
+        let Some((text, object, kind)) = parsed else {
+            let mut region = Region::json();
+            region.feed_source(start, line);
+            return self.decide(region);
+        };
+        let at = |part: &str| start + (part.as_ptr() as u64 - text.as_ptr() as u64);
+        match kind {
+            LineKind::Request(request) => {
+                self.headers(&object, at);
+                if let Some(path) = object.get("path") {
+                    self.path(at(path), path);
+                }
+                let pieces = object.get("body").and_then(|body| elements(body).ok()).unwrap_or_default();
+                let places = pieces.iter().map(|piece| (at(piece), *piece)).collect();
+                self.body(request.id, &request.body, places);
+            }
+            LineKind::Head { id, headers, .. } => {
+                self.headers(&object, at);
+                let redactor = AnswerRedactor::of(&headers);
+                self.answers.insert(id, Answer { redactor, source: Mapped::default() });
+            }
+            LineKind::Chunk { id, bytes, .. } => {
+                let answer = self.answers.entry(id);
+                let answer = answer.or_insert_with(|| Answer { redactor: AnswerRedactor::body(), source: Mapped::default() });
+                match (object.get("text"), object.get("base64")) {
+                    (Some(value), _) => Flattener::string().feed(at(value) + 1, inner(value).as_bytes(), &mut answer.source),
+                    (None, Some(value)) => answer.source.push_escape(at(value), value.len() as u64, &bytes),
+                    (None, None) => (),
+                }
+                answer.redactor.feed(&mut self.redactor, Chunk { at: Micros(0), bytes }, &mut |_| ());
+                self.told(id);
+            }
+            LineKind::End { id, .. } => self.end(id),
+            LineKind::Header { .. } => {
+                // The names of rules are no secrets, and look like the beginnings of some.
+                for (_, value) in object.members().filter(|(name, _)| *name != "redactions") {
+                    let mut region = Region::json();
+                    region.feed_source(at(value), value.as_bytes());
+                    self.decide(region);
+                }
+            }
+            LineKind::Unknown(_) => {
+                let mut region = Region::json();
+                region.feed_source(start, line);
+                self.decide(region);
+            }
+        }
+    }
+
+    fn headers(&mut self, object: &Object<'_>, at: impl Fn(&str) -> u64) {
+        let headers = object.get("headers").and_then(|headers| elements(headers).ok()).unwrap_or_default();
+        for header in headers {
+            let Some([name, value]) = elements(header).ok().and_then(|pair| <[&str; 2]>::try_from(pair).ok()) else { continue };
+            match is_secret_header(inner(name)) {
+                Some(secret) => self.found.push((format!("header {secret}"), at(name) + 1)),
+                None => self.string(at(value), value),
+            }
+        }
+    }
+
+    fn path(&mut self, at: u64, path: &str) {
+        self.string(at, path);
+        let path = inner(path);
+        let Some((before, query)) = path.split_once('?') else { return };
+        let mut place = at + 1 + before.len() as u64 + 1;
+        for parameter in query.split('&') {
+            if let Some((name, value)) = parameter.split_once('=')
+                && parameter_is_secret(name)
+                && !value.is_empty()
+                && !is_placeholder(value.as_bytes())
+            {
+                self.found.push((String::from("url-parameter"), place + name.len() as u64 + 1));
+            }
+            place += parameter.len() as u64 + 1;
+        }
+    }
+
+    /// One string of JSON, quotes included.
+    fn string(&mut self, at: u64, text: &str) {
+        let mut region = Region::text_block();
+        let inner = inner(text);
+        region.feed_fragment(std::iter::once((at + 1, inner.len() as u64, inner.as_bytes())));
+        self.decide(region);
+    }
+
+    /// A request's body: put together from what is new in this line, with its places, and what was there before.
+    fn body(&mut self, id: u32, pieces: &[Piece], places: Vec<(u64, &str)>) {
+        let (mut source, mut list) = (Mapped::default(), Vec::new());
+        for (piece, (at, text)) in pieces.iter().zip(places) {
+            match piece {
+                Piece::Literal(literal) => {
+                    Flattener::string().feed(at + 1, inner(text).as_bytes(), &mut source);
+                    list.push(Arc::from(literal.as_bytes()));
+                }
+                Piece::Span(span, content) => {
+                    let value = Object::parse(text).ok().and_then(|object| object.get("text")).unwrap_or_default();
+                    let value_at = at + (value.as_ptr() as u64).saturating_sub(text.as_ptr() as u64);
+                    Flattener::string().feed(value_at + 1, inner(value).as_bytes(), &mut source);
+                    let content: Arc<[u8]> = content.as_bytes().into();
+                    self.spans.insert(*span, Arc::clone(&content));
+                    list.push(content);
+                }
+                Piece::Bytes(bytes) => {
+                    source.push_escape(at, text.len() as u64, bytes);
+                    list.push(Arc::clone(bytes));
+                }
+                Piece::Ref(span) => {
+                    let content = self.spans.get(span).cloned().unwrap_or_default();
+                    source.push_escape(ELSEWHERE, 0, &content);
+                    list.push(content);
+                }
+                Piece::Run { of, first, count } => {
+                    let known = self.recent.iter().rev().find(|(id, _)| id == of);
+                    let run = known.and_then(|(_, list)| list.get(*first..first.checked_add(*count)?)).unwrap_or_default();
+                    run.iter().for_each(|content| source.push_escape(ELSEWHERE, 0, content));
+                    list.extend_from_slice(run);
+                }
+            }
+        }
+        if self.recent.len() == WINDOW {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((id, list));
+        let mut region = Region::of_body(source.text().first().copied());
+        region.feed_source(0, source.text());
+        let hits = region.decide_all(&mut self.redactor);
+        self.tell(&hits.iter().map(|hit| (hit.rule, hit.span().start)).collect::<Vec<_>>(), &source);
+    }
+
+    fn end(&mut self, id: u32) {
+        if let Some(answer) = self.answers.get_mut(&id) {
+            answer.redactor.finish(&mut self.redactor, &mut |_| ());
+        }
+        self.told(id);
+        self.answers.remove(&id);
+    }
+
+    fn finish(&mut self) {
+        let open: Vec<u32> = self.answers.keys().copied().collect();
+        open.into_iter().for_each(|id| self.end(id));
+    }
+
+    /// Takes over what was found in an answer.
+    fn told(&mut self, id: u32) {
+        if let Some(mut answer) = self.answers.remove(&id) {
+            let hits = answer.redactor.take_found();
+            self.tell(&hits, &answer.source);
+            self.answers.insert(id, answer);
+        }
+    }
+
+    fn tell(&mut self, hits: &[(usize, u64)], source: &Mapped) {
+        for (rule, offset) in hits {
+            let local = source.local(*offset);
+            let place = source.origins(local..local + 1).first().map(|place| place.start);
+            if let Some(place) = place.filter(|place| *place < ELSEWHERE) {
+                self.found.push((self.redactor.rule_name(*rule).to_owned(), place));
+            }
+        }
+    }
+
+    /// Takes what is in a region whose source is the file.
+    fn decide(&mut self, mut region: Region) {
+        let hits: Vec<Hit> = region.decide_all(&mut self.redactor);
+        for hit in hits {
+            self.found.push((self.redactor.rule_name(hit.rule).to_owned(), hit.span().start));
+        }
+    }
+
+    fn findings(self, contents: &[u8]) -> Vec<Finding> {
+        let ends: Vec<u64> = memchr::memchr_iter(b'\n', contents).map(|end| end as u64).collect();
+        let place = |(rule, offset): (String, u64)| {
+            let line = ends.partition_point(|end| *end < offset);
+            let start = if line == 0 { 0 } else { ends[line - 1] + 1 };
+            Finding { line: line + 1, column: (offset - start) as usize + 1, rule }
+        };
+        let mut findings: Vec<Finding> = self.found.into_iter().map(place).collect();
+        findings.sort();
+        findings.dedup();
+        findings
+    }
+}
+
+/// What stands between the quotes.
+fn inner(text: &str) -> &str {
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
+}

@@ -1,0 +1,230 @@
+//! Drives a real client through a scenario: serves it, runs the client in a clean environment, and makes one transcript of what it asked and
+//! what it printed (K-7, K-10).
+//!
+//! ```text
+//!   scenario ──> replay server <══ requests ══ client (own group of processes, own folders)
+//!                     │ gates: act on the client, go on      │ output, exit code
+//!                     └── verdict ──────> Driven <───────────┘ ──> normalised text ──> snapshot
+//! ```
+
+mod environment;
+pub mod normalise;
+mod process;
+pub mod sweep;
+mod text;
+
+use std::io;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::network::{LOOPBACK, Machine, Network};
+use super::serve::gate::{Boundary, Gates, Go, Held};
+use super::serve::verdict::Verdict;
+use super::serve::{Options, Replay};
+use crate::prelude::*;
+use crate::scenario::drive::KnownClient;
+use crate::world::setup::Setup;
+use environment::Folders;
+pub use process::{Ended, Output, Signal};
+
+/// How a client is driven.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    /// The program and its arguments; `{base}` stands for the base URL.
+    pub command: Vec<String>,
+    /// What is known of it.
+    pub client: Option<KnownClient>,
+    /// A command for a shell, run when the client is over, in the same folders: it prompts the client again or resumes its session.
+    /// `{session}` stands for the session that the first run told, `{base}` for the base URL.
+    pub again: Option<String>,
+    /// Further variables.
+    pub variables: Vec<(String, String)>,
+    /// What surrounds the client.
+    pub surroundings: Surroundings,
+    /// What it reads from its standard input.
+    pub input: Option<Vec<u8>>,
+    /// How long it may take.
+    pub patience: Duration,
+    /// How the scenario is served.
+    pub options: Options,
+}
+
+/// What surrounds a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Surroundings {
+    /// Folders and variables of its own.
+    #[default]
+    Clean,
+    /// Folders of its own, and the variables of whoever drives it.
+    Inherited,
+}
+
+/// What came of driving a client.
+#[derive(Clone, Debug)]
+pub struct Driven {
+    /// What it asked.
+    pub verdict: Verdict,
+    /// What it printed, and how it ended.
+    pub output: Output,
+    /// The same of the second command.
+    pub again: Option<Output>,
+    /// What is wrong, of the requests and of the client; empty when all is well.
+    pub failures: Vec<String>,
+    /// What happened, without what may vary.
+    pub text: String,
+    /// Where answers were held, each with the name of the event that came next.
+    pub boundaries: Vec<(Boundary, Option<Arc<str>>)>,
+    /// Whether the boundary was reached at which something was to be done.
+    pub has_acted: bool,
+}
+
+/// What is done to a client at a boundary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// Where.
+    pub at: Boundary,
+    /// What.
+    pub what: Deed,
+    /// How long the answer stands still before: the client has read all that was sent.
+    pub lead: Duration,
+    /// How long the answer stands still after.
+    pub wait: Duration,
+}
+
+/// Something that is done to a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// It gets a signal.
+    Signal(Signal),
+    /// The connection is closed inside the answer.
+    Close,
+    /// The connection breaks.
+    Reset,
+    /// It gets a line on its standard input.
+    Line(String),
+}
+
+/// Why a client could not be driven. Messages say what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// The folders could not be made.
+    #[error("cannot make the folders for the client: {0}; is the temporary folder writable?")]
+    Folders(io::Error),
+    /// No port could be opened.
+    #[error("cannot open a port on loopback: {0}")]
+    Port(io::Error),
+    /// The client could not be started.
+    #[error("cannot start `{program}`: {problem}; name a program that is installed, or give its path")]
+    Start {
+        /// Which.
+        program: String,
+        /// What the system said.
+        problem: io::Error,
+    },
+    /// There is no command.
+    #[error("no command is given: write it behind `--`")]
+    NoCommand,
+}
+
+/// Drives a client through a scenario once.
+///
+/// # Errors
+/// When it could not be started; what goes wrong from then on is a failure of the run.
+pub async fn drive(setup: &Arc<Setup>, drive: &Drive, act: Option<&Act>) -> Result<Driven, DriveError> {
+    let folders = Folders::new(drive.client).map_err(DriveError::Folders)?;
+    let listener = Machine.bind(LOOPBACK).await.map_err(DriveError::Port)?;
+    let base = format!("http://{}", Machine::address(&listener).map_err(DriveError::Port)?);
+    folders.tell_base(drive.client, &base).map_err(DriveError::Folders)?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (gates, held) = Gates::new();
+    let (process, of_process) = watch::channel(None);
+    let (lines, more_input) = mpsc::unbounded_channel();
+    let options = Options { gates: Some(gates), ..drive.options.clone() };
+    let server = Replay::new(setup, options).serve::<Machine>(listener, async {
+        let _ = stopped.await;
+    });
+    let client = async {
+        let output = process::run(drive, &drive.command, &folders, &base, process, more_input).await;
+        let again = match (&output, &drive.again) {
+            (Ok(output), Some(again)) => {
+                let session = output.session().unwrap_or_default();
+                let command = ["sh", "-c", &again.replace("{session}", &session)].map(String::from);
+                let (process, _) = watch::channel(None);
+                let (_, no_input) = mpsc::unbounded_channel();
+                Some(process::run(drive, &command, &folders, &base, process, no_input).await)
+            }
+            _ => None,
+        };
+        let _ = stop.send(());
+        (output, again.transpose())
+    };
+    let (verdict, (output, again), (boundaries, has_acted)) = tokio::join!(server, client, keep_gates(held, act, of_process, lines));
+    let (output, again) = (output?, again?);
+    let mut driven = Driven { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, has_acted };
+    driven.failures = failures(setup, &driven, act);
+    driven.text = text::render(setup, &driven, drive.client, &folders.named());
+    Ok(driven)
+}
+
+/// Lets all answers go on, and does what is to be done where it is to be done.
+async fn keep_gates(
+    mut held: mpsc::UnboundedReceiver<Held>,
+    act: Option<&Act>,
+    process: watch::Receiver<Option<process::Group>>,
+    lines: mpsc::UnboundedSender<String>,
+) -> (Vec<(Boundary, Option<Arc<str>>)>, bool) {
+    let (mut boundaries, mut has_acted) = (Vec::new(), false);
+    while let Some(one) = held.recv().await {
+        boundaries.push((one.boundary.clone(), one.event.clone()));
+        let Some(act) = act.filter(|act| act.at == one.boundary && !has_acted) else {
+            let _ = one.go.send(Go::On);
+            continue;
+        };
+        has_acted = true;
+        one.disturb();
+        tokio::time::sleep(act.lead).await;
+        let how = match &act.what {
+            Deed::Close => Go::Close,
+            Deed::Reset => Go::Reset,
+            Deed::Signal(signal) => {
+                let group = process.borrow().clone();
+                if let Some(group) = group {
+                    group.signal(*signal);
+                }
+                Go::On
+            }
+            Deed::Line(line) => {
+                let _ = lines.send(format!("{line}\n"));
+                Go::On
+            }
+        };
+        if how == Go::On {
+            tokio::time::sleep(act.wait).await;
+        }
+        let _ = one.go.send(how);
+    }
+    (boundaries, has_acted)
+}
+
+/// What is wrong with the run.
+fn failures(setup: &Setup, driven: &Driven, act: Option<&Act>) -> Vec<String> {
+    // Who is interfered with on purpose owes no more than valid requests.
+    let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");
+    let mut failures: Vec<String> = driven.verdict.failures.iter().filter(is_owed).cloned().collect();
+    for (output, which) in
+        core::iter::once((&driven.output, "the client")).chain(driven.again.as_ref().map(|again| (again, "the second command")))
+    {
+        if output.ended == Ended::TimedOut {
+            failures.push(format!("{which} did not end in time and was killed"));
+        }
+        if !output.left_behind.is_empty() {
+            failures.push(format!("{which} left processes behind: {}", output.left_behind.join(", ")));
+        }
+    }
+    let wanted = setup.scenario.drive.exit.filter(|_| act.is_none());
+    if let Some(wanted) = wanted.filter(|wanted| driven.output.ended != Ended::Code(i32::try_from(*wanted).unwrap_or(i32::MAX))) {
+        failures.push(format!("expected exit code {wanted}, got {}", driven.output.ended));
+    }
+    failures
+}

@@ -1,0 +1,129 @@
+//! What surrounds a driven client: folders that were made for it, and variables that tell it where the server is.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::{Drive, Surroundings};
+use crate::prelude::*;
+use crate::scenario::drive::KnownClient;
+
+/// A key that is none, in the shape that clients want to see.
+const DUMMY_KEY: &str = "sk-ant-test-000";
+
+/// The folders of one run. They are removed with this.
+#[derive(Debug)]
+pub(super) struct Folders {
+    root: PathBuf,
+}
+
+impl Folders {
+    pub(super) fn new(client: Option<KnownClient>) -> io::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let root = loop {
+            // As long in every run: clients send their folder to the model, and reckon with how long that is.
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let root = std::env::temp_dir().join(format!("reenact-drive-{:08}-{number:04}", std::process::id()));
+            match fs::create_dir(&root) {
+                Ok(()) => break root,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
+                Err(error) => return Err(error),
+            }
+        };
+        // From here on a failure removes what was made.
+        let folders = Self { root };
+        for folder in ["home", "tmp", "work"] {
+            fs::create_dir(folders.root.join(folder))?;
+        }
+        if client == Some(KnownClient::Opencode) {
+            fs::create_dir_all(folders.home().join(".config/opencode"))?;
+        }
+        Ok(folders)
+    }
+
+    /// What a client reads from a file where the server is.
+    pub(super) fn tell_base(&self, client: Option<KnownClient>, base: &str) -> io::Result<()> {
+        if client != Some(KnownClient::Opencode) {
+            return Ok(());
+        }
+        let options = serde_json::json!({ "baseURL": format!("{base}/v1"), "apiKey": DUMMY_KEY });
+        let settings = serde_json::json!({ "autoupdate": false, "share": "disabled", "provider": { "anthropic": { "options": options } } });
+        fs::write(self.home().join(".config/opencode/opencode.json"), settings.to_string())
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    pub(super) fn work(&self) -> PathBuf {
+        self.root.join("work")
+    }
+
+    /// Each folder with the name that it is shown by, the inner ones first.
+    pub(super) fn named(&self) -> Vec<(String, &'static str)> {
+        let shown = |path: &Path| path.display().to_string();
+        let mut named = vec![
+            (shown(&self.home()), "<home>"),
+            (shown(&self.root.join("tmp")), "<tmp>"),
+            (shown(&self.work()), "<work>"),
+            (shown(&self.root), "<run>"),
+        ];
+        // Clients name folders after folders, with dashes for what stands between.
+        let dashed: Vec<_> = named.iter().map(|(path, name)| (path.replace(['/', '.', '_'], "-"), *name)).collect();
+        named.extend(dashed);
+        named
+    }
+
+    /// What marks the processes of this run.
+    pub(super) fn mark(&self) -> String {
+        self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// The variables that the client is started with; `PATH` and the like come from whoever drives.
+    pub(super) fn variables(&self, drive: &Drive, base: &str) -> Vec<(String, String)> {
+        let shown = |path: &Path| path.display().to_string();
+        let tmp = shown(&self.root.join("tmp"));
+        let mut variables = vec![
+            ("HOME", shown(&self.home())),
+            ("TMPDIR", tmp.clone()),
+            ("REENACT_DRIVE", self.mark()),
+            ("REENACT_BASE_URL", base.into()),
+            ("ANTHROPIC_BASE_URL", base.into()),
+            ("ANTHROPIC_API_BASE", base.into()),
+            ("ANTHROPIC_API_KEY", DUMMY_KEY.into()),
+        ];
+        if drive.surroundings == Surroundings::Clean {
+            variables.extend([("LANG", "C.UTF-8".into()), ("TZ", "UTC".into()), ("TERM", "dumb".into()), ("NO_COLOR", "1".into())]);
+        }
+        match drive.client {
+            Some(KnownClient::ClaudeCode) => variables.extend([
+                ("CLAUDE_CODE_TMPDIR", tmp),
+                ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
+                ("DISABLE_AUTOUPDATER", "1".into()),
+                ("DISABLE_TELEMETRY", "1".into()),
+            ]),
+            Some(KnownClient::Opencode) => variables.extend([
+                ("XDG_CONFIG_HOME", shown(&self.home().join(".config"))),
+                ("OPENCODE_DISABLE_MODELS_FETCH", "1".into()),
+                ("OPENCODE_DISABLE_AUTOUPDATE", "1".into()),
+            ]),
+            Some(KnownClient::Sdk) | None => (),
+        }
+        let own = variables.into_iter().map(|(name, value)| (name.to_string(), value));
+        own.chain(drive.variables.iter().cloned()).collect()
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        // What a process that was left behind still writes there is nobody's loss.
+        let _ = fs::remove_dir_all(&self.root);
+    }
+}
+
+/// The variables of whoever drives that a client is never without.
+#[expect(clippy::disallowed_methods, reason = "programs are looked for where whoever drives looks for them")]
+pub(super) fn inherited() -> Vec<(String, String)> {
+    ["PATH", "SYSTEMROOT", "LD_LIBRARY_PATH"].into_iter().filter_map(|name| Some((name.to_string(), std::env::var(name).ok()?))).collect()
+}

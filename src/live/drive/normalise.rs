@@ -1,0 +1,143 @@
+//! What may vary between equal runs of a client, replaced by the names of rules (K-10). Everything else must match.
+//!
+//! ```text
+//!   {"session_id":"0b5c…","duration_ms":912}  ->  {"duration_ms":"<durations>","session_id":"<uuid 1>"}
+//! ```
+//!
+//! Rules are looked up by name, so that a scenario can leave one out (`[drive] without`) or add its own (`[[normalise]]`).
+
+mod spans;
+
+use serde_json::Value;
+
+use crate::prelude::*;
+use crate::scenario::drive::{Drive, Normalise, VaryingPlace};
+
+/// JSON members that are known to vary.
+const MEMBERS: [&str; 9] =
+    ["uuid", "timestamp", "pid", "messaging_socket_path", "time", "created_at", "started_at", "snapshot", "device_id"];
+
+/// Rules at work on one run: what was seen keeps its number.
+#[derive(Clone, Debug, Default)]
+pub struct Normaliser {
+    without: Vec<Arc<str>>,
+    own: Vec<Normalise>,
+    folders: Vec<(String, &'static str)>,
+    uuids: Vec<String>,
+    ids: Vec<String>,
+}
+
+impl Normaliser {
+    /// The rules of a scenario, for a run with these folders.
+    pub fn new(drive: &Drive, folders: &[(String, &'static str)]) -> Self {
+        Self { without: drive.without.clone(), own: drive.normalise.clone(), folders: folders.to_vec(), ..Self::default() }
+    }
+
+    /// Whether a shipped rule is at work.
+    pub fn has(&self, rule: &str) -> bool {
+        !self.without.iter().any(|without| &**without == rule)
+    }
+
+    /// A line of output: JSON member by member, other text as it is.
+    pub fn line(&mut self, line: &str) -> String {
+        match serde_json::from_str::<Value>(line) {
+            Ok(value @ (Value::Object(_) | Value::Array(_))) => self.json(value).to_string(),
+            _ => self.text(line),
+        }
+    }
+
+    /// JSON with its varying members and texts replaced.
+    pub fn json(&mut self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(&text)),
+            Value::Array(items) => {
+                let items = items.into_iter().map(|item| self.json(item)).collect();
+                Value::Array(if self.has("order") { in_order(items) } else { items })
+            }
+            Value::Object(members) => {
+                let is_kept = |name: &str| !(self.has("order") && name == "cache_control");
+                let members: Vec<_> = members.into_iter().filter(|(name, _)| is_kept(name)).collect();
+                Value::Object(members.into_iter().map(|(name, value)| self.member(name, value)).collect())
+            }
+            other => other,
+        }
+    }
+
+    /// Text with what varies in it replaced.
+    pub fn text(&mut self, text: &str) -> String {
+        let mut text = text.to_string();
+        for Normalise { name, place } in self.own.clone() {
+            if let VaryingPlace::Between { after, until } = place {
+                text = spans::between(&text, &after, until.as_deref(), &format!("<{name}>"));
+            }
+        }
+        if self.has("folders") {
+            for (folder, name) in &self.folders {
+                text = text.replace(folder, name);
+            }
+        }
+        if self.has("ports") {
+            text = spans::ports(&text);
+        }
+        if self.has("uuids") {
+            text = spans::replaced(&text, spans::uuid_at, |found| numbered(&mut self.uuids, "uuid", found));
+        }
+        if self.has("ids") {
+            text = spans::replaced(&text, spans::id_at, |found| numbered(&mut self.ids, "id", found));
+        }
+        if self.has("dates") {
+            text = spans::replaced(&text, spans::date_at, |_| String::from("<date>"));
+        }
+        text
+    }
+
+    fn member(&mut self, name: String, value: Value) -> (String, Value) {
+        let own = self.own.iter().find(|rule| matches!(&rule.place, VaryingPlace::Member(member) if **member == *name));
+        let shown = match own {
+            Some(rule) => Some(format!("<{}>", rule.name)),
+            None if self.has("durations") && name.ends_with("_ms") && value.is_number() => Some(String::from("<durations>")),
+            None if self.has("members") && MEMBERS.contains(&&*name) && !value.is_object() && !value.is_array() => {
+                Some(String::from("<members>"))
+            }
+            None => None,
+        };
+        match shown {
+            Some(shown) => (name, Value::String(shown)),
+            None => (name, self.json(value)),
+        }
+    }
+}
+
+/// Results that follow each other, by the names of their tool uses.
+fn in_order(mut items: Vec<Value>) -> Vec<Value> {
+    let of_result = |item: &Value| item["tool_use_id"].as_str().filter(|_| item["type"] == "tool_result").map(str::to_string);
+    for run in items.chunk_by_mut(|one, next| of_result(one).is_some() && of_result(next).is_some()) {
+        run.sort_by_key(of_result);
+    }
+    items
+}
+
+/// Lines of output of which each is the result of a tool, where several follow each other, in the order of their tool uses.
+pub fn results_in_order(lines: &mut [String]) {
+    let of_line = |line: &str| {
+        let value: Value = serde_json::from_str(line).ok()?;
+        let content = &value["message"]["content"];
+        let [result] = content.as_array()?.as_slice() else { return None };
+        result["tool_use_id"].as_str().map(str::to_string)
+    };
+    for run in lines.chunk_by_mut(|one, next| of_line(one).is_some() && of_line(next).is_some()) {
+        run.sort_by_key(|line| of_line(line));
+    }
+}
+
+fn numbered(seen: &mut Vec<String>, what: &str, found: &str) -> String {
+    let found = found.to_lowercase();
+    let number = seen.iter().position(|known| *known == found).unwrap_or_else(|| {
+        seen.push(found);
+        seen.len() - 1
+    });
+    format!("<{what} {}>", number + 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! `reenact record`: a reverse proxy whose traffic becomes a tape (K-1 to K-3, K-11).
+//!
+//! ```text
+//!  client ──> proxy ──> upstream         one thread: whatever arrives is passed on before anything else is done with it
+//!               │ events, never waited for
+//!               v
+//!             keeper                     decodes, redacts, encodes lines           src/live/record/keeper.rs
+//!               │ batches of lines
+//!               v
+//!              disk                      appends, syncs                            src/live/record/disk.rs
+//! ```
+//!
+//! The client waits for one thing: the end of an answer is passed on when its lines were handed to the operating system, so that a recorder which is
+//! killed has every answer that a client saw end (K-3). With `durable` it waits until they are on the disk. Otherwise that wait is bounded
+//! ([`END_WAIT_MAX`]), and a disk that cannot keep up costs recordings and no client's time.
+
+mod body;
+mod disk;
+mod inflate;
+mod keeper;
+mod proxy;
+mod summary;
+mod upstream;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+use std::sync::mpsc;
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::Uri;
+use tokio::sync::{Semaphore, oneshot};
+
+pub use self::summary::Summary;
+use self::upstream::Upstream;
+use crate::engine::time::Micros;
+use crate::files::redact::{Redactor, Rules};
+use crate::scenario::tape::End;
+use crate::wire::http::Header;
+
+/// How long the end of an answer waits for its lines to be written, unless the recording is durable.
+pub const END_WAIT_MAX: Duration = Duration::from_millis(250);
+
+/// How many bytes may wait for the keeper. When there are more, upstream is read no faster than they are worked through, as any proxy reads no faster
+/// than it works.
+const ROOM_BYTES: usize = 32 << 20;
+
+/// How many bytes of lines may wait for the disk. When there are more, what is being recorded is given up: the client does not wait for a disk.
+const BEHIND_BYTES_MAX: usize = 64 << 20;
+
+/// What to record, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where requests go: scheme, host, and a path to put before theirs.
+    pub upstream: Uri,
+    /// Where clients connect.
+    pub listen: SocketAddr,
+    /// The tape to write. It must not exist.
+    pub out: PathBuf,
+    /// Certificates to trust in place of the system's.
+    pub ca: Option<PathBuf>,
+    /// Whether the end of an answer waits for the disk (K-3).
+    pub durable: bool,
+    /// What is a secret.
+    pub rules: Arc<Rules>,
+    /// A client to start, and to stop with.
+    pub client: Option<Client>,
+    /// Told what a user should know while it happens.
+    pub notice: fn(&str),
+}
+
+/// A program that is started with its base URL set.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// The environment variable that holds the base URL.
+    pub base_url_variable: String,
+}
+
+/// Why there is no recording.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The tape's file cannot be made.
+    #[error("{}: cannot be made ({source}): {}", path.display(), advice(source))]
+    Out {
+        /// The path.
+        path: PathBuf,
+        /// What the file system says.
+        source: io::Error,
+    },
+    /// The port cannot be opened.
+    #[error("cannot listen on {address} ({source}): choose another port with --port, or 0 for any that is free")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The upstream's address or its certificates are of no use.
+    #[error("{0}")]
+    Upstream(String),
+    /// The client cannot be started.
+    #[error("{program}: cannot be started ({source}): check the command after `--`")]
+    Client {
+        /// What was to be started.
+        program: String,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The operating system refuses what every program may do.
+    #[error("cannot start recording: {0}")]
+    System(io::Error),
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => "a tape is never written over; name another file or remove this one",
+        io::ErrorKind::NotFound => "make its folder first",
+        _ => "check the folder's permissions and the free space",
+    }
+}
+
+/// What became of a recording.
+#[derive(Debug)]
+pub struct Recorded {
+    /// What is on the tape.
+    pub summary: Summary,
+    /// How the client ended, if one was started.
+    pub client: Option<ExitStatus>,
+}
+
+/// Records until the client ends, or until Ctrl-C.
+///
+/// # Errors
+/// When recording cannot begin. Once it has begun nothing ends it early: what goes wrong is in the summary.
+pub fn run(options: Options) -> Result<Recorded, RecordError> {
+    let upstream = Upstream::new(&options.upstream, options.ca.as_deref()).map_err(RecordError::Upstream)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecordError::System)?;
+    let listener = runtime.block_on(proxy::listen(options.listen))?;
+    let file = disk::create(&options.out).map_err(|source| RecordError::Out { path: options.out.clone(), source })?;
+    let outcome = with_threads(&options, file, |link| runtime.block_on(proxy::serve(listener, upstream, link, &options)));
+    if outcome.is_err() {
+        // Nothing was recorded: the file would only be in the way of the next attempt.
+        let _ = std::fs::remove_file(&options.out);
+    }
+    outcome
+}
+
+/// Runs `proxy` with keeper and disk beside it; ends them when it ends, and everything they were told is on the tape then.
+fn with_threads(
+    options: &Options,
+    file: File,
+    proxy: impl FnOnce(Link) -> Result<Option<ExitStatus>, RecordError>,
+) -> Result<Recorded, RecordError> {
+    let (events, from_proxy) = mpsc::channel();
+    let (batches, from_keeper) = mpsc::channel();
+    let shared = Arc::new(Shared {
+        room: Arc::new(Semaphore::new(ROOM_BYTES)),
+        behind: AtomicUsize::new(0),
+        is_stopping: AtomicBool::new(false),
+        disk_failed: AtomicBool::new(false),
+    });
+    std::thread::scope(|scope| {
+        let (for_disk, for_keeper) = (Arc::clone(&shared), Arc::clone(&shared));
+        let disk = scope.spawn(move || disk::run(file, &options.out, &from_keeper, &for_disk, options));
+        let redactor = Redactor::new(&options.rules);
+        let header = keeper::header(options);
+        let keeper = scope.spawn(move || keeper::Keeper::new(redactor, batches, for_keeper, options.notice).run(&header, &from_proxy));
+        let link = Link {
+            events,
+            keeper: keeper.thread().clone(),
+            shared: Arc::clone(&shared),
+            started: now(),
+            next_id: Arc::new(AtomicU32::new(1)),
+            durable: options.durable,
+            notice: options.notice,
+        };
+        let client = proxy(link.clone());
+        link.send(Event::Stop);
+        let (kept, written) = (keeper.join(), disk.join());
+        let mut summary = kept.unwrap_or_else(|_| Summary::of_a_panic("the recorder's keeper"));
+        match written {
+            Ok(problem) => summary.problem = summary.problem.or(problem),
+            Err(_) => summary.problem = Some(String::from("the thread that writes the tape broke down: this is a defect of the program")),
+        }
+        Ok(Recorded { summary, client: client? })
+    })
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Shared {
+    /// Room for bytes on their way to the keeper.
+    room: Arc<Semaphore>,
+    /// Bytes on their way to the disk.
+    behind: AtomicUsize,
+    /// Whether the recorder itself ends the connections.
+    is_stopping: AtomicBool,
+    /// Whether the disk has refused: then nothing is recorded any more.
+    disk_failed: AtomicBool,
+}
+
+/// The proxy's side of the keeper.
+#[derive(Clone, Debug)]
+struct Link {
+    events: mpsc::Sender<Event>,
+    keeper: Thread,
+    shared: Arc<Shared>,
+    started: Instant,
+    next_id: Arc<AtomicU32>,
+    durable: bool,
+    notice: fn(&str),
+}
+
+/// What happens to an exchange.
+#[derive(Debug)]
+enum Event {
+    Request {
+        id: u32,
+        at: Micros,
+        method: String,
+        path: String,
+        headers: Vec<Header>,
+    },
+    RequestBody {
+        id: u32,
+        bytes: Bytes,
+    },
+    RequestEnd {
+        id: u32,
+    },
+    Head {
+        id: u32,
+        at: Micros,
+        status: u16,
+        headers: Vec<Header>,
+    },
+    Chunk {
+        id: u32,
+        at: Micros,
+        bytes: Bytes,
+    },
+    End {
+        id: u32,
+        at: Micros,
+        how: End,
+        written: oneshot::Sender<()>,
+    },
+    /// Nothing follows.
+    Stop,
+}
+
+impl Event {
+    /// Whether the keeper is to look at it at once. Pieces of bodies can wait until it looks again: waking a thread for each would cost
+    /// the client more than all the rest of the recording.
+    fn is_urgent(&self) -> bool {
+        !matches!(self, Self::Chunk { .. } | Self::RequestBody { .. })
+    }
+}
+
+impl Link {
+    /// Never waits, and never fails: without a keeper there is no recording, and the traffic goes on.
+    fn send(&self, event: Event) {
+        let urgent = event.is_urgent();
+        if self.events.send(event).is_ok() && urgent {
+            self.keeper.unpark();
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a recording is of real time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// The time since `since`.
+fn micros_since(since: Instant) -> Micros {
+    Micros(u64::try_from(now().duration_since(since).as_micros()).unwrap_or(u64::MAX))
+}

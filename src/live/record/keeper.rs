@@ -1,0 +1,320 @@
+//! From what happens to lines of a tape: bodies are decoded, secrets replaced, lines encoded, and handed to the disk in batches.
+//!
+//! It looks for work when it is woken and, while answers stream, every few milliseconds: what waited is then one batch.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use super::body::room_for;
+use super::disk::Batch;
+use super::inflate::Inflate;
+use super::{BEHIND_BYTES_MAX, Event, Options, Shared, Summary};
+use crate::engine::time::Micros;
+use crate::files::redact::{AnswerRedactor, Chunk, Redactor};
+use crate::scenario::tape::line::{Encoder, NewRequest};
+use crate::scenario::tape::{End, Provenance, TapeHeader};
+use crate::scenario::thread::{Conversation, Lineage, MAIN, OTHER, is_messages};
+use crate::wire::http::Header;
+
+/// How often it looks for pieces of answers that stream.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A batch of this size is handed on at once.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Room is given back when there is this much of it: each time costs a lock.
+const ROOM_TOLD_BYTES: usize = 256 << 10;
+
+/// A request that is larger is no request of this API, which takes 32 MB.
+const REQUEST_BYTES_MAX: usize = 128 << 20;
+
+/// Keeps the books of one tape.
+pub(super) struct Keeper {
+    redactor: Redactor,
+    encoder: Encoder,
+    lineage: Lineage,
+    exchanges: BTreeMap<u32, Exchange>,
+    batch: Batch,
+    batches: Sender<Batch>,
+    shared: Arc<Shared>,
+    /// Room that is free again and was not told yet.
+    room: usize,
+    summary: Summary,
+    notice: fn(&str),
+}
+
+/// An exchange that has not ended.
+enum Exchange {
+    /// The request is coming.
+    Asking(Asking),
+    /// Its line is written; there may be an answer.
+    Asked(Option<Box<Answer>>),
+    /// Not recorded any more.
+    Lost,
+}
+
+struct Asking {
+    at: Micros,
+    method: String,
+    path: String,
+    headers: Vec<Header>,
+    body: Vec<u8>,
+    /// What came of the answer meanwhile.
+    early: Vec<Event>,
+}
+
+struct Answer {
+    status: u16,
+    inflate: Inflate,
+    redactor: AnswerRedactor,
+}
+
+/// The first line of the tape.
+pub(super) fn header(options: &Options) -> TapeHeader {
+    let host = options.upstream.authority().map(|authority| {
+        let text = authority.as_str();
+        text.rsplit('@').next().unwrap_or(text).to_owned()
+    });
+    TapeHeader {
+        recorder: concat!("reenact ", env!("CARGO_PKG_VERSION"), " record").into(),
+        recorded_at: Some(super::proxy::wall_clock()),
+        upstream: host,
+        redactions: std::iter::once("headers").chain(options.rules.names()).map(str::to_owned).collect(),
+        ..TapeHeader::default()
+    }
+}
+
+impl Keeper {
+    pub(super) fn new(redactor: Redactor, batches: Sender<Batch>, shared: Arc<Shared>, notice: fn(&str)) -> Self {
+        Self {
+            redactor,
+            encoder: Encoder::new(),
+            lineage: Lineage::new(),
+            exchanges: BTreeMap::new(),
+            batch: Batch::default(),
+            batches,
+            shared,
+            room: 0,
+            summary: Summary::default(),
+            notice,
+        }
+    }
+
+    /// Works until it is told to stop.
+    pub(super) fn run(mut self, header: &TapeHeader, events: &Receiver<Event>) -> Summary {
+        let line = self.encoder.header(header);
+        self.write(&line);
+        self.hand_over();
+        loop {
+            loop {
+                match events.try_recv() {
+                    Ok(Event::Stop) => {
+                        self.hand_over();
+                        self.summary.redacted = self.redactor.counts().clone();
+                        return self.summary;
+                    }
+                    Ok(event) => self.take(event),
+                    Err(_) => break,
+                }
+                if self.batch.lines.len() > BATCH_BYTES {
+                    self.hand_over();
+                }
+                if self.room > ROOM_TOLD_BYTES {
+                    self.tell_room();
+                }
+            }
+            self.hand_over();
+            self.tell_room();
+            match self.exchanges.is_empty() {
+                true => std::thread::park(),
+                false => std::thread::park_timeout(LOOK_EVERY),
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Request { id, at, method, path, headers } => {
+                let asking = Asking { at, method, path, headers, body: Vec::new(), early: Vec::new() };
+                let exchange = if self.is_recording() { Exchange::Asking(asking) } else { Exchange::Lost };
+                self.exchanges.insert(id, exchange);
+            }
+            Event::RequestBody { id, bytes } => {
+                if let Some(Exchange::Asking(asking)) = self.exchanges.get_mut(&id) {
+                    asking.body.extend_from_slice(&bytes);
+                    if asking.body.len() > REQUEST_BYTES_MAX {
+                        self.lose(id, "its request is larger than 128 MiB");
+                    }
+                }
+            }
+            Event::RequestEnd { id } => self.asked(id),
+            Event::Head { id, .. } => self.of_answer(id, event),
+            Event::Chunk { id, ref bytes, .. } => {
+                self.room += room_for(bytes.len()) as usize;
+                self.of_answer(id, event);
+            }
+            Event::End { id, at, how, written } => {
+                self.asked(id);
+                self.end(id, at, how);
+                self.batch.written.push(written);
+            }
+            Event::Stop => (),
+        }
+    }
+
+    /// Whether lines can still be written. When the disk has failed it was said there.
+    fn is_recording(&self) -> bool {
+        !self.shared.disk_failed.load(Ordering::Relaxed)
+    }
+
+    /// A line of an answer waits for the line of its request.
+    fn of_answer(&mut self, id: u32, event: Event) {
+        match self.exchanges.get_mut(&id) {
+            Some(Exchange::Asking(asking)) => asking.early.push(event),
+            Some(Exchange::Asked(_)) => self.answer(event),
+            Some(Exchange::Lost) | None => (),
+        }
+    }
+
+    /// The request is whole, or as whole as it will be.
+    fn asked(&mut self, id: u32) {
+        let Some(exchange @ Exchange::Asking(_)) = self.exchanges.get_mut(&id) else { return };
+        let Exchange::Asking(asking) = std::mem::replace(exchange, Exchange::Asked(None)) else { return };
+        let body = match decoded(&asking.headers, asking.body) {
+            Ok(body) => body,
+            Err(problem) => return self.lose(id, &problem),
+        };
+        // Keys that stand in headers are known from here on, and bodies may repeat them.
+        let headers = self.redactor.headers(&asking.headers);
+        let body = self.redactor.body(&body);
+        let path = self.redactor.path(&asking.path);
+        let conversation = std::str::from_utf8(&body).ok().and_then(Conversation::of).filter(|_| is_messages(&path));
+        let (thread, parent) = match conversation {
+            Some(conversation) => {
+                let placement = self.lineage.place(id, &conversation);
+                (placement.thread, placement.parent)
+            }
+            None if body.is_empty() && is_messages(&path) => (MAIN.into(), None),
+            None => (OTHER.into(), None),
+        };
+        let request = NewRequest {
+            id,
+            thread: &thread,
+            parent,
+            provenance: Provenance::Recorded,
+            at: Some(asking.at),
+            method: &asking.method,
+            path: &path,
+            headers: &headers,
+            body: &body,
+        };
+        let line = self.encoder.request(&request);
+        self.write(&line);
+        asking.early.into_iter().for_each(|event| self.answer(event));
+    }
+
+    fn answer(&mut self, event: Event) {
+        match event {
+            Event::Head { id, at, status, headers } => self.head(id, at, status, &headers),
+            Event::Chunk { id, at, bytes } => self.chunk(id, at, &bytes),
+            _ => (),
+        }
+    }
+
+    fn head(&mut self, id: u32, at: Micros, status: u16, headers: &[Header]) {
+        let inflate = match Inflate::of(headers) {
+            Ok(inflate) => inflate,
+            Err(name) => return self.lose(id, &format!("its answer is encoded as {name}, which cannot be searched for secrets")),
+        };
+        let kept: Vec<Header> = match inflate.is_plain() {
+            true => self.redactor.headers(headers),
+            // They speak of the encoded body.
+            false => {
+                let speaks_of_it =
+                    |header: &&Header| ["content-encoding", "content-length"].iter().any(|name| header.name.eq_ignore_ascii_case(name));
+                let others: Vec<Header> = headers.iter().filter(|header| !speaks_of_it(header)).cloned().collect();
+                self.redactor.headers(&others)
+            }
+        };
+        let decoded = (!inflate.is_plain()).then_some(inflate.names.as_str());
+        let line = self.encoder.decoded_head(id, Some(at), status, &kept, decoded);
+        self.write(&line);
+        let redactor = AnswerRedactor::of(headers);
+        self.exchanges.insert(id, Exchange::Asked(Some(Box::new(Answer { status, inflate, redactor }))));
+    }
+
+    fn chunk(&mut self, id: u32, at: Micros, bytes: &[u8]) {
+        if self.shared.behind.load(Ordering::Relaxed) > BEHIND_BYTES_MAX {
+            return self.lose(id, "the disk is slower than its answer");
+        }
+        let Some(Exchange::Asked(Some(answer))) = self.exchanges.get_mut(&id) else { return };
+        let bytes = match answer.inflate.is_plain() {
+            true => bytes.to_vec(),
+            false => match answer.inflate.feed(bytes) {
+                Ok(bytes) if bytes.is_empty() => return,
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    let problem = format!("its answer is not the {} that its header says ({error})", answer.inflate.names);
+                    return self.lose(id, &problem);
+                }
+            },
+        };
+        let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
+        let mut sink = |chunk: Chunk| encoder.push_chunk(lines, id, Some(chunk.at), &chunk.bytes);
+        answer.redactor.feed(&mut self.redactor, Chunk { at, bytes }, &mut sink);
+    }
+
+    fn end(&mut self, id: u32, at: Micros, how: End) {
+        let Some(Exchange::Asked(answer)) = self.exchanges.remove(&id) else { return };
+        let status = answer.as_ref().map_or(0, |answer| answer.status);
+        if let Some(mut answer) = answer {
+            let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
+            let mut sink = |chunk: Chunk| encoder.push_chunk(lines, id, Some(chunk.at), &chunk.bytes);
+            answer.redactor.finish(&mut self.redactor, &mut sink);
+        }
+        let line = self.encoder.end(id, Some(at), how);
+        self.write(&line);
+        if self.is_recording() {
+            self.summary.count(status, how);
+        }
+    }
+
+    /// Gives an exchange up: its lines so far have no end, so readers leave it out (F-2).
+    fn lose(&mut self, id: u32, problem: &str) {
+        self.exchanges.insert(id, Exchange::Lost);
+        let sentence = format!("exchange {id} is not on the tape: {problem}");
+        (self.notice)(&sentence);
+        self.summary.lost.push(sentence);
+    }
+
+    fn tell_room(&mut self) {
+        self.shared.room.add_permits(std::mem::take(&mut self.room));
+    }
+
+    fn write(&mut self, line: &str) {
+        self.batch.lines.push_str(line);
+    }
+
+    fn hand_over(&mut self) {
+        if self.batch.lines.is_empty() && self.batch.written.is_empty() {
+            return;
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.shared.behind.fetch_add(batch.lines.len(), Ordering::Relaxed);
+        // Without a disk thread nobody writes; its breakdown is told when it is joined.
+        let _ = self.batches.send(batch);
+    }
+}
+
+/// A request's body as it reads.
+fn decoded(headers: &[Header], body: Vec<u8>) -> Result<Vec<u8>, String> {
+    let mut inflate =
+        Inflate::of(headers).map_err(|name| format!("its request is encoded as {name}, which cannot be searched for secrets"))?;
+    if inflate.is_plain() {
+        return Ok(body);
+    }
+    inflate.feed(&body).map_err(|error| format!("its request is not the {} that its header says ({error})", inflate.names))
+}

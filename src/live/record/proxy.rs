@@ -1,0 +1,264 @@
+//! The proxy itself: connections in, requests on, answers back. It decides nothing but what HTTP asks of a proxy.
+
+use std::net::SocketAddr;
+use std::process::ExitStatus;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONNECTION, HeaderMap, HeaderName};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, Version};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
+
+use super::body::{Answering, Asking, Exchange, Slot};
+use super::upstream::Upstream;
+use super::{Client, Event, Link, Options, RecordError, micros_since, now};
+use crate::live::network::{Machine, Network as _};
+use crate::scenario::tape::End;
+use crate::wire::http::Header;
+
+/// What belongs to one connection and not to the message (RFC 9110, 7.6.1).
+const HOP_BY_HOP: [&str; 7] = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/// How much of a burst leaves at once, and how long the head of a request may be.
+const SERVER_BUFFER_BYTES: usize = 64 << 10;
+
+/// After a connection that could not be let in.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(20);
+
+/// How long the keeper gets for answers that are under way when everything stops.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+
+/// Opens the port.
+pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, RecordError> {
+    Machine.bind(address).await.map_err(|source| RecordError::Listen { address, source })
+}
+
+/// Passes traffic on until the client ends, or until Ctrl-C.
+pub(super) async fn serve(
+    listener: TcpListener,
+    upstream: Upstream,
+    link: Link,
+    options: &Options,
+) -> Result<Option<ExitStatus>, RecordError> {
+    let address = Machine::address(&listener).map_err(RecordError::System)?;
+    let mut client = options.client.as_ref().map(|client| start(client, address)).transpose()?;
+    (options.notice)(&format!("recording http://{address} (to {}) in {}", options.upstream, options.out.display()));
+    if client.is_none() {
+        (options.notice)(&format!("point the client there: ANTHROPIC_BASE_URL=http://{address}; Ctrl-C ends the recording"));
+    }
+    let mut connections: JoinSet<()> = JoinSet::new();
+    let mut signals = Signals::new().map_err(RecordError::System)?;
+    let status = loop {
+        tokio::select! {
+            biased;
+            status = ended(&mut client) => break Some(status.map_err(RecordError::System)?),
+            signal = signals.next() => {
+                // A client is in the same group of processes and got an interrupt, too: it decides when to end.
+                if signal == Signal::Terminate || client.is_none() {
+                    break None;
+                }
+            }
+            Some(ended) = connections.join_next() => {
+                if ended.is_err_and(|error| error.is_panic()) {
+                    (options.notice)("a connection broke down: this is a defect of the program; recording goes on");
+                }
+            }
+            accepted = Machine::accept(&listener) => match accepted {
+                Ok((stream, _)) => _ = connections.spawn(connection(stream, upstream.clone(), link.clone())),
+                // A client that gave up before it was let in, or too many of them: the next try may do.
+                Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
+            },
+        }
+    };
+    link.shared.is_stopping.store(true, Ordering::Relaxed);
+    if status.is_some() {
+        // A client may end before the last bytes of its answers are through.
+        let _ = tokio::time::timeout(LAST_WORDS, async { while connections.join_next().await.is_some() {} }).await;
+    }
+    connections.shutdown().await;
+    Ok(status)
+}
+
+/// One connection of the client.
+async fn connection(stream: TcpStream, upstream: Upstream, link: Link) {
+    let slot = Slot::default();
+    let service = service_fn(move |request| answer(request, upstream.clone(), Slot::clone(&slot), link.clone()));
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(None).auto_date_header(false).preserve_header_case(true);
+    // Events are small: they are copied together, and what one packet brought leaves in one.
+    server.writev(false).max_buf_size(SERVER_BUFFER_BYTES);
+    // Whatever ends a connection is in the books of its exchange.
+    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// One request. An error closes the client's connection without an answer, because there was none.
+async fn answer(request: Request<Incoming>, upstream: Upstream, slot: Slot, link: Link) -> Result<Response<Answering>, String> {
+    let mut exchange = Exchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
+    let (id, link) = (exchange.id, exchange.link.clone());
+    let (mut head, body) = request.into_parts();
+    link.send(Event::Request {
+        id,
+        at: micros_since(link.started),
+        method: head.method.to_string(),
+        path: head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string),
+        headers: listed(&head.headers),
+    });
+    let body = Asking::new(body, link.clone(), id);
+    without_hops(&mut head.headers);
+    let lane = slot.try_lock().ok().and_then(|mut slot| slot.take());
+    let (response, lane) = match upstream.ask(lane, Request::from_parts(head, body)).await {
+        Ok(answered) => answered,
+        Err(problem) => {
+            (link.notice)(&format!("request {id}: {problem}"));
+            exchange.end(End::Reset).await;
+            return Err(problem);
+        }
+    };
+    let (mut head, body) = response.into_parts();
+    link.send(Event::Head { id, at: exchange.at(), status: head.status.as_u16(), headers: listed(&head.headers) });
+    without_hops(&mut head.headers);
+    head.version = Version::HTTP_11;
+    if body.is_end_stream() {
+        exchange.end(End::Complete).await;
+    }
+    Ok(Response::from_parts(head, Answering::new(body, lane, slot, exchange)))
+}
+
+/// Headers as they came, in their order.
+fn listed(headers: &HeaderMap) -> Vec<Header> {
+    headers.iter().map(|(name, value)| Header::new(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))).collect()
+}
+
+/// Takes off what was meant for this connection alone.
+fn without_hops(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+    for name in HOP_BY_HOP {
+        headers.remove(name);
+    }
+}
+
+fn start(client: &Client, address: SocketAddr) -> Result<Child, RecordError> {
+    let (program, arguments) = client.command.split_first().ok_or_else(|| RecordError::Client {
+        program: String::new(),
+        source: std::io::Error::new(std::io::ErrorKind::InvalidInput, "there is no command"),
+    })?;
+    let mut command = Command::new(program);
+    command.args(arguments).env(&client.base_url_variable, format!("http://{address}")).kill_on_drop(true);
+    command.spawn().map_err(|source| RecordError::Client { program: program.to_string_lossy().into_owned(), source })
+}
+
+/// Resolves when the client ends; never without one.
+async fn ended(client: &mut Option<Child>) -> std::io::Result<ExitStatus> {
+    match client {
+        Some(client) => client.wait().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What ends a recording from outside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Signal {
+    Interrupt,
+    Terminate,
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> Signal {
+        tokio::select! {
+            biased;
+            _ = self.terminate.recv() => Signal::Terminate,
+            _ = self.interrupt.recv() => Signal::Interrupt,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> Signal {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        Signal::Interrupt
+    }
+}
+
+/// The time of day, as `2026-11-21T02:03:04Z`.
+pub(super) fn wall_clock() -> String {
+    #[expect(clippy::disallowed_methods, reason = "a tape says when it was recorded")]
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    rfc3339(seconds)
+}
+
+/// Seconds since 1970 as a date and a time of the Gregorian calendar. Years are counted from March, so that the leap day comes last.
+fn rfc3339(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, year) = if month < 10 { (month + 3, era * 400 + year_of_era) } else { (month - 9, era * 400 + year_of_era + 1) };
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3_600, second / 60 % 60, second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f_1_the_time_of_a_recording_is_written_as_it_is_read() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_868_799, "2000-02-29T23:59:59Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_795_226_621, "2026-11-21T02:03:41Z"),
+            (4_107_542_399, "2100-02-28T23:59:59Z"),
+        ] {
+            assert_eq!(rfc3339(seconds), text);
+        }
+    }
+
+    #[test]
+    fn k_1_headers_of_the_connection_are_not_passed_on() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [("connection", "close, X-Mine"), ("x-mine", "1"), ("te", "trailers"), ("x-theirs", "2")] {
+            headers.append(HeaderName::from_static(name), value.parse().unwrap());
+        }
+        without_hops(&mut headers);
+        assert_eq!(listed(&headers), [Header::new("x-theirs", "2")]);
+    }
+}

@@ -1,0 +1,74 @@
+//! What a recording holds, in numbers and in words.
+
+use std::collections::BTreeMap;
+
+use crate::scenario::tape::End;
+
+/// What is on a tape.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Exchanges that are on the tape, from their request to their end.
+    pub exchanges: u64,
+    /// Of those, answers with another status than 2xx.
+    pub refused: u64,
+    /// Of those, answers that were cut.
+    pub cut: u64,
+    /// Of those, answers from which the client went away.
+    pub abandoned: u64,
+    /// Of those, requests that got no answer.
+    pub unanswered: u64,
+    /// Exchanges that are not on the tape, and why, a sentence each.
+    pub lost: Vec<String>,
+    /// How often each rule replaced something.
+    pub redacted: BTreeMap<String, u64>,
+    /// What ended the recording early.
+    pub problem: Option<String>,
+}
+
+impl Summary {
+    /// Whether everything that happened is on the tape.
+    pub fn is_whole(&self) -> bool {
+        self.lost.is_empty() && self.problem.is_none()
+    }
+
+    /// For people: one or two lines.
+    pub fn text(&self) -> String {
+        let mut parts = vec![plural(self.exchanges, "exchange")];
+        for (count, what) in
+            [(self.refused, "refused"), (self.cut, "cut"), (self.abandoned, "abandoned by the client"), (self.unanswered, "never answered")]
+        {
+            if count > 0 {
+                parts.push(format!("{count} {what}"));
+            }
+        }
+        let mut text = format!("recorded {}", parts.join(", "));
+        let secrets: u64 = self.redacted.values().sum();
+        if secrets > 0 {
+            let rules: Vec<&str> = self.redacted.keys().map(String::as_str).collect();
+            text.push_str(&format!("\nreplaced or left out: {} ({})", plural(secrets, "secret"), rules.join(", ")));
+        }
+        if !self.lost.is_empty() {
+            text.push_str(&format!("\nnot on the tape: {}", plural(self.lost.len() as u64, "exchange")));
+        }
+        text
+    }
+
+    pub(super) fn count(&mut self, status: u16, how: End) {
+        self.exchanges += 1;
+        match (status, how) {
+            (0, _) => self.unanswered += 1,
+            (_, End::ClientGone) => self.abandoned += 1,
+            (_, End::Reset | End::Timeout) => self.cut += 1,
+            (200..300, End::Complete) => (),
+            (_, End::Complete) => self.refused += 1,
+        }
+    }
+
+    pub(super) fn of_a_panic(who: &str) -> Self {
+        Self { problem: Some(format!("{who} broke down, and recording stopped then: this is a defect of the program")), ..Self::default() }
+    }
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,67 @@
+//! `[drive]` and `[[normalise]]`: what is known of a real client that is driven through a scenario (K-7, K-10).
+
+use crate::prelude::*;
+
+/// What a scenario says of the client that is driven.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drive {
+    /// Which client it is; `None` for one that is not known.
+    pub client: Option<KnownClient>,
+    /// The exit code that it must have.
+    pub exit: Option<u32>,
+    /// Shipped rules that are left out, by their names.
+    pub without: Vec<Arc<str>>,
+    /// Further rules.
+    pub normalise: Vec<Normalise>,
+}
+
+/// A client whose surroundings and ways are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownClient {
+    /// Claude Code.
+    ClaudeCode,
+    /// opencode.
+    Opencode,
+    /// A program on one of the official SDKs.
+    Sdk,
+}
+
+impl KnownClient {
+    /// All of them with the word that scenarios and the command line use.
+    pub const ALL: [(&'static str, Self); 3] = [("claude-code", Self::ClaudeCode), ("opencode", Self::Opencode), ("sdk", Self::Sdk)];
+}
+
+/// Something that may vary between equal runs: it is shown by the rule's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Normalise {
+    /// What is shown in its place, in angle brackets.
+    pub name: Arc<str>,
+    /// Where it is.
+    pub place: VaryingPlace,
+}
+
+/// Where something is that may vary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VaryingPlace {
+    /// The values of JSON members of this name.
+    Member(Arc<str>),
+    /// The text behind `after`, up to `until`, or to the next blank where that is `None`.
+    Between {
+        /// What stands before it.
+        after: Arc<str>,
+        /// What stands behind it.
+        until: Option<Arc<str>>,
+    },
+}
+
+/// The names of the shipped rules, each with what it is about (K-10).
+pub const SHIPPED_RULES: [(&str, &str); 8] = [
+    ("ports", "the port behind 127.0.0.1: and localhost:"),
+    ("uuids", "UUIDs, numbered in the order in which they are first seen"),
+    ("ids", "32 and more hexadecimal digits, numbered in the order in which they are first seen"),
+    ("folders", "the folders that were made for the run"),
+    ("dates", "dates and times of day"),
+    ("durations", "JSON members whose names end with _ms"),
+    ("order", "the order of results that follow each other, and what marks the last of them"),
+    ("members", "JSON members that are known to vary: uuid, timestamp, pid and the like"),
+];

@@ -1,0 +1,274 @@
+//! Driving a client of our own: a python program that asks over its standard library, runs one tool, and obeys signals (K-7, K-9, K-10).
+
+#![cfg(unix)]
+
+use std::future::Future;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::client::setup;
+use reenact::live::drive::sweep::{Sweep, sweep};
+use reenact::live::drive::{Deed, Drive, Driven, Ended, Signal, Surroundings, drive};
+use reenact::live::serve::{Options, Pace};
+use reenact::world::setup::Setup;
+
+const TWO_TURNS: &str = r#"
+title = "A tool and an answer"
+tools = ["Read"]
+
+[[prompt]]
+text = "Hello?"
+
+[[prompt.turn]]
+text = "Let me see."
+tool = [{ name = "Read", input = { file_path = "/w/a" }, id = "toolu_read" }]
+
+[[prompt.turn]]
+text = "Done."
+"#;
+
+/// Talks to the API as headless agents do. `MODE` says how well it behaves: `good`, `silent` (no result line when interrupted), `orphan` (a call
+/// without its result when prompted again), `child` (leaves a process behind).
+const CLIENT: &str = r#"
+import json, os, signal, subprocess, sys, urllib.request, uuid
+
+mode = os.environ.get("MODE", "good")
+state = os.path.join(os.environ["HOME"], "history.json")
+session = str(uuid.uuid4())
+
+def say(kind, **rest):
+    print(json.dumps({"type": kind, "session_id": session, **rest}), flush=True)
+
+def stop(signum, frame):
+    if mode != "silent":
+        say("result", subtype="error_during_execution", is_error=True, duration_ms=7)
+    if mode == "child":
+        subprocess.Popen(["sleep", "60"], start_new_session=True)
+    sys.stdout.flush()
+    os._exit(0 if signum == signal.SIGINT else 143)
+
+signal.signal(signal.SIGINT, stop)
+signal.signal(signal.SIGTERM, stop)
+
+def ask(messages):
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 1000, "stream": True, "messages": messages,
+            "metadata": {"user_id": "user_" + uuid.uuid4().hex + "_session_" + session},
+            "tools": [{"name": "Read", "description": "reads", "input_schema": {"type": "object"}}]}
+    request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(),
+                                     {"content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"]})
+    blocks, stopped = {}, False
+    with urllib.request.urlopen(request) as answer:
+        for line in answer:
+            if not line.startswith(b"data: "):
+                continue
+            event = json.loads(line[6:])
+            if event["type"] == "content_block_start":
+                blocks[event["index"]] = dict(event["content_block"], text="", json="")
+            elif event["type"] == "content_block_delta":
+                block = blocks[event["index"]]
+                block["text"] += event["delta"].get("text", "")
+                block["json"] += event["delta"].get("partial_json", "")
+            elif event["type"] == "message_stop":
+                stopped = True
+    if not stopped:
+        raise IOError("the stream ended early")
+    content = []
+    for block in blocks.values():
+        if block["type"] == "text":
+            content.append({"type": "text", "text": block["text"]})
+        else:
+            content.append({"type": "tool_use", "id": block["id"], "name": block["name"], "input": json.loads(block["json"] or "{}")})
+    return content
+
+again = len(sys.argv) > 1
+messages = json.load(open(state)) if again else []
+if again and mode != "orphan":
+    calls = [block for block in messages[-1]["content"] if block["type"] == "tool_use"] if messages and messages[-1]["role"] == "assistant" else []
+    results = [{"type": "tool_result", "tool_use_id": call["id"], "content": "interrupted", "is_error": True} for call in calls]
+else:
+    results = []
+if again and mode == "orphan" and messages[-1]["role"] == "user":
+    messages.pop()
+prompt = results + [{"type": "text", "text": "Go on." if again else "Hello?"}]
+if messages and messages[-1]["role"] == "user":
+    messages[-1]["content"] += prompt
+else:
+    messages.append({"role": "user", "content": prompt})
+say("system", cwd=os.getcwd())
+try:
+    while True:
+        json.dump(messages, open(state, "w"))
+        content = ask(messages)
+        messages.append({"role": "assistant", "content": content})
+        json.dump(messages, open(state, "w"))
+        say("assistant", content=content)
+        calls = [block for block in content if block["type"] == "tool_use"]
+        if not calls:
+            break
+        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "read"} for call in calls]})
+    say("result", subtype="success", is_error=False, duration_ms=12)
+except Exception as error:
+    say("result", subtype="error", is_error=True, error=type(error).__name__)
+    sys.exit(1)
+"#;
+
+fn has_python() -> bool {
+    let is_there = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        println!("SKIPPED: there is no python3");
+    }
+    is_there
+}
+
+fn client(mode: &str) -> Drive {
+    Drive {
+        command: ["python3", "-c", CLIENT].map(String::from).to_vec(),
+        client: None,
+        again: None,
+        variables: vec![(String::from("MODE"), mode.into())],
+        surroundings: Surroundings::Clean,
+        input: None,
+        patience: Duration::from_secs(60),
+        options: Options { pace: Pace::None, ..Options::default() },
+    }
+}
+
+fn wait<R>(work: impl Future<Output = R>) -> R {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
+}
+
+fn driven(setup: &Arc<Setup>, how: &Drive) -> Driven {
+    wait(drive(setup, how, None)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn k_7_k_10_five_runs_of_a_client_give_the_same_transcript() {
+    if !has_python() {
+        return;
+    }
+    let setup = setup(TWO_TURNS);
+    let first = driven(&setup, &client("good"));
+    assert!(first.failures.is_empty(), "{:#?}\n{}", first.failures, first.output.errors);
+    assert_eq!((first.output.ended, first.output.results()), (Ended::Code(0), 1));
+    for part in [
+        "request   1: claude-sonnet-4-5",
+        "tools     Read (1:",
+        "answer    turn 1.1: 200, complete",
+        "\"duration_ms\":\"<durations>\"",
+        "<uuid 1>",
+        "<work>",
+    ] {
+        assert!(first.text.contains(part), "{part:?} is not in\n{}", first.text);
+    }
+    for _ in 0..4 {
+        assert_eq!(driven(&setup, &client("good")).text, first.text);
+    }
+    let other = driven(&self::setup_saying("Finished."), &client("good"));
+    assert_ne!(other.text, first.text, "what matters shows");
+}
+
+fn setup_saying(text: &str) -> Arc<Setup> {
+    setup(&TWO_TURNS.replace("Done.", text))
+}
+
+#[test]
+fn k_7_a_client_lives_in_folders_and_variables_of_its_own() {
+    let shell = |surroundings| Drive {
+        command: ["sh", "-c", "env; pwd; cat; echo oops >&2; exit 3"].map(String::from).to_vec(),
+        variables: vec![(String::from("MINE"), String::from("yes"))],
+        surroundings,
+        ..client("good")
+    };
+    let clean = driven(&setup(TWO_TURNS), &shell(Surroundings::Clean));
+    let printed = clean.output.lines.join("\n");
+    assert!(
+        !printed.contains("CARGO") && printed.contains("MINE=yes") && printed.contains("ANTHROPIC_API_KEY=sk-ant-test-000"),
+        "{printed}"
+    );
+    assert!(printed.contains("HOME=") && !printed.contains("HOME=/root\n"), "{printed}");
+    assert_eq!((clean.output.ended, clean.output.errors.as_str()), (Ended::Code(3), "oops\n"));
+    let home = printed.lines().find_map(|line| line.strip_prefix("HOME=")).unwrap();
+    assert!(!std::path::Path::new(home).exists(), "what was made for the run is removed");
+    let kept = driven(&setup(TWO_TURNS), &shell(Surroundings::Inherited));
+    assert!(kept.output.lines.iter().any(|line| line.starts_with("CARGO")), "{:?}", kept.output.lines);
+}
+
+#[test]
+fn k_7_an_exit_code_that_was_not_wanted_and_a_client_without_end_fail() {
+    let shell = |text: &str, patience| Drive { command: ["sh", "-c", text].map(String::from).to_vec(), patience, ..client("good") };
+    let wanted = setup(&format!("{TWO_TURNS}\n[drive]\nexit = 3\n"));
+    assert!(driven(&wanted, &shell("exit 3", Duration::from_secs(9))).failures.is_empty());
+    let other = driven(&wanted, &shell("exit 4", Duration::from_secs(9)));
+    assert_eq!(other.failures, ["expected exit code 3, got exit 4"]);
+    let endless = driven(&setup(TWO_TURNS), &shell("sleep 60", Duration::from_millis(300)));
+    assert_eq!(endless.output.ended, Ended::TimedOut);
+    assert!(endless.failures[0].contains("did not end in time"), "{:?}", endless.failures);
+}
+
+#[test]
+fn k_9_a_process_that_is_left_behind_is_found_and_killed() {
+    let how = |text: &str| Drive { command: ["sh", "-c", text].map(String::from).to_vec(), ..client("good") };
+    let left = driven(&setup(TWO_TURNS), &how("sleep 61 & setsid sleep 62 & sleep 0.2"));
+    assert_eq!(left.output.left_behind, ["sleep", "sleep"], "one of them left the group");
+    assert!(left.failures[0].contains("left processes behind"), "{:?}", left.failures);
+    let running = Command::new("sh").args(["-c", "ps -eo args | grep -E '^sleep 6[12]$'"]).output().unwrap();
+    assert!(running.stdout.is_empty(), "{}", String::from_utf8_lossy(&running.stdout));
+    assert!(driven(&setup(TWO_TURNS), &how("sleep 0.1 & true")).failures.is_empty(), "who goes soon is not left behind");
+}
+
+fn swept(mode: &str, what: Deed, again: bool) -> reenact::live::drive::sweep::Swept {
+    let script = CLIENT.replace('\'', "'\\''");
+    let again = again.then(|| format!("python3 -c '{script}' again"));
+    let how = Drive { again, ..client(mode) };
+    let ways = Sweep { what, lead: Duration::from_millis(60), wait: Duration::from_millis(150), jobs: 2 };
+    wait(sweep(&setup(TWO_TURNS), &how, &ways)).unwrap()
+}
+
+#[test]
+fn k_9_a_client_that_behaves_passes_at_every_boundary() {
+    if !has_python() {
+        return;
+    }
+    let swept = swept("good", Deed::Signal(Signal::Interrupt), true);
+    println!("{swept}");
+    assert!(swept.is_fine(), "{swept}");
+    assert!(swept.rows.len() > 15, "{swept}");
+    assert!(swept.rows.iter().all(|row| row.run.as_ref().unwrap().has_acted));
+    for row in &swept.rows {
+        let again = row.run.as_ref().unwrap().again.as_ref().unwrap();
+        assert_eq!(again.ended, Ended::Code(0), "{}: what exists because of the interrupt is answered: {:?}", row.boundary, again.lines);
+    }
+    let table = swept.to_string();
+    for part in ["1:head", "1:1", "message_start", "2:end", "exit 0, 1 results"] {
+        assert!(table.contains(part), "{part}:\n{table}");
+    }
+}
+
+#[test]
+fn k_9_a_client_without_a_result_one_that_forgets_a_result_and_one_that_leaves_a_child_are_found() {
+    if !has_python() {
+        return;
+    }
+    let silent = swept("silent", Deed::Signal(Signal::Terminate), false);
+    assert!(silent.rows.iter().any(|row| row.problems.iter().any(|problem| problem.contains("0 result lines, usually 1"))), "{silent}");
+    let orphan = swept("orphan", Deed::Signal(Signal::Interrupt), true);
+    assert!(orphan.rows.iter().any(|row| row.problems.iter().any(|problem| problem.contains("O-1"))), "{orphan}");
+    let child = swept("child", Deed::Signal(Signal::Interrupt), false);
+    assert!(child.rows.iter().all(|row| row.problems.iter().any(|problem| problem.contains("left processes behind: sleep"))), "{child}");
+}
+
+#[test]
+fn k_9_a_connection_that_is_closed_is_seen_by_the_client() {
+    if !has_python() {
+        return;
+    }
+    let swept = swept("good", Deed::Close, false);
+    println!("{swept}");
+    for row in &swept.rows {
+        let driven = row.run.as_ref().unwrap();
+        assert_eq!(driven.output.results(), 1, "{swept}");
+        let inside = !row.boundary.to_string().ends_with("end");
+        assert!(!inside || driven.output.ended == Ended::Code(1), "{}: {}", row.boundary, driven.output.ended);
+    }
+}
