@@ -10,6 +10,7 @@ mod again;
 mod asked;
 pub(crate) mod choices;
 pub(crate) mod delivery;
+#[cfg(any(test, feature = "live"))]
 pub(crate) mod endpoint;
 mod faults;
 pub(crate) mod model;

@@ -3,11 +3,14 @@
 
 use super::report::list;
 use crate::prelude::*;
-use crate::scenario::types::{Expect, Scenario};
+use crate::scenario::types::Expect;
+#[cfg(feature = "live")]
+use crate::scenario::types::Scenario;
 use crate::transcript::event::{Transcript, What};
 use crate::wire::validate::is_defect;
 
 /// All that is wrong with the requests.
+#[cfg(feature = "live")]
 pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario) -> Vec<String> {
     let mut failures = refusal_failures(transcript, &scenario.expect);
     if scenario.matching.strict {

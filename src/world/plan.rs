@@ -1,5 +1,6 @@
 //! One answer with its times, as a connection will play it: where faults do their work (M-4, M-5).
 
+#[cfg(feature = "live")]
 use super::faults::{by_event, with_events};
 use super::pacing::Times;
 use super::setup::Prepared;
@@ -46,7 +47,7 @@ impl Plan {
     }
 
     /// The same with one piece for each event, whatever packets they came in.
-    #[cfg_attr(not(feature = "live"), expect(dead_code, reason = "only the replay server can stop between events"))]
+    #[cfg(feature = "live")]
     pub(crate) fn by_event(self) -> Self {
         if !self.is_stream {
             return self;

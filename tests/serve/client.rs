@@ -59,6 +59,12 @@ pub(crate) fn served_all<R, W: Future<Output = R>>(
     })
 }
 
+/// Whether a try shows what a client sees that reads in time. On a loaded machine it reads late, and finds together what was sent apart; a server that
+/// writes it together shows it in no try.
+pub(crate) fn in_some_try(mut shows: impl FnMut() -> bool) -> bool {
+    (0..6).any(|_| shows())
+}
+
 /// What a client saw of an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {

@@ -76,6 +76,9 @@ impl Player {
         if packet.ends_piece {
             self.sent(Part::Piece);
         }
+        if packet.bytes.is_empty() {
+            return Box::pin(self.packet()).await; // it is only told: a chunk of nothing would be the end
+        }
         Some(Ok(packet.bytes.clone()))
     }
 

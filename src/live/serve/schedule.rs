@@ -128,10 +128,7 @@ fn ending(end: Option<&AnswerEnd>) -> Ending {
 /// How long the packets of a piece are.
 fn cuts_of(setup: &Setup, piece: &[u8], is_stream: bool, key: &str, number: u32) -> Vec<usize> {
     let chunking = &setup.scenario.chunking;
-    if piece.is_empty() {
-        return Vec::new();
-    }
-    if !is_stream || *chunking == Chunking::AsRecorded {
+    if !is_stream || piece.is_empty() || *chunking == Chunking::AsRecorded {
         return vec![piece.len()];
     }
     let mut choices = Choices::of(&setup.scenario, None);
