@@ -83,6 +83,7 @@ fn m_11_a_session_over_http_is_shown_judged_and_logged() {
 
 #[cfg(unix)]
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the program has to have got somewhere before it is stopped, and shows nothing until then")]
 fn m_11_ctrl_c_ends_a_session_with_what_happened() {
     let folder = folder(&SESSION.replace("latency = \"5ms\"", "latency = \"1h\""));
     let at = folder.path();

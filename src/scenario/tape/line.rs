@@ -30,6 +30,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+#[cfg(any(feature = "files", test))]
 pub(crate) use self::body::WINDOW;
 pub use self::body::{Piece, SpanId};
 pub use self::decode::{Decoder, TapeError};
