@@ -2,6 +2,7 @@
 
 mod loopback;
 mod network;
+mod program;
 mod same;
 mod tls;
 

@@ -10,6 +10,7 @@ pub(crate) mod lexer;
 mod purity;
 mod rooms;
 mod rules;
+mod tasks;
 mod toplevel;
 mod words;
 
@@ -33,6 +34,7 @@ pub(crate) const CHECKS: &[Check] = &[
         holds: "pure rooms use no std, clock, thread, printing, unordered map or platform mathematics",
         run: purity::check,
     },
+    Check { name: "tasks", holds: "no `select!` draws its branch, and no task's panic is lost", run: tasks::check },
     Check { name: "headers", holds: "files say what they are for, and files and functions stay short", run: headers::check },
     Check { name: "rules", holds: "every rule id that tests, scenarios and comments name is in xtask/rules.txt", run: rules::check },
     Check {

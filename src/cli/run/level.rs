@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use super::super::Exit;
 use super::super::output::complain;
 use super::super::selection::quoted;
-use super::super::serve::{runtime, stopped};
+use super::super::serve::{listen, runtime};
 use super::{Arguments, Format};
 use crate::engine::contract::Engine;
 use crate::files::scenario::Loaded;
@@ -150,12 +150,15 @@ fn live<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: E) -> Resul
     };
     let upstream = Upstream::read(url, &key, ca.as_deref()).map_err(|error| format!("--upstream: {error}"))?;
     let run = Run::new(scenario.setup.clone(), engine).with_log();
-    let runtime = runtime().map_err(|_: Exit| String::from("without a runtime there are no connections"))?;
-    let stop = async {
-        stopped().await;
-        complain("stopped: what happened until now follows");
-    };
-    let driven = runtime.block_on(drive(run, Machine, upstream, Options::default(), stop));
+    let no_runtime = |_: Exit| String::from("without a runtime there are no connections");
+    let driven = runtime().map_err(no_runtime)?.block_on(async {
+        let signals = listen().map_err(no_runtime)?;
+        let stop = async {
+            signals.come().await;
+            complain("stopped: what happened until now follows");
+        };
+        Ok::<_, String>(drive(run, Machine, upstream, Options::default(), stop).await)
+    })?;
     Ok(driven.map_err(|error| Panic(error.to_string())))
 }
 

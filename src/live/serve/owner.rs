@@ -220,7 +220,7 @@ mod tests {
             let mut connections: JoinSet<()> = JoinSet::new();
             connections.spawn(async { panic!("a wrong turn") });
             owner.on_connection_ended(connections.join_next().await.unwrap());
-            owner.into_verdicts()
+            owner.into_verdicts(Time::ZERO)
         });
         assert_eq!(verdicts[0].1.failures, ["the server panicked: a wrong turn"]);
     }

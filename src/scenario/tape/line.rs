@@ -30,7 +30,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub use self::body::{Piece, SpanId, WINDOW};
+#[cfg(any(feature = "files", test))]
+pub(crate) use self::body::WINDOW;
+pub use self::body::{Piece, SpanId};
 pub use self::decode::{Decoder, TapeError};
 pub use self::encode::{Encoder, NewRequest, encode};
 use super::{End, Provenance, TapeHeader};
