@@ -28,7 +28,7 @@ use crate::wire::raw::{Object, elements};
 pub(super) const SPAN_MIN: usize = 64;
 
 /// How many request lines back a run may point. A format constant: readers keep as many lists.
-pub const WINDOW: usize = 16;
+pub(crate) const WINDOW: usize = 16;
 
 /// The name of a span: the first eight bytes of the BLAKE3 hash of its text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
