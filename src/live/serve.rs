@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
+#[cfg(feature = "network")]
 use tokio::time::Instant;
 
 use super::clock::Scale;

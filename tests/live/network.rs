@@ -130,3 +130,21 @@ fn m_11_a_panic_fails_the_run() {
         other => panic!("the panic was lost: {other:?}"),
     }
 }
+
+#[test]
+fn m_11_answers_are_scaled_with_everything_else() {
+    let text = "[timing]\nhead = \"2s\"\nfirst_event = \"1s\"\nbetween_events = \"1s\"\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
+    let ends = |scale| on_network(&setup(text), Scale::of(scale).unwrap()).report.transcript.events.last().unwrap().at;
+    let (usual, scaled) = (ends(100), ends(20));
+    assert!(scaled.since(usual).0.max(usual.since(scaled).0) < 1_000_000, "{usual} and {scaled}");
+}
+
+#[test]
+fn m_11_a_break_and_an_end_inside_an_answer_stay_apart() {
+    for (how, mark) in [("reset", "the connection was cut"), ("truncate", "the connection was closed inside the answer")] {
+        let fault = format!("[[fault]]\nat = {{ attempt = 1 }}\ncut = {{ after_events = 2, how = \"{how}\" }}\n");
+        let finished =
+            on_network(&setup(&format!("{fault}[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n")), Scale::default());
+        assert!(text(&finished).contains(mark), "{how}: {}", text(&finished));
+    }
+}

@@ -16,7 +16,8 @@ use super::network::on_network;
 use super::{shipped, shipped_in};
 
 /// What differs, and why.
-const DIFFERENT: [(&str, &str); 7] = [
+const DIFFERENT: [(&str, &str); 8] = [
+    ("agents/all-failed", "a time stands in a text of which the transcript shows the digest"),
     ("compaction/interrupt-in-a-compaction", "the API cannot see that a message became a prompt before anything was asked for it"),
     ("hook/adds-context", SHORTER_THAN_A_TICK),
     ("permission/mode-accept-edits", SHORTER_THAN_A_TICK),
