@@ -34,6 +34,8 @@ pub(crate) struct Session {
     state: State,
     /// Prompts that came while one was worked on.
     waiting: VecDeque<(u32, Arc<[Block]>)>,
+    /// What all requests have in common, once there was one: putting it together takes longer than a step.
+    frame: Option<Arc<Frame>>,
     verbose: Verbose,
 }
 
@@ -163,8 +165,8 @@ impl Session {
         let State::Starting(starting) = core::mem::take(&mut self.state) else { return };
         let Starting { prompt, since, carried, asked, local, found } = *starting;
         let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
-        let frame = Frame::of(env);
-        let frame = Arc::new(carried.model.as_ref().map_or_else(|| frame.clone(), |model| frame.with_model(model)));
+        let frame = self.frame.get_or_insert_with(|| Arc::new(Frame::of(env))).clone();
+        let frame = carried.model.as_ref().map_or_else(|| frame.clone(), |model| Arc::new(frame.with_model(model)));
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
         effects.push(Effect::Emit(Emission::Init {
