@@ -27,6 +27,13 @@ pub trait Guard {
     fn run<R>(&self, work: impl FnOnce() -> R) -> Result<R, String>;
 }
 
+/// The words of a panic, for whoever catches one.
+#[cfg(feature = "files")]
+pub(crate) fn panic_text(payload: &(dyn core::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("(without a message)").into()
+}
+
 /// Lets a panic through.
 #[derive(Clone, Copy, Debug)]
 pub struct Unguarded;

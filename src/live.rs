@@ -15,15 +15,6 @@ pub mod driver;
 pub mod network;
 pub mod record;
 pub mod serve;
+pub(crate) mod signals;
 #[cfg(feature = "network")]
 pub mod simulation;
-
-use std::any::Any;
-
-use crate::prelude::*;
-
-/// What a panic said.
-fn panic_text(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
-    text.unwrap_or("(without a message)").into()
-}

@@ -24,7 +24,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use crate::engine::contract::Engine;
-use crate::explore::Guard;
+use crate::explore::{Guard, panic_text};
 use crate::files::scenario::{LoadError, Loaded, load};
 use crate::prelude::*;
 use crate::sim::Run;
@@ -106,9 +106,6 @@ pub struct Catching;
 impl Guard for Catching {
     fn run<R>(&self, work: impl FnOnce() -> R) -> Result<R, String> {
         // A run that panicked is thrown away, or only read for what it had recorded.
-        catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-            let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
-            text.unwrap_or("(without a message)").to_string()
-        })
+        catch_unwind(AssertUnwindSafe(work)).map_err(|payload| panic_text(&*payload))
     }
 }

@@ -80,14 +80,14 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         Err(exit) => return exit,
     };
     runtime.block_on(async {
-        let stop = match listen() {
-            Ok(stop) => stop,
+        let mut signals = match listen() {
+            Ok(signals) => signals,
             Err(exit) => return exit,
         };
         tokio::select! {
             biased;
             // Dropping the run kills its client.
-            () = stop.come() => {
+            _ = signals.next() => {
                 complain("stopped before the client was over");
                 Exit::Failed
             }

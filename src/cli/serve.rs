@@ -11,6 +11,7 @@ use crate::files::scenario::{Loaded, find, load};
 use crate::live::network::{Machine, Network};
 use crate::live::serve::verdict::Verdict;
 use crate::live::serve::{Options, Pace, Packets, Replay, Tokens, Until};
+use crate::live::signals::Signals;
 use crate::prelude::*;
 use crate::transcript::text::{Detail, render};
 
@@ -121,8 +122,8 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
         }
     };
     // Whoever has read the first line may stop it.
-    let stopped = match listen() {
-        Ok(stop) => stop.come(),
+    let mut signals = match listen() {
+        Ok(signals) => signals,
         Err(exit) => return exit,
     };
     say(&base);
@@ -149,11 +150,11 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
     let mut status = None;
     let stop = async {
         match &mut started {
-            None => stopped.await,
+            None => _ = signals.next().await,
             Some(child) => {
                 tokio::select! {
                     biased;
-                    () = stopped => (),
+                    _ = signals.next() => (),
                     ended = child.wait() => status = Some(ended),
                 }
             }
@@ -184,42 +185,9 @@ fn show(arguments: &Arguments, session: &str, verdict: &Verdict) -> Exit {
     if verdict.is_fine() { Exit::Fine } else { Exit::Failed }
 }
 
-/// Listens for whoever wants the command to stop: Ctrl-C, or a service manager. It listens from when it is made.
-pub(super) struct Stop {
-    #[cfg(unix)]
-    signals: [tokio::signal::unix::Signal; 2],
-}
-
-impl Stop {
-    pub(super) fn listen() -> std::io::Result<Self> {
-        #[cfg(unix)]
-        {
-            use tokio::signal::unix::{SignalKind, signal};
-            Ok(Self { signals: [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?] })
-        }
-        #[cfg(not(unix))]
-        Ok(Self {})
-    }
-
-    /// Comes when it should stop.
-    pub(super) async fn come(mut self) {
-        #[cfg(unix)]
-        {
-            let [interrupt, terminate] = &mut self.signals;
-            tokio::select! {
-                biased;
-                _ = interrupt.recv() => (),
-                _ = terminate.recv() => (),
-            }
-        }
-        #[cfg(not(unix))]
-        let _ = tokio::signal::ctrl_c().await;
-    }
-}
-
-/// Listens, or says why it cannot.
-pub(super) fn listen() -> Result<Stop, Exit> {
-    Stop::listen().map_err(|error| {
+/// Listens for whoever wants the command to stop, or says why it cannot.
+pub(super) fn listen() -> Result<Signals, Exit> {
+    Signals::listen().map_err(|error| {
         complain(&format!("cannot listen for signals: {error}"));
         Exit::WrongInput
     })

@@ -20,8 +20,9 @@ pub use upstream::{Upstream, UpstreamError};
 
 use super::clock::{Clock, Scale};
 use super::network::Network;
-use crate::engine::contract::{Agent, Engine, RequestId};
+use crate::engine::contract::{Agent, Engine, Input, RequestId};
 use crate::engine::time::Time;
+use crate::explore::panic_text;
 use crate::prelude::*;
 use crate::sim::Run;
 use crate::sim::outside::{Call, Progress};
@@ -138,6 +139,9 @@ impl<E: Engine, N: Network> Driver<E, N> {
         let Came { agent, id, what } = came;
         match what {
             CameWhat::Input(input) => {
+                if let Input::End { .. } = input {
+                    self.forget(&agent, id);
+                }
                 self.run.offer(&agent, id, input);
                 None
             }
@@ -159,7 +163,7 @@ impl<E: Engine, N: Network> Driver<E, N> {
 /// A task is over: a panic in it is ours to tell, that it was told to stop is not.
 fn check(joined: Result<(), tokio::task::JoinError>) -> Result<(), DriveError> {
     match joined {
-        Err(error) if error.is_panic() => Err(DriveError::Panic(super::panic_text(&*error.into_panic()))),
+        Err(error) if error.is_panic() => Err(DriveError::Panic(panic_text(&*error.into_panic()))),
         Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -122,8 +122,11 @@ impl Endpoint {
         }
         match &answered.plan {
             Some(plan) if is_whole(&answered, plan) => {
-                let blocks = tool_uses::blocks(plan.is_stream, &plan.pieces);
-                self.callers.on_answered(blocks.iter().filter_map(|block| block.as_tool_use()));
+                // Only agents are known by the tool uses that made them, and the client waits for its first byte.
+                if !setup.agents.is_empty() {
+                    let blocks = tool_uses::blocks(plan.is_stream, &plan.pieces);
+                    self.callers.on_answered(blocks.iter().filter_map(|block| block.as_tool_use()));
+                }
             }
             _ => self.callers.on_failed(&caller.agent, caller.id),
         }

@@ -11,7 +11,7 @@ use super::choices::Choices;
 use super::faults::{self, Asked};
 use super::plan::Plan;
 use super::refusal;
-use super::server::{Incoming, Served, Server};
+use super::server::{Served, Server};
 use super::setup::{Prepared, Setup};
 use super::signatures::Given;
 use super::{Refused, WorldNote};
@@ -105,14 +105,13 @@ impl ModelServer {
         change: Option<&Change>,
         choices: &mut Choices<'_>,
     ) -> Option<(Plan, WorldNote)> {
-        let Asking { agent, id, request, origins, gets_default, lends, now: _ } = *asking;
-        let incoming = Incoming { origins, agent, id, request, is_changed: change.is_some() || lends };
+        let Asking { agent, id, request, gets_default, lends, .. } = *asking;
         let scenario_tells = setup.scenario.api.tells_tokens();
         let mut as_prepared = |answer: &Prepared| {
             choices.on_served(answer);
             Plan::of(answer, choices.times(&agent.key(id), &setup.scenario.timing, &answer.known))
         };
-        let (mut plan, name, provenance, differences) = match self.server.serve(setup, &incoming) {
+        let (mut plan, name, provenance, differences) = match self.server.serve(setup, asking, change.is_some() || lends) {
             Some(Served { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];
                 let mut plan = as_prepared(answer);

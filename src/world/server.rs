@@ -4,13 +4,13 @@
 //! differs; `strict` makes that a failure of the run. An answer that a fault changed is not used up: the next attempt gets it again.
 
 use super::again::{FreshId, with_original_ids};
+use super::model::Asking;
 use super::setup::{Prepared, Setup};
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::scenario::script::Origin;
 use crate::wire::block::Message;
 use crate::wire::compare::{Difference, differences};
-use crate::wire::request::Request;
 
 /// Which answers were given.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,18 +33,6 @@ struct Lent {
     times: u32,
 }
 
-/// A request at the server.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Incoming<'a> {
-    /// Whose scripted answers it may get, the first first.
-    pub(crate) origins: &'a [Origin],
-    pub(crate) agent: &'a Agent,
-    pub(crate) id: RequestId,
-    pub(crate) request: &'a Request,
-    /// Whether its answer is going to be changed.
-    pub(crate) is_changed: bool,
-}
-
 /// What a request gets.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Served {
@@ -57,18 +45,19 @@ pub(crate) struct Served {
 }
 
 impl Server {
-    /// The answer that was lent to the same request before, else the next one; `None` when there is none left.
-    pub(crate) fn serve(&mut self, setup: &Setup, incoming: &Incoming<'_>) -> Option<Served> {
-        let lent = self.take_lent(incoming);
-        let answer = lent.as_ref().map(|lent| lent.answer).or_else(|| self.next(setup, incoming.origins))?;
+    /// The answer that was lent to the same request before, else the next one; `None` when there is none left. One that is lent is still there when
+    /// the same is asked again.
+    pub(crate) fn serve(&mut self, setup: &Setup, asking: &Asking<'_>, is_lent: bool) -> Option<Served> {
+        let lent = self.take_lent(asking);
+        let answer = lent.as_ref().map(|lent| lent.answer).or_else(|| self.next(setup, asking.origins))?;
         let nth = lent.map_or(0, |lent| lent.times) + 1;
         self.given[answer] = true;
-        if incoming.is_changed {
-            let Incoming { agent, id, request, .. } = *incoming;
+        if is_lent {
+            let Asking { agent, id, request, .. } = *asking;
             self.lent.push(Lent { agent: agent.clone(), id, messages: request.messages.clone(), answer, times: nth });
         }
         let differences = setup.answers[answer].request.as_ref().map_or_else(Vec::new, |recorded| {
-            let text = with_original_ids(incoming.request.to_json(), &self.ids);
+            let text = with_original_ids(asking.request.to_json(), &self.ids);
             let sent = serde_json::from_str(&text).unwrap_or_default();
             differences(recorded, &setup.scenario.matching.volatile.normalised(sent))
         });
@@ -86,11 +75,11 @@ impl Server {
     }
 
     /// The same is asked again under the next attempt's number, or with the very same messages; anything else has used the answer up.
-    fn take_lent(&mut self, incoming: &Incoming<'_>) -> Option<Lent> {
-        let position = self.lent.iter().position(|lent| lent.agent == *incoming.agent)?;
+    fn take_lent(&mut self, asking: &Asking<'_>) -> Option<Lent> {
+        let position = self.lent.iter().position(|lent| lent.agent == *asking.agent)?;
         let lent = self.lent.remove(position);
-        let is_next_attempt = (lent.id.prompt, lent.id.turn) == (incoming.id.prompt, incoming.id.turn);
-        (is_next_attempt || lent.messages == incoming.request.messages).then_some(lent)
+        let is_next_attempt = (lent.id.prompt, lent.id.turn) == (asking.id.prompt, asking.id.turn);
+        (is_next_attempt || lent.messages == asking.request.messages).then_some(lent)
     }
 
     /// The next answer for a request of these origins.

@@ -132,6 +132,6 @@ fn place_in_section(setup: &Setup, index: usize) -> usize {
     interrupts[..=index].iter().filter(|interrupt| interrupt.kind.section() == interrupts[index].kind.section()).count()
 }
 
-fn count(number: usize) -> u32 {
+pub(super) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -206,6 +206,15 @@ impl Talk {
         Self { reader: BufReader::new(stream.try_clone().unwrap()), stream }
     }
 
+    /// A connection on which an answer has begun: its head and first piece were read.
+    pub(crate) fn begun(port: u16) -> Self {
+        let mut talk = Self::open(port);
+        talk.ask("POST", "/v1/messages", "", prompt("hi").as_bytes());
+        talk.head().unwrap();
+        talk.chunk().unwrap().unwrap();
+        talk
+    }
+
     pub(crate) fn ask(&mut self, method: &str, path: &str, headers: &str, body: &[u8]) {
         let head = format!("{method} {path} HTTP/1.1\r\nHost: recorder.test\r\n{headers}content-length: {}\r\n\r\n", body.len());
         self.stream.write_all(&[head.as_bytes(), body].concat()).unwrap();

@@ -171,10 +171,7 @@ fn k_1_ctrl_c_keeps_what_came() {
         Then::Close
     });
     let recorder = Recorder::start(port, &[]);
-    let mut talk = Talk::open(recorder.port);
-    talk.ask("POST", "/v1/messages", "", prompt("hi").as_bytes());
-    talk.head().unwrap();
-    talk.chunk().unwrap().unwrap();
+    let mut talk = Talk::begun(recorder.port);
     let (status, said, tape) = recorder.stop();
     assert!(status.success() && said.contains("recorded 1 exchange, 1 cut"), "{said}");
     assert_eq!((tape.exchanges[0].answer.end, tape.exchanges[0].answer.body()), (End::Reset, message("x")[0].clone().into_bytes()));

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use reenact::live::serve::verdict::Verdict;
 use reenact::live::serve::{Options, Replay};
 use reenact::world::setup::Setup;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
@@ -25,18 +26,7 @@ pub(crate) fn setup(text: &str) -> Arc<Setup> {
 
 /// Serves a scenario while `work` goes on; what it says, and the verdict.
 pub(crate) fn served<R, W: Future<Output = R>>(setup: &Arc<Setup>, options: Options, work: impl FnOnce(SocketAddr) -> W) -> (R, Verdict) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async {
-        let listener = Machine.bind(LOOPBACK).await.unwrap();
-        let address = Machine::address(&listener).unwrap();
-        let (stop, stopped) = oneshot::channel::<()>();
-        let server = tokio::spawn(Replay::new(setup, options).serve::<Machine>(listener, async {
-            let _ = stopped.await;
-        }));
-        let result = timeout(Duration::from_secs(120), work(address)).await.expect("the client was never done");
-        let _ = stop.send(());
-        (result, server.await.unwrap())
-    })
+    with_server(setup, options, |replay, listener, stop| replay.serve::<Machine>(listener, stop), work)
 }
 
 /// The same for clients that are sessions of their own.
@@ -45,19 +35,38 @@ pub(crate) fn served_all<R, W: Future<Output = R>>(
     options: Options,
     work: impl FnOnce(SocketAddr) -> W,
 ) -> (R, Vec<(Arc<str>, Verdict)>) {
+    with_server(setup, options, |replay, listener, stop| replay.serve_all::<Machine>(listener, stop), work)
+}
+
+/// Serves until `work` is done.
+fn with_server<R, V, W, S>(
+    setup: &Arc<Setup>,
+    options: Options,
+    serve: impl FnOnce(Replay, TcpListener, Stopped) -> S,
+    work: impl FnOnce(SocketAddr) -> W,
+) -> (R, V)
+where
+    V: Send + 'static,
+    W: Future<Output = R>,
+    S: Future<Output = V> + Send + 'static,
+{
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let listener = Machine.bind(LOOPBACK).await.unwrap();
         let address = Machine::address(&listener).unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let server = tokio::spawn(Replay::new(setup, options).serve_all::<Machine>(listener, async {
+        let stopped: Stopped = Box::pin(async {
             let _ = stopped.await;
-        }));
-        let result = timeout(Duration::from_secs(120), work(address)).await.expect("the clients were never done");
+        });
+        let server = tokio::spawn(serve(Replay::new(setup, options), listener, stopped));
+        let result = timeout(Duration::from_secs(120), work(address)).await.expect("the client was never done");
         let _ = stop.send(());
         (result, server.await.unwrap())
     })
 }
+
+/// Comes when the server should stop.
+type Stopped = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Whether a try shows what a client sees that reads in time. On a loaded machine it reads late, and finds together what was sent apart; a server that
 /// writes it together shows it in no try.

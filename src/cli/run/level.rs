@@ -152,9 +152,9 @@ fn live<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: E) -> Resul
     let run = Run::new(scenario.setup.clone(), engine).with_log();
     let no_runtime = |_: Exit| String::from("without a runtime there are no connections");
     let driven = runtime().map_err(no_runtime)?.block_on(async {
-        let signals = listen().map_err(no_runtime)?;
+        let mut signals = listen().map_err(no_runtime)?;
         let stop = async {
-            signals.come().await;
+            signals.next().await;
             complain("stopped: what happened until now follows");
         };
         Ok::<_, String>(drive(run, Machine, upstream, Options::default(), stop).await)

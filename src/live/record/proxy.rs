@@ -19,6 +19,7 @@ use super::body::{Answering, Asking, Exchange, Slot};
 use super::upstream::Upstream;
 use super::{Client, Event, Link, Options, RecordError, micros_since, now};
 use crate::live::network::{Machine, Network as _};
+use crate::live::signals::{Signal, Signals};
 use crate::scenario::tape::End;
 use crate::wire::http::Header;
 
@@ -53,7 +54,7 @@ pub(super) async fn serve(
         (options.notice)(&format!("point the client there: ANTHROPIC_BASE_URL=http://{address}; Ctrl-C ends the recording"));
     }
     let mut connections: JoinSet<()> = JoinSet::new();
-    let mut signals = Signals::new().map_err(RecordError::System)?;
+    let mut signals = Signals::listen().map_err(RecordError::System)?;
     let status = loop {
         tokio::select! {
             biased;
@@ -167,52 +168,6 @@ async fn ended(client: &mut Option<Child>) -> std::io::Result<ExitStatus> {
     match client {
         Some(client) => client.wait().await,
         None => std::future::pending().await,
-    }
-}
-
-/// What ends a recording from outside.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Signal {
-    Interrupt,
-    Terminate,
-}
-
-#[cfg(unix)]
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            biased;
-            _ = self.terminate.recv() => Signal::Terminate,
-            _ = self.interrupt.recv() => Signal::Interrupt,
-        }
-    }
-}
-
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) -> Signal {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-        Signal::Interrupt
     }
 }
 

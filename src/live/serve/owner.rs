@@ -14,6 +14,7 @@ use super::verdict::Verdict;
 use super::{Options, Sessions, Until};
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::Time;
+use crate::explore::panic_text;
 use crate::live::clock::Clock;
 use crate::live::network::Network;
 use crate::prelude::*;
@@ -152,9 +153,7 @@ impl Owner {
     fn on_connection_ended(&mut self, ended: Result<(), JoinError>) {
         let Err(error) = ended else { return };
         if error.is_panic() {
-            let payload = error.into_panic();
-            let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
-            self.problem(format!("the server panicked: {}", text.unwrap_or("(without a message)")));
+            self.problem(format!("the server panicked: {}", panic_text(&*error.into_panic())));
         }
     }
 

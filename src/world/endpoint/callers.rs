@@ -12,6 +12,7 @@ use crate::wire::block::{Block, BlockKind, Role, ToolUse};
 use crate::wire::json::Json;
 use crate::wire::request::Request;
 use crate::world::setup::Setup;
+use crate::world::user::count;
 
 /// Everybody who asked so far.
 #[derive(Clone, Debug, Default)]
@@ -224,10 +225,6 @@ impl Thread {
 
 fn frame_of(request: &Request) -> Frame {
     (request.system.clone(), request.tools.clone())
-}
-
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn text_of(block: &Block) -> Option<&str> {
