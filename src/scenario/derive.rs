@@ -98,7 +98,7 @@ fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file:
 
 fn origin(tape: &Tape, exchanges: usize, tape_file: &str) -> Vec<String> {
     let header = &tape.header;
-    let mut from = format!("Derived from {tape_file}, {exchanges} exchange{}", if exchanges == 1 { "" } else { "s" });
+    let mut from = format!("Derived from {tape_file}, {}", plural(exchanges as u64, "exchange"));
     if let Some(format) = &header.imported_from {
         from.push_str(&format!(", imported from {format}"));
     }
