@@ -14,8 +14,20 @@ use crate::prelude::*;
 use crate::scenario::drive::{Drive, Normalise, VaryingPlace};
 
 /// JSON members that are known to vary.
-const MEMBERS: [&str; 9] =
-    ["uuid", "timestamp", "pid", "messaging_socket_path", "time", "created_at", "started_at", "snapshot", "device_id"];
+const MEMBERS: [&str; 12] = [
+    "uuid",
+    "timestamp",
+    "pid",
+    "messaging_socket_path",
+    "time",
+    "created_at",
+    "started_at",
+    "end_time",
+    "run_id",
+    "runId",
+    "snapshot",
+    "device_id",
+];
 
 /// Rules at work on one run: what was seen keeps its number.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +97,9 @@ impl Normaliser {
         if self.has("ids") {
             text = spans::replaced(&text, spans::id_at, |found| numbered(&mut self.ids, "id", found));
         }
+        if self.has("durations") {
+            text = spans::replaced(&text, spans::milliseconds_at, |_| String::from("<durations>"));
+        }
         if self.has("dates") {
             text = spans::replaced(&text, spans::date_at, |_| String::from("<date>"));
         }
@@ -117,8 +132,21 @@ fn in_order(mut items: Vec<Value>) -> Vec<Value> {
     items
 }
 
-/// Lines of output of which each is the result of a tool, where several follow each other, in the order of their tool uses.
-pub fn results_in_order(lines: &mut [String]) {
+/// Lines of output in an order that is the same in every run: what belongs to agents and tasks that go on beside the conversation stands behind it,
+/// each one's by itself; and where lines follow each other that are results of tools, they come in the order of their tool uses.
+pub fn lines_in_order(lines: &mut [String]) {
+    lines.sort_by_cached_key(|line| beside(line));
+    results_in_order(lines);
+}
+
+/// Whose a line is that does not belong to the conversation itself.
+fn beside(line: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    let owner = value["parent_tool_use_id"].as_str().or_else(|| value["task_id"].as_str().filter(|_| value["type"] == "system"));
+    owner.map(str::to_string)
+}
+
+fn results_in_order(lines: &mut [String]) {
     let of_line = |line: &str| {
         let value: Value = serde_json::from_str(line).ok()?;
         let content = &value["message"]["content"];

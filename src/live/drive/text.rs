@@ -6,13 +6,13 @@ use core::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::normalise::{Normaliser, results_in_order};
+use super::normalise::{Normaliser, lines_in_order};
 use super::{Driven, Output};
 use crate::engine::contract::{Agent, Message, RequestId};
 use crate::live::serve::verdict::Asked;
 use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
-use crate::transcript::event::{RequestRecord, What};
+use crate::transcript::event::{Event, RequestRecord, What};
 use crate::wire::json::Json;
 use crate::world::setup::Setup;
 
@@ -27,7 +27,12 @@ pub(super) fn render(setup: &Setup, driven: &Driven, client: Option<KnownClient>
     let client = KnownClient::ALL.iter().find(|(_, known)| Some(*known) == client).map_or("a client", |(word, _)| word);
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{title}\ndriven: {client}\n");
-    for event in driven.verdict.transcript.events.iter() {
+    let mut events: Vec<&Event> = driven.verdict.transcript.events.iter().collect();
+    if normaliser.has("order") {
+        // Agents ask beside each other: each one's requests stand together, in its own order.
+        events.sort_by_key(|event| event.agent.tool_use_id());
+    }
+    for event in events {
         match &event.what {
             What::Request { id, request } => {
                 request_lines(&mut out, &mut normaliser, &event.agent, *id, request);
@@ -100,7 +105,7 @@ fn output_lines(out: &mut String, normaliser: &mut Normaliser, name: &str, outpu
     let _ = writeln!(out);
     let mut lines = output.lines.clone();
     if normaliser.has("order") {
-        results_in_order(&mut lines);
+        lines_in_order(&mut lines);
     }
     for line in &lines {
         let _ = writeln!(out, "{name:<9} {}", normaliser.line(line));

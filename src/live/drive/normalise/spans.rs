@@ -40,13 +40,20 @@ pub(super) fn uuid_at(bytes: &[u8], at: usize) -> Option<usize> {
     (!bytes.get(position).is_some_and(u8::is_ascii_alphanumeric)).then_some(position - at)
 }
 
-/// 32 and more hexadecimal digits, not inside a word.
+/// 32 and more hexadecimal digits, or the 17 from `a` on that Claude Code names its agents by, not inside a word.
 pub(super) fn id_at(bytes: &[u8], at: usize) -> Option<usize> {
     if is_word_before(bytes, at) {
         return None;
     }
     let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-    (length >= 32 && !bytes.get(at + length).is_some_and(u8::is_ascii_alphanumeric)).then_some(length)
+    let fits = length >= 32 || (length == 17 && bytes[at] == b'a');
+    (fits && !bytes.get(at + length).is_some_and(u8::is_ascii_alphanumeric)).then_some(length)
+}
+
+/// The digits in `<duration_ms>381</duration_ms>` and the like.
+pub(super) fn milliseconds_at(bytes: &[u8], at: usize) -> Option<usize> {
+    let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (length > 0 && bytes[..at].ends_with(b"_ms>")).then_some(length)
 }
 
 /// `2026-11-21`, with a time of day behind it or not.

@@ -16,9 +16,11 @@ fn k_10_each_shipped_rule_replaces_its_own_and_nothing_else() {
         ("ports", "at http://127.0.0.1:40913/v1 and localhost:80", "at http://127.0.0.1:<port>/v1 and localhost:<port>"),
         ("uuids", &*format!("session {uuid}, {uuid}!"), "session <uuid 1>, <uuid 1>!"),
         ("ids", &*format!("user_{id}_account"), "user_<id 1>_account"),
+        ("ids", "agentId: ab0e21c20ddba9241 (not bb0e21c20ddba9241)", "agentId: <id 1> (not bb0e21c20ddba9241)"),
         ("folders", "in /w/run-1/h/x", "in <home>/x"),
         ("dates", "today 2026-11-21, at 2026-11-21T18:23:30.123Z.", "today <date>, at <date>."),
         ("durations", r#"{"n":3,"ttft_ms":912}"#, r#"{"n":3,"ttft_ms":"<durations>"}"#),
+        ("durations", "<x_ms>381</x_ms><n>1</n>", "<x_ms><durations></x_ms><n>1</n>"),
         ("members", r#"{"a":"b","timestamp":"now"}"#, r#"{"a":"b","timestamp":"<members>"}"#),
     ] {
         assert_eq!(normaliser().line(before), after, "{rule}");
@@ -47,7 +49,7 @@ fn k_10_parallel_results_are_shown_in_one_order() {
     assert_eq!(normaliser().json(messages), json!([result("a"), result("b"), text, result("c")]));
     let line = |id: &str| json!({ "type": "user", "message": { "content": [result(id)] } }).to_string();
     let mut lines = vec![line("b"), line("a"), String::from("x"), line("0")];
-    results_in_order(&mut lines);
+    lines_in_order(&mut lines);
     assert_eq!(lines, [line("a"), line("b"), String::from("x"), line("0")]);
 }
 
@@ -59,4 +61,19 @@ fn k_10_a_scenario_adds_rules_of_its_own() {
     assert_eq!(of(rule("b", between(Some(",")))).line("build 17, then build 18"), "build <b>, then build <b>");
     assert_eq!(of(rule("b", between(None))).line("build 17 then"), "build <b> then");
     assert_eq!(of(rule("cost", VaryingPlace::Member("usd".into()))).line(r#"{"usd":0.1}"#), r#"{"usd":"<cost>"}"#);
+}
+
+#[test]
+fn k_10_agents_that_go_on_beside_the_conversation_stand_behind_it() {
+    let line = |name: &str, more: &str| format!(r#"{{"type":"{name}"{more}}}"#);
+    let of_helper = r#","parent_tool_use_id":"toolu_1""#;
+    let of_task = r#","task_id":"a1""#;
+    let mut lines =
+        vec![line("assistant", ""), line("system", of_task), line("user", of_helper), line("assistant", ""), line("assistant", of_helper)];
+    let mut otherwise = vec![lines[2].clone(), lines[0].clone(), lines[4].clone(), lines[3].clone(), lines[1].clone()];
+    lines_in_order(&mut lines);
+    lines_in_order(&mut otherwise);
+    assert_eq!(lines, otherwise);
+    assert_eq!(lines[..2], [line("assistant", ""), line("assistant", "")]);
+    assert_eq!(lines[3..], [line("user", of_helper), line("assistant", of_helper)], "each in its own order: {lines:?}");
 }
