@@ -1,10 +1,12 @@
 //! Whole sessions from a tape: a client's side calls and sub-agents each get what was recorded for them, in whatever order they come (M-3, K-6).
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::{post, served};
+use reenact::files::import::{ImportOptions, import_file};
 use reenact::live::serve::verdict::Verdict;
 use reenact::live::serve::{Options, Pace};
 use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape};
@@ -121,4 +123,61 @@ fn m_3_what_differs_is_told_by_its_tools_and_named() {
     for place in ["request 1 differs from the recorded one at system", "request thread-2/1 differs from the recorded one at messages[0]"] {
         assert!(verdict.failures.iter().any(|failure| failure.starts_with(place)), "{place}: {verdict}");
     }
+}
+
+/// The files of a folder and all folders in it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.append(&mut self::files(&path)),
+            false => files.push(path),
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Sends what was recorded, and holds what comes back against what was recorded; how many answers came.
+fn comes_back(path: &Path, tape: &Tape) -> usize {
+    let Some(derived) = derive::scenarios(tape, "x.tape.jsonl").into_iter().next() else { return 0 };
+    let setup = Arc::new(Setup::new(derived.scenario, Some(tape)).unwrap().with_all_threads(tape));
+    let asked: Vec<&Exchange> = tape
+        .exchanges
+        .iter()
+        .filter(|exchange| thread::is_messages(&exchange.path) && !exchange.body.is_empty() && exchange.answer.end == End::Complete)
+        .collect();
+    let at_once = Options { pace: Pace::None, ..Options::default() };
+    let (seen, verdict) = served(&setup, at_once, |address| async move {
+        let mut seen = Vec::new();
+        for exchange in asked.iter() {
+            let body = String::from_utf8_lossy(&exchange.body);
+            seen.push((exchange.id, post(address, &body, Duration::from_secs(20)).await));
+        }
+        seen
+    });
+    for (id, seen) in &seen {
+        let answer = &tape.exchanges.iter().find(|exchange| exchange.id == *id).unwrap().answer;
+        let is_same = (seen.status(), seen.body().as_bytes()) == (answer.status, &*answer.body());
+        assert!(is_same, "{}: exchange {id}: {}\n{verdict}", path.display(), seen.text());
+    }
+    let differs = |failure: &&String| failure.contains("differs from the recorded one");
+    assert_eq!(verdict.failures.iter().find(differs), None, "{}", path.display());
+    seen.len()
+}
+
+#[test]
+fn k_6_who_asks_what_was_recorded_gets_what_was_recorded() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = files(&here.join("tests/samples"));
+    match here.join("../shared/recordings") {
+        folder if folder.is_dir() => paths.append(&mut files(&folder)),
+        folder => eprintln!("SKIPPED: no recordings at {}", folder.display()),
+    }
+    let recordings = paths.iter().filter(|path| path.extension().is_some_and(|extension| extension != "md"));
+    let answers: usize = recordings
+        .map(|path| comes_back(path, &import_file(path, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}")).tape))
+        .sum();
+    assert!(answers > 15, "{answers}");
 }
