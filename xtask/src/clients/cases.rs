@@ -1,0 +1,230 @@
+//! The table: what each client does in each case.
+//!
+//! Written from what these versions were seen to do, with their defaults (two retries; 0.5 s, then 1 s, less up to a quarter). Where a version
+//! is raised, this table is what shows whether its users must know.
+
+/// One thing that happens to a client, and what it then does.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// What happens.
+    pub(super) name: &'static str,
+    /// What the client is told to do.
+    pub(super) way: Way,
+    /// What answers it.
+    pub(super) world: World,
+    /// How far apart its requests are: one less than there are.
+    pub(super) gaps: &'static [Gap],
+    /// What the one in Python says came of it.
+    pub(super) python: &'static str,
+    /// What the one in TypeScript says.
+    pub(super) typescript: &'static str,
+    /// What is odd about it, and why it is right all the same.
+    pub(super) remark: Option<&'static str>,
+}
+
+/// How a client asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// For an answer that comes whole.
+    Whole,
+    /// With the SDK's helper, which puts the message together.
+    Helper,
+    /// For the events as they come.
+    Iterator,
+    /// With the helper, until no tool is used any more.
+    Tools,
+}
+
+#[derive(Debug)]
+pub(super) enum World {
+    /// A prompt and an answer, to which this is done: keys of a `[[fault]]`.
+    Faults(&'static str),
+    /// A scenario of this checkout.
+    Shipped(&'static str),
+}
+
+/// The time between two requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap {
+    pub(super) at_least_ms: u64,
+    pub(super) at_most_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sdk {
+    Python,
+    TypeScript,
+}
+
+/// An SDK that is installed.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) sdk: Sdk,
+    /// To be followed by the way.
+    pub(super) command: Vec<String>,
+}
+
+const AT_ONCE: Gap = Gap { at_least_ms: 0, at_most_ms: 0 };
+const FIRST: Gap = Gap { at_least_ms: 375, at_most_ms: 500 };
+const SECOND: Gap = Gap { at_least_ms: 750, at_most_ms: 1_000 };
+
+const ANSWER: &str = r#"end_turn, "It is a package named demo.""#;
+
+/// One case, of which both clients make the same.
+const fn alike(name: &'static str, way: Way, faults: &'static str, gaps: &'static [Gap], outcome: &'static str) -> Case {
+    unlike(name, way, faults, gaps, outcome, outcome)
+}
+
+const fn unlike(
+    name: &'static str,
+    way: Way,
+    faults: &'static str,
+    gaps: &'static [Gap],
+    python: &'static str,
+    typescript: &'static str,
+) -> Case {
+    Case { name, way, world: World::Faults(faults), gaps, python, typescript, remark: None }
+}
+
+const RESET: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }";
+const TRUNCATED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"truncate\" }";
+const ENDED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }";
+const ERROR_EVENT: &str = "at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4";
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        world: World::Shipped("scenarios/query/read-one-file.toml"),
+        ..alike("a tool is used, streamed", Way::Tools, "", &[AT_ONCE], ANSWER)
+    },
+    alike("529 twice", Way::Helper, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
+    alike("529 twice, not streamed", Way::Whole, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
+    alike("529 for ever", Way::Helper, "status = 529", &[FIRST, SECOND], "OverloadedError, 529, overloaded_error"),
+    alike(
+        "429, retry-after 2",
+        Way::Helper,
+        "at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\"",
+        &[Gap { at_least_ms: 2_000, at_most_ms: 2_000 }],
+        ANSWER,
+    ),
+    alike(
+        "429, retry-after-ms 1200 beside retry-after 2",
+        Way::Helper,
+        "at = { attempt = 1 }\nstatus = 429\nretry_after = \"1200ms\"",
+        &[Gap { at_least_ms: 1_200, at_most_ms: 1_200 }],
+        ANSWER,
+    ),
+    alike(
+        "429 that says not to retry",
+        Way::Helper,
+        "at = { attempt = 1 }\nstatus = 429\nheaders = { x-should-retry = \"false\" }",
+        &[],
+        "RateLimitError, 429, rate_limit_error",
+    ),
+    alike("500", Way::Helper, "at = { attempt = 1 }\nstatus = 500", &[FIRST], ANSWER),
+    alike("413", Way::Helper, "status = 413", &[], "ContentTooLargeError, 413, request_too_large"),
+    alike("400, prompt too long", Way::Helper, "error = \"prompt_too_long\"", &[], "BadRequestError, 400, invalid_request_error"),
+    alike(
+        "400, input and output too long",
+        Way::Helper,
+        "error = \"context_overflow\"",
+        &[],
+        "BadRequestError, 400, invalid_request_error",
+    ),
+    alike("401", Way::Helper, "status = 401", &[], "AuthenticationError, 401, authentication_error"),
+    alike("reset before any byte", Way::Helper, "at = { attempt = 1 }\nconnect = \"reset\"", &[FIRST], ANSWER),
+    unlike(
+        "reset before any byte, for ever",
+        Way::Helper,
+        "connect = \"reset\"",
+        &[FIRST, SECOND],
+        "APIConnectionError",
+        "APIConnectionError, Connection error.",
+    ),
+    unlike(
+        "reset after the head",
+        Way::Helper,
+        "at = { attempt = 1 }\ncut = { after_events = 0, how = \"reset\" }",
+        &[],
+        "httpx2.ReadError",
+        "AnthropicError, terminated",
+    ),
+    unlike("reset in the stream", Way::Helper, RESET, &[], "httpx2.ReadError", "AnthropicError, terminated"),
+    unlike("reset in the stream, events as they come", Way::Iterator, RESET, &[], "httpx2.ReadError", "TypeError, terminated"),
+    unlike("closed in a chunk", Way::Helper, TRUNCATED, &[], "httpx2.RemoteProtocolError", "AnthropicError, terminated"),
+    unlike("closed in a chunk, events as they come", Way::Iterator, TRUNCATED, &[], "httpx2.RemoteProtocolError", "TypeError, terminated"),
+    unlike("an error event", Way::Helper, ERROR_EVENT, &[], "APIStatusError, 200, overloaded_error", "APIError, overloaded_error"),
+    unlike(
+        "an error event, events as they come",
+        Way::Iterator,
+        ERROR_EVENT,
+        &[],
+        "APIStatusError, 200, overloaded_error",
+        "APIError, overloaded_error",
+    ),
+    Case {
+        remark: Some("the one in Python takes what there is for the whole"),
+        ..unlike(
+            "a clean end without message_stop",
+            Way::Helper,
+            ENDED,
+            &[],
+            r#"no stop reason, "It is a ""#,
+            "AnthropicError, stream ended without producing a Message with role=assistant",
+        )
+    },
+    Case {
+        remark: Some("whoever reads events has to look for the last one"),
+        ..alike("a clean end without message_stop, events as they come", Way::Iterator, ENDED, &[], r#"no stop reason, "It is a ""#)
+    },
+];
+
+impl Case {
+    pub(super) fn outcome(&self, sdk: Sdk) -> &'static str {
+        match sdk {
+            Sdk::Python => self.python,
+            Sdk::TypeScript => self.typescript,
+        }
+    }
+
+    /// What answers, for people.
+    pub(super) fn asked(&self) -> String {
+        match self.world {
+            World::Shipped(path) => path.into(),
+            World::Faults(keys) => keys.replace('\n', ", "),
+        }
+    }
+
+    pub(super) fn file_name(&self) -> String {
+        self.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")
+    }
+
+    /// The scenario of a case that has faults.
+    pub(super) fn scenario(&self) -> String {
+        let World::Faults(keys) = self.world else { return String::new() };
+        format!(
+            "title = \"{}\"\nseed = 1\n\n[[fault]]\n{keys}\n\n[[prompt]]\ntext = \"What does package.json say?\"\n\n\
+             [[prompt.turn]]\ntext = \"It is a package named demo.\"\n",
+            self.name
+        )
+    }
+}
+
+impl Way {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Helper => "helper",
+            Self::Iterator => "iterator",
+            Self::Tools => "tools",
+        }
+    }
+}
+
+impl Sdk {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::TypeScript => "TypeScript",
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Fetches the pinned clients, once, into `target/clients`, with the ordinary tools of their languages and as the machine has these set up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::cases::{Client, Sdk};
+
+/// What is installed, for people.
+pub(super) const PINS: &str = "anthropic 2.11.0 (Python) and @anthropic-ai/sdk 1.11.0 (TypeScript)";
+
+/// The SDK, and what it receives bytes with, because the names of that one's errors reach whoever uses the SDK.
+const PYTHON_PINS: [&str; 2] = ["anthropic==2.11.0", "httpx2==2.16.2"];
+const TYPESCRIPT_PINS: [&str; 1] = ["@anthropic-ai/sdk@1.11.0"];
+
+const PYTHON_SCRIPT: &str = include_str!("drive_sdk.py");
+const TYPESCRIPT_SCRIPT: &str = include_str!("drive_sdk.mjs");
+
+/// Why clients could not be driven.
+#[derive(Debug, PartialEq)]
+pub(super) enum Problem {
+    /// The machine lacks something: a language, or a way to the registries.
+    Lacking(String),
+    /// Something else.
+    Wrong(String),
+}
+
+/// Both SDKs, ready to be driven.
+pub(super) fn sdks() -> Result<[Client; 2], Problem> {
+    // All that is missing is told at once.
+    let missing: Vec<String> = [
+        works("python3", &["-c", "import ensurepip, venv"], "Python 3 with its modules venv and ensurepip (Debian: python3 python3-venv)"),
+        works("node", &["--version"], "Node (Debian: nodejs)"),
+        works("npm", &["--version"], "npm (Debian: npm)"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !missing.is_empty() {
+        return Err(Problem::Lacking(format!("this machine has no {}", missing.join(", no "))));
+    }
+    Ok([python()?, typescript()?])
+}
+
+/// Where everything of the clients is.
+pub(super) fn folder() -> PathBuf {
+    crate::root().join("target/clients")
+}
+
+fn python() -> Result<Client, Problem> {
+    let home = folder().join("python");
+    let program = home.join("bin/python");
+    once(&home, &PYTHON_PINS, |home| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(home))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "2"];
+        run(Command::new(&program).args(pip).args(PYTHON_PINS))
+    })?;
+    let script = home.join("drive_sdk.py");
+    write(&script, PYTHON_SCRIPT)?;
+    Ok(Client { sdk: Sdk::Python, command: vec![shown(&program), shown(&script)] })
+}
+
+fn typescript() -> Result<Client, Problem> {
+    let home = folder().join("typescript");
+    once(&home, &TYPESCRIPT_PINS, |home| npm(home, &TYPESCRIPT_PINS))?;
+    // Beside the packages, because that is where they are looked for.
+    let script = home.join("drive_sdk.mjs");
+    write(&script, TYPESCRIPT_SCRIPT)?;
+    Ok(Client { sdk: Sdk::TypeScript, command: vec!["node".into(), shown(&script)] })
+}
+
+/// Installs packages into a prefix of their own.
+fn npm(home: &Path, pins: &[&str]) -> Result<(), Problem> {
+    let options = ["install", "--no-audit", "--no-fund", "--loglevel", "error", "--fetch-retries", "2", "--fetch-retry-mintimeout", "1000"];
+    run(Command::new("npm").args(options).arg("--prefix").arg(home).args(pins))
+}
+
+/// Does the work unless it was done to its end before, for the same pins; what an earlier try left is removed.
+fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), Problem>) -> Result<(), Problem> {
+    let (mark, pins) = (home.join("installed"), pins.join("\n"));
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == pins) {
+        return Ok(());
+    }
+    println!("xtask clients: installing {} into {}, once", pins.replace('\n', " and "), home.display());
+    if home.exists() {
+        fs::remove_dir_all(home).map_err(|error| wrong(home, &error))?;
+    }
+    fs::create_dir_all(home).map_err(|error| wrong(home, &error))?;
+    work(home)?;
+    write(&mark, &pins)
+}
+
+/// What is missing when this does not run.
+fn works(program: &str, arguments: &[&str], what: &str) -> Option<String> {
+    let is_there = Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success());
+    (!is_there).then(|| what.to_string())
+}
+
+/// A step of an installation. That it fails is put down to the machine: the pins are known to exist.
+fn run(command: &mut Command) -> Result<(), Problem> {
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+            Err(Problem::Lacking(format!("{command:?} failed ({}); is there a network?\n{said}", output.status)))
+        }
+        Err(error) => Err(Problem::Lacking(format!("{command:?} could not be started: {error}"))),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Problem> {
+    fs::write(path, text).map_err(|error| wrong(path, &error))
+}
+
+pub(super) fn wrong(path: &Path, error: &std::io::Error) -> Problem {
+    Problem::Wrong(format!("{}: {error}", path.display()))
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
