@@ -5,6 +5,8 @@
 mod harness;
 #[path = "record/robust.rs"]
 mod robust;
+#[path = "record/threads.rs"]
+mod threads;
 #[path = "record/tls.rs"]
 mod tls;
 

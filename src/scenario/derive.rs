@@ -9,10 +9,11 @@ mod settings;
 mod steps;
 
 use super::tape::{Exchange, Tape};
-use super::thread::{MAIN, OTHER, is_messages};
+use super::thread::{MAIN, OTHER, is_messages, whole_bodies};
 use super::types::{Prompt, Scenario, TapeSource};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
+use crate::wire::raw::Object;
 use crate::wire::request::Request;
 
 /// The prompt of a recording that holds answers only.
@@ -42,7 +43,8 @@ pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<Derived> {
             threads.push(exchange.thread.clone());
         }
     }
-    threads.into_iter().map(|thread| of_thread(tape, thread, tape_file)).collect()
+    let bodies = whole_bodies(&tape.exchanges);
+    threads.into_iter().map(|thread| of_thread(tape, &bodies, thread, tape_file)).collect()
 }
 
 fn is_conversation(exchange: &Exchange) -> bool {
@@ -55,17 +57,23 @@ struct Asked<'a> {
     request: Request,
 }
 
-fn of_thread(tape: &Tape, thread: Arc<str>, tape_file: &str) -> Derived {
-    let exchanges: Vec<&Exchange> =
-        tape.exchanges.iter().filter(|exchange| is_conversation(exchange) && exchange.thread == thread).collect();
+fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file: &str) -> Derived {
+    let of_thread = |exchange: &Exchange| is_conversation(exchange) && exchange.thread == thread;
+    let (exchanges, bodies): (Vec<&Exchange>, Vec<&[u8]>) =
+        tape.exchanges.iter().zip(bodies).filter(|(exchange, _)| of_thread(exchange)).map(|(exchange, body)| (exchange, &**body)).unzip();
     let mut notes = origin(tape, exchanges.len(), tape_file);
     let mut asked = Vec::new();
-    for exchange in &exchanges {
-        match core::str::from_utf8(&exchange.body).map_err(|error| error.to_string()).map(Request::from_json) {
-            Ok(Ok(request)) => asked.push(Asked { exchange, request }),
-            _ if exchange.body.is_empty() => (),
-            Ok(Err(error)) => notes.push(format!("The request of exchange {} was not understood ({error}).", exchange.id)),
-            Err(error) => notes.push(format!("The request of exchange {} was not understood ({error}).", exchange.id)),
+    for (exchange, body) in exchanges.iter().zip(bodies).filter(|(_, body)| !body.is_empty()) {
+        let id = exchange.id;
+        let request = core::str::from_utf8(body).map_err(|error| error.to_string());
+        match request.and_then(|body| Request::from_json(body).map_err(|error| error.to_string())) {
+            Ok(request) => {
+                if Object::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
+                    notes.push(format!("Exchange {id} goes on from a message that the recording does not hold."));
+                }
+                asked.push(Asked { exchange, request });
+            }
+            Err(error) => notes.push(format!("The request of exchange {id} was not understood ({error}).")),
         }
     }
     let mut scenario = Scenario { tape: Some(TapeSource { path: tape_file.into(), thread: thread.clone() }), ..Scenario::default() };

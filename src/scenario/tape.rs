@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::wire::http::{Header, find};
+use crate::wire::http::{Header, is_event_stream};
 use crate::wire::json::Json;
 
 pub mod line;
@@ -187,13 +187,10 @@ pub struct LeftOut {
 impl Answer {
     /// Whether the body is a stream of events: by its content type or, where the source kept no headers, by how it begins.
     pub fn is_event_stream(&self) -> bool {
-        match find(&self.headers, "content-type") {
-            Some(kind) => kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"),
-            None => {
-                let first = self.chunks.iter().find(|chunk| !chunk.bytes.is_empty());
-                first.is_some_and(|chunk| [&b"event:"[..], b"data:", b":"].iter().any(|start| chunk.bytes.starts_with(start)))
-            }
-        }
+        is_event_stream(&self.headers).unwrap_or_else(|| {
+            let first = self.chunks.iter().find(|chunk| !chunk.bytes.is_empty());
+            first.is_some_and(|chunk| [&b"event:"[..], b"data:", b":"].iter().any(|start| chunk.bytes.starts_with(start)))
+        })
     }
 
     /// The whole body.

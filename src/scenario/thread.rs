@@ -10,11 +10,13 @@
 
 use serde_json::Value;
 
-use super::tape::Exchange;
+use super::tape::{End, Exchange};
 use crate::prelude::*;
 use crate::wire::compare::Volatile;
+use crate::wire::held::{Held, Whole};
 use crate::wire::json::push_string;
 use crate::wire::raw::{Object, elements};
+use crate::wire::reply::Reply;
 
 /// The first thread.
 pub const MAIN: &str = "main";
@@ -32,8 +34,9 @@ pub fn is_messages(path: &str) -> bool {
 /// Messages exchanges without a request body (sources that keep answers only) follow each other in `main`: nothing says otherwise.
 pub fn assign(exchanges: &mut [Exchange]) {
     let mut lineage = Lineage::new();
-    for exchange in exchanges {
-        let conversation = core::str::from_utf8(&exchange.body).ok().and_then(Conversation::of);
+    let conversations: Vec<Option<Conversation>> =
+        whole_bodies(exchanges).iter().map(|body| core::str::from_utf8(body).ok().and_then(Conversation::of)).collect();
+    for (exchange, conversation) in exchanges.iter_mut().zip(conversations) {
         let placement = match conversation {
             _ if !is_messages(&exchange.path) => Placement::elsewhere(OTHER),
             Some(conversation) => lineage.place(exchange.id, &conversation),
@@ -42,6 +45,30 @@ pub fn assign(exchanges: &mut [Exchange]) {
         };
         exchange.thread = placement.thread;
         exchange.parent = placement.parent;
+    }
+}
+
+/// The request body of each exchange, in the order given, with what the API held for it: the same for clients that send only what is new as for
+/// those that send everything. Where the recording does not hold what a request goes on from, it stays as it is.
+pub fn whole_bodies(exchanges: &[Exchange]) -> Vec<Cow<'_, [u8]>> {
+    let mut held = Held::default();
+    exchanges.iter().map(|exchange| whole_body(&mut held, exchange)).collect()
+}
+
+fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
+    let text = core::str::from_utf8(&exchange.body).ok().filter(|_| is_messages(&exchange.path));
+    let Some(Ok(Whole { body, conversation })) = text.map(|text| held.whole(text)) else { return Cow::from(&*exchange.body) };
+    let answer = &exchange.answer;
+    if let Some(conversation) = conversation.filter(|_| answer.status == 200 && answer.end == End::Complete) {
+        let mut reply = Reply::new(answer.is_event_stream());
+        answer.chunks.iter().for_each(|chunk| reply.feed(&chunk.bytes));
+        if let Some(replied) = reply.finish() {
+            held.hold(conversation, &replied);
+        }
+    }
+    match body {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 

@@ -20,6 +20,11 @@ impl Header {
     }
 }
 
+/// Whether headers speak of a stream of events; `None` when they do not say what they come with.
+pub fn is_event_stream(headers: &[Header]) -> Option<bool> {
+    find(headers, "content-type").map(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+}
+
 /// The value of the first header called `name`.
 pub fn find<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
     headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| &*header.value)

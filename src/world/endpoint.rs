@@ -15,6 +15,7 @@ use crate::engine::contract::{Agent, AnswerEnd, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::thread::is_messages;
+use crate::wire::held::{Held, NotHeld};
 use crate::wire::request::Request;
 use crate::wire::tokens;
 use callers::Callers;
@@ -24,6 +25,8 @@ use callers::Callers;
 pub(crate) struct Endpoint {
     model: ModelServer,
     callers: Callers,
+    /// The conversations of clients that send only what is new.
+    held: Held,
     /// Whether anything happened to a client that the scenario's answers do not know of.
     is_interfered: bool,
     /// Whether answers may be lost on their way, so that who asks the same again gets the same answer again.
@@ -75,8 +78,8 @@ impl Endpoint {
         let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         match incoming.method {
             "POST" if is_messages(incoming.path) => self.message(setup, now, incoming),
-            "POST" if path.ends_with("/v1/messages/count_tokens") => match read(incoming.body) {
-                Ok((_, request)) => fine(format!("{{\"input_tokens\":{}}}", tokens::request(&request))),
+            "POST" if path.ends_with("/v1/messages/count_tokens") => match text(incoming.body).and_then(request) {
+                Ok(request) => fine(format!("{{\"input_tokens\":{}}}", tokens::request(&request))),
                 Err(problem) => refused(400, "invalid_request_error", &problem),
             },
             "GET" if path.ends_with("/v1/models") => fine(models(setup)),
@@ -102,11 +105,16 @@ impl Endpoint {
     }
 
     fn message(&mut self, setup: &Setup, now: Time, incoming: &Incoming<'_>) -> Reply {
-        let (text, request) = match read(incoming.body) {
-            Ok(read) => read,
+        let whole = match text(incoming.body).map(|text| self.held.whole(text)) {
+            Ok(Ok(whole)) => whole,
+            Ok(Err(not_held)) => return refused_to_go_on(&not_held),
             Err(problem) => return refused(400, "invalid_request_error", &problem),
         };
-        let caller = self.callers.place(setup, text, &request, incoming.named.clone());
+        let request = match request(&whole.body) {
+            Ok(request) => request,
+            Err(problem) => return refused(400, "invalid_request_error", &problem),
+        };
+        let caller = self.callers.place(setup, &whole.body, &request, incoming.named.clone());
         let asking = Asking {
             agent: &caller.agent,
             id: caller.id,
@@ -127,6 +135,11 @@ impl Endpoint {
                     let blocks = tool_uses::blocks(plan.is_stream, &plan.pieces);
                     self.callers.on_answered(blocks.iter().filter_map(|block| block.as_tool_use()));
                 }
+                if let Some(conversation) = whole.conversation
+                    && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
+                {
+                    self.held.hold(conversation, &replied);
+                }
             }
             _ => self.callers.on_failed(&caller.agent, caller.id),
         }
@@ -134,10 +147,12 @@ impl Endpoint {
     }
 }
 
-fn read(body: &[u8]) -> Result<(&str, Request), String> {
-    let text = core::str::from_utf8(body).map_err(|error| format!("the body is not UTF-8: {error}"))?;
-    let request = Request::from_json(text).map_err(|error| format!("the body is no request for a message: {error}"))?;
-    Ok((text, request))
+fn text(body: &[u8]) -> Result<&str, String> {
+    core::str::from_utf8(body).map_err(|error| format!("the body is not UTF-8: {error}"))
+}
+
+fn request(text: &str) -> Result<Request, String> {
+    Request::from_json(text).map_err(|error| format!("the body is no request for a message: {error}"))
 }
 
 /// Whether a client has all that it asked for, so that it has no reason to ask again.
@@ -154,6 +169,15 @@ fn fine(body: String) -> Reply {
 fn refused(status: u16, kind: &str, problem: &str) -> Reply {
     let error = serde_json::json!({ "type": "error", "error": { "type": kind, "message": problem } });
     Reply::Other { status, body: error.to_string(), problem: Some(problem.into()) }
+}
+
+/// To a request that goes on from what is not held; clients look for the code and send everything.
+fn refused_to_go_on(not_held: &NotHeld) -> Reply {
+    let problem = not_held.to_string();
+    let NotHeld::Unknown { .. } = not_held else { return refused(400, "invalid_request_error", &problem) };
+    let details = serde_json::json!({ "error_code": "thread_not_found" });
+    let error = serde_json::json!({ "type": "error", "error": { "type": "not_found_error", "message": problem, "details": details } });
+    Reply::Other { status: 404, body: error.to_string(), problem: Some(problem) }
 }
 
 /// The models that the scenario knows of.

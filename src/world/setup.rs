@@ -19,6 +19,7 @@ use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
 use crate::scenario::tape::{Chunk, End, Exchange, Provenance, Tape};
+use crate::scenario::thread::whole_bodies;
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
 use crate::wire::http::Header;
 
@@ -157,19 +158,20 @@ impl Setup {
 }
 
 fn recorded(scenario: &Scenario, tape: &Tape, thread: &str) -> Result<Vec<Prepared>, SetupError> {
-    let of_thread: Vec<&Exchange> = tape.exchanges.iter().filter(|exchange| &*exchange.thread == thread).collect();
+    let asked = whole_bodies(&tape.exchanges);
+    let of_thread: Vec<_> = tape.exchanges.iter().zip(asked).filter(|(exchange, _)| &*exchange.thread == thread).collect();
     if of_thread.is_empty() {
         let mut known: Vec<&str> = tape.exchanges.iter().map(|exchange| &*exchange.thread).collect();
         known.dedup();
         let known = if known.is_empty() { String::from("no complete exchange") } else { known.join(", ") };
         return Err(SetupError::NoThread { thread: thread.into(), known });
     }
-    Ok(of_thread.into_iter().map(|exchange| of_exchange(scenario, exchange)).collect())
+    Ok(of_thread.into_iter().map(|(exchange, asked)| of_exchange(scenario, exchange, &asked)).collect())
 }
 
-fn of_exchange(scenario: &Scenario, exchange: &Exchange) -> Prepared {
+fn of_exchange(scenario: &Scenario, exchange: &Exchange, asked: &[u8]) -> Prepared {
     let answer = &exchange.answer;
-    let request = serde_json::from_slice::<Value>(&exchange.body).ok();
+    let request = serde_json::from_slice::<Value>(asked).ok();
     // An error has a body, whatever it says of itself.
     let is_stream = answer.status == 200 && answer.is_event_stream();
     let (pieces, times) = pieces_of(&answer.chunks, is_stream);

@@ -6,4 +6,5 @@ mod drive;
 mod faults;
 mod gates;
 mod load;
+mod threads;
 mod wire;

@@ -6,7 +6,7 @@ use super::blocks::Blocks;
 use super::region::Region;
 use super::{Hit, Redactor};
 use crate::engine::time::Micros;
-use crate::wire::http::{Header, find};
+use crate::wire::http::{Header, is_event_stream};
 
 /// A line of a stream that grows beyond this is no event; the rest is read as one text.
 const LINE_BYTES_MAX: usize = 4 << 20;
@@ -48,9 +48,9 @@ enum Form {
 impl AnswerRedactor {
     /// For an answer with these headers. What a body is shows in how it begins, whatever its content type says.
     pub fn of(headers: &[Header]) -> Self {
-        match find(headers, "content-type").is_some_and(|kind| kind.to_ascii_lowercase().contains("text/event-stream")) {
-            true => Self::events(),
-            false => Self::body(),
+        match is_event_stream(headers) {
+            Some(true) => Self::events(),
+            Some(false) | None => Self::body(),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::live::network::Network;
 use crate::live::serve::{END_HEADER, NAME_HEADER, name};
 use crate::prelude::*;
 use crate::wire::event::Event;
-use crate::wire::http::{Header, find};
+use crate::wire::http::{Header, find, is_event_stream};
 use crate::wire::request::Request;
 use crate::wire::sse::Framer;
 
@@ -172,8 +172,7 @@ async fn read(response: hyper::Response<Incoming>, teller: &Teller) -> Result<An
         Header::new(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))
     };
     let headers: Arc<[Header]> = head.headers.iter().map(header).collect();
-    let is_stream =
-        find(&headers, "content-type").is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"));
+    let is_stream = is_event_stream(&headers) == Some(true);
     if find(&headers, END_HEADER).is_some() {
         teller.say(What::Exhausted).await?;
         return Err(Gone);

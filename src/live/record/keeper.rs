@@ -16,8 +16,10 @@ use crate::engine::time::Micros;
 use crate::files::redact::{AnswerRedactor, Chunk, Redactor};
 use crate::scenario::tape::line::{Encoder, NewRequest};
 use crate::scenario::tape::{End, Provenance, TapeHeader};
-use crate::scenario::thread::{Conversation, Lineage, MAIN, OTHER, is_messages};
-use crate::wire::http::Header;
+use crate::scenario::thread::{self, Lineage, MAIN, OTHER, is_messages};
+use crate::wire::held::{Conversation, Held, Whole};
+use crate::wire::http::{Header, is_event_stream};
+use crate::wire::reply::Reply;
 
 /// How often it looks for pieces of answers that stream.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -36,6 +38,7 @@ pub(super) struct Keeper {
     redactor: Redactor,
     encoder: Encoder,
     lineage: Lineage,
+    held: Held,
     exchanges: BTreeMap<u32, Exchange>,
     batch: Batch,
     batches: Sender<Batch>,
@@ -50,8 +53,8 @@ pub(super) struct Keeper {
 enum Exchange {
     /// The request is coming.
     Asking(Asking),
-    /// Its line is written; there may be an answer.
-    Asked(Option<Box<Answer>>),
+    /// Its line is written; there may be an answer. Where the API holds the conversation, so does the keeper when it is answered.
+    Asked(Option<Box<Conversation>>, Option<Box<Answer>>),
     /// Not recorded any more.
     Lost,
 }
@@ -70,6 +73,8 @@ struct Answer {
     status: u16,
     inflate: Inflate,
     redactor: AnswerRedactor,
+    /// What the answer brings, where the API holds it.
+    reply: Option<Reply>,
 }
 
 /// The first line of the tape.
@@ -93,6 +98,7 @@ impl Keeper {
             redactor,
             encoder: Encoder::new(),
             lineage: Lineage::new(),
+            held: Held::default(),
             exchanges: BTreeMap::new(),
             batch: Batch::default(),
             batches,
@@ -174,7 +180,7 @@ impl Keeper {
     fn of_answer(&mut self, id: u32, event: Event) {
         match self.exchanges.get_mut(&id) {
             Some(Exchange::Asking(asking)) => asking.early.push(event),
-            Some(Exchange::Asked(_)) => self.answer(event),
+            Some(Exchange::Asked(..)) => self.answer(event),
             Some(Exchange::Lost) | None => (),
         }
     }
@@ -182,7 +188,7 @@ impl Keeper {
     /// The request is whole, or as whole as it will be.
     fn asked(&mut self, id: u32) {
         let Some(exchange @ Exchange::Asking(_)) = self.exchanges.get_mut(&id) else { return };
-        let Exchange::Asking(asking) = std::mem::replace(exchange, Exchange::Asked(None)) else { return };
+        let Exchange::Asking(asking) = std::mem::replace(exchange, Exchange::Asked(None, None)) else { return };
         let body = match decoded(&asking.headers, asking.body) {
             Ok(body) => body,
             Err(problem) => return self.lose(id, &problem),
@@ -191,15 +197,7 @@ impl Keeper {
         let headers = self.redactor.headers(&asking.headers);
         let body = self.redactor.body(&body);
         let path = self.redactor.path(&asking.path);
-        let conversation = std::str::from_utf8(&body).ok().and_then(Conversation::of).filter(|_| is_messages(&path));
-        let (thread, parent) = match conversation {
-            Some(conversation) => {
-                let placement = self.lineage.place(id, &conversation);
-                (placement.thread, placement.parent)
-            }
-            None if body.is_empty() && is_messages(&path) => (MAIN.into(), None),
-            None => (OTHER.into(), None),
-        };
+        let (thread, parent) = self.place(id, &path, &body);
         let request = NewRequest {
             id,
             thread: &thread,
@@ -214,6 +212,18 @@ impl Keeper {
         let line = self.encoder.request(&request);
         self.write(&line);
         asking.early.into_iter().for_each(|event| self.answer(event));
+    }
+
+    /// The thread of conversation that a request belongs to, and the exchange that it goes on from.
+    fn place(&mut self, id: u32, path: &str, body: &[u8]) -> (Arc<str>, Option<u32>) {
+        let text = std::str::from_utf8(body).ok().filter(|_| is_messages(path));
+        let whole = text.map(|text| self.held.whole(text).unwrap_or_else(|_| Whole::as_it_is(text)));
+        let Some((whole, said)) = whole.and_then(|whole| thread::Conversation::of(&whole.body).map(|said| (whole, said))) else {
+            return (if body.is_empty() && is_messages(path) { MAIN } else { OTHER }.into(), None);
+        };
+        self.exchanges.insert(id, Exchange::Asked(whole.conversation.map(Box::new), None));
+        let placement = self.lineage.place(id, &said);
+        (placement.thread, placement.parent)
     }
 
     fn answer(&mut self, event: Event) {
@@ -242,15 +252,17 @@ impl Keeper {
         let decoded = (!inflate.is_plain()).then_some(inflate.names.as_str());
         let line = self.encoder.decoded_head(id, Some(at), status, &kept, decoded);
         self.write(&line);
-        let redactor = AnswerRedactor::of(headers);
-        self.exchanges.insert(id, Exchange::Asked(Some(Box::new(Answer { status, inflate, redactor }))));
+        if let Some(Exchange::Asked(held, answer)) = self.exchanges.get_mut(&id) {
+            let reply = held.is_some().then(|| Reply::new(is_event_stream(headers) == Some(true)));
+            *answer = Some(Box::new(Answer { status, inflate, redactor: AnswerRedactor::of(headers), reply }));
+        }
     }
 
     fn chunk(&mut self, id: u32, at: Micros, bytes: &[u8]) {
         if self.shared.behind.load(Ordering::Relaxed) > BEHIND_BYTES_MAX {
             return self.lose(id, "the disk is slower than its answer");
         }
-        let Some(Exchange::Asked(Some(answer))) = self.exchanges.get_mut(&id) else { return };
+        let Some(Exchange::Asked(_, Some(answer))) = self.exchanges.get_mut(&id) else { return };
         let bytes = match answer.inflate.is_plain() {
             true => bytes.to_vec(),
             false => match answer.inflate.feed(bytes) {
@@ -263,17 +275,21 @@ impl Keeper {
             },
         };
         let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
-        let mut sink = |chunk: Chunk| encoder.push_chunk(lines, id, Some(chunk.at), &chunk.bytes);
-        answer.redactor.feed(&mut self.redactor, Chunk { at, bytes }, &mut sink);
+        let Answer { redactor, reply, .. } = &mut **answer;
+        redactor.feed(&mut self.redactor, Chunk { at, bytes }, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
     }
 
     fn end(&mut self, id: u32, at: Micros, how: End) {
-        let Some(Exchange::Asked(answer)) = self.exchanges.remove(&id) else { return };
+        let Some(Exchange::Asked(held, answer)) = self.exchanges.remove(&id) else { return };
         let status = answer.as_ref().map_or(0, |answer| answer.status);
-        if let Some(mut answer) = answer {
+        if let Some(answer) = answer {
             let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
-            let mut sink = |chunk: Chunk| encoder.push_chunk(lines, id, Some(chunk.at), &chunk.bytes);
-            answer.redactor.finish(&mut self.redactor, &mut sink);
+            let Answer { mut redactor, mut reply, .. } = *answer;
+            redactor.finish(&mut self.redactor, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
+            let replied = reply.filter(|_| status == 200 && how == End::Complete).and_then(Reply::finish);
+            if let (Some(conversation), Some(replied)) = (held, replied) {
+                self.held.hold(*conversation, &replied);
+            }
         }
         let line = self.encoder.end(id, Some(at), how);
         self.write(&line);
@@ -307,6 +323,14 @@ impl Keeper {
         // Without a disk thread nobody writes; its breakdown is told when it is joined.
         let _ = self.batches.send(batch);
     }
+}
+
+/// Writes a chunk's line. What goes on the tape is what later requests are understood by.
+fn write_chunk(encoder: &mut Encoder, lines: &mut String, id: u32, reply: Option<&mut Reply>, chunk: &Chunk) {
+    if let Some(reply) = reply {
+        reply.feed(&chunk.bytes);
+    }
+    encoder.push_chunk(lines, id, Some(chunk.at), &chunk.bytes);
 }
 
 /// A request's body as it reads.

@@ -215,3 +215,14 @@ fn k_4_a_recording_of_answers_says_what_is_made_up() {
     );
     assert_eq!(derived.scenario.expect.terminal.as_deref(), Some("tape_exhausted"));
 }
+
+#[test]
+fn k_4_what_goes_on_from_a_message_that_was_not_recorded_is_said() {
+    let thread = r#""thread":{"type":"continue","previous_message_id":"msg_0"}"#;
+    let derived = only(&[format!("{{{SETTINGS},{thread},\"messages\":[{RESULTS}]}}")]);
+    assert!(
+        derived.notes.iter().any(|note| note == "Exchange 1 goes on from a message that the recording does not hold."),
+        "{:?}",
+        derived.notes
+    );
+}

@@ -1,0 +1,131 @@
+//! The message that an answer brings, streamed or whole, put together while its body comes.
+
+use super::assembler::{Assembler, Step};
+use super::block::Block;
+use super::event::Event;
+use super::sse::{Frame, Framer};
+use super::whole::whole_message;
+use crate::prelude::*;
+
+/// An answer on its way.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    blocks: Vec<Block>,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    Stream {
+        framer: Box<Framer>,
+        assembler: Box<Assembler>,
+    },
+    /// One JSON object, as far as it is there.
+    Whole(Vec<u8>),
+    /// A stream that cannot be read on.
+    Broken,
+}
+
+/// A complete message.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Replied {
+    /// The API's id.
+    pub(crate) id: Arc<str>,
+    /// Its content; blocks that never stopped are left out.
+    pub(crate) blocks: Vec<Block>,
+}
+
+impl Reply {
+    /// An answer of which nothing has come yet.
+    pub(crate) fn new(is_stream: bool) -> Self {
+        let form = match is_stream {
+            true => Form::Stream { framer: Box::new(Framer::new()), assembler: Box::new(Assembler::new()) },
+            false => Form::Whole(Vec::new()),
+        };
+        Self { blocks: Vec::new(), form }
+    }
+
+    /// Takes the next piece of the body.
+    pub(crate) fn feed(&mut self, piece: &[u8]) {
+        let (framer, assembler) = match &mut self.form {
+            Form::Stream { framer, assembler } => (framer, assembler),
+            Form::Whole(body) => return body.extend_from_slice(piece),
+            Form::Broken => return,
+        };
+        let mut sink = |frame: Frame<'_>| {
+            if let Step::Block { block, .. } = assembler.on_event(&Event::decode(frame.event, frame.data), &mut Vec::new()) {
+                self.blocks.push(block);
+            }
+        };
+        if framer.feed(piece, &mut sink).is_err() {
+            self.form = Form::Broken;
+        }
+    }
+
+    /// The blocks that are complete, in order, whatever became of the rest.
+    pub(crate) fn into_blocks(self) -> Vec<Block> {
+        match &self.form {
+            Form::Whole(body) => whole_message(&String::from_utf8_lossy(body)).map_or_else(|_| Vec::new(), |whole| whole.blocks),
+            Form::Stream { .. } | Form::Broken => self.blocks,
+        }
+    }
+
+    /// The message; `None` when the answer brought none that is complete.
+    pub(crate) fn finish(self) -> Option<Replied> {
+        match self.form {
+            Form::Whole(body) => {
+                let whole = whole_message(core::str::from_utf8(&body).ok()?).ok()?;
+                Some(Replied { id: whole.id, blocks: whole.blocks })
+            }
+            Form::Stream { assembler, .. } => {
+                // A message has a stop reason from its last event but one on; what failed has none.
+                let is_whole = assembler.at_end_of_stream().is_ok() && assembler.stop_reason().is_some();
+                is_whole.then(|| Replied { id: assembler.message_id().clone(), blocks: self.blocks })
+            }
+            Form::Broken => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVENTS: [&str; 5] = [
+        r#"{"type":"message_start","message":{"id":"msg_1","content":[],"usage":{"output_tokens":1}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+
+    fn after(events: &[&str]) -> Reply {
+        let mut reply = Reply::new(true);
+        for event in events {
+            let (first, second) = event.split_at(event.len() / 2);
+            reply.feed(format!("data: {first}").as_bytes());
+            reply.feed(format!("{second}\n\n").as_bytes());
+        }
+        reply
+    }
+
+    #[test]
+    fn n_3_a_message_is_there_when_its_stream_is_whole() {
+        let replied = after(&EVENTS).finish().unwrap();
+        assert_eq!((&*replied.id, &replied.blocks[..]), ("msg_1", &[Block::text("a")][..]));
+        assert_eq!(after(&EVENTS[..4]).finish(), None, "cut before its last event");
+        assert_eq!(after(&EVENTS[..4]).into_blocks(), [Block::text("a")], "what is complete of it is there");
+        let failed = [EVENTS[0], EVENTS[1], EVENTS[2], r#"{"type":"error","error":{"type":"overloaded_error","message":""}}"#];
+        assert_eq!(after(&failed).finish(), None);
+    }
+
+    #[test]
+    fn r_13_a_whole_body_brings_a_message_too() {
+        let mut reply = Reply::new(false);
+        [r#"{"type":"message","id":"msg_1","content":["#, r#"{"type":"text","text":"a"}]}"#]
+            .iter()
+            .for_each(|piece| reply.feed(piece.as_bytes()));
+        assert_eq!(reply.finish().unwrap(), Replied { id: "msg_1".into(), blocks: vec![Block::text("a")] });
+        assert_eq!(Reply::new(false).finish(), None);
+    }
+}
