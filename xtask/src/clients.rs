@@ -3,9 +3,11 @@
 //! What they do is the yardstick, and the replay server is what is measured: a fault that a real client does not meet as that fault is a bug of
 //! ours. So the table of what is expected (`cases`) is written from observation of these very versions, and every difference fails.
 
+mod agents;
 mod cases;
 mod install;
 mod judge;
+mod round_trip;
 mod run;
 
 use std::process::{Command, ExitCode};
@@ -14,7 +16,8 @@ use std::sync::mpsc;
 
 use cases::{CASES, Case, Client};
 use install::Problem;
-use run::{Seen, Stage};
+use judge::Row;
+use run::Stage;
 
 /// The exit code that says: this machine lacks what the clients need. It is neither a success nor somebody's mistake.
 pub(crate) const LACKING: u8 = 3;
@@ -26,6 +29,10 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     let result = match options {
         [] => sdks(""),
         ["--only", part] => sdks(part),
+        ["--with", name] => match agents::named(name) {
+            Some(agent) => with(agent),
+            None => return crate::usage(&format!("`clients` does not know the client `{name}`, but {}", agents::names())),
+        },
         ["--list"] => {
             CASES.iter().for_each(|case| println!("{}\n    {}", case.name, case.asked()));
             return ExitCode::SUCCESS;
@@ -50,20 +57,36 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
 fn sdks(part: &str) -> Result<bool, Problem> {
     let clients = install::sdks()?;
     let stage = Stage::new(build()?)?;
-    let cases = CASES.iter().filter(|case| case.name.contains(part));
-    let all: Vec<(&Case, &Client)> = cases.flat_map(|case| clients.iter().map(move |client| (case, client))).collect();
-    let mut wrong = 0;
-    for ((case, client), seen) in all.iter().zip(in_parallel(&all, |(case, client)| stage.drive(case, client))) {
-        let row = judge::row(case, client, seen?);
+    let cases = CASES.iter().map(Some).chain([None]).filter(|case| case.map_or(round_trip::NAME, |case| case.name).contains(part));
+    let all: Vec<(Option<&Case>, &Client)> = cases.flat_map(|case| clients.iter().map(move |client| (case, client))).collect();
+    let rows = in_parallel(&all, |(case, client)| match case {
+        Some(case) => Ok(judge::row(case, client, stage.drive(case, client)?)),
+        None => round_trip::row(&stage, client),
+    });
+    show(rows, install::PINS)
+}
+
+/// An agent through all that there is for it: whether it did as expected.
+fn with(agent: &agents::Agent) -> Result<bool, Problem> {
+    install::npm_is_there()?;
+    let rows = agent.drive(&Stage::new(build()?)?)?;
+    show(rows.into_iter().map(Ok).collect(), agent.pin)
+}
+
+/// Prints the rows: whether there are some, and all as expected.
+fn show(rows: Vec<Result<Row, Problem>>, clients: &str) -> Result<bool, Problem> {
+    let (count, mut wrong) = (rows.len(), 0);
+    for row in rows {
+        let row = row?;
         wrong += usize::from(!row.is_as_expected());
         println!("{row}");
     }
-    println!("xtask clients: {} cases with {}, {wrong} not as expected", all.len() / clients.len(), install::PINS);
-    Ok(wrong == 0 && !all.is_empty())
+    println!("xtask clients: {count} runs of {clients}, {wrong} not as expected");
+    Ok(wrong == 0 && count > 0)
 }
 
 /// Does the work for each of the items, some at once; the results in the items' order.
-fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> Result<Seen, Problem> + Sync) -> Vec<Result<Seen, Problem>> {
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, work) = (AtomicUsize::new(0), &work);
     let (tell, told) = mpsc::channel();
     std::thread::scope(|scope| {

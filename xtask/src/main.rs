@@ -37,6 +37,7 @@ cargo xtask <command>
            --list              print the benches and the bar of each, measure nothing
   clients  pinned real clients through a table of cases: what they do must be what such clients do; needs Python and Node, installs the rest
            --only <part>       the cases with this in their names
+           --with <agent>      a headless agent in their place, installed for it: claude-code (361 MB) or opencode (354 MB)
            --list              print the cases, run nothing
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
            --shard <k/n>       this part of the mutants and not the usual one

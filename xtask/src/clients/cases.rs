@@ -41,6 +41,8 @@ pub(super) enum World {
     Faults(&'static str),
     /// A scenario of this checkout.
     Shipped(&'static str),
+    /// A scenario of its own.
+    Text(&'static str),
 }
 
 /// The time between two requests.
@@ -189,23 +191,8 @@ impl Case {
     /// What answers, for people.
     pub(super) fn asked(&self) -> String {
         match self.world {
-            World::Shipped(path) => path.into(),
-            World::Faults(keys) => keys.replace('\n', ", "),
+            World::Shipped(text) | World::Faults(text) | World::Text(text) => text.replace('\n', ", "),
         }
-    }
-
-    pub(super) fn file_name(&self) -> String {
-        self.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")
-    }
-
-    /// The scenario of a case that has faults.
-    pub(super) fn scenario(&self) -> String {
-        let World::Faults(keys) = self.world else { return String::new() };
-        format!(
-            "title = \"{}\"\nseed = 1\n\n[[fault]]\n{keys}\n\n[[prompt]]\ntext = \"What does package.json say?\"\n\n\
-             [[prompt.turn]]\ntext = \"It is a package named demo.\"\n",
-            self.name
-        )
     }
 }
 

@@ -1,6 +1,7 @@
 // The official TypeScript SDK as a client: asks in the way that the command line names, and prints one line on what came of it.
 
 import Anthropic from "@anthropic-ai/sdk";
+import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 
 const TOOL = {
   name: "Read",
@@ -38,6 +39,16 @@ const WAYS = {
       messages.push({ role: "assistant", content: message.content.map(sentBack) });
       messages.push({ role: "user", content: calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: RESULT })) });
     }
+  },
+
+  async runner(client) {
+    const { name, description, input_schema: inputSchema } = TOOL;
+    const read = betaTool({ name, description, inputSchema, run: () => RESULT });
+    let message;
+    for await (const stream of client.beta.messages.toolRunner({ ...ASK, tools: [read], stream: true })) {
+      message = await stream.finalMessage();
+    }
+    return message;
   },
 };
 

@@ -49,6 +49,21 @@ def tools(client):
         messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": RESULT} for call in calls]})
 
 
+def runner(client):
+    @anthropic.beta_tool
+    def Read(file_path: str) -> str:
+        """Reads a file.
+
+        Args:
+            file_path: Which.
+        """
+        return RESULT
+
+    for stream in client.beta.messages.tool_runner(**{**ASK, "tools": [Read]}, stream=True):
+        message = stream.get_final_message()
+    return message
+
+
 def sent_back(block):
     return block.model_dump(include={"type", "text", "id", "name", "input"}, exclude_none=True)
 
@@ -67,7 +82,7 @@ def failed(error):
     return ", ".join([name, *known])
 
 
-WAYS = {"whole": whole, "helper": helper, "iterator": iterator, "tools": tools}
+WAYS = {"whole": whole, "helper": helper, "iterator": iterator, "tools": tools, "runner": runner}
 
 try:
     print("outcome:", told(WAYS[sys.argv[1]](anthropic.Anthropic())))

@@ -16,6 +16,21 @@ const TYPESCRIPT_PINS: [&str; 1] = ["@anthropic-ai/sdk@1.11.0"];
 const PYTHON_SCRIPT: &str = include_str!("drive_sdk.py");
 const TYPESCRIPT_SCRIPT: &str = include_str!("drive_sdk.mjs");
 
+/// What a machine has to have, and how it is seen.
+struct Need {
+    program: &'static str,
+    arguments: &'static [&'static str],
+    what: &'static str,
+}
+
+const PYTHON: Need = Need {
+    program: "python3",
+    arguments: &["-c", "import ensurepip, venv"],
+    what: "Python 3 with its modules venv and ensurepip (Debian: python3 python3-venv)",
+};
+const NODE: Need = Need { program: "node", arguments: &["--version"], what: "Node (Debian: nodejs)" };
+const NPM: Need = Need { program: "npm", arguments: &["--version"], what: "npm (Debian: npm)" };
+
 /// Why clients could not be driven.
 #[derive(Debug, PartialEq)]
 pub(super) enum Problem {
@@ -27,19 +42,13 @@ pub(super) enum Problem {
 
 /// Both SDKs, ready to be driven.
 pub(super) fn sdks() -> Result<[Client; 2], Problem> {
-    // All that is missing is told at once.
-    let missing: Vec<String> = [
-        works("python3", &["-c", "import ensurepip, venv"], "Python 3 with its modules venv and ensurepip (Debian: python3 python3-venv)"),
-        works("node", &["--version"], "Node (Debian: nodejs)"),
-        works("npm", &["--version"], "npm (Debian: npm)"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if !missing.is_empty() {
-        return Err(Problem::Lacking(format!("this machine has no {}", missing.join(", no "))));
-    }
+    are_there(&[PYTHON, NODE, NPM])?;
     Ok([python()?, typescript()?])
+}
+
+/// Whether agents can be installed and run.
+pub(super) fn npm_is_there() -> Result<(), Problem> {
+    are_there(&[NODE, NPM])
 }
 
 /// Where everything of the clients is.
@@ -69,6 +78,18 @@ fn typescript() -> Result<Client, Problem> {
     Ok(Client { sdk: Sdk::TypeScript, command: vec!["node".into(), shown(&script)] })
 }
 
+/// Installs an agent: its program.
+pub(super) fn agent(name: &str, pin: &'static str, program: &str) -> Result<String, Problem> {
+    let home = folder().join(name);
+    let program = shown(&home.join(program));
+    // Whether it was linked is seen by starting it: npm may leave the scripts of packages out.
+    once(&home, &[pin], |home| {
+        npm(home, &[pin])?;
+        run(Command::new(&program).arg("--version"))
+    })?;
+    Ok(program)
+}
+
 /// Installs packages into a prefix of their own.
 fn npm(home: &Path, pins: &[&str]) -> Result<(), Problem> {
     let options = ["install", "--no-audit", "--no-fund", "--loglevel", "error", "--fetch-retries", "2", "--fetch-retry-mintimeout", "1000"];
@@ -90,10 +111,11 @@ fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), Probl
     write(&mark, &pins)
 }
 
-/// What is missing when this does not run.
-fn works(program: &str, arguments: &[&str], what: &str) -> Option<String> {
-    let is_there = Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success());
-    (!is_there).then(|| what.to_string())
+/// Whether all of these run; what does not is told at once.
+fn are_there(needs: &[Need]) -> Result<(), Problem> {
+    let runs = |need: &&Need| Command::new(need.program).args(need.arguments).output().is_ok_and(|output| output.status.success());
+    let missing: Vec<&str> = needs.iter().filter(|need| !runs(need)).map(|need| need.what).collect();
+    if missing.is_empty() { Ok(()) } else { Err(Problem::Lacking(format!("this machine has no {}", missing.join(", no ")))) }
 }
 
 /// A step of an installation. That it fails is put down to the machine: the pins are known to exist.
@@ -118,4 +140,42 @@ pub(super) fn wrong(path: &Path, error: &std::io::Error) -> Problem {
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_missing_is_told_at_once() {
+        let gone = |what| Need { program: "no-such-program-at-all", arguments: &[], what };
+        let broken = Need { program: "false", arguments: &[], what: "truth" };
+        let there = Need { program: "true", arguments: &[], what: "falsehood" };
+        let missing = are_there(&[gone("tea"), there, broken]);
+        assert_eq!(missing, Err(Problem::Lacking("this machine has no tea, no truth".to_string())));
+    }
+
+    #[test]
+    fn an_installation_that_fails_is_what_the_machine_lacks() {
+        assert!(matches!(run(&mut Command::new("false")), Err(Problem::Lacking(what)) if what.contains("is there a network?")));
+        assert!(matches!(run(&mut Command::new("no-such-program-at-all")), Err(Problem::Lacking(_))));
+    }
+
+    #[test]
+    fn what_was_installed_to_its_end_is_used_again_and_other_pins_are_not() {
+        let home = std::env::temp_dir().join(format!("xtask-clients-{}", std::process::id()));
+        let mut count = 0;
+        let mut install = |pins: &[&str], end| {
+            once(&home, pins, |_| {
+                count += 1;
+                end
+            })
+            .is_ok()
+        };
+        let failure = || Err(Problem::Lacking(String::new()));
+        assert!(!install(&["a==1"], failure()) && install(&["a==1"], Ok(())) && install(&["a==1"], failure()), "done once it is done");
+        assert!(install(&["a==2"], Ok(())));
+        assert_eq!(count, 3);
+        fs::remove_dir_all(home).unwrap();
+    }
 }

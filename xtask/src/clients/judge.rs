@@ -14,36 +14,49 @@ const EARLY_US_MAX: u64 = 2_000;
 /// One line of the table.
 #[derive(Debug)]
 pub(super) struct Row {
-    case: &'static str,
-    client: &'static str,
-    expected: String,
-    seen: String,
-    remark: Option<&'static str>,
-    problems: Vec<String>,
-    said: Vec<String>,
+    pub(super) case: &'static str,
+    pub(super) client: &'static str,
+    pub(super) expected: String,
+    pub(super) seen: String,
+    /// What the client says came of it.
+    pub(super) outcome: String,
+    pub(super) remark: Option<&'static str>,
+    /// What is not as expected; empty when nothing is.
+    pub(super) problems: Vec<String>,
+    /// What to look at when something is wrong.
+    pub(super) said: Vec<String>,
 }
 
+/// A client that was to do exactly this.
 pub(super) fn row(case: &Case, client: &Client, seen: Seen) -> Row {
-    let gaps_us: Vec<u64> = seen.requests_us.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     let outcome = case.outcome(client.sdk);
-    let mut problems = seen.problems;
-    if seen.requests_us.len() != case.gaps.len() + 1 {
-        problems.push(format!("{} requests, and not {}", seen.requests_us.len(), case.gaps.len() + 1));
+    let mut row = row_of_requests(case.name, client.sdk.name(), case.gaps, outcome, seen);
+    row.remark = case.remark;
+    if row.outcome != outcome {
+        row.problems.push(format!("the client says `{}`, and not `{outcome}`", row.outcome));
     }
-    for (gap, seen_us) in case.gaps.iter().zip(&gaps_us) {
+    row
+}
+
+/// A client that was to ask this often, at these distances; what it says of it is somebody else's to judge.
+pub(super) fn row_of_requests(case: &'static str, client: &'static str, gaps: &[Gap], outcome: &str, seen: Seen) -> Row {
+    let gaps_us: Vec<u64> = seen.requests_us.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+    let mut problems = seen.problems;
+    if seen.requests_us.len() != gaps.len() + 1 {
+        problems.push(format!("{} requests, and not {}", seen.requests_us.len(), gaps.len() + 1));
+    }
+    for (gap, seen_us) in gaps.iter().zip(&gaps_us) {
         if !gap.holds(*seen_us) {
             problems.push(format!("{} between two requests, and not {gap}", seconds(*seen_us)));
         }
     }
-    if seen.outcome != outcome {
-        problems.push(format!("the client says `{}`, and not `{outcome}`", seen.outcome));
-    }
     Row {
-        case: case.name,
-        client: client.sdk.name(),
-        expected: line(case.gaps.len() + 1, case.gaps.iter().map(Gap::to_string).collect(), outcome),
+        case,
+        client,
+        expected: line(gaps.len() + 1, gaps.iter().map(Gap::to_string).collect(), outcome),
         seen: line(seen.requests_us.len(), gaps_us.iter().map(|us| seconds(*us)).collect(), &seen.outcome),
-        remark: case.remark,
+        outcome: seen.outcome,
+        remark: None,
         problems,
         said: seen.said,
     }

@@ -1,17 +1,17 @@
 //! One client through one case: `reenact drive` with the case's scenario, and what its output says was seen.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::cases::{Case, Client, World};
 use super::install::{Problem, folder, wrong};
 
-/// Where cases are played: the program, and a folder for their scenarios.
+/// Where cases are played: the program, and a folder for what is written meanwhile.
 #[derive(Debug)]
 pub(super) struct Stage {
     program: PathBuf,
-    scenarios: PathBuf,
+    pub(super) folder: PathBuf,
 }
 
 /// What was seen of a client.
@@ -29,41 +29,58 @@ pub(super) struct Seen {
 
 impl Stage {
     pub(super) fn new(program: PathBuf) -> Result<Self, Problem> {
-        let scenarios = folder().join("scenarios");
-        fs::create_dir_all(&scenarios).map_err(|error| wrong(&scenarios, &error))?;
-        Ok(Self { program, scenarios })
+        let folder = folder().join("work");
+        fs::create_dir_all(&folder).map_err(|error| wrong(&folder, &error))?;
+        Ok(Self { program, folder })
     }
 
-    /// Runs a client through a case.
+    /// Runs an SDK through a case.
     pub(super) fn drive(&self, case: &Case, client: &Client) -> Result<Seen, Problem> {
-        let scenario = match case.world {
-            World::Shipped(path) => crate::root().join(path),
-            World::Faults(_) => {
-                // One file for each run, because they are written at the same time.
-                let path = self.scenarios.join(format!("{}-{}.toml", case.file_name(), client.sdk.name()));
-                fs::write(&path, case.scenario()).map_err(|error| wrong(&path, &error))?;
-                path
-            }
-        };
+        let scenario = self.scenario(case.name, client.sdk.name(), &case.world)?;
+        let mut command = self.driving(&scenario, "sdk", &[]);
+        self.output(command.args(&client.command).arg(case.way.name())).map(|output| Seen::read(&output))
+    }
+
+    /// `reenact drive`, to be followed by the client's command.
+    pub(super) fn driving(&self, scenario: &Path, client: &str, options: &[&str]) -> Command {
         let mut command = self.reenact();
-        command.arg("drive").arg(scenario).args(["--client", "sdk", "--timing", "none", "--timeout", "60", "--"]);
-        command.args(&client.command).arg(case.way.name());
-        let output = command.output().map_err(|error| wrong(&self.program, &error))?;
-        Ok(Seen::read(&output))
+        command.arg("drive").arg(scenario).args(["--client", client, "--timing", "none", "--timeout", "60"]).args(options).arg("--");
+        command
+    }
+
+    /// Where a case's scenario is.
+    pub(super) fn scenario(&self, case: &str, client: &str, world: &World) -> Result<PathBuf, Problem> {
+        let text = match world {
+            World::Shipped(path) => return Ok(crate::root().join(path)),
+            World::Faults(keys) => with_faults(case, keys),
+            World::Text(text) => text.to_string(),
+        };
+        // One file for each run, because they are written at the same time.
+        let path = self.folder.join(format!("{}-{client}.toml", case.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")));
+        fs::write(&path, text).map_err(|error| wrong(&path, &error))?;
+        Ok(path)
+    }
+
+    pub(super) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    pub(super) fn output(&self, command: &mut Command) -> Result<Output, Problem> {
+        command.output().map_err(|error| wrong(&self.program, &error))
     }
 
     /// The program, with nothing of this process's environment but where programs are.
     #[expect(clippy::disallowed_methods, reason = "clients are looked for where whoever calls this looks for them")]
     pub(super) fn reenact(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path))).current_dir(&self.scenarios);
+        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path))).current_dir(&self.folder);
         command
     }
 }
 
 impl Seen {
     /// From what `reenact drive` printed: the client's own lines begin with `output` or `errors`, those of the verdict with a time.
-    fn read(output: &Output) -> Self {
+    pub(super) fn read(output: &Output) -> Self {
         let mut seen = Self::default();
         for line in String::from_utf8_lossy(&output.stdout).lines() {
             if let Some(outcome) = line.strip_prefix("output    outcome: ") {
@@ -82,6 +99,14 @@ impl Seen {
         }
         seen
     }
+}
+
+/// A prompt and its answer, to which something is done.
+fn with_faults(title: &str, keys: &str) -> String {
+    format!(
+        "title = \"{title}\"\nseed = 1\n\n[[fault]]\n{keys}\n\n[[prompt]]\ntext = \"What does package.json say?\"\n\n\
+         [[prompt.turn]]\ntext = \"It is a package named demo.\"\n"
+    )
 }
 
 /// `1.744120s`, `2.000s`.
