@@ -31,6 +31,8 @@ pub(super) enum Way {
     Helper,
     /// For the events as they come.
     Iterator,
+    /// With the helper, waiting a second and no longer.
+    Impatient,
     /// With the helper, until no tool is used any more.
     Tools,
 }
@@ -88,6 +90,21 @@ const fn unlike(
     Case { name, way, world: World::Faults(faults), gaps, python, typescript, remark: None }
 }
 
+/// An answer whose last fragment of tool input is missing.
+const TRUNCATED_INPUT: &str = r#"
+title = "A tool input that ends in the middle"
+seed = 0
+
+[[fault]]
+truncate_tool_input = true
+
+[[prompt]]
+text = "What does package.json say?"
+
+[[prompt.turn]]
+tool = [{ name = "Read", input = { file_path = "/w/package.json", lines = [1, 2] } }]
+"#;
+
 const RESET: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }";
 const TRUNCATED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"truncate\" }";
 const ENDED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }";
@@ -122,6 +139,22 @@ pub(super) const CASES: &[Case] = &[
         &[],
         "RateLimitError, 429, rate_limit_error",
     ),
+    alike(
+        "429, retry-after in the past",
+        Way::Helper,
+        "at = { attempt = 1 }\nstatus = 429\nheaders = { retry-after = \"Wed, 21 Oct 2015 07:28:00 GMT\" }",
+        &[FIRST],
+        ANSWER,
+    ),
+    alike(
+        "400 that says to retry",
+        Way::Helper,
+        "at = { attempt = 1 }\nerror = \"invalid_request\"\nheaders = { x-should-retry = \"true\" }",
+        &[FIRST],
+        ANSWER,
+    ),
+    alike("408", Way::Helper, "at = { attempt = 1 }\nstatus = 408", &[FIRST], ANSWER),
+    alike("502 in HTML", Way::Helper, "at = { attempt = 1 }\nstatus = 502\nhtml = true", &[FIRST], ANSWER),
     alike("500", Way::Helper, "at = { attempt = 1 }\nstatus = 500", &[FIRST], ANSWER),
     alike("413", Way::Helper, "status = 413", &[], "ContentTooLargeError, 413, request_too_large"),
     alike("400, prompt too long", Way::Helper, "error = \"prompt_too_long\"", &[], "BadRequestError, 400, invalid_request_error"),
@@ -178,6 +211,70 @@ pub(super) const CASES: &[Case] = &[
         remark: Some("whoever reads events has to look for the last one"),
         ..alike("a clean end without message_stop, events as they come", Way::Iterator, ENDED, &[], r#"no stop reason, "It is a ""#)
     },
+    alike(
+        "no answer twice, and a timeout of a second",
+        Way::Impatient,
+        "at = { attempt = \"1..=2\" }\nconnect = \"timeout\"",
+        // The second begins before the request is in, so that a slow way shortens what is seen of it.
+        &[Gap { at_least_ms: 1_000, at_most_ms: 1_500 }, Gap { at_least_ms: 1_000, at_most_ms: 2_000 }],
+        ANSWER,
+    ),
+    Case {
+        remark: Some("the timeout of the one in TypeScript does not hold for bodies"),
+        ..unlike(
+            "a stream that stalls, and a timeout of a second",
+            Way::Impatient,
+            "at = { attempt = 1 }\nstall = { after_events = 4, time = \"3s\" }",
+            &[],
+            "httpx2.ReadTimeout",
+            ANSWER,
+        )
+    },
+    unlike(
+        "an empty body",
+        Way::Helper,
+        "empty_body = true",
+        &[],
+        "builtins.AssertionError",
+        "AnthropicError, request ended without sending any chunks",
+    ),
+    unlike(
+        "no message_start",
+        Way::Helper,
+        "missing = \"message_start\"",
+        &[],
+        "builtins.AssertionError",
+        "AnthropicError, request ended without sending any chunks",
+    ),
+    unlike(
+        "message_start twice",
+        Way::Helper,
+        "duplicate = \"message_start\"",
+        &[],
+        ANSWER,
+        r#"AnthropicError, Unexpected event order, got message_start before receiving "message_stop""#,
+    ),
+    unlike(
+        "an event that is no JSON",
+        Way::Helper,
+        "malformed_event = true",
+        &[],
+        "json.JSONDecodeError",
+        "AnthropicError, Unterminated string in JSON at position 65",
+    ),
+    alike("an event of an unknown kind", Way::Helper, "unknown_event = true", &[], ANSWER),
+    Case {
+        world: World::Text(TRUNCATED_INPUT),
+        remark: Some("both take what can be read for the whole; a number that may go on counts for the one in Python alone"),
+        ..unlike(
+            "a tool input that ends in the middle",
+            Way::Helper,
+            "",
+            &[],
+            r#"tool_use, "", Read {"file_path":"/w/package.json","lines":[1,2]}"#,
+            r#"tool_use, "", Read {"file_path":"/w/package.json","lines":[1]}"#,
+        )
+    },
 ];
 
 impl Case {
@@ -201,6 +298,7 @@ impl Way {
         match self {
             Self::Whole => "whole",
             Self::Helper => "helper",
+            Self::Impatient => "impatient",
             Self::Iterator => "iterator",
             Self::Tools => "tools",
         }

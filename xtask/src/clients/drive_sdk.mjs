@@ -21,6 +21,8 @@ const WAYS = {
 
   helper: (client) => client.messages.stream(ASK).finalMessage(),
 
+  impatient: (client) => WAYS.helper(client.withOptions({ timeout: 1000 })),
+
   async iterator(client) {
     let [stop_reason, text] = [null, ""];
     for await (const event of await client.messages.create({ ...ASK, stream: true })) {
@@ -58,7 +60,8 @@ function sentBack({ type, text, id, name, input }) {
 
 function told({ stop_reason, content }) {
   const text = content.filter((block) => block.type === "text").map((block) => block.text).join("");
-  return `${stop_reason ?? "no stop reason"}, ${JSON.stringify(text)}`;
+  const calls = content.filter((block) => block.type === "tool_use").map((call) => `${call.name} ${JSON.stringify(call.input)}`);
+  return [stop_reason ?? "no stop reason", JSON.stringify(text), ...calls].join(", ");
 }
 
 function failed(error) {

@@ -28,6 +28,10 @@ def helper(client, messages=ASK["messages"]):
         return stream.get_final_message()
 
 
+def impatient(client):
+    return helper(client.with_options(timeout=1.0))
+
+
 def iterator(client):
     stop_reason, text = None, ""
     for event in client.messages.create(**ASK, stream=True):
@@ -69,10 +73,16 @@ def sent_back(block):
 
 
 def told(came):
-    if not isinstance(came, tuple):
-        came = came.stop_reason, "".join(block.text for block in came.content if block.type == "text")
-    stop_reason, text = came
-    return f"{stop_reason or 'no stop reason'}, {json.dumps(text)}"
+    if isinstance(came, tuple):
+        stop_reason, text, calls = *came, []
+    else:
+        stop_reason, calls = came.stop_reason, [block for block in came.content if block.type == "tool_use"]
+        text = "".join(block.text for block in came.content if block.type == "text")
+    return ", ".join([stop_reason or "no stop reason", as_json(text), *(f"{call.name} {as_json(call.input)}" for call in calls)])
+
+
+def as_json(value):
+    return json.dumps(value, separators=(",", ":"))
 
 
 def failed(error):
@@ -82,7 +92,7 @@ def failed(error):
     return ", ".join([name, *known])
 
 
-WAYS = {"whole": whole, "helper": helper, "iterator": iterator, "tools": tools, "runner": runner}
+WAYS = {"whole": whole, "helper": helper, "impatient": impatient, "iterator": iterator, "tools": tools, "runner": runner}
 
 try:
     print("outcome:", told(WAYS[sys.argv[1]](anthropic.Anthropic())))
