@@ -66,7 +66,9 @@ function told({ stop_reason, content }) {
 
 function failed(error) {
   const known = [error.status, error.type].filter((part) => part !== undefined && part !== null);
-  return [error.constructor.name, ...(known.length > 0 ? known : [error.message])].join(", ");
+  // What is wrong with a text that is no JSON, each version of Node says in its own words.
+  const message = error.message.includes("JSON") ? "no JSON" : error.message;
+  return [error.constructor.name, ...(known.length > 0 ? known : [message])].join(", ");
 }
 
 try {

@@ -92,7 +92,9 @@ pub(super) fn agent(name: &str, pin: &'static str, program: &str) -> Result<Stri
 
 /// Installs packages into a prefix of their own.
 fn npm(home: &Path, pins: &[&str]) -> Result<(), Problem> {
-    let options = ["install", "--no-audit", "--no-fund", "--loglevel", "error", "--fetch-retries", "2", "--fetch-retry-mintimeout", "1000"];
+    // Pinned packages do not get old, and nobody wants to wait a minute to hear that there is no network.
+    let options = ["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefer-offline", "--fetch-retries", "1"];
+    let options = [&options[..], &["--fetch-retry-mintimeout", "1000", "--fetch-retry-maxtimeout", "1000"]].concat();
     run(Command::new("npm").args(options).arg("--prefix").arg(home).args(pins))
 }
 
