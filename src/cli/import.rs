@@ -69,9 +69,9 @@ fn summary(imported: &Imported, written: &Written) -> String {
             threads.push(&exchange.thread);
         }
     }
-    let plural = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let format = imported.format.name();
-    let mut text = format!("read {format}: {}, {}\n", plural(tape.exchanges.len(), "exchange"), plural(threads.len(), "thread"));
+    let mut text =
+        format!("read {format}: {}, {}\n", plural(tape.exchanges.len() as u64, "exchange"), plural(threads.len() as u64, "thread"));
     if !tape.header.lost.is_empty() {
         text.push_str(&format!("not in it: {}\n", tape.header.lost.join(", ")));
     }
