@@ -6,6 +6,8 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use crate::clients::LACKING;
+
 /// One step: its name (as in `[ci: no-std]`), what it holds, and how.
 struct Step {
     name: &'static str,
@@ -16,6 +18,9 @@ struct Step {
 enum Work {
     /// The command must succeed. Words before the program's name that contain `=` are set in its environment.
     Run(&'static str),
+    /// The same, but exit code 3 says that the machine lacks what the command needs: then the step is skipped, unless it was asked for (`--need`).
+    /// What CI runs asks for it; the test command of the README has to pass where there is nothing but Rust.
+    IfAble(&'static str),
     /// The command must succeed and its output must name none of these packages.
     Without(&'static str, &'static [&'static str]),
 }
@@ -69,25 +74,48 @@ const STEPS: &[Step] = &[
         work: Work::Run("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps"),
     },
     Step { name: "insta", holds: "the cargo-insta program understands our snapshots", work: Work::Run("cargo xtask insta") },
+    Step {
+        name: "clients",
+        holds: "pinned real clients do with the replay server what they do with the API",
+        work: Work::IfAble("cargo xtask clients"),
+    },
     Step { name: "rules", holds: "something holds each rule of the engine", work: Work::Run("cargo xtask rules --missing") },
 ];
 
 /// What to do after a failed step.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum OnFailure {
     Stop,
     KeepGoing,
 }
 
-pub(crate) fn main(options: &[&str]) -> ExitCode {
-    match options {
-        [] => run(OnFailure::Stop),
-        ["--keep-going"] => run(OnFailure::KeepGoing),
-        ["--list"] => {
-            STEPS.iter().for_each(|step| println!("{:<13} {}\n{:<13} {}", step.name, step.holds, "", step.work.command()));
-            ExitCode::SUCCESS
-        }
-        _ => crate::usage(&format!("`ci` does not know `{}`", options.join(" "))),
+/// Why a step is not done.
+#[derive(Debug, PartialEq)]
+enum Undone {
+    Failed(String),
+    /// The machine lacks what it needs.
+    Unable,
+}
+
+pub(crate) fn main(mut options: &[&str]) -> ExitCode {
+    let (mut on_failure, mut needed) = (OnFailure::Stop, Vec::new());
+    loop {
+        options = match options {
+            [] => return run(on_failure, &needed),
+            ["--keep-going", rest @ ..] => {
+                on_failure = OnFailure::KeepGoing;
+                rest
+            }
+            ["--need", name, rest @ ..] if is_step(name) => {
+                needed.push(*name);
+                rest
+            }
+            ["--list", ..] => {
+                STEPS.iter().for_each(|step| println!("{:<13} {}\n{:<13} {}", step.name, step.holds, "", step.work.command()));
+                return ExitCode::SUCCESS;
+            }
+            _ => return crate::usage(&format!("`ci` does not know `{}`", options.join(" "))),
+        };
     }
 }
 
@@ -96,15 +124,20 @@ pub(crate) fn is_step(name: &str) -> bool {
     STEPS.iter().any(|step| step.name == name)
 }
 
-fn run(on_failure: OnFailure) -> ExitCode {
-    let mut failed: Vec<&Step> = Vec::new();
+fn run(on_failure: OnFailure, needed: &[&str]) -> ExitCode {
+    let (mut failed, mut skipped): (Vec<&Step>, Vec<&Step>) = (Vec::new(), Vec::new());
     for (index, step) in STEPS.iter().enumerate() {
         println!("=== {} ({}/{}): {}", step.name, index + 1, STEPS.len(), step.work.command());
         let (result, duration) = timed(|| step.work.run());
-        match result {
-            Ok(()) => println!("=== {}: ok, {:.1} s", step.name, duration.as_secs_f64()),
-            Err(problem) => {
-                println!("=== {}: FAILED, {:.1} s: {problem}", step.name, duration.as_secs_f64());
+        let seconds = duration.as_secs_f64();
+        match or_skipped(result, needed.contains(&step.name)) {
+            Ok(()) => println!("=== {}: ok, {seconds:.1} s", step.name),
+            Err(Undone::Unable) => {
+                println!("=== {}: SKIPPED, {seconds:.1} s: this machine lacks what it needs, see above", step.name);
+                skipped.push(step);
+            }
+            Err(Undone::Failed(problem)) => {
+                println!("=== {}: FAILED, {seconds:.1} s: {problem}", step.name);
                 failed.push(step);
                 if on_failure == OnFailure::Stop {
                     break;
@@ -115,11 +148,24 @@ fn run(on_failure: OnFailure) -> ExitCode {
     for step in &failed {
         println!("xtask ci: step `{}` failed; run it by hand: {}", step.name, step.work.command());
     }
+    for step in &skipped {
+        println!("xtask ci: step `{}` was SKIPPED, so nobody knows whether {}; to try it: {}", step.name, step.holds, step.work.command());
+    }
     if failed.is_empty() {
-        println!("xtask ci: all {} steps passed", STEPS.len());
+        println!("xtask ci: {} of {} steps passed, and none failed", STEPS.len() - skipped.len(), STEPS.len());
         return ExitCode::SUCCESS;
     }
     ExitCode::FAILURE
+}
+
+/// A step that is needed may not be skipped.
+fn or_skipped(result: Result<(), Undone>, is_needed: bool) -> Result<(), Undone> {
+    match result {
+        Err(Undone::Unable) if is_needed => {
+            Err(Undone::Failed("this machine lacks what it needs, and `--need` says that it must run".to_string()))
+        }
+        other => other,
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long a step took is for the person who waits; nothing is decided by it")]
@@ -133,23 +179,28 @@ impl Work {
     /// The command as a person would type it.
     fn command(&self) -> &'static str {
         match self {
-            Work::Run(command) | Work::Without(command, _) => command,
+            Work::Run(command) | Work::IfAble(command) | Work::Without(command, _) => command,
         }
     }
 
-    fn run(&self) -> Result<(), String> {
+    fn run(&self) -> Result<(), Undone> {
         let mut command = prepared(self.command());
+        let unstarted = |error| Undone::Failed(format!("could not be started: {error}"));
         match self {
-            Work::Run(_) => {
-                let status = command.status().map_err(|error| format!("could not be started: {error}"))?;
-                if status.success() { Ok(()) } else { Err(status.to_string()) }
+            Work::Run(_) | Work::IfAble(_) => {
+                let status = command.status().map_err(unstarted)?;
+                match (self, status.code()) {
+                    (_, Some(0)) => Ok(()),
+                    (Work::IfAble(_), Some(code)) if code == i32::from(LACKING) => Err(Undone::Unable),
+                    _ => Err(Undone::Failed(status.to_string())),
+                }
             }
             Work::Without(_, packages) => {
-                let output = command.output().map_err(|error| format!("could not be started: {error}"))?;
+                let output = command.output().map_err(unstarted)?;
                 if !output.status.success() {
-                    return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+                    return Err(Undone::Failed(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr))));
                 }
-                absent(&String::from_utf8_lossy(&output.stdout), packages)
+                absent(&String::from_utf8_lossy(&output.stdout), packages).map_err(Undone::Failed)
             }
         }
     }
@@ -189,7 +240,19 @@ mod tests {
     fn a_failing_command_is_a_failed_step() {
         assert!(Work::Run("false").run().is_err());
         assert!(Work::Without("cargo no-such-command", &[]).run().is_err());
-        assert!(Work::Run("no-such-program-at-all").run().unwrap_err().contains("could not be started"));
+        let Err(Undone::Failed(problem)) = Work::Run("no-such-program-at-all").run() else { panic!("it ran") };
+        assert!(problem.contains("could not be started"));
+    }
+
+    #[test]
+    fn a_step_that_a_machine_cannot_do_is_skipped_unless_it_is_needed() {
+        let unable = || Work::IfAble("sh -c exit${IFS}3").run();
+        assert_eq!(unable(), Err(Undone::Unable));
+        assert_eq!(or_skipped(unable(), false), Err(Undone::Unable));
+        assert!(matches!(or_skipped(unable(), true), Err(Undone::Failed(problem)) if problem.contains("--need")));
+        assert!(matches!(Work::IfAble("false").run(), Err(Undone::Failed(_))), "what failed is no skip");
+        assert_eq!(or_skipped(Work::IfAble("true").run(), true), Ok(()));
+        assert_eq!(main(&["--need", "no-such-step"]), ExitCode::from(2));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `mutants`, `insta`,
-//! `bench`.
+//! `bench`,
+//! `clients`.
 //!
 //! The standard library alone, so that it builds in a moment on a new machine; `bench` builds itself again with what it measures.
 
 mod bench;
 mod ci;
+mod clients;
 mod diagrams;
 mod insta;
 mod mutants;
@@ -20,6 +22,7 @@ cargo xtask <command>
 
   ci     everything that must hold before a change is merged: format, lints, builds, tidy, tests, docs
            --keep-going        go on after a failed step and list the failures at the end
+           --need <step>       fail where this step would be skipped, because the machine lacks what it needs
            --list              print the steps and the command of each, run nothing
   tidy   the text checks over the checkout alone, in a second
            --list              print the checks and what each holds
@@ -32,12 +35,16 @@ cargo xtask <command>
            --only <name>       this bench alone
            --report            exit code 0 even if a bar is missed
            --list              print the benches and the bar of each, measure nothing
+  clients  pinned real clients through a table of cases: what they do must be what such clients do; needs Python and Node, installs the rest
+           --only <part>       the cases with this in their names
+           --with <agent>      a headless agent in their place, installed for it: claude-code (361 MB) or opencode (354 MB)
+           --list              print the cases, run nothing
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
            --shard <k/n>       this part of the mutants and not the usual one
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
   help   this text
 
-Exit code 0: all is well. 1: a step or a check failed, or nothing holds a rule of the engine. 2: the command line was not understood.";
+Exit code 0: all is well. 1: a step or a check failed, or nothing holds a rule of the engine. 2: the command line was not understood. 3: `clients` could not be had.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,6 +56,7 @@ fn main() -> ExitCode {
         ["diagrams"] => diagrams::main(),
         ["schema"] => schema::main(),
         ["bench", options @ ..] => bench::main(options),
+        ["clients", options @ ..] => clients::main(options),
         ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),
         ["help" | "--help" | "-h"] => {

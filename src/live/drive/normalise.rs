@@ -95,7 +95,8 @@ impl Normaliser {
             text = spans::replaced(&text, spans::uuid_at, |found| numbered(&mut self.uuids, "uuid", found));
         }
         if self.has("ids") {
-            text = spans::replaced(&text, spans::id_at, |found| numbered(&mut self.ids, "id", found));
+            let id_at = |bytes: &[u8], at| spans::id_at(bytes, at).or_else(|| spans::timed_id_at(bytes, at));
+            text = spans::replaced(&text, id_at, |found| numbered(&mut self.ids, "id", found));
         }
         if self.has("durations") {
             text = spans::replaced(&text, spans::milliseconds_at, |_| String::from("<durations>"));
@@ -111,15 +112,24 @@ impl Normaliser {
         let shown = match own {
             Some(rule) => Some(format!("<{}>", rule.name)),
             None if self.has("durations") && name.ends_with("_ms") && value.is_number() => Some(String::from("<durations>")),
-            None if self.has("members") && MEMBERS.contains(&&*name) && !value.is_object() && !value.is_array() => {
-                Some(String::from("<members>"))
-            }
+            None if self.has("members") && MEMBERS.contains(&&*name) && is_plain(&value) => Some(String::from("<members>")),
             None => None,
         };
         match shown {
             Some(shown) => (name, Value::String(shown)),
             None => (name, self.json(value)),
         }
+    }
+}
+
+/// What stands for itself: no object and no array; but a begin and an end, `{"start":1,"end":2}`, are one time.
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => {
+            !members.is_empty() && members.iter().all(|(name, value)| matches!(&**name, "start" | "end") && value.is_number())
+        }
+        Value::Array(_) => false,
+        _ => true,
     }
 }
 

@@ -56,6 +56,20 @@ pub(super) fn milliseconds_at(bytes: &[u8], at: usize) -> Option<usize> {
     (length > 0 && bytes[..at].ends_with(b"_ms>")).then_some(length)
 }
 
+/// `prt_1fff9e92e001xKOzXdGGeFAA8r`: three letters, 12 hexadecimal digits (the time), 14 letters or digits, as opencode makes them. The API's
+/// own ids are shorter.
+pub(super) fn timed_id_at(bytes: &[u8], at: usize) -> Option<usize> {
+    const LENGTH: usize = 4 + 12 + 14;
+    let id = bytes.get(at..at + LENGTH).filter(|_| !is_word_before(bytes, at))?;
+    let (prefix, rest) = id.split_at(4);
+    let fits = prefix[..3].iter().all(u8::is_ascii_lowercase)
+        && prefix[3] == b'_'
+        && rest[..12].iter().all(u8::is_ascii_hexdigit)
+        && rest.iter().all(u8::is_ascii_alphanumeric)
+        && !bytes.get(at + LENGTH).is_some_and(u8::is_ascii_alphanumeric);
+    fits.then_some(LENGTH)
+}
+
 /// `2026-11-21`, with a time of day behind it or not.
 pub(super) fn date_at(bytes: &[u8], at: usize) -> Option<usize> {
     if is_word_before(bytes, at) {

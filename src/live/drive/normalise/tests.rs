@@ -17,18 +17,25 @@ fn k_10_each_shipped_rule_replaces_its_own_and_nothing_else() {
         ("uuids", &*format!("session {uuid}, {uuid}!"), "session <uuid 1>, <uuid 1>!"),
         ("ids", &*format!("user_{id}_account"), "user_<id 1>_account"),
         ("ids", "agentId: ab0e21c20ddba9241 (not bb0e21c20ddba9241)", "agentId: <id 1> (not bb0e21c20ddba9241)"),
+        ("ids", "prt_1fff9e92e001xKOzXdGGeFAA8r of (ses_e00061fe7ffeggPh237tk2WKPl)", "<id 1> of (<id 2>)"),
         ("folders", "in /w/run-1/h/x", "in <home>/x"),
         ("dates", "today 2026-11-21, at 2026-11-21T18:23:30.123Z.", "today <date>, at <date>."),
         ("durations", r#"{"n":3,"ttft_ms":912}"#, r#"{"n":3,"ttft_ms":"<durations>"}"#),
         ("durations", "<x_ms>381</x_ms><n>1</n>", "<x_ms><durations></x_ms><n>1</n>"),
         ("members", r#"{"a":"b","timestamp":"now"}"#, r#"{"a":"b","timestamp":"<members>"}"#),
+        ("members", r#"{"time":{"end":2,"start":1}}"#, r#"{"time":"<members>"}"#),
     ] {
         assert_eq!(normaliser().line(before), after, "{rule}");
         let drive = Drive { without: vec![rule.into()], ..Drive::default() };
         let mut without = Normaliser::new(&drive, &[(String::from("/w/run-1/h"), "<home>")]);
         assert_eq!(without.line(before), before, "without {rule}");
     }
-    for plain in ["2026-11-2", "1:2026", "0123456789abcdef", "127.0.0.1", "x2026-11-21", "-", "ü"] {
+    for api in
+        ["msg_01XFDUDYJgAACzvnptvVoYEL", "toolu_01A09q90qw90lq917835lq9", "req_011CTEeMAF9xvTQ6rK5q7aPA", "xprt_1fff9e92e001xKOzXdGGeFAA8r"]
+    {
+        assert_eq!(normaliser().line(api), api, "an id that the API gave is the scenario's");
+    }
+    for plain in ["2026-11-2", "1:2026", "0123456789abcdef", "127.0.0.1", "x2026-11-21", "-", "ü", r#"{"time":{"zone":1}}"#] {
         assert_eq!(normaliser().line(plain), plain);
     }
 }

@@ -1,0 +1,288 @@
+//! Headless agents, on request (`--with`): large programs, one of them proprietary, so they are installed for the occasion and no part of CI (K-7, K-9).
+//!
+//! Their tables are written from what these very versions were seen to do. What a sweep finds is printed and is theirs; it fails where the client leaves
+//! a process behind, sends what the API would refuse, or cannot go on.
+
+use std::process::Output;
+
+use super::cases::{Gap, World};
+use super::install::{self, Problem};
+use super::judge::{Row, row_of_requests};
+use super::run::{Seen, Stage};
+
+/// An agent, and how it is treated.
+#[derive(Debug)]
+pub(super) struct Agent {
+    /// As `reenact drive --client` calls it.
+    pub(super) name: &'static str,
+    /// What npm installs.
+    pub(super) pin: &'static str,
+    /// Below the folder of its installation.
+    program: &'static str,
+    arguments: &'static [&'static str],
+    cases: &'static [AgentCase],
+    /// How often a scenario is played, each time with the same transcript.
+    repeats: usize,
+    /// How the session goes on after an interrupt; `None` where it is not swept.
+    again: Option<&'static str>,
+}
+
+/// One thing that happens to an agent, and what it then does.
+#[derive(Debug)]
+struct AgentCase {
+    name: &'static str,
+    world: World,
+    gaps: &'static [Gap],
+    /// What is in its output.
+    says: &'static [&'static str],
+}
+
+const fn gap(at_least_ms: u64, at_most_ms: u64) -> Gap {
+    Gap { at_least_ms, at_most_ms }
+}
+
+const TWO_READS_AND_A_COMMAND: &str = r#"
+title = "Two reads and a shell command"
+tools = ["Read", "Bash"]
+
+[[prompt]]
+text = "What does package.json say?"
+
+[[prompt.turn]]
+text = "Let me see."
+tool = [
+  { name = "Read", input = { file_path = "/etc/hostname" } },
+  { name = "Read", input = { file_path = "/etc/hosts" } },
+  { name = "Bash", input = { command = "sleep 0.2; echo done", description = "Waits" } },
+]
+
+[[prompt.turn]]
+text = "That is what they say."
+"#;
+
+const ANSWERS: [&str; 2] = [r#""terminal_reason":"completed""#, r#""result":"It is a package named demo.""#];
+const TRIES_AGAIN: [&str; 3] =
+    [r#""subtype":"api_retry""#, r#""terminal_reason":"completed""#, r#""result":"It is a package named demo.""#];
+
+/// Its own retries: 0.5 s, then 1 s, more by up to a quarter.
+const CLAUDE_CODE: Agent = Agent {
+    name: "claude-code",
+    pin: "@anthropic-ai/claude-code@2.1.329",
+    program: "node_modules/.bin/claude",
+    arguments: &[
+        "-p",
+        "What does package.json say?",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--model",
+        "claude-sonnet-4-5",
+        "--allowedTools",
+        "Read",
+        "Bash",
+    ],
+    cases: &[
+        AgentCase {
+            name: "529 twice",
+            world: World::Faults("at = { attempt = \"1..=2\" }\nstatus = 529"),
+            gaps: &[gap(500, 625), gap(1_000, 1_250)],
+            says: &TRIES_AGAIN,
+        },
+        AgentCase {
+            name: "429, retry-after 2",
+            world: World::Faults("at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\""),
+            gaps: &[gap(2_000, 2_200)],
+            says: &TRIES_AGAIN,
+        },
+        AgentCase {
+            name: "413",
+            world: World::Faults("status = 413"),
+            gaps: &[],
+            says: &["Request too large", r#""terminal_reason":"image_error""#],
+        },
+        AgentCase {
+            name: "400, prompt too long",
+            world: World::Faults("error = \"prompt_too_long\""),
+            gaps: &[],
+            says: &["Prompt is too long", r#""terminal_reason":"prompt_too_long""#],
+        },
+        AgentCase {
+            name: "400, input and output too long",
+            world: World::Faults("at = { attempt = 1 }\nerror = \"context_overflow\""),
+            gaps: &[gap(0, 0)],
+            says: &ANSWERS,
+        },
+        AgentCase {
+            name: "an error event after a delta",
+            world: World::Faults("at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4"),
+            gaps: &[gap(0, 0)],
+            says: &ANSWERS,
+        },
+        AgentCase {
+            name: "reset before any byte",
+            world: World::Faults("at = { attempt = 1 }\nconnect = \"reset\""),
+            gaps: &[gap(500, 625)],
+            says: &TRIES_AGAIN,
+        },
+        AgentCase {
+            name: "reset in the stream",
+            world: World::Faults("at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }"),
+            gaps: &[gap(500, 625)],
+            says: &TRIES_AGAIN,
+        },
+        AgentCase {
+            name: "a clean end without message_stop",
+            world: World::Faults("at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }"),
+            gaps: &[gap(500, 625)],
+            says: &TRIES_AGAIN,
+        },
+    ],
+    repeats: 5,
+    again: Some("-p 'Go on.' --resume {session} --output-format stream-json --verbose --model claude-sonnet-4-5 --allowedTools Read Bash"),
+};
+
+/// Two seconds, then four, more by up to a quarter.
+const OPENCODE: Agent = Agent {
+    name: "opencode",
+    pin: "opencode-ai@1.18.33",
+    program: "node_modules/.bin/opencode",
+    arguments: &["run", "--format", "json", "-m", "anthropic/claude-sonnet-4-5", "--auto", "--title", "t", "What does package.json say?"],
+    cases: &[
+        AgentCase {
+            name: "529 twice",
+            world: World::Faults("at = { attempt = \"1..=2\" }\nstatus = 529"),
+            gaps: &[gap(2_000, 2_500), gap(4_000, 5_000)],
+            says: &["It is a package named demo.", r#""reason":"stop""#],
+        },
+        AgentCase {
+            name: "an error event",
+            world: World::Faults("at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4"),
+            gaps: &[gap(2_000, 2_500)],
+            says: &["It is a package named demo."],
+        },
+    ],
+    repeats: 2,
+    again: None,
+};
+
+const AGENTS: [&Agent; 2] = [&CLAUDE_CODE, &OPENCODE];
+
+/// The agent of this name.
+pub(super) fn named(name: &str) -> Option<&'static Agent> {
+    AGENTS.into_iter().find(|agent| agent.name == name)
+}
+
+/// How agents are called, for people.
+pub(super) fn names() -> String {
+    AGENTS.map(|agent| agent.name).join(" or ")
+}
+
+impl Agent {
+    /// Drives it through all there is for it, one after the other: it has much to load, and its times count.
+    pub(super) fn drive(&self, stage: &Stage) -> Result<Vec<Row>, Problem> {
+        let program = install::agent(self.name, self.pin, self.program)?;
+        let mut rows = Vec::new();
+        for case in self.cases {
+            rows.push(self.row(stage, &program, case)?);
+        }
+        rows.push(self.repeated(stage, &program)?);
+        if let Some(again) = self.again {
+            rows.push(self.swept(stage, &program, again)?);
+        }
+        Ok(rows)
+    }
+
+    fn row(&self, stage: &Stage, program: &str, case: &AgentCase) -> Result<Row, Problem> {
+        let scenario = stage.scenario(case.name, self.name, &case.world)?;
+        let output = stage.output(stage.driving(&scenario, self.name, &[]).arg(program).args(self.arguments))?;
+        let mut seen = Seen::read(&output);
+        let is_said = |words: &&&str| seen.said.iter().any(|line| line.starts_with("output ") && line.contains(**words));
+        let (said, unsaid): (Vec<&str>, Vec<&str>) = case.says.iter().partition(is_said);
+        seen.outcome = said.join(", ");
+        let mut row = row_of_requests(case.name, self.name, case.gaps, &case.says.join(", "), seen);
+        row.problems.extend(unsaid.iter().map(|words| format!("its output has no {words}")));
+        Ok(row)
+    }
+
+    /// Two requests and three tools, several times over.
+    fn repeated(&self, stage: &Stage, program: &str) -> Result<Row, Problem> {
+        let scenario = stage.scenario("repeated", self.name, &World::Text(TWO_READS_AND_A_COMMAND))?;
+        let mut seen = Seen::default();
+        let mut transcripts = Vec::new();
+        for _ in 0..self.repeats {
+            let output = stage.output(stage.driving(&scenario, self.name, &[]).arg(program).args(self.arguments))?;
+            transcripts.push(transcript(&output));
+            seen = Seen::read(&output);
+        }
+        let expected = format!("{} times the same transcript", self.repeats);
+        let same = transcripts.iter().filter(|transcript| **transcript == transcripts[0]).count();
+        seen.outcome = format!("{same} times the same transcript");
+        let mut row = row_of_requests("two reads and a shell command", self.name, &[gap(0, 0)], &expected, seen);
+        row.said = Vec::new();
+        for other in transcripts.iter().filter(|transcript| **transcript != transcripts[0]) {
+            row.problems.push("not all transcripts are the same".to_string());
+            let pairs = transcripts[0].iter().zip(other).filter(|(one, other)| one != other);
+            row.said.extend(pairs.flat_map(|(one, other)| [format!("first     {one}"), format!("other     {other}")]));
+        }
+        Ok(row)
+    }
+
+    /// An interrupt at every boundary, and the session taken up again after each.
+    fn swept(&self, stage: &Stage, program: &str, again: &str) -> Result<Row, Problem> {
+        let scenario = stage.scenario("swept", self.name, &World::Text(TWO_READS_AND_A_COMMAND))?;
+        let again = format!("'{program}' {again}");
+        let mut command = stage.driving(&scenario, self.name, &["--sweep", "SIGINT", "--again", &again]);
+        let output = stage.output(command.arg(program).args(self.arguments))?;
+        let table = String::from_utf8_lossy(&output.stdout);
+        println!("{}", table.trim_end());
+        let (rows, problems) = judged(&table);
+        Ok(Row {
+            case: "SIGINT at every boundary, then on",
+            client: self.name,
+            expected: "at every boundary: nothing left behind, a valid history, and a session that goes on".to_string(),
+            seen: format!("{rows} boundaries, {} with a problem of that kind", problems.len()),
+            outcome: String::new(),
+            remark: Some("what else the table says is what was found of the client"),
+            problems,
+            said: String::from_utf8_lossy(&output.stderr).lines().map(str::to_string).collect(),
+        })
+    }
+}
+
+/// What `drive` says that does not depend on the clock: all but the verdict.
+fn transcript(output: &Output) -> Vec<String> {
+    String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.contains("  ->  ")).map(str::to_string).collect()
+}
+
+/// How many boundaries a sweep's table has, and what in it is not the client's own business: that there is no result line is.
+fn judged(table: &str) -> (usize, Vec<String>) {
+    let is_row = |line: &&str| line.ends_with("  ok") || line.ends_with("  FAILED");
+    let rows: Vec<&str> = table.lines().filter(is_row).skip(1).collect();
+    let mut problems: Vec<String> =
+        table.lines().filter(|line| line.contains(": ") && !line.contains("result lines, usually")).map(str::to_string).collect();
+    problems.extend(rows.iter().filter(|row| !row.contains("exit 0, 1 results  ")).map(|row| format!("did not go on: {row}")));
+    if rows.is_empty() {
+        problems.push("the sweep has no boundaries".to_string());
+    }
+    (rows.len(), problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADING: &str = "boundary  before          ended   results  requests  left  again              verdict\n\
+        -         (nothing done)  exit 0  1        2         -     -                  ok\n";
+
+    #[test]
+    fn k_9_what_a_sweep_finds_of_results_is_told_and_all_else_fails() {
+        let row = |again: &str, verdict: &str| format!("1:head    head            exit 0  0        2         -     {again}  {verdict}\n");
+        let fine = format!("{HEADING}{}1:head: 0 result lines, usually 1\n", row("exit 0, 1 results", "FAILED"));
+        assert_eq!(judged(&fine), (1, Vec::new()));
+        let invalid = format!("{HEADING}{}1:head: O-1: request 2 has no result of a\n", row("exit 0, 1 results", "FAILED"));
+        assert_eq!(judged(&invalid).1, ["1:head: O-1: request 2 has no result of a"]);
+        let stuck = format!("{HEADING}{}", row("exit 1, 1 results", "ok"));
+        assert!(judged(&stuck).1[0].starts_with("did not go on: 1:head"));
+        assert_eq!(judged("").1, ["the sweep has no boundaries"]);
+    }
+}

@@ -1,0 +1,308 @@
+//! The table: what each client does in each case.
+//!
+//! Written from what these versions were seen to do, with their defaults (two retries; 0.5 s, then 1 s, less up to a quarter). Where a version
+//! is raised, this table is what shows whether its users must know.
+
+/// One thing that happens to a client, and what it then does.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// What happens.
+    pub(super) name: &'static str,
+    /// What the client is told to do.
+    pub(super) way: Way,
+    /// What answers it.
+    pub(super) world: World,
+    /// How far apart its requests are: one less than there are.
+    pub(super) gaps: &'static [Gap],
+    /// What the one in Python says came of it.
+    pub(super) python: &'static str,
+    /// What the one in TypeScript says.
+    pub(super) typescript: &'static str,
+    /// What is odd about it, and why it is right all the same.
+    pub(super) remark: Option<&'static str>,
+}
+
+/// How a client asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// For an answer that comes whole.
+    Whole,
+    /// With the SDK's helper, which puts the message together.
+    Helper,
+    /// For the events as they come.
+    Iterator,
+    /// With the helper, waiting a second and no longer.
+    Impatient,
+    /// With the helper, until no tool is used any more.
+    Tools,
+}
+
+#[derive(Debug)]
+pub(super) enum World {
+    /// A prompt and an answer, to which this is done: keys of a `[[fault]]`.
+    Faults(&'static str),
+    /// A scenario of this checkout.
+    Shipped(&'static str),
+    /// A scenario of its own.
+    Text(&'static str),
+}
+
+/// The time between two requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap {
+    pub(super) at_least_ms: u64,
+    pub(super) at_most_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sdk {
+    Python,
+    TypeScript,
+}
+
+/// An SDK that is installed.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) sdk: Sdk,
+    /// To be followed by the way.
+    pub(super) command: Vec<String>,
+}
+
+const AT_ONCE: Gap = Gap { at_least_ms: 0, at_most_ms: 0 };
+const FIRST: Gap = Gap { at_least_ms: 375, at_most_ms: 500 };
+const SECOND: Gap = Gap { at_least_ms: 750, at_most_ms: 1_000 };
+
+const ANSWER: &str = r#"end_turn, "It is a package named demo.""#;
+
+/// One case, of which both clients make the same.
+const fn alike(name: &'static str, way: Way, faults: &'static str, gaps: &'static [Gap], outcome: &'static str) -> Case {
+    unlike(name, way, faults, gaps, outcome, outcome)
+}
+
+const fn unlike(
+    name: &'static str,
+    way: Way,
+    faults: &'static str,
+    gaps: &'static [Gap],
+    python: &'static str,
+    typescript: &'static str,
+) -> Case {
+    Case { name, way, world: World::Faults(faults), gaps, python, typescript, remark: None }
+}
+
+/// An answer whose last fragment of tool input is missing.
+const TRUNCATED_INPUT: &str = r#"
+title = "A tool input that ends in the middle"
+seed = 0
+
+[[fault]]
+truncate_tool_input = true
+
+[[prompt]]
+text = "What does package.json say?"
+
+[[prompt.turn]]
+tool = [{ name = "Read", input = { file_path = "/w/package.json", lines = [1, 2] } }]
+"#;
+
+const RESET: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }";
+const TRUNCATED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"truncate\" }";
+const ENDED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }";
+const ERROR_EVENT: &str = "at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4";
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        world: World::Shipped("scenarios/query/read-one-file.toml"),
+        ..alike("a tool is used, streamed", Way::Tools, "", &[AT_ONCE], ANSWER)
+    },
+    alike("529 twice", Way::Helper, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
+    alike("529 twice, not streamed", Way::Whole, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
+    alike("529 for ever", Way::Helper, "status = 529", &[FIRST, SECOND], "OverloadedError, 529, overloaded_error"),
+    alike(
+        "429, retry-after 2",
+        Way::Helper,
+        "at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\"",
+        &[Gap { at_least_ms: 2_000, at_most_ms: 2_000 }],
+        ANSWER,
+    ),
+    alike(
+        "429, retry-after-ms 1200 beside retry-after 2",
+        Way::Helper,
+        "at = { attempt = 1 }\nstatus = 429\nretry_after = \"1200ms\"",
+        &[Gap { at_least_ms: 1_200, at_most_ms: 1_200 }],
+        ANSWER,
+    ),
+    alike(
+        "429 that says not to retry",
+        Way::Helper,
+        "at = { attempt = 1 }\nstatus = 429\nheaders = { x-should-retry = \"false\" }",
+        &[],
+        "RateLimitError, 429, rate_limit_error",
+    ),
+    alike(
+        "429, retry-after in the past",
+        Way::Helper,
+        "at = { attempt = 1 }\nstatus = 429\nheaders = { retry-after = \"Wed, 21 Oct 2015 07:28:00 GMT\" }",
+        &[FIRST],
+        ANSWER,
+    ),
+    alike(
+        "400 that says to retry",
+        Way::Helper,
+        "at = { attempt = 1 }\nerror = \"invalid_request\"\nheaders = { x-should-retry = \"true\" }",
+        &[FIRST],
+        ANSWER,
+    ),
+    alike("408", Way::Helper, "at = { attempt = 1 }\nstatus = 408", &[FIRST], ANSWER),
+    alike("502 in HTML", Way::Helper, "at = { attempt = 1 }\nstatus = 502\nhtml = true", &[FIRST], ANSWER),
+    alike("500", Way::Helper, "at = { attempt = 1 }\nstatus = 500", &[FIRST], ANSWER),
+    alike("413", Way::Helper, "status = 413", &[], "ContentTooLargeError, 413, request_too_large"),
+    alike("400, prompt too long", Way::Helper, "error = \"prompt_too_long\"", &[], "BadRequestError, 400, invalid_request_error"),
+    alike(
+        "400, input and output too long",
+        Way::Helper,
+        "error = \"context_overflow\"",
+        &[],
+        "BadRequestError, 400, invalid_request_error",
+    ),
+    alike("401", Way::Helper, "status = 401", &[], "AuthenticationError, 401, authentication_error"),
+    alike("reset before any byte", Way::Helper, "at = { attempt = 1 }\nconnect = \"reset\"", &[FIRST], ANSWER),
+    unlike(
+        "reset before any byte, for ever",
+        Way::Helper,
+        "connect = \"reset\"",
+        &[FIRST, SECOND],
+        "APIConnectionError",
+        "APIConnectionError, Connection error.",
+    ),
+    unlike(
+        "reset after the head",
+        Way::Helper,
+        "at = { attempt = 1 }\ncut = { after_events = 0, how = \"reset\" }",
+        &[],
+        "httpx2.ReadError",
+        "AnthropicError, terminated",
+    ),
+    unlike("reset in the stream", Way::Helper, RESET, &[], "httpx2.ReadError", "AnthropicError, terminated"),
+    unlike("reset in the stream, events as they come", Way::Iterator, RESET, &[], "httpx2.ReadError", "TypeError, terminated"),
+    unlike("closed in a chunk", Way::Helper, TRUNCATED, &[], "httpx2.RemoteProtocolError", "AnthropicError, terminated"),
+    unlike("closed in a chunk, events as they come", Way::Iterator, TRUNCATED, &[], "httpx2.RemoteProtocolError", "TypeError, terminated"),
+    unlike("an error event", Way::Helper, ERROR_EVENT, &[], "APIStatusError, 200, overloaded_error", "APIError, overloaded_error"),
+    unlike(
+        "an error event, events as they come",
+        Way::Iterator,
+        ERROR_EVENT,
+        &[],
+        "APIStatusError, 200, overloaded_error",
+        "APIError, overloaded_error",
+    ),
+    Case {
+        remark: Some("the one in Python takes what there is for the whole"),
+        ..unlike(
+            "a clean end without message_stop",
+            Way::Helper,
+            ENDED,
+            &[],
+            r#"no stop reason, "It is a ""#,
+            "AnthropicError, stream ended without producing a Message with role=assistant",
+        )
+    },
+    Case {
+        remark: Some("whoever reads events has to look for the last one"),
+        ..alike("a clean end without message_stop, events as they come", Way::Iterator, ENDED, &[], r#"no stop reason, "It is a ""#)
+    },
+    alike(
+        "no answer twice, and a timeout of a second",
+        Way::Impatient,
+        "at = { attempt = \"1..=2\" }\nconnect = \"timeout\"",
+        // The second begins before the request is in, so that a slow way shortens what is seen of it.
+        &[Gap { at_least_ms: 1_000, at_most_ms: 1_500 }, Gap { at_least_ms: 1_000, at_most_ms: 2_000 }],
+        ANSWER,
+    ),
+    Case {
+        remark: Some("the timeout of the one in TypeScript does not hold for bodies"),
+        ..unlike(
+            "a stream that stalls, and a timeout of a second",
+            Way::Impatient,
+            "at = { attempt = 1 }\nstall = { after_events = 4, time = \"3s\" }",
+            &[],
+            "httpx2.ReadTimeout",
+            ANSWER,
+        )
+    },
+    unlike(
+        "an empty body",
+        Way::Helper,
+        "empty_body = true",
+        &[],
+        "builtins.AssertionError",
+        "AnthropicError, request ended without sending any chunks",
+    ),
+    unlike(
+        "no message_start",
+        Way::Helper,
+        "missing = \"message_start\"",
+        &[],
+        "builtins.AssertionError",
+        "AnthropicError, request ended without sending any chunks",
+    ),
+    unlike(
+        "message_start twice",
+        Way::Helper,
+        "duplicate = \"message_start\"",
+        &[],
+        ANSWER,
+        r#"AnthropicError, Unexpected event order, got message_start before receiving "message_stop""#,
+    ),
+    unlike("an event that is no JSON", Way::Helper, "malformed_event = true", &[], "json.JSONDecodeError", "AnthropicError, no JSON"),
+    alike("an event of an unknown kind", Way::Helper, "unknown_event = true", &[], ANSWER),
+    Case {
+        world: World::Text(TRUNCATED_INPUT),
+        remark: Some("both take what can be read for the whole; a number that may go on counts for the one in Python alone"),
+        ..unlike(
+            "a tool input that ends in the middle",
+            Way::Helper,
+            "",
+            &[],
+            r#"tool_use, "", Read {"file_path":"/w/package.json","lines":[1,2]}"#,
+            r#"tool_use, "", Read {"file_path":"/w/package.json","lines":[1]}"#,
+        )
+    },
+];
+
+impl Case {
+    pub(super) fn outcome(&self, sdk: Sdk) -> &'static str {
+        match sdk {
+            Sdk::Python => self.python,
+            Sdk::TypeScript => self.typescript,
+        }
+    }
+
+    /// What answers, for people.
+    pub(super) fn asked(&self) -> String {
+        match self.world {
+            World::Shipped(text) | World::Faults(text) | World::Text(text) => text.replace('\n', ", "),
+        }
+    }
+}
+
+impl Way {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Helper => "helper",
+            Self::Impatient => "impatient",
+            Self::Iterator => "iterator",
+            Self::Tools => "tools",
+        }
+    }
+}
+
+impl Sdk {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::TypeScript => "TypeScript",
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Fetches the pinned clients, once, into `target/clients`, with the ordinary tools of their languages and as the machine has these set up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::cases::{Client, Sdk};
+
+/// What is installed, for people.
+pub(super) const PINS: &str = "anthropic 2.11.0 (Python) and @anthropic-ai/sdk 1.11.0 (TypeScript)";
+
+/// The SDK, and what it receives bytes with, because the names of that one's errors reach whoever uses the SDK.
+const PYTHON_PINS: [&str; 2] = ["anthropic==2.11.0", "httpx2==2.16.2"];
+const TYPESCRIPT_PINS: [&str; 1] = ["@anthropic-ai/sdk@1.11.0"];
+
+const PYTHON_SCRIPT: &str = include_str!("drive_sdk.py");
+const TYPESCRIPT_SCRIPT: &str = include_str!("drive_sdk.mjs");
+
+/// What a machine has to have, and how it is seen.
+struct Need {
+    program: &'static str,
+    arguments: &'static [&'static str],
+    what: &'static str,
+}
+
+const PYTHON: Need = Need {
+    program: "python3",
+    arguments: &["-c", "import ensurepip, venv"],
+    what: "Python 3 with its modules venv and ensurepip (Debian: python3 python3-venv)",
+};
+const NODE: Need = Need { program: "node", arguments: &["--version"], what: "Node (Debian: nodejs)" };
+const NPM: Need = Need { program: "npm", arguments: &["--version"], what: "npm (Debian: npm)" };
+
+/// Why clients could not be driven.
+#[derive(Debug, PartialEq)]
+pub(super) enum Problem {
+    /// The machine lacks something: a language, or a way to the registries.
+    Lacking(String),
+    /// Something else.
+    Wrong(String),
+}
+
+/// Both SDKs, ready to be driven.
+pub(super) fn sdks() -> Result<[Client; 2], Problem> {
+    are_there(&[PYTHON, NODE, NPM])?;
+    Ok([python()?, typescript()?])
+}
+
+/// Whether agents can be installed and run.
+pub(super) fn npm_is_there() -> Result<(), Problem> {
+    are_there(&[NODE, NPM])
+}
+
+/// Where everything of the clients is.
+pub(super) fn folder() -> PathBuf {
+    crate::root().join("target/clients")
+}
+
+fn python() -> Result<Client, Problem> {
+    let home = folder().join("python");
+    let program = home.join("bin/python");
+    once(&home, &PYTHON_PINS, |home| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(home))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "2"];
+        run(Command::new(&program).args(pip).args(PYTHON_PINS))
+    })?;
+    let script = home.join("drive_sdk.py");
+    write(&script, PYTHON_SCRIPT)?;
+    Ok(Client { sdk: Sdk::Python, command: vec![shown(&program), shown(&script)] })
+}
+
+fn typescript() -> Result<Client, Problem> {
+    let home = folder().join("typescript");
+    once(&home, &TYPESCRIPT_PINS, |home| npm(home, &TYPESCRIPT_PINS))?;
+    // Beside the packages, because that is where they are looked for.
+    let script = home.join("drive_sdk.mjs");
+    write(&script, TYPESCRIPT_SCRIPT)?;
+    Ok(Client { sdk: Sdk::TypeScript, command: vec!["node".into(), shown(&script)] })
+}
+
+/// Installs an agent: its program.
+pub(super) fn agent(name: &str, pin: &'static str, program: &str) -> Result<String, Problem> {
+    let home = folder().join(name);
+    let program = shown(&home.join(program));
+    // Whether it was linked is seen by starting it: npm may leave the scripts of packages out.
+    once(&home, &[pin], |home| {
+        npm(home, &[pin])?;
+        run(Command::new(&program).arg("--version"))
+    })?;
+    Ok(program)
+}
+
+/// Installs packages into a prefix of their own.
+fn npm(home: &Path, pins: &[&str]) -> Result<(), Problem> {
+    // Pinned packages do not get old, and nobody wants to wait a minute to hear that there is no network.
+    let options = ["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefer-offline", "--fetch-retries", "1"];
+    let options = [&options[..], &["--fetch-retry-mintimeout", "1000", "--fetch-retry-maxtimeout", "1000"]].concat();
+    run(Command::new("npm").args(options).arg("--prefix").arg(home).args(pins))
+}
+
+/// Does the work unless it was done to its end before, for the same pins; what an earlier try left is removed.
+fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), Problem>) -> Result<(), Problem> {
+    let (mark, pins) = (home.join("installed"), pins.join("\n"));
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == pins) {
+        return Ok(());
+    }
+    println!("xtask clients: installing {} into {}, once", pins.replace('\n', " and "), home.display());
+    if home.exists() {
+        fs::remove_dir_all(home).map_err(|error| wrong(home, &error))?;
+    }
+    fs::create_dir_all(home).map_err(|error| wrong(home, &error))?;
+    work(home)?;
+    write(&mark, &pins)
+}
+
+/// Whether all of these run; what does not is told at once.
+fn are_there(needs: &[Need]) -> Result<(), Problem> {
+    let runs = |need: &&Need| Command::new(need.program).args(need.arguments).output().is_ok_and(|output| output.status.success());
+    let missing: Vec<&str> = needs.iter().filter(|need| !runs(need)).map(|need| need.what).collect();
+    if missing.is_empty() { Ok(()) } else { Err(Problem::Lacking(format!("this machine has no {}", missing.join(", no ")))) }
+}
+
+/// A step of an installation. That it fails is put down to the machine: the pins are known to exist.
+fn run(command: &mut Command) -> Result<(), Problem> {
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+            Err(Problem::Lacking(format!("{command:?} failed ({}); is there a network?\n{said}", output.status)))
+        }
+        Err(error) => Err(Problem::Lacking(format!("{command:?} could not be started: {error}"))),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Problem> {
+    fs::write(path, text).map_err(|error| wrong(path, &error))
+}
+
+pub(super) fn wrong(path: &Path, error: &std::io::Error) -> Problem {
+    Problem::Wrong(format!("{}: {error}", path.display()))
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_missing_is_told_at_once() {
+        let gone = |what| Need { program: "no-such-program-at-all", arguments: &[], what };
+        let broken = Need { program: "false", arguments: &[], what: "truth" };
+        let there = Need { program: "true", arguments: &[], what: "falsehood" };
+        let missing = are_there(&[gone("tea"), there, broken]);
+        assert_eq!(missing, Err(Problem::Lacking("this machine has no tea, no truth".to_string())));
+    }
+
+    #[test]
+    fn an_installation_that_fails_is_what_the_machine_lacks() {
+        assert!(matches!(run(&mut Command::new("false")), Err(Problem::Lacking(what)) if what.contains("is there a network?")));
+        assert!(matches!(run(&mut Command::new("no-such-program-at-all")), Err(Problem::Lacking(_))));
+    }
+
+    #[test]
+    fn what_was_installed_to_its_end_is_used_again_and_other_pins_are_not() {
+        let home = std::env::temp_dir().join(format!("xtask-clients-{}", std::process::id()));
+        let mut count = 0;
+        let mut install = |pins: &[&str], end| {
+            once(&home, pins, |_| {
+                count += 1;
+                end
+            })
+            .is_ok()
+        };
+        let failure = || Err(Problem::Lacking(String::new()));
+        assert!(!install(&["a==1"], failure()) && install(&["a==1"], Ok(())) && install(&["a==1"], failure()), "done once it is done");
+        assert!(install(&["a==2"], Ok(())));
+        assert_eq!(count, 3);
+        fs::remove_dir_all(home).unwrap();
+    }
+}
