@@ -8,7 +8,6 @@
 //! ```
 
 mod environment;
-pub mod normalise;
 mod process;
 pub mod sweep;
 mod text;
@@ -141,6 +140,7 @@ pub async fn drive(setup: &Arc<Setup>, drive: &Drive, act: Option<&Act>) -> Resu
     let (process, of_process) = watch::channel(None);
     let (lines, more_input) = mpsc::unbounded_channel();
     let options = Options { gates: Some(gates), ..drive.options.clone() };
+    let setup = &Arc::new(Setup::clone(setup).for_client(&folders.named()));
     let server = Replay::new(setup, options).serve::<Machine>(listener, async {
         let _ = stopped.await;
     });

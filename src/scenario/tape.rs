@@ -81,6 +81,32 @@ pub struct TapeHeader {
     /// Redactions applied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redactions: Vec<String>,
+    /// The folders that the recorded client had, as it may name them in its requests; empty when it was started by somebody else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<(Folder, String)>,
+}
+
+/// What a folder is to a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Folder {
+    /// The user's own.
+    Home,
+    /// For temporary files.
+    Tmp,
+    /// Where it works.
+    Work,
+}
+
+impl Folder {
+    /// How it is shown where its path would vary.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Home => "<home>",
+            Self::Tmp => "<tmp>",
+            Self::Work => "<work>",
+        }
+    }
 }
 
 /// One HTTP request and its response.

@@ -68,7 +68,12 @@ impl Server {
         let differences = setup.answers[answer].request.as_ref().map_or_else(Vec::new, |recorded| {
             let text = with_original_ids(asking.request.to_json(), &self.ids);
             let sent = serde_json::from_str(&text).unwrap_or_default();
-            differences(recorded, &setup.scenario.matching.volatile.normalised(sent))
+            let sent = setup.scenario.matching.volatile.normalised(sent);
+            match &setup.varying {
+                None => differences(recorded, &sent),
+                // Each from the start: what varies is numbered as it comes.
+                Some(varying) => differences(&varying.clone().json(recorded.clone()), &varying.clone().json(sent)),
+            }
         });
         Some(Served { answer, nth, differences })
     }

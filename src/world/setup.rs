@@ -7,6 +7,7 @@ use alloc::collections::BTreeMap;
 use serde_json::Value;
 use thiserror::Error;
 
+use super::normalise::Normaliser;
 use super::pacing::Known;
 use super::tool_uses;
 use crate::engine::budget::PriceTable;
@@ -18,7 +19,7 @@ use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
-use crate::scenario::tape::{Chunk, End, Exchange, Provenance, Tape};
+use crate::scenario::tape::{Chunk, End, Exchange, Folder, Provenance, Tape};
 use crate::scenario::thread::{Conversation, OTHER, whole_bodies};
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
 use crate::wire::http::Header;
@@ -38,6 +39,10 @@ pub struct Setup {
     pub agents: BTreeMap<Arc<str>, Origin>,
     /// The threads of conversation of the tape, where clients may have all of them: the scenario's own first (M-3).
     pub threads: Vec<RecordedThread>,
+    /// The folders that the recorded client had.
+    pub(crate) folders: Vec<(Folder, String)>,
+    /// What may vary between the recorded requests and those of the client that is served; `None` when nothing may.
+    pub(crate) varying: Option<Normaliser>,
     /// Whether the API insists on thinking where a request enables it. It cannot where its own answers lack it.
     pub wants_thinking: bool,
 }
@@ -157,7 +162,8 @@ impl Setup {
             validators: Validators::default(),
             tokenizer: Tokenizer::default(),
         };
-        Ok(Self { scenario, environment, answers, outcomes, agents, threads: Vec::new(), wants_thinking: true })
+        let (threads, folders) = (Vec::new(), Vec::new());
+        Ok(Self { scenario, environment, answers, outcomes, agents, threads, folders, varying: None, wants_thinking: true })
     }
 
     /// The same for clients that have their side calls and sub-agents by themselves: all threads of the tape are answered, each as what it is by
@@ -187,6 +193,17 @@ impl Setup {
             }
             self.threads.push(RecordedThread { name, first });
         }
+        self.folders.clone_from(&tape.header.folders);
+        self
+    }
+
+    /// The same for a client with these folders, each with the name that it is shown by: what may vary between equal runs of a client makes no
+    /// difference to the recorded requests (K-10).
+    #[must_use]
+    pub fn for_client(mut self, folders: &[(String, &'static str)]) -> Self {
+        let recorded = self.folders.iter().map(|(folder, path)| (path.clone(), folder.as_str()));
+        let all: Vec<_> = folders.iter().cloned().chain(recorded).collect();
+        self.varying = Some(Normaliser::new(&self.scenario.drive, &all));
         self
     }
 

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use reenact::files::tape;
-use reenact::scenario::tape::End;
+use reenact::scenario::tape::{End, Folder};
 
 use crate::harness::*;
 
@@ -191,7 +191,10 @@ fn k_1_a_command_gets_the_address_and_passes_its_exit_code_on() {
     let shell = ["--", "sh", "-c", "echo at $WHERE; exit 7"];
     let (code, said, _) = record(&[&["--upstream", "http://127.0.0.1:9", "--out", out, "--base-url-var", "WHERE"][..], &shell].concat());
     assert_eq!((code, said.starts_with("at http://127.0.0.1:")), (Some(7), true), "{said}");
-    assert!(tape::read(&tape).unwrap().exchanges.is_empty());
+    let empty = tape::read(&tape).unwrap();
+    assert!(empty.exchanges.is_empty());
+    let work = std::env::current_dir().unwrap().display().to_string();
+    assert!(empty.header.folders.contains(&(Folder::Work, work)), "so that what a client says of them can be told apart (K-10)");
     let (code, _, complaint) = record(&["--out", out, "--", "true"]);
     assert_eq!(code, Some(2));
     assert!(complaint.contains("never written over"), "{complaint}");

@@ -9,7 +9,7 @@ use super::client::{post, served};
 use reenact::files::import::{ImportOptions, import_file};
 use reenact::live::serve::verdict::Verdict;
 use reenact::live::serve::{Options, Pace};
-use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape};
+use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Folder, Provenance, Tape, TapeHeader};
 use reenact::scenario::{derive, thread};
 use reenact::world::setup::Setup;
 
@@ -180,4 +180,25 @@ fn k_6_who_asks_what_was_recorded_gets_what_was_recorded() {
         .map(|path| comes_back(path, &import_file(path, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}")).tape))
         .sum();
     assert!(answers > 15, "{answers}");
+}
+
+#[test]
+fn k_10_what_may_vary_makes_no_difference_to_the_recorded_requests() {
+    let says = |place: &str, session: &str, more: &str| {
+        let system = format!("You work in {place}/src, session {session}.{more}");
+        body(&system, "Read", &["Look around."])
+    };
+    let (then, now) = ("0b5c9f1e-3f0a-4b67-9d55-0123456789ab", "5f0e2c77-1111-4222-8333-0123456789ab");
+    let mut exchanges = vec![answered(1, says("/w/then", then, ""), "A door.")];
+    thread::assign(&mut exchanges);
+    let header = TapeHeader { folders: vec![(Folder::Work, String::from("/w/then"))], ..TapeHeader::default() };
+    let tape = Tape { exchanges, header, ..Tape::default() };
+    let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
+    let setup = Setup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape).for_client(&[(String::from("/w/now/1"), "<work>")]);
+    for (more, is_fine) in [("", true), (" Hurry.", false)] {
+        let at_once = Options { pace: Pace::None, ..Options::default() };
+        let body = says("/w/now/1", now, more);
+        let (_, verdict) = served(&Arc::new(setup.clone()), at_once, |address| async move { text(address, &body).await });
+        assert_eq!(verdict.is_fine(), is_fine, "{more}: {verdict}");
+    }
 }

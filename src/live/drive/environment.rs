@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::{Drive, Surroundings};
 use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
+use crate::scenario::tape::Folder;
 
 /// A key that is none, in the shape that clients want to see.
 const DUMMY_KEY: &str = "sk-ant-test-000";
@@ -60,19 +61,15 @@ impl Folders {
         self.root.join("work")
     }
 
-    /// Each folder with the name that it is shown by, the inner ones first.
+    /// Each folder with the name that it is shown by.
     pub(super) fn named(&self) -> Vec<(String, &'static str)> {
         let shown = |path: &Path| path.display().to_string();
-        let mut named = vec![
-            (shown(&self.home()), "<home>"),
-            (shown(&self.root.join("tmp")), "<tmp>"),
-            (shown(&self.work()), "<work>"),
+        vec![
+            (shown(&self.home()), Folder::Home.as_str()),
+            (shown(&self.root.join("tmp")), Folder::Tmp.as_str()),
+            (shown(&self.work()), Folder::Work.as_str()),
             (shown(&self.root), "<run>"),
-        ];
-        // Clients name folders after folders, with dashes for what stands between.
-        let dashed: Vec<_> = named.iter().map(|(path, name)| (path.replace(['/', '.', '_'], "-"), *name)).collect();
-        named.extend(dashed);
-        named
+        ]
     }
 
     /// What marks the processes of this run.

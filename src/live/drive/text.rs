@@ -6,7 +6,6 @@ use core::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::normalise::{Normaliser, lines_in_order};
 use super::{Driven, Output};
 use crate::engine::contract::{Agent, Message, RequestId};
 use crate::live::serve::verdict::Asked;
@@ -14,6 +13,7 @@ use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
 use crate::transcript::event::{Event, RequestRecord, What};
 use crate::wire::json::Json;
+use crate::world::normalise::{Normaliser, lines_in_order};
 use crate::world::setup::Setup;
 
 /// How much of a text is shown; a digest of the whole stands behind it.

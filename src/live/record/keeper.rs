@@ -15,7 +15,7 @@ use super::{BEHIND_BYTES_MAX, Event, Options, Shared, Summary};
 use crate::engine::time::Micros;
 use crate::files::redact::{AnswerRedactor, Chunk, Redactor};
 use crate::scenario::tape::line::{Encoder, NewRequest};
-use crate::scenario::tape::{End, Provenance, TapeHeader};
+use crate::scenario::tape::{End, Folder, Provenance, TapeHeader};
 use crate::scenario::thread::{self, Lineage, MAIN, OTHER, is_messages};
 use crate::wire::held::{Conversation, Held, Whole};
 use crate::wire::http::{Header, is_event_stream};
@@ -88,8 +88,21 @@ pub(super) fn header(options: &Options) -> TapeHeader {
         recorded_at: Some(super::proxy::wall_clock()),
         upstream: host,
         redactions: std::iter::once("headers").chain(options.rules.names()).map(str::to_owned).collect(),
+        folders: options.client.as_ref().map(|_| folders()).unwrap_or_default(),
         ..TapeHeader::default()
     }
+}
+
+/// The folders of a client that is started here: it has those of whoever starts it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "they are told apart from what a client says, so that it may say another folder's name when it is driven"
+)]
+fn folders() -> Vec<(Folder, String)> {
+    let shown = |path: std::path::PathBuf| path.display().to_string();
+    let home = std::env::var_os("HOME").map(|home| (Folder::Home, shown(home.into())));
+    let work = std::env::current_dir().ok().map(|work| (Folder::Work, shown(work)));
+    home.into_iter().chain([(Folder::Tmp, shown(std::env::temp_dir()))]).chain(work).collect()
 }
 
 impl Keeper {

@@ -249,6 +249,7 @@ impl<'a> Fields<'a> {
             imported_from: self.take("imported_from")?,
             lost: self.take("lost")?.unwrap_or_default(),
             redactions: self.take("redactions")?.unwrap_or_default(),
+            folders: self.take("folders")?.unwrap_or_default(),
         })
     }
 

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::scenario::tape::{Answer, Chunk, Exchange, Place, Tape, Unknown, UnknownPart};
+use crate::scenario::tape::{Answer, Chunk, Exchange, Folder, Place, Tape, Unknown, UnknownPart};
 
 fn exchange(id: u32, body: &[u8], chunks: &[&[u8]]) -> Exchange {
     let at = |n: u64| id.is_multiple_of(2).then_some(Micros(n));
@@ -34,7 +34,12 @@ fn small_tape() -> Tape {
     let first = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{long}"}}]}}"#);
     let second = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{long}"}},{{"role":"assistant","content":"ok"}}]}}"#);
     Tape {
-        header: TapeHeader { recorder: String::from("test"), lost: vec![String::from("chunk times")], ..TapeHeader::default() },
+        header: TapeHeader {
+            recorder: String::from("test"),
+            lost: vec![String::from("chunk times")],
+            folders: vec![(Folder::Tmp, String::from("/t"))],
+            ..TapeHeader::default()
+        },
         exchanges: vec![
             exchange(1, first.as_bytes(), &[b"event: a\ndata: \xc3", b"\xa9\n\n"]),
             exchange(2, second.as_bytes(), &[b"data: 2\r\n\r\n"]),

@@ -30,7 +30,7 @@ const MEMBERS: [&str; 12] = [
 ];
 
 /// Rules at work on one run: what was seen keeps its number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Normaliser {
     without: Vec<Arc<str>>,
     own: Vec<Normalise>,
@@ -40,9 +40,14 @@ pub struct Normaliser {
 }
 
 impl Normaliser {
-    /// The rules of a scenario, for a run with these folders.
+    /// The rules of a scenario, for a run with these folders, each with the name that it is shown by.
     pub fn new(drive: &Drive, folders: &[(String, &'static str)]) -> Self {
-        Self { without: drive.without.clone(), own: drive.normalise.clone(), folders: folders.to_vec(), ..Self::default() }
+        // Clients name folders after folders, with dashes for what stands between.
+        let dashed = folders.iter().map(|(path, name)| (path.replace(['/', '.', '_'], "-"), *name));
+        let mut folders: Vec<_> = folders.iter().cloned().chain(dashed).filter(|(path, _)| path.len() > 1).collect();
+        // The inner ones first.
+        folders.sort_by_key(|(path, _)| core::cmp::Reverse(path.len()));
+        Self { without: drive.without.clone(), own: drive.normalise.clone(), folders, ..Self::default() }
     }
 
     /// Whether a shipped rule is at work.
