@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         }
     };
     if arguments.keep_bodies {
-        complain("warning: bodies are kept as they are, with the secrets in them; `reenact scan` finds those that it knows");
+        complain("warning: the tape keeps bodies as they are, with the secrets in them; `reenact scan` finds those that it knows");
     }
     let stem = stem_of(&arguments.recording, arguments.out.as_deref());
     match write(&imported, &stem) {

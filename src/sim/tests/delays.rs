@@ -38,6 +38,20 @@ fn k_6_every_further_attempt_has_a_delay_and_every_delay_an_attempt() {
 }
 
 #[test]
+fn k_6_an_answer_is_over_when_its_error_comes_whether_it_is_closed_or_not() {
+    let mut report = run_file(&scene("[]"));
+    let is_closed = |what: &What| matches!(what, What::Effect(Effect::CloseRequest { .. }));
+    report.transcript.events = report.transcript.events.iter().filter(|event| !is_closed(&event.what)).cloned().collect();
+    let zero = (Micros::ZERO, Micros::ZERO);
+    let told = failures(&report.transcript, &[zero, zero], Tolerance::NONE);
+    assert_eq!(told[1], "request 1.3 came 1.000s after the answer to 1.2 was over; expected 0.000s");
+    let is_error = |what: &What| matches!(what, What::Input(Input::Stream { .. }));
+    report.transcript.events = report.transcript.events.iter().filter(|event| !is_error(&event.what)).cloned().collect();
+    let told = failures(&report.transcript, &[zero, (Micros(1), Micros(1))], Tolerance::NONE);
+    assert_eq!(told[1], "request 1.3 came before the answer to 1.2 was over; expected 0.000001s");
+}
+
+#[test]
 fn k_6_a_clock_that_goes_by_itself_is_given_some_tolerance() {
     let report = run_file(&scene(r#"["500ms", "1s"]"#));
     let judged = |first: u64, tick: u64| {
