@@ -215,14 +215,10 @@ mod tests {
         ImportOptions::with(&Rules::with(&[]).unwrap())
     }
 
-    fn pushed_with(found: Found, options: &ImportOptions) -> Tape {
-        let mut collector = Collector::new(Format::Har, options);
+    fn pushed(found: Found) -> Tape {
+        let mut collector = Collector::new(Format::Har, &options());
         collector.push(found).unwrap();
         collector.finish(Format::Har).tape
-    }
-
-    fn pushed(found: Found) -> Tape {
-        pushed_with(found, &options())
     }
 
     fn encoded(encoding: &str, body: Vec<u8>) -> Found {
