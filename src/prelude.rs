@@ -1,6 +1,6 @@
 //! What `std`'s prelude would give: the pure rooms are `no_std` + `alloc`, so each of their files starts from here.
 //!
-//! Nothing of ours is re-exported: a reader should see in the imports where a name comes from.
+//! Of ours there is only what every room needs to speak: a reader should see in the imports where a name comes from.
 
 pub(crate) use alloc::{
     borrow::{Cow, ToOwned},
@@ -11,3 +11,8 @@ pub(crate) use alloc::{
     vec,
     vec::Vec,
 };
+
+/// A count with its noun: `1 exchange`, `2 exchanges`.
+pub(crate) fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

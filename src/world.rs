@@ -16,7 +16,7 @@ mod faults;
 pub(crate) mod model;
 pub(crate) mod plan;
 mod refusal;
-mod server;
+pub(crate) mod server;
 mod signatures;
 mod timers;
 mod tool_uses;
@@ -320,7 +320,7 @@ impl World {
 
     /// The names of the answers that nobody asked for (M-3).
     pub fn unused_answers(&self, setup: &Setup) -> Vec<Arc<str>> {
-        self.model.unused(setup)
+        self.model.unused(setup, server::Whose::Own)
     }
 
     /// Passes a question on; the time of its answer and its number, if it is ever answered.

@@ -86,14 +86,14 @@ fn summary(imported: &Imported, written: &Written) -> String {
             threads.push(&exchange.thread);
         }
     }
-    let plural = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let format = imported.format.name();
-    let mut text = format!("read {format}: {}, {}\n", plural(tape.exchanges.len(), "exchange"), plural(threads.len(), "thread"));
+    let mut text =
+        format!("read {format}: {}, {}\n", plural(tape.exchanges.len() as u64, "exchange"), plural(threads.len() as u64, "thread"));
     if !tape.header.lost.is_empty() {
         text.push_str(&format!("not in it: {}\n", tape.header.lost.join(", ")));
     }
     if !imported.redacted.is_empty() {
-        let secrets = imported.redacted.values().sum::<u64>() as usize;
+        let secrets: u64 = imported.redacted.values().sum();
         text.push_str(&format!("replaced or left out: {} ({})\n", plural(secrets, "secret"), tape.header.redactions.join(", ")));
     }
     text.push_str(&format!("wrote {}\n", written.tape.display()));

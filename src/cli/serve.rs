@@ -76,7 +76,7 @@ impl How {
         match load(path, &self.set) {
             Ok(loaded) => {
                 loaded.warnings.iter().for_each(|warning| complain(warning));
-                Ok(loaded)
+                Ok(loaded.with_all_threads())
             }
             Err(error) => {
                 complain(&error.to_string());

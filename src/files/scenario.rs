@@ -333,6 +333,18 @@ fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
     Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), tape_file, prices_file: None, warnings })
 }
 
+impl Loaded {
+    /// The same for clients that have their side calls and sub-agents by themselves (M-3).
+    #[must_use]
+    pub fn with_all_threads(mut self) -> Self {
+        // What could be read a moment ago is read again: a scenario that is only run has no use for the rest of its tape.
+        if let Some(tape) = self.tape_file.as_ref().and_then(|file| tape::read(file).ok()) {
+            self.setup = Arc::new(Setup::clone(&self.setup).with_all_threads(&tape));
+        }
+        self
+    }
+}
+
 /// An error, and what of the tape was left out: often the one explains the other.
 fn with_warnings(error: &dyn std::error::Error, warnings: &[String]) -> String {
     std::iter::once(&error.to_string()).chain(warnings).map(String::as_str).collect::<Vec<_>>().join("\n")

@@ -98,7 +98,7 @@ fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file:
 
 fn origin(tape: &Tape, exchanges: usize, tape_file: &str) -> Vec<String> {
     let header = &tape.header;
-    let mut from = format!("Derived from {tape_file}, {exchanges} exchange{}", if exchanges == 1 { "" } else { "s" });
+    let mut from = format!("Derived from {tape_file}, {}", plural(exchanges as u64, "exchange"));
     if let Some(format) = &header.imported_from {
         from.push_str(&format!(", imported from {format}"));
     }
@@ -116,18 +116,20 @@ fn origin(tape: &Tape, exchanges: usize, tape_file: &str) -> Vec<String> {
     notes
 }
 
-/// The first line of the first prompt.
+/// The first line of the first prompt, of what the user said before what a client adds in tags.
 fn title(prompts: &[Prompt]) -> Option<String> {
-    let text = prompts.iter().flat_map(|prompt| &prompt.content).find_map(|block: &Block| match block.kind() {
-        BlockKind::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()),
+    let first_line = |block: &'_ Block| match block.kind() {
+        BlockKind::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()).map(String::from),
         _ => None,
-    })?;
+    };
+    let lines: Vec<String> = prompts.iter().flat_map(|prompt| &prompt.content).filter_map(first_line).collect();
+    let text = lines.iter().find(|line| !line.starts_with('<')).or(lines.first())?;
     if text == NOT_RECORDED {
         return Some(String::from("Recorded answers"));
     }
     match text.char_indices().nth(TITLE_MAX) {
         Some((end, _)) => Some(format!("{}…", text[..end].trim_end())),
-        None => Some(text.into()),
+        None => Some(text.clone()),
     }
 }
 

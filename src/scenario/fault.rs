@@ -260,33 +260,25 @@ impl fmt::Display for Change {
                     CutAfter::Events(count) => (count, "event"),
                     CutAfter::Bytes(count) => (count, "byte"),
                 };
-                write!(f, "{} after {}", how.as_str(), Counted(*count, unit))
+                write!(f, "{} after {}", how.as_str(), plural((*count).into(), unit))
             }
             Self::Stall { after_events, time } => {
                 match time {
                     Some(time) => write!(f, "stall of {time}")?,
                     None => f.write_str("stall without end")?,
                 }
-                write!(f, " after {}", Counted(*after_events, "event"))
+                write!(f, " after {}", plural((*after_events).into(), "event"))
             }
             Self::Insert { after_events, name, data } => {
                 let kind = if &**name == "error" { "error event" } else { "inserted event" };
-                write!(f, "{kind} after {}: {name} {data}", Counted(*after_events, "event"))
+                write!(f, "{kind} after {}: {name} {data}", plural((*after_events).into(), "event"))
             }
             Self::Duplicate { name, .. } => write!(f, "duplicate {name}"),
             Self::Missing { name, .. } => write!(f, "missing {name}"),
             Self::EmptyBody => f.write_str("empty body"),
             Self::ContentType(kind) => write!(f, "content-type {kind}"),
             Self::TruncateToolInput => f.write_str("truncated tool input"),
-            Self::Drip { bytes_per_second } => write!(f, "drip of {} a second", Counted(*bytes_per_second, "byte")),
+            Self::Drip { bytes_per_second } => write!(f, "drip of {} a second", plural((*bytes_per_second).into(), "byte")),
         }
-    }
-}
-
-struct Counted(u32, &'static str);
-
-impl fmt::Display for Counted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}{}", self.0, self.1, if self.0 == 1 { "" } else { "s" })
     }
 }

@@ -25,6 +25,8 @@ pub enum Origin {
     Nothing(u32),
     /// An agent that a scripted tool use makes (B-8).
     Agent(Task),
+    /// The n-th of the threads of a tape that are not the scenario's own (M-3).
+    Thread(u32),
 }
 
 /// One of the agents of a scripted tool use.
@@ -42,13 +44,14 @@ pub struct Task {
     pub task: Option<u32>,
 }
 
-/// `p1`, `i1`, `d1`, `p1t1n1a2`: part of the ids of scripted answers.
+/// `p1`, `i1`, `d1`, `r1`, `p1t1n1a2`: part of the ids of scripted answers.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (letter, number) = match self {
             Self::Prompt(number) => ('p', number),
             Self::Interrupt(number) => ('i', number),
             Self::Nothing(number) => ('d', number),
+            Self::Thread(number) => ('r', number),
             Self::Agent(Task { is_interrupt, number, turn, tool, task }) => {
                 let letter = if *is_interrupt { 'i' } else { 'p' };
                 let which = task.map_or_else(|| String::from("s"), |task| format!("a{task}"));

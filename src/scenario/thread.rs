@@ -77,6 +77,20 @@ fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
 pub struct Conversation {
     blocks: Vec<Digest>,
     setting: Digest,
+    tools: Digest,
+}
+
+/// How much two conversations have in common: the more, the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// Not even the tools.
+    Nothing,
+    /// The same tools are offered.
+    Tools,
+    /// The same system prompt and tools.
+    Setting,
+    /// It is the same.
+    Whole,
 }
 
 type Digest = [u8; 16];
@@ -88,8 +102,8 @@ impl Conversation {
         let messages = elements(request.get("messages")?).ok()?;
         let volatile = Volatile::default();
         let blocks = messages.into_iter().flat_map(|message| message_digests(&volatile, message)).collect();
-        let setting = ["system", "tools"].map(|name| normalised(&volatile, name, request.get(name).unwrap_or("null")));
-        Some(Self { blocks, setting: digest(&setting.join("\n")) })
+        let [system, tools] = ["system", "tools"].map(|name| normalised(&volatile, name, request.get(name).unwrap_or("null")));
+        Some(Self { blocks, setting: digest(&format!("{system}\n{tools}")), tools: digest(&tools) })
     }
 
     /// How many content blocks it has.
@@ -100,6 +114,16 @@ impl Conversation {
     /// Whether nothing was said.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
+    }
+
+    /// How much it has in common with `other`.
+    pub fn likeness(&self, other: &Self) -> Likeness {
+        match other {
+            other if self == other => Likeness::Whole,
+            other if self.setting == other.setting => Likeness::Setting,
+            other if self.tools == other.tools => Likeness::Tools,
+            _ => Likeness::Nothing,
+        }
     }
 
     /// Whether it begins with all of `earlier`, or is it.

@@ -7,7 +7,7 @@ use crate::prelude::*;
 use crate::scenario::types::Expect;
 #[cfg(feature = "live")]
 use crate::scenario::types::Scenario;
-use crate::transcript::event::{Transcript, What};
+use crate::transcript::event::{Event, Transcript, What};
 use crate::wire::validate::is_defect;
 
 /// All that is wrong with the requests.
@@ -23,11 +23,13 @@ pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: 
 
 /// M-2: a request that the API refuses is a defect of the engine, unless the scenario is about one.
 pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expect) -> Vec<String> {
-    let refusal = |what: &What| match what {
-        What::Refused { id, rule, text, overruled: false } if is_defect(rule) => Some(format!("the API refuses request {id}: {text}")),
+    let refusal = |event: &Event| match &event.what {
+        What::Refused { id, rule, text, overruled: false } if is_defect(rule) => {
+            Some(format!("the API refuses request {}: {text}", event.agent.key(*id)))
+        }
         _ => None,
     };
-    let refusals: Vec<String> = whats(transcript).filter_map(refusal).collect();
+    let refusals: Vec<String> = transcript.events.iter().filter_map(refusal).collect();
     let (wanted, got) = (expect.refusals.unwrap_or(0), refusals.len() as u64);
     match (wanted == got, expect.refusals) {
         (true, _) => Vec::new(),
@@ -38,11 +40,13 @@ pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expect) -> Vec<
 
 /// M-3: where requests differ from the recorded ones, which is a failure under `strict`.
 pub(super) fn differences(transcript: &Transcript) -> Vec<String> {
-    let difference = |what: &What| match what {
-        What::Difference { id, difference } => Some(format!("request {id} differs from the recorded one at {}", difference.path)),
+    let difference = |event: &Event| match &event.what {
+        What::Difference { id, difference } => {
+            Some(format!("request {} differs from the recorded one at {}", event.agent.key(*id), difference.path))
+        }
         _ => None,
     };
-    whats(transcript).filter_map(difference).collect()
+    transcript.events.iter().filter_map(difference).collect()
 }
 
 /// How many requests there were, how long after each other, for which models, and what they held.

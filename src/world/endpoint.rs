@@ -9,6 +9,7 @@ use super::WorldNote;
 use super::choices::Choices;
 use super::model::{Answered, Asking, ModelServer};
 use super::plan::Plan;
+use super::server::Whose;
 use super::setup::Setup;
 use super::tool_uses;
 use crate::engine::contract::{Agent, AnswerEnd, RequestId};
@@ -100,8 +101,8 @@ impl Endpoint {
     }
 
     /// The names of the answers that nobody asked for (M-3).
-    pub(crate) fn unused_answers(&self, setup: &Setup) -> Vec<Arc<str>> {
-        self.model.unused(setup)
+    pub(crate) fn unused_answers(&self, setup: &Setup, whose: Whose) -> Vec<Arc<str>> {
+        self.model.unused(setup, whose)
     }
 
     fn message(&mut self, setup: &Setup, now: Time, incoming: &Incoming<'_>) -> Reply {

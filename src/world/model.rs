@@ -11,7 +11,7 @@ use super::choices::Choices;
 use super::faults::{self, Asked};
 use super::plan::Plan;
 use super::refusal;
-use super::server::{Served, Server};
+use super::server::{Served, Server, Whose};
 use super::setup::{Prepared, Setup};
 use super::signatures::Given;
 use super::{Refused, WorldNote};
@@ -93,8 +93,8 @@ impl ModelServer {
     }
 
     /// The names of the answers that nobody asked for.
-    pub(crate) fn unused(&self, setup: &Setup) -> Vec<Arc<str>> {
-        self.server.unused(setup)
+    pub(crate) fn unused(&self, setup: &Setup, whose: Whose) -> Vec<Arc<str>> {
+        self.server.unused(setup, whose)
     }
 
     /// The answer that the request gets, changed by a fault if there is one; `None` when none is left.

@@ -33,6 +33,15 @@ struct Lent {
     times: u32,
 }
 
+/// Whose answers are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The scenario's.
+    Own,
+    /// Those of the tape's other threads of conversation.
+    Others,
+}
+
 /// What a request gets.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Served {
@@ -91,9 +100,11 @@ impl Server {
         origins.iter().find_map(|origin| next(*origin)).map(|(index, _)| index)
     }
 
-    /// The names of the answers that nobody asked for.
-    pub(crate) fn unused(&self, setup: &Setup) -> Vec<Arc<str>> {
+    /// The names of the answers that nobody asked for: the scenario's own, or those of the tape's other threads, which may be left out.
+    pub(crate) fn unused(&self, setup: &Setup, whose: Whose) -> Vec<Arc<str>> {
         let unused = |index: &usize| !self.given.get(*index).copied().unwrap_or(false);
-        (0..setup.answers.len()).filter(unused).map(|index| setup.answers[index].name.clone()).collect()
+        let of = |answer: &Prepared| if matches!(answer.origin, Some(Origin::Thread(_))) { Whose::Others } else { Whose::Own };
+        let answers = (0..setup.answers.len()).filter(unused).map(|index| &setup.answers[index]);
+        answers.filter(|answer| of(answer) == whose).map(|answer| answer.name.clone()).collect()
     }
 }

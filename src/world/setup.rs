@@ -19,7 +19,7 @@ use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
 use crate::scenario::tape::{Chunk, End, Exchange, Provenance, Tape};
-use crate::scenario::thread::whole_bodies;
+use crate::scenario::thread::{Conversation, OTHER, whole_bodies};
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
 use crate::wire::http::Header;
 
@@ -36,6 +36,8 @@ pub struct Setup {
     pub outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// Whose answers the agents get that tool uses make, by the agents' addresses.
     pub agents: BTreeMap<Arc<str>, Origin>,
+    /// The threads of conversation of the tape, where clients may have all of them: the scenario's own first (M-3).
+    pub threads: Vec<RecordedThread>,
     /// Whether the API insists on thinking where a request enables it. It cannot where its own answers lack it.
     pub wants_thinking: bool,
 }
@@ -65,6 +67,15 @@ pub struct Prepared {
     pub known: Known,
     /// How it ends.
     pub end: End,
+}
+
+/// A thread of conversation of a tape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedThread {
+    /// Its name on the tape.
+    pub name: Arc<str>,
+    /// What its first request says; `None` when no request was recorded.
+    pub first: Option<Conversation>,
 }
 
 /// Why a scenario cannot be run.
@@ -146,7 +157,37 @@ impl Setup {
             validators: Validators::default(),
             tokenizer: Tokenizer::default(),
         };
-        Ok(Self { scenario, environment, answers, outcomes, agents, wants_thinking: true })
+        Ok(Self { scenario, environment, answers, outcomes, agents, threads: Vec::new(), wants_thinking: true })
+    }
+
+    /// The same for clients that have their side calls and sub-agents by themselves: all threads of the tape are answered, each as what it is by
+    /// its first request (M-3). Those that are not the scenario's own may be left out.
+    #[must_use]
+    pub fn with_all_threads(mut self, tape: &Tape) -> Self {
+        let Some(own) = self.scenario.tape.as_ref().map(|source| source.thread.clone()) else { return self };
+        let asked = whole_bodies(&tape.exchanges);
+        let mut names = vec![own];
+        let others = tape.exchanges.iter().filter(|exchange| &*exchange.thread != OTHER);
+        others.for_each(|exchange| {
+            if !names.contains(&exchange.thread) {
+                names.push(exchange.thread.clone());
+            }
+        });
+        for (number, name) in (0..).zip(names) {
+            let mut of_thread = tape.exchanges.iter().zip(&asked).filter(|(exchange, _)| exchange.thread == name).peekable();
+            let first = of_thread.peek().and_then(|(_, asked)| core::str::from_utf8(asked).ok()).and_then(Conversation::of);
+            if number > 0 {
+                let origin = Some(Origin::Thread(number));
+                let other = |(exchange, asked): (&Exchange, &Cow<'_, [u8]>)| {
+                    let prepared = of_exchange(&self.scenario, exchange, asked);
+                    Prepared { name: format!("{} of {name}", prepared.name).into(), origin, ..prepared }
+                };
+                self.answers.extend(of_thread.map(other));
+                self.agents.insert(name.clone(), Origin::Thread(number));
+            }
+            self.threads.push(RecordedThread { name, first });
+        }
+        self
     }
 
     /// What a request gets that exists only because of an injection (M-3).
@@ -214,7 +255,7 @@ fn script_of(scenario: &Scenario, origin: Origin, turns: &[Turn], of_tools: &mut
                 let (is_interrupt, number) = match origin {
                     Origin::Prompt(number) => (false, number),
                     Origin::Interrupt(number) => (true, number),
-                    Origin::Nothing(_) | Origin::Agent(_) => continue,
+                    Origin::Nothing(_) | Origin::Agent(_) | Origin::Thread(_) => continue,
                 };
                 let origin = Origin::Agent(Task { is_interrupt, number, turn, tool, task });
                 of_tools.agents.insert(agent, origin);
@@ -265,6 +306,7 @@ fn name(Place { origin, turn }: Place) -> String {
         Origin::Interrupt(interrupt) => format!("interrupt {interrupt}, turn {turn}"),
         Origin::Nothing(_) => String::from("the default answer"),
         Origin::Agent(_) => format!("turn {turn} of agent {origin}"),
+        Origin::Thread(thread) => format!("turn {turn} of thread {thread}"),
     }
 }
 

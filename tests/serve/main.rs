@@ -7,5 +7,6 @@ mod drive;
 mod faults;
 mod gates;
 mod load;
+mod tape;
 mod threads;
 mod wire;

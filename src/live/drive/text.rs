@@ -56,9 +56,11 @@ pub(super) fn render(setup: &Setup, driven: &Driven, client: Option<KnownClient>
 fn request_lines(out: &mut String, normaliser: &mut Normaliser, agent: &Agent, id: RequestId, request: &RequestRecord) {
     let RequestRecord { model, max_tokens, stream, frame, cache_last_message: _, kept, added } = request;
     let whole = if *stream { "" } else { ", not streamed" };
-    let _ = writeln!(out, "request   {}: {model}, max {max_tokens}{whole}, {kept} messages as before, {} more", agent.key(id), added.len());
+    let before = if *kept == 0 { String::new() } else { format!(", {} as before", plural(*kept as u64, "message")) };
+    let _ = writeln!(out, "request   {}: {model}, max {max_tokens}{whole}{before}", agent.key(id));
     if let Some(frame) = frame {
-        for (name, json) in [("system", frame.system.as_ref()), ("tools", frame.tools.as_ref()), ("further", Some(&frame.extra))] {
+        let further = Some(&frame.extra).filter(|extra| extra.as_str() != "{}");
+        for (name, json) in [("system", frame.system.as_ref()), ("tools", frame.tools.as_ref()), ("further", further)] {
             if let Some(json) = json {
                 let _ = writeln!(out, "  {name:<9} {}", frame_text(normaliser, name, json));
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::prelude::*;
 use crate::scenario::tape::End;
 
 /// What is on a tape.
@@ -67,8 +68,4 @@ impl Summary {
     pub(super) fn of_a_panic(who: &str) -> Self {
         Self { problem: Some(format!("{who} broke down, and recording stopped then: this is a defect of the program")), ..Self::default() }
     }
-}
-
-fn plural(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

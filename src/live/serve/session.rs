@@ -22,6 +22,7 @@ use crate::world::delivery::Part;
 use crate::world::endpoint::{Endpoint, Incoming, MessageReply, Reply};
 use crate::world::model::Answered;
 use crate::world::plan::Plan;
+use crate::world::server::Whose;
 use crate::world::setup::Setup;
 
 /// One client's session.
@@ -85,7 +86,7 @@ impl Session {
 
     /// Since when every answer was given and nothing is open.
     pub(super) fn done_at(&self) -> Option<Instant> {
-        let is_done = self.open.is_empty() && self.is_used() && self.endpoint.unused_answers(&self.setup).is_empty();
+        let is_done = self.open.is_empty() && self.is_used() && self.endpoint.unused_answers(&self.setup, Whose::Own).is_empty();
         is_done.then_some(self.last_at)
     }
 
@@ -207,7 +208,9 @@ impl Session {
         for open in core::mem::take(&mut self.open) {
             self.asked[open.asked].over(now, How::OpenAtEnd);
         }
-        let unused = self.endpoint.unused_answers(&self.setup);
+        let unused = self.endpoint.unused_answers(&self.setup, Whose::Own);
+        let others = self.endpoint.unused_answers(&self.setup, Whose::Others);
+        self.remarks.extend(others.iter().map(|answer| format!("{answer} was never asked for")));
         for answer in &unused {
             self.recorder.note(now, &Agent::ROOT, &What::Unused { answer: answer.clone() });
         }

@@ -164,7 +164,8 @@ impl fmt::Display for Verdict {
             writeln!(f, "FAILED: {failure}")?;
         }
         let messages = self.asked.iter().filter(|asked| asked.message.is_some()).count();
-        write!(f, "{messages} requests for messages, {} others", self.asked.len() - messages)?;
+        let others = self.asked.len() - messages;
+        write!(f, "{} for messages, {}", plural(messages as u64, "request"), plural(others as u64, "other"))?;
         write!(f, "; {}", if self.end == RunEnd::Idle { String::from("no request without an answer") } else { end_text(&self.end) })?;
         write!(f, "; {}", if self.is_fine() { "all as expected" } else { "FAILED" })
     }
@@ -176,9 +177,8 @@ impl fmt::Display for Asked {
         write!(f, "{:>11}  ", self.at.to_string())?;
         match &self.message {
             Some(AskedMessage { agent, id, model, messages, stream }) => {
-                let plural = if *messages == 1 { "" } else { "s" };
                 let whole = if *stream { "" } else { ", not streamed" };
-                write!(f, "{:<8} {model}, {messages} message{plural}{whole}", agent.key(*id))?;
+                write!(f, "{:<8} {model}, {}{whole}", agent.key(*id), plural(*messages as u64, "message"))?;
             }
             None => write!(f, "{:<8} {}", "-", self.line)?,
         }
@@ -191,8 +191,7 @@ impl fmt::Display for Asked {
         }
         f.write_str(self.how.as_str())?;
         if let (Some(over), Some(_)) = (self.over_at, &self.message) {
-            let pieces = if self.pieces == 1 { String::from("1 piece") } else { format!("{} pieces", self.pieces) };
-            write!(f, " after {pieces} and {}", Micros(over.0.saturating_sub(self.at.0)))?;
+            write!(f, " after {} and {}", plural(self.pieces as u64, "piece"), Micros(over.0.saturating_sub(self.at.0)))?;
         }
         Ok(())
     }

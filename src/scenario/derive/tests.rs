@@ -226,3 +226,11 @@ fn k_4_what_goes_on_from_a_message_that_was_not_recorded_is_said() {
         derived.notes
     );
 }
+
+#[test]
+fn k_4_the_title_is_what_the_user_said() {
+    let reminded = r#"{"role":"user","content":[{"type":"text","text":"<system-reminder>\nToday\n</system-reminder>"},{"type":"text","text":"\n Do it. \nNow."}]}"#;
+    assert_eq!(only(&[body(&[reminded])]).scenario.title.as_deref(), Some("Do it."));
+    let tagged = r#"{"role":"user","content":"<task>do it</task>"}"#;
+    assert_eq!(only(&[body(&[tagged])]).scenario.title.as_deref(), Some("<task>do it</task>"));
+}

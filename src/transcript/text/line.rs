@@ -244,7 +244,7 @@ fn request_text(request: &RequestRecord, view: &View) -> String {
         text.push_str(", not streamed");
     }
     if request.kept > 0 {
-        text.push_str(&format!(", {} as before", plural(request.kept, "message")));
+        text.push_str(&format!(", {} as before", plural(request.kept as u64, "message")));
     }
     for message in &request.added {
         text.push_str(&format!(", + {}", message_text(message, view)));
@@ -283,12 +283,12 @@ fn message_text(message: &Message, view: &View) -> String {
 }
 
 fn result_text(result: &ResultMessage) -> String {
-    let mut text = format!("{}, {}{}", result.subtype.as_str(), plural(result.turns as usize, "turn"), usage_text(&result.usage));
+    let mut text = format!("{}, {}{}", result.subtype.as_str(), plural(result.turns.into(), "turn"), usage_text(&result.usage));
     if result.cost > NanoUsd::default() {
         text.push_str(&format!(", {}", result.cost));
     }
     if !result.permission_denials.is_empty() {
-        text.push_str(&format!(", {} denied", plural(result.permission_denials.len(), "tool use")));
+        text.push_str(&format!(", {} denied", plural(result.permission_denials.len() as u64, "tool use")));
     }
     text.push_str(&format!(", {} in all, {} of it waiting for the model", result.duration, result.api_duration));
     text
@@ -344,8 +344,4 @@ fn error_text(block: &Block) -> String {
         BlockKind::Text(text) => cut(&one_line(text), ERROR_CHARACTERS_MAX),
         _ => block_text(block),
     }
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -7,11 +7,11 @@ use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::scenario::interrupt::InterruptKind;
 use crate::scenario::script::Origin;
-use crate::scenario::thread::{Conversation, Lineage};
+use crate::scenario::thread::{Conversation, Likeness, Lineage};
 use crate::wire::block::{Block, BlockKind, Role, ToolUse};
 use crate::wire::json::Json;
 use crate::wire::request::Request;
-use crate::world::setup::Setup;
+use crate::world::setup::{RecordedThread, Setup};
 use crate::world::user::count;
 
 /// Everybody who asked so far.
@@ -73,7 +73,7 @@ impl Callers {
         let placed = conversation.as_ref().map(|conversation| self.lineage.place(self.asked, conversation).thread);
         let at = match &named {
             Some((agent, _)) => self.thread_of(agent),
-            None => self.thread(setup, &placed.unwrap_or_else(|| "other".into()), request),
+            None => self.thread(setup, &placed.unwrap_or_else(|| "other".into()), conversation.as_ref(), request),
         };
         let is_again = self.threads[at].is_made_again(conversation.as_ref(), request);
         let is_root = self.threads[at].agent.is_root();
@@ -112,9 +112,12 @@ impl Callers {
     }
 
     /// The conversation of this name, of these surroundings, or a new one.
-    fn thread(&mut self, setup: &Setup, name: &Arc<str>, request: &Request) -> usize {
+    fn thread(&mut self, setup: &Setup, name: &Arc<str>, conversation: Option<&Conversation>, request: &Request) -> usize {
         if let Some(at) = self.threads.iter().position(|thread| thread.names.contains(name)) {
             return at;
+        }
+        if let Some(agent) = self.recorded(setup, conversation, Likeness::Setting) {
+            return self.begin(agent, name);
         }
         let frame = frame_of(request);
         let goes_on = |thread: &Thread| thread.frames.contains(&frame);
@@ -123,9 +126,31 @@ impl Callers {
             self.threads[at].names.push(name.clone());
             return at;
         }
-        let agent = if self.threads.is_empty() { Agent::ROOT } else { agent.unwrap_or_else(|| Agent::child(name)) };
+        let agent = agent.or_else(|| self.recorded(setup, conversation, Likeness::Nothing));
+        let agent = if self.threads.is_empty() { agent.unwrap_or(Agent::ROOT) } else { agent.unwrap_or_else(|| Agent::child(name)) };
+        self.begin(agent, name)
+    }
+
+    fn begin(&mut self, agent: Agent, name: &Arc<str>) -> usize {
         self.threads.push(Thread::new(agent, vec![name.clone()]));
         self.threads.len() - 1
+    }
+
+    /// The thread of the tape that a conversation is, by how it begins: of those that have not begun the one most alike, the first of equals; `None`
+    /// when none is as much alike as it must be.
+    fn recorded(&self, setup: &Setup, conversation: Option<&Conversation>, least: Likeness) -> Option<Agent> {
+        let agents = setup.threads.iter().enumerate().map(|(at, thread)| match at {
+            0 => (Agent::ROOT, thread),
+            _ => (Agent::child(&thread.name), thread),
+        });
+        let likeness = |recorded: &RecordedThread| match (conversation, &recorded.first) {
+            (Some(conversation), Some(first)) => conversation.likeness(first),
+            _ => Likeness::Nothing,
+        };
+        let is_new = |(agent, _): &(Agent, &RecordedThread)| !self.threads.iter().any(|thread| thread.agent == *agent);
+        let alike = agents.filter(is_new).map(|(agent, recorded)| (likeness(recorded), agent)).filter(|(likeness, _)| *likeness >= least);
+        // Of equals `max_by_key` takes the last.
+        alike.rev().max_by_key(|(likeness, _)| *likeness).map(|(_, agent)| agent)
     }
 
     /// The conversation of an agent that says who it is.

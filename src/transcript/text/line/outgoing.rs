@@ -47,7 +47,7 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
             of_compaction(trigger.as_str(), (*tokens_before, *tokens_after), kept)
         }
         Emission::MaxTurnsReached { turns } => {
-            line(Brief, Clock::Latest, "engine", "max turns", format!("after {}", plural(*turns as usize, "turn")))
+            line(Brief, Clock::Latest, "engine", "max turns", format!("after {}", plural((*turns).into(), "turn")))
         }
         Emission::StructuredOutput { json } => line(Brief, Clock::Latest, "engine", "structured", short(json.as_str())),
         Emission::HookContext { hook, text } => line(Normal, Clock::Latest, "engine", &format!("hook {}", hook.hook + 1), short(text)),

@@ -1,0 +1,124 @@
+//! Whole sessions from a tape: a client's side calls and sub-agents each get what was recorded for them, in whatever order they come (M-3, K-6).
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::client::{post, served};
+use reenact::live::serve::verdict::Verdict;
+use reenact::live::serve::{Options, Pace};
+use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape};
+use reenact::scenario::{derive, thread};
+use reenact::world::setup::Setup;
+
+/// One request: whose system prompt and tools, and the texts of its messages, the user's first.
+fn body(who: &str, tools: &str, texts: &[&str]) -> String {
+    let messages = texts.iter().enumerate().map(|(at, text)| {
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        serde_json::json!({ "role": role, "content": text })
+    });
+    let tools: Vec<_> =
+        tools.split_whitespace().map(|name| serde_json::json!({ "name": name, "input_schema": { "type": "object" } })).collect();
+    let messages: Vec<_> = messages.collect();
+    serde_json::json!({ "model": "claude-sonnet-4-5", "max_tokens": 99, "system": who, "tools": tools, "messages": messages }).to_string()
+}
+
+fn answered(id: u32, body: String, text: &str) -> Exchange {
+    let usage = serde_json::json!({ "input_tokens": 5, "output_tokens": 7 });
+    let content = serde_json::json!([{ "type": "text", "text": text }]);
+    let message = serde_json::json!({
+        "type": "message", "id": format!("msg_{id}"), "role": "assistant", "model": "claude-sonnet-4-5",
+        "content": content, "stop_reason": "end_turn", "stop_sequence": null, "usage": usage,
+    });
+    Exchange {
+        id,
+        thread: "".into(),
+        parent: None,
+        provenance: Provenance::Recorded,
+        at: None,
+        method: "POST".into(),
+        path: "/v1/messages".into(),
+        headers: [].into(),
+        body: body.into_bytes().into(),
+        answer: Answer {
+            status: 200,
+            headers: [].into(),
+            head_at: None,
+            chunks: [Chunk { at: None, bytes: message.to_string().into_bytes().into() }].into(),
+            end: End::Complete,
+            end_at: None,
+        },
+    }
+}
+
+/// An agent's two requests, between them a title, then a sub-agent's two.
+fn session() -> Vec<(String, &'static str)> {
+    vec![
+        (body("agent", "Read Task", &["Look around."]), "I shall send someone."),
+        (body("title", "", &["Look around."]), "Looking around"),
+        (body("helper", "Read", &["What is there?"]), "A door."),
+        (body("helper", "Read", &["What is there?", "A door.", "Open it."]), "It is open."),
+        (body("agent", "Read Task", &["Look around.", "I shall send someone.", "And?"]), "There is an open door."),
+    ]
+}
+
+fn setup() -> Arc<Setup> {
+    let mut exchanges: Vec<_> = (1..).zip(session()).map(|(id, (body, text))| answered(id, body, text)).collect();
+    thread::assign(&mut exchanges);
+    let tape = Tape { exchanges, ..Tape::default() };
+    let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
+    Arc::new(Setup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape))
+}
+
+/// Sends these requests one after another; the text of each answer.
+fn asked(bodies: Vec<String>) -> (Vec<String>, Verdict) {
+    let at_once = Options { pace: Pace::None, ..Options::default() };
+    served(&setup(), at_once, |address| async move {
+        let mut texts = Vec::new();
+        for body in bodies {
+            texts.push(text(address, &body).await);
+        }
+        texts
+    })
+}
+
+async fn text(address: SocketAddr, body: &str) -> String {
+    let seen = post(address, body, Duration::from_secs(20)).await;
+    let answer: serde_json::Value = serde_json::from_str(&seen.body()).unwrap_or_default();
+    answer["content"][0]["text"].as_str().unwrap_or("nothing").into()
+}
+
+#[test]
+fn m_3_side_calls_and_sub_agents_may_come_in_any_order() {
+    for order in [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [2, 0, 3, 4, 1]] {
+        let session = session();
+        let (texts, verdict) = asked(order.iter().map(|at| session[*at].0.clone()).collect());
+        assert_eq!(texts, order.map(|at| session[at].1), "{order:?}: {verdict}");
+        assert!(verdict.is_fine() && verdict.remarks.is_empty(), "{order:?}: {verdict}");
+        assert!(verdict.to_string().contains("exchange 4 of thread-3"), "{verdict}");
+    }
+}
+
+#[test]
+fn m_3_a_side_call_that_is_left_out_is_a_remark_and_one_too_many_a_failure() {
+    let session = session();
+    let own = |at: usize| session[at].0.clone();
+    let (texts, verdict) = asked(vec![own(0), own(4)]);
+    assert_eq!(texts, [session[0].1, session[4].1]);
+    assert!(verdict.is_fine(), "{verdict}");
+    assert!(verdict.remarks.iter().any(|remark| remark == "exchange 2 of thread-2 was never asked for"), "{verdict}");
+    let (texts, verdict) = asked(vec![own(0), own(1), own(1), own(4)]);
+    assert_eq!(texts[2], "nothing");
+    assert!(verdict.failures.iter().any(|failure| failure.contains("tape_exhausted")), "{verdict}");
+}
+
+#[test]
+fn m_3_what_differs_is_told_by_its_tools_and_named() {
+    let session = session();
+    let other = [body("agent of today", "Read Task", &["Look about."]), body("title", "", &["Name this."]), session[2].0.clone()];
+    let (texts, verdict) = asked(other.to_vec());
+    assert_eq!(texts, [0, 1, 2].map(|at| session[at].1), "{verdict}");
+    for place in ["request 1 differs from the recorded one at system", "request thread-2/1 differs from the recorded one at messages[0]"] {
+        assert!(verdict.failures.iter().any(|failure| failure.starts_with(place)), "{place}: {verdict}");
+    }
+}
