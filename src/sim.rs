@@ -4,6 +4,7 @@
 //! of waiting cost what six milliseconds cost. What happens is told to a [`Watch`]: a recorder, for most.
 
 pub mod agenda;
+pub(crate) mod delays;
 pub(crate) mod notes;
 pub mod outside;
 pub mod report;

@@ -273,6 +273,35 @@ fn an_import_goes_into_a_folder_and_says_when_there_is_nothing_to_replay() {
 }
 
 #[test]
+fn k_2_an_import_holds_no_secret_unless_it_is_asked_for() {
+    let stream =
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"sk-ant-api03-aaaaaaaaaa TICKET-4711\"}}\n\n";
+    let rules = "[[rule]]\nname = \"ticket\"\npattern = 'TICKET-(\\d+)'\n";
+    let folder = folder(&[("r.sse", stream), ("rules.toml", rules), ("bad.toml", "[[rule]]\nname = \"x\"\npattern = '('\n")]);
+    let at = folder.path();
+    let tape = |out: &str, options: &[&str]| {
+        let output = reenact(at, &[&["import", "r.sse", "--out", out][..], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let tape = fs::read_to_string(at.join(out).with_extension("tape.jsonl")).unwrap();
+        (tape, text(&output.stdout), text(&output.stderr))
+    };
+    let scanned = |out: &str| reenact(at, &["scan", &format!("{out}.tape.jsonl")]).status.code();
+    let (shipped, said, _) = tape("a", &[]);
+    assert!(shipped.contains("\\\"REDACTED000001xxxxxxxxx TICKET-4711"), "{shipped}");
+    assert!(
+        said.contains("replaced or left out: 1 secret (anthropic-key)") && shipped.contains("\"redactions\":[\"anthropic-key\"]"),
+        "{said}"
+    );
+    let (further, said, _) = tape("b", &["--redact", "rules.toml"]);
+    assert!(further.contains("TICKET-RX02") && said.contains("2 secrets (anthropic-key, ticket)"), "{said}{further}");
+    let (kept, said, warned) = tape("c", &["--keep-bodies"]);
+    assert!(kept.contains("sk-ant-api03-aaaaaaaaaa TICKET-4711") && !said.contains("replaced") && warned.contains("warning"), "{warned}");
+    assert_eq!(["a", "b", "c"].map(scanned), [Some(0), Some(0), Some(1)]);
+    refused(at, &["import", "r.sse", "--redact", "bad.toml"], &["bad.toml", "rule `x`"]);
+    refused(at, &["import", "r.sse", "--redact", "rules.toml", "--keep-bodies"], &["--keep-bodies"]);
+}
+
+#[test]
 fn f_11_a_run_is_kept_as_a_scenario_that_needs_no_seed() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/world");
     let read = |name: &str| fs::read_to_string(shipped.join(name)).unwrap();

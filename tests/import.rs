@@ -3,20 +3,30 @@
 //! The folder is `../shared/recordings`, or what `REENACT_RECORDINGS` names; without it those tests say loudly that they were skipped.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::files::import::{Format, ImportError, ImportOptions, Imported, WriteImportError, import_bytes, import_file, write};
+use reenact::files::redact::Rules;
+use reenact::files::redact::scan::scan;
 use reenact::files::tape;
 use reenact::scenario::parse;
+use reenact::scenario::tape::line::encode;
 use reenact::scenario::tape::{End, Provenance};
 use reenact::sim::Run;
 use reenact::transcript::text::Detail;
 use reenact::wire::sse::Framer;
 use reenact::world::setup::Setup;
 
+static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| Rules::with(&[]).unwrap());
+
+fn options() -> ImportOptions {
+    ImportOptions::with(&RULES)
+}
+
 fn sample(name: &str) -> Imported {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
-    import_file(&path, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+    import_file(&path, &options()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// `method path thread<parent status end_at names of the answer's events`
@@ -154,10 +164,14 @@ fn k_4_a_changed_echo_is_a_difference() {
 
 /// A sample with its text changed; the text must be there.
 fn changed(name: &str, from: &str, to: &str) -> Result<Imported, ImportError> {
+    changed_with(name, from, to, &options())
+}
+
+fn changed_with(name: &str, from: &str, to: &str, options: &ImportOptions) -> Result<Imported, ImportError> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
     let text = std::fs::read_to_string(path).unwrap();
     assert!(text.contains(from), "{name} does not hold {from}");
-    import_bytes(Path::new("x"), text.replace(from, to).as_bytes(), &ImportOptions::default())
+    import_bytes(Path::new("x"), text.replace(from, to).as_bytes(), options)
 }
 
 #[test]
@@ -240,7 +254,7 @@ fn k_5_a_claude_trace_log_is_put_in_the_order_of_its_requests() {
     assert_eq!(trace.tape.exchanges[4].answer.end, End::ClientGone);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/sample.claude-trace.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
-    let import = |text: &str| import_bytes(Path::new("x"), text.as_bytes(), &ImportOptions::default()).unwrap();
+    let import = |text: &str| import_bytes(Path::new("x"), text.as_bytes(), &options()).unwrap();
     let backwards: Vec<&str> = text.lines().rev().collect();
     assert_eq!(import(&backwards.join("\n")).tape.exchanges, trace.tape.exchanges);
     assert_eq!(import(&format!("[{}]", backwards.join(","))).tape.exchanges, trace.tape.exchanges);
@@ -285,14 +299,14 @@ fn k_5_the_bytes_are_those_of_the_recording() {
 
 #[test]
 fn f_12_provenance_is_what_the_importer_is_told() {
-    let options = ImportOptions { provenance: Provenance::Written };
+    let options = ImportOptions { provenance: Provenance::Written, ..options() };
     let imported = import_bytes(Path::new("x"), b"data: {}\n\n", &options).unwrap();
     assert_eq!(imported.tape.exchanges[0].provenance, Provenance::Written);
 }
 
 #[test]
 fn k_5_errors_name_the_place_and_the_way_out() {
-    let message = |bytes: &[u8]| import_bytes(Path::new("x.yaml"), bytes, &ImportOptions::default()).unwrap_err().to_string();
+    let message = |bytes: &[u8]| import_bytes(Path::new("x.yaml"), bytes, &options()).unwrap_err().to_string();
     assert_eq!(
         message(b"httprr trace v1\n1 2\n"),
         "x.yaml: recognised as an httprr trace, which this version does not import: import a vcrpy, go-vcr or Ruby VCR cassette, a claude-trace log, \
@@ -307,7 +321,7 @@ fn k_5_errors_name_the_place_and_the_way_out() {
     assert!(message(b"interactions:\n- request: {uri: \"\xff\"}\n  response: {}\n").starts_with("x.yaml:2:19: not valid UTF-8"));
     assert!(message(b"{\"reenact_tape\":1}\n").contains("a tape already"));
     assert!(message(b" \n").contains("empty") && message(b"hello").contains("not a recording"));
-    assert!(matches!(import_file(Path::new("/nonexistent/x"), &ImportOptions::default()), Err(ImportError::Read { .. })));
+    assert!(matches!(import_file(Path::new("/nonexistent/x"), &options()), Err(ImportError::Read { .. })));
 }
 
 #[test]
@@ -365,14 +379,83 @@ fn recordings() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
+/// A key that stands in prompts and, in fragments, in the inputs of tools.
+const KEY: &str = "sk-ant-api03-Samplehaven";
+
+/// The samples that speak of Samplehaven as text that is not encoded.
+const WITH_KEY: [&str; 7] = [
+    "sample.vcrpy.yaml",
+    "sample.vcrpy-parsed.yaml",
+    "sample.go-vcr.yaml",
+    "sample.httpmock.yaml",
+    "sample.har",
+    "sample.opencode.json",
+    "sample.sse",
+];
+
+/// The bodies of an import, one after another.
+fn bodies(imported: &Imported) -> String {
+    let of = |exchange: &reenact::scenario::tape::Exchange| [exchange.body.to_vec(), exchange.answer.body()];
+    String::from_utf8(imported.tape.exchanges.iter().flat_map(of).collect::<Vec<_>>().concat()).unwrap()
+}
+
+#[test]
+fn k_2_a_secret_in_a_body_is_replaced_and_nothing_else_altered() {
+    for name in WITH_KEY {
+        let planted = |options: &ImportOptions| changed_with(name, "Sample", "sk-ant-api03-Sample", options).unwrap();
+        let (redacted, kept) = (planted(&options()), planted(&ImportOptions { keep_bodies: true, ..options() }));
+        let (after, before) = (bodies(&redacted), bodies(&kept));
+        let at = after.find("REDACTED").unwrap_or_else(|| panic!("{name}: {after}"));
+        let placeholder = format!("{:x<length$}", &after[at..at + 14], length = KEY.len());
+        let (beginning, end) = placeholder.split_at("sk-ant-api03-Sample".len());
+        let expected = before.replace(KEY, &placeholder).replace("sk-ant-api03-Sample", beginning).replace("haven", end);
+        assert_eq!(after, expected, "{name}");
+        assert!(before.contains("sk-ant-api03-Sample\"") || name.contains("parsed"), "{name}: in fragments, too");
+        assert!(redacted.redacted.contains_key("anthropic-key") && !kept.redacted.contains_key("anthropic-key"), "{name}");
+        assert!(redacted.tape.header.redactions.contains(&String::from("anthropic-key")), "{name}");
+        assert_eq!(scan(encode(&redacted.tape).as_bytes(), &RULES), [], "{name}");
+        assert_ne!(scan(encode(&kept.tape).as_bytes(), &RULES), [], "{name}");
+        // What was replaced is replaced wherever it comes back, so that requests are still what they were.
+        replays_as_expected(name, &redacted);
+    }
+}
+
+#[test]
+fn k_2_the_key_of_a_header_is_looked_for_in_bodies() {
+    for name in ["sample.vcrpy.yaml", "sample.har"] {
+        let planted = |options: &ImportOptions| changed_with(name, "You read", "sample-key-that-must-not-stay reads", options).unwrap();
+        let redacted = planted(&options());
+        survives_a_file(&redacted);
+        assert!(redacted.tape.header.redactions.contains(&String::from("sent-as-header")), "{name}: {:?}", redacted.tape.header);
+        assert!(bodies(&planted(&ImportOptions { keep_bodies: true, ..options() })).contains("sample-key-that-must-not-stay"), "{name}");
+    }
+}
+
+#[test]
+fn k_2_what_holds_no_secret_is_imported_as_it_is() {
+    for name in SAMPLES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
+        let kept = import_file(&path, &ImportOptions { keep_bodies: true, ..options() }).unwrap();
+        match name {
+            // It names a user.
+            "sample.claude-trace.jsonl" => {
+                assert_eq!(bodies(&sample(name)), bodies(&kept).replace("user_sample", "RX000001xxx"));
+            }
+            _ => assert_eq!(sample(name), kept, "{name}"),
+        }
+    }
+}
+
 #[test]
 fn k_5_every_recording_is_imported() {
     let Some(files) = recordings() else { return };
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        match import_file(&path, &ImportOptions::default()) {
+        match import_file(&path, &options()) {
             Ok(imported) => {
                 println!("{name}: {:?}, lost: {}", imported.format, imported.tape.header.lost.join(", "));
+                println!("    replaced: {:?}", imported.redacted);
+                is_redacted(&name, &path, &imported);
                 summary(&imported).iter().for_each(|line| println!("    {line}"));
                 assert!(!imported.tape.exchanges.is_empty());
                 survives_a_file(&imported);
@@ -384,5 +467,18 @@ fn k_5_every_recording_is_imported() {
             }
             Err(error) => panic!("{error}"),
         }
+    }
+}
+
+/// No secret that is known is left, and every body is as long as it was.
+fn is_redacted(name: &str, path: &Path, imported: &Imported) {
+    assert_eq!(scan(encode(&imported.tape).as_bytes(), &RULES), [], "{name}");
+    let kept = import_file(path, &ImportOptions { keep_bodies: true, ..options() }).unwrap();
+    for (exchange, kept) in imported.tape.exchanges.iter().zip(&kept.tape.exchanges) {
+        let lengths = |exchange: &reenact::scenario::tape::Exchange| (exchange.body.len(), exchange.answer.body().len());
+        assert_eq!(lengths(exchange), lengths(kept), "{name}");
+        let has_placeholder = |bytes: &[u8]| [&b"REDACTED"[..], b"RX"].iter().any(|word| bytes.windows(word.len()).any(|at| at == *word));
+        assert!(exchange.body == kept.body || has_placeholder(&exchange.body), "{name}");
+        assert!(exchange.answer.body() == kept.answer.body() || has_placeholder(&exchange.answer.body()), "{name}");
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Exit;
 use super::output::{complain, say};
+use super::record::rules;
 use crate::files::import::{ImportOptions, Imported, Written, import_file, write};
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
@@ -19,17 +20,33 @@ pub(super) struct Arguments {
     /// The recording was made by hand and is no real traffic
     #[arg(long)]
     written_by_hand: bool,
+    /// Further rules for secrets: TOML with [[rule]], name and pattern
+    #[arg(long, value_name = "FILE", conflicts_with = "keep_bodies")]
+    redact: Vec<PathBuf>,
+    /// Keep bodies byte for byte, with the secrets in them
+    #[arg(long)]
+    keep_bodies: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Exit {
     let provenance = if arguments.written_by_hand { Provenance::Written } else { Provenance::Recorded };
-    let imported = match import_file(&arguments.recording, &ImportOptions { provenance }) {
+    let rules = match rules(&arguments.redact) {
+        Ok(rules) => rules,
+        Err(problem) => {
+            complain(&problem);
+            return Exit::WrongInput;
+        }
+    };
+    let imported = match import_file(&arguments.recording, &ImportOptions { provenance, rules, keep_bodies: arguments.keep_bodies }) {
         Ok(imported) => imported,
         Err(error) => {
             complain(&error.to_string());
             return Exit::WrongInput;
         }
     };
+    if arguments.keep_bodies {
+        complain("warning: the tape keeps bodies as they are, with the secrets in them; `reenact scan` finds those that it knows");
+    }
     let stem = stem_of(&arguments.recording, arguments.out.as_deref());
     match write(&imported, &stem) {
         Ok(written) if written.scenarios.is_empty() => {
@@ -75,8 +92,9 @@ fn summary(imported: &Imported, written: &Written) -> String {
     if !tape.header.lost.is_empty() {
         text.push_str(&format!("not in it: {}\n", tape.header.lost.join(", ")));
     }
-    if !tape.header.redactions.is_empty() {
-        text.push_str(&format!("removed: {}\n", tape.header.redactions.join(", ")));
+    if !imported.redacted.is_empty() {
+        let secrets: u64 = imported.redacted.values().sum();
+        text.push_str(&format!("replaced or left out: {} ({})\n", plural(secrets, "secret"), tape.header.redactions.join(", ")));
     }
     text.push_str(&format!("wrote {}\n", written.tape.display()));
     for scenario in &written.scenarios {

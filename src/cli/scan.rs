@@ -43,7 +43,9 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         }
     }
     if secrets > 0 {
-        complain(&format!("secrets found: {secrets}; record again, or take them out by hand, keeping each string as long as it is"));
+        complain(&format!(
+            "secrets found: {secrets}; record or import again, or take them out by hand, keeping each string as long as it is"
+        ));
     } else if exit == Exit::Fine {
         say("no secrets found");
     }

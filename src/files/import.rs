@@ -1,8 +1,7 @@
 //! Recordings that people already have become tapes (K-5).
 //!
 //! The format is found from the content. What a source does not hold is said in the tape's header (`lost`) and never made up: an answer without
-//! recorded packets is one chunk without a time. Secrets that stand in headers are dropped (`redactions`); bodies are kept as they are,
-//! decompressed.
+//! recorded packets is one chunk without a time. Bodies are decompressed, and secrets replaced or left out as the recorder does it (`redactions`, K-2).
 
 mod anthropic_sdk;
 mod chunks;
@@ -19,8 +18,10 @@ mod ruby_vcr;
 mod sse;
 mod vcrpy;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use self::collect::Collector;
 pub use self::detect::Format;
@@ -28,6 +29,7 @@ use self::detect::{Detected, detect};
 use self::node::{Node, SyntaxError};
 use self::parts::ShapeError;
 use super::atomic;
+use super::redact::Rules;
 use crate::scenario::derive;
 use crate::scenario::tape::line::encode;
 use crate::scenario::tape::{Provenance, Tape};
@@ -38,10 +40,21 @@ const IMPORTED: &str = "a vcrpy, go-vcr or Ruby VCR cassette, a claude-trace log
      inline snapshots of the Anthropic SDK, an event stream, or one JSON event a line";
 
 /// How to import.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// Where the recording comes from: a file does not say whether it was made by hand (F-12).
     pub provenance: Provenance,
+    /// What counts as a secret (K-2).
+    pub rules: Arc<Rules>,
+    /// Whether bodies are kept as they are, with the secrets in them.
+    pub keep_bodies: bool,
+}
+
+impl ImportOptions {
+    /// For real traffic, without the secrets that these rules know.
+    pub fn with(rules: &Arc<Rules>) -> Self {
+        Self { provenance: Provenance::default(), rules: Arc::clone(rules), keep_bodies: false }
+    }
 }
 
 /// A recording that was read.
@@ -51,6 +64,8 @@ pub struct Imported {
     pub format: Format,
     /// The exchanges.
     pub tape: Tape,
+    /// How often each rule replaced or left out something.
+    pub redacted: BTreeMap<String, u64>,
 }
 
 /// The files that an import wrote.
@@ -187,7 +202,7 @@ pub fn import_bytes(path: &Path, bytes: &[u8], options: &ImportOptions) -> Resul
         let (line, column) = (before.iter().filter(|byte| **byte == b'\n').count() + 1, before.len() - line_start + 1);
         return Err(syntax("UTF-8", SyntaxError { line, column, problem: String::from("a byte that is not text") }));
     }
-    let mut collector = Collector::new(format.name(), options);
+    let mut collector = Collector::new(format, options);
     let tree = match (format, tree) {
         (Format::ClaudeTrace, Node::Null) => claude_trace::lines(&text, &mut collector).map_err(|error| syntax("JSON", error))?,
         (_, tree) => tree,
@@ -195,11 +210,11 @@ pub fn import_bytes(path: &Path, bytes: &[u8], options: &ImportOptions) -> Resul
     let read_tree = match format {
         Format::Chunks => {
             chunks::read(&text, &mut collector).map_err(|error| syntax("JSON", error))?;
-            return Ok(Imported { format, tape: collector.finish() });
+            return Ok(collector.finish(format));
         }
         Format::Sse => {
             sse::read(bytes, &mut collector).map_err(|problem| shape(format, ShapeError::at("the body", &problem)))?;
-            return Ok(Imported { format, tape: collector.finish() });
+            return Ok(collector.finish(format));
         }
         Format::ClaudeTrace => claude_trace::read,
         Format::Vcrpy => vcrpy::read,
@@ -211,7 +226,7 @@ pub fn import_bytes(path: &Path, bytes: &[u8], options: &ImportOptions) -> Resul
         Format::AnthropicSdk => anthropic_sdk::read,
     };
     read_tree(&tree, &mut collector).map_err(|error| shape(format, error))?;
-    Ok(Imported { format, tape: collector.finish() })
+    Ok(collector.finish(format))
 }
 
 /// Writes `STEM.tape.jsonl` and a scenario for each thread of conversation: `STEM.toml`, `STEM.thread-2.toml`, …

@@ -27,7 +27,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::answer::{AnswerRedactor, Chunk};
-pub use self::headers::{is_secret as is_secret_header, parameter_is_secret};
+use self::headers::{is_secret as is_secret_header, parameter_is_secret};
 use self::placeholder::{Numbers, is_placeholder, placeholder};
 use self::region::Region;
 pub use self::rules::{Rules, RulesError};

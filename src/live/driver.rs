@@ -21,7 +21,7 @@ pub use upstream::{Upstream, UpstreamError};
 use super::clock::{Clock, Scale};
 use super::network::Network;
 use crate::engine::contract::{Agent, Engine, Input, RequestId};
-use crate::engine::time::Time;
+use crate::engine::time::{Micros, Time};
 use crate::explore::panic_text;
 use crate::prelude::*;
 use crate::sim::Run;
@@ -40,6 +40,8 @@ pub type Note = (Agent, What);
 pub struct Options {
     /// How fast its time goes. Anything but 100 percent is for servers that live by the same clock.
     pub scale: Scale,
+    /// How far that time goes in one step, where it does; what is shorter cannot be told.
+    pub tick: Micros,
     /// What a server of ours has to say; `None` where there is none.
     pub notes: Option<mpsc::UnboundedReceiver<Note>>,
 }
@@ -65,9 +67,9 @@ pub async fn drive<E: Engine, N: Network>(
     stop: impl Future<Output = ()>,
 ) -> Result<Report<E>, DriveError> {
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
-    let Options { scale, notes } = options;
+    let Options { scale, tick, notes } = options;
     let clock = Clock { began: Instant::now(), scale };
-    let (run, upstream) = (run.with_server_outside(), Arc::new(upstream));
+    let (run, upstream) = (run.with_server_outside(tick), Arc::new(upstream));
     let driver = Driver { run, network, upstream, clock, tasks: JoinSet::new(), open: Vec::new(), sender };
     driver.carry_on(receiver, notes, stop).await
 }

@@ -82,15 +82,16 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale:
         ..serve::Options::default()
     };
     // Who serves borrows it, and gives it back when it goes down.
-    let kept = Arc::new(tokio::sync::Mutex::new(Replay::new(&setup, options).kept()));
+    let kept = Arc::new(tokio::sync::Mutex::new(Replay::new(&as_served(&setup), options).kept()));
     let (stop, stopped) = watch::channel(());
     let mut sim = simulation(&setup, &network, scale);
     sim.host("api", api(kept.clone(), wires.clone(), stopped));
     let (done, mut result) = oneshot::channel();
     let client = wires.clone();
     let run = Run::new(setup.clone(), engine);
+    let tick = scale.span(Duration::from_micros(network.tick.0));
     sim.client("engine", async move {
-        let options = driver::Options { scale, notes: Some(noted) };
+        let options = driver::Options { scale, tick, notes: Some(noted) };
         let driven = drive(run.with_log(), client, Upstream::plain("api", PORT), options, core::future::pending()).await;
         let _ = done.send(driven);
         Ok(())
@@ -119,6 +120,16 @@ fn as_on_network(setup: &Arc<Setup>, scale: Scale) -> (Arc<Setup>, Network) {
     let longest = scale.span(Duration::from_micros(NETWORK_TIME_MAX.0));
     scenario.limits.time = scenario.limits.time.min(longest);
     (Arc::new(Setup { scenario, ..Setup::clone(setup) }), network)
+}
+
+/// The same for who serves: how long the engine waits is judged where it waits, because requests may be late, or lost, on their way.
+fn as_served(setup: &Arc<Setup>) -> Arc<Setup> {
+    if setup.scenario.expect.delays.is_none() {
+        return setup.clone();
+    }
+    let mut setup = Setup::clone(setup);
+    setup.scenario.expect.delays = None;
+    Arc::new(setup)
 }
 
 fn simulation(setup: &Setup, network: &Network, scale: Scale) -> turmoil::Sim<'static> {

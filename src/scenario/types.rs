@@ -373,6 +373,9 @@ pub struct Expect {
     pub transitions: Option<Vec<String>>,
     /// How many requests, attempts counted.
     pub requests: Option<u64>,
+    /// How long who asks waits before each attempt that is not the first at its request, from the end of the attempt before: at least and at
+    /// most, in the order of the run.
+    pub delays: Option<Vec<(Micros, Micros)>>,
     /// How many requests the API refuses because they are not valid (M-2); `None` for not one.
     pub refusals: Option<u64>,
     /// The models asked, in order of first use.

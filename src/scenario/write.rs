@@ -21,7 +21,7 @@ mod tools;
 use self::engine::engine;
 use self::fault::fault_entry;
 use self::interrupt::interrupt_entry;
-use self::text::{duration, latency, string};
+use self::text::{duration, latency, range, string};
 use self::tools::{outcome_keys, tool_entry};
 use super::tape::Provenance;
 use super::types::{
@@ -398,6 +398,7 @@ fn expect_keys(out: &mut Out, expect: &Expect) {
         terminals,
         transitions,
         requests,
+        delays,
         refusals,
         models,
         result,
@@ -423,6 +424,10 @@ fn expect_keys(out: &mut Out, expect: &Expect) {
         if let Some(count) = count {
             out.raw(key, count);
         }
+    }
+    if let Some(delays) = delays {
+        let spans: Vec<String> = delays.iter().map(|delay| range(*delay)).collect();
+        out.raw("delays", format!("[{}]", spans.join(", ")));
     }
     out.texts("text_present", text_present);
     out.texts("text_absent", text_absent);

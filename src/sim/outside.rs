@@ -9,6 +9,7 @@
 //! ```
 
 use super::Run;
+use super::delays::Tolerance;
 use super::report::Report;
 use crate::engine::contract::{Agent, Effect, Engine, Input, RequestId};
 use crate::engine::time::{Micros, Time};
@@ -48,8 +49,10 @@ pub enum Progress {
 }
 
 /// Requests on their way.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Outside {
+    /// How well times are known.
+    tolerance: Tolerance,
     calls: Vec<Call>,
     open: Vec<(Agent, RequestId)>,
 }
@@ -87,15 +90,16 @@ impl<E: Engine> Run<E> {
         self.tell_end(&end);
         let unused = self.unused_answers();
         let transcript = self.watcher.into_transcript(&self.setup.scenario.title, self.setup.scenario.shown_seed());
-        Report::new(&self.setup, self.engine, transcript, end, &self.world, &unused).with_log(self.log)
+        let tolerance = self.outside.as_ref().map_or(Tolerance::NONE, |outside| outside.tolerance);
+        Report::new(&self.setup, self.engine, transcript, end, &self.world, &unused, tolerance).with_log(self.log)
     }
 }
 
 impl<E: Engine, W: Watch> Run<E, W> {
-    /// The same with its requests answered outside.
+    /// The same with its requests answered outside, by a clock that goes in steps of `tick`.
     #[must_use]
-    pub fn with_server_outside(mut self) -> Self {
-        self.outside = Some(Outside::default());
+    pub fn with_server_outside(mut self, tick: Micros) -> Self {
+        self.outside = Some(Outside { tolerance: Tolerance::of_clock(tick), calls: Vec::new(), open: Vec::new() });
         self
     }
 

@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
+use super::delays::Tolerance;
 use super::requests;
 use crate::engine::contract::{Effect, Terminal};
 use crate::engine::emission::{Emission, Note};
@@ -32,9 +33,17 @@ pub struct Report<E> {
 }
 
 impl<E> Report<E> {
-    pub(super) fn new(setup: &Setup, engine: E, transcript: Transcript, end: RunEnd, world: &World, unused: &[Arc<str>]) -> Self {
+    pub(super) fn new(
+        setup: &Setup,
+        engine: E,
+        transcript: Transcript,
+        end: RunEnd,
+        world: &World,
+        unused: &[Arc<str>],
+        tolerance: Tolerance,
+    ) -> Self {
         let mut report = Self { transcript, end, terminals: world.terminals().to_vec(), failures: Vec::new(), log: None, engine };
-        report.failures = report.check(setup, world, unused);
+        report.failures = report.check(setup, world, unused, tolerance);
         report
     }
 
@@ -66,7 +75,7 @@ impl<E> Report<E> {
         counts
     }
 
-    fn check(&self, setup: &Setup, world: &World, unused: &[Arc<str>]) -> Vec<String> {
+    fn check(&self, setup: &Setup, world: &World, unused: &[Arc<str>], tolerance: Tolerance) -> Vec<String> {
         let mut failures = Vec::new();
         let expect = &setup.scenario.expect;
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
@@ -80,7 +89,7 @@ impl<E> Report<E> {
         if setup.scenario.matching.strict {
             failures.extend(self.strict_failures(setup, world, unused));
         }
-        self.check_expectations(expect, &mut failures);
+        self.check_expectations(expect, tolerance, &mut failures);
         failures
     }
 
@@ -92,7 +101,7 @@ impl<E> Report<E> {
         failures
     }
 
-    fn check_expectations(&self, expect: &Expect, failures: &mut Vec<String>) {
+    fn check_expectations(&self, expect: &Expect, tolerance: Tolerance, failures: &mut Vec<String>) {
         let mut equal = |what: &str, wanted: Option<String>, got: String| {
             if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
                 failures.push(format!("expected {what} {wanted}, got {got}"));
@@ -111,7 +120,7 @@ impl<E> Report<E> {
         for text in expect.text_absent.iter().filter(|text| emitted.iter().any(|emitted| emitted.contains(*text))) {
             failures.push(format!("expected no message to hold {text:?}, one does"));
         }
-        requests::check_asked(&self.transcript, expect, failures);
+        requests::check_asked(&self.transcript, expect, tolerance, failures);
         self.check_order(expect, failures);
         self.check_times(expect, failures);
     }

@@ -1,6 +1,7 @@
 //! What the requests of a run show by themselves, held against what its scenario expects: of a run with our engine as of one with a
 //! client behind a real connection, of which nothing else is seen (F-10, K-6).
 
+use super::delays::{self, Tolerance};
 use super::report::list;
 use crate::prelude::*;
 use crate::scenario::types::Expect;
@@ -11,12 +12,12 @@ use crate::wire::validate::is_defect;
 
 /// All that is wrong with the requests.
 #[cfg(feature = "live")]
-pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario) -> Vec<String> {
+pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: Tolerance) -> Vec<String> {
     let mut failures = refusal_failures(transcript, &scenario.expect);
     if scenario.matching.strict {
         failures.extend(differences(transcript));
     }
-    check_asked(transcript, &scenario.expect, &mut failures);
+    check_asked(transcript, &scenario.expect, tolerance, &mut failures);
     failures
 }
 
@@ -48,8 +49,8 @@ pub(super) fn differences(transcript: &Transcript) -> Vec<String> {
     transcript.events.iter().filter_map(difference).collect()
 }
 
-/// How many requests there were, for which models, and what they held.
-pub(super) fn check_asked(transcript: &Transcript, expect: &Expect, failures: &mut Vec<String>) {
+/// How many requests there were, how long after each other, for which models, and what they held.
+pub(super) fn check_asked(transcript: &Transcript, expect: &Expect, tolerance: Tolerance, failures: &mut Vec<String>) {
     let mut equal = |what: &str, wanted: Option<String>, got: String| {
         if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
             failures.push(format!("expected {what} {wanted}, got {got}"));
@@ -64,6 +65,9 @@ pub(super) fn check_asked(transcript: &Transcript, expect: &Expect, failures: &m
         }
     }
     equal("models", expect.models.as_ref().map(|names| list(names)), list(&models));
+    if let Some(wanted) = &expect.delays {
+        failures.extend(delays::failures(transcript, wanted, tolerance));
+    }
     check_sent(transcript, expect, failures);
 }
 

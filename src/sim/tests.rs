@@ -12,6 +12,7 @@ use crate::transcript::json;
 use crate::transcript::text::Detail;
 use crate::wire::block::Block;
 
+mod delays;
 mod faults;
 mod interrupts;
 

@@ -39,6 +39,26 @@ fn m_11_what_happens_to_the_network_is_what_the_scenario_says() {
 }
 
 #[test]
+fn k_6_waits_are_judged_where_the_engine_waits_with_some_tolerance() {
+    let failures = |delays: &str, scale: u32| {
+        let scenario = format!(
+            "[engine.retry]\njitter_percent = 0\n\n[network]\nlatency = \"5ms..80ms\"\n\n[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\n\
+             text = \"Hello.\"\n\n[[fault]]\nat = {{ attempt = 1 }}\nstatus = 529\n\n[expect]\ndelays = [\"{delays}\"]\n"
+        );
+        on_network(&setup(&scenario), Scale::of(scale).unwrap()).report.failures
+    };
+    for (fits, scale) in [("500ms", 100), ("500ms..625ms", 100), ("500ms", 1)] {
+        assert_eq!(failures(fits, scale), [] as [&str; 0], "{fits} at {scale} %");
+    }
+    let failed = failures("2s", 100);
+    assert_eq!(failed.len(), 1, "it is told once: {failed:?}");
+    assert!(
+        failed[0].starts_with("request 1.2 came 0.5") && failed[0].contains("expected 2.000s, and 1.940s..2.460s passes"),
+        "{failed:?}"
+    );
+}
+
+#[test]
 fn m_11_each_fault_leaves_its_mark_and_none_means_none() {
     let calm = at_usual_speed(&shipped("network/slow-link", &[]));
     assert_eq!(calm.verdict.asked.len(), 2, "{}", text(&calm));

@@ -2,6 +2,7 @@
 
 mod client;
 mod command;
+mod delays;
 mod drive;
 mod faults;
 mod gates;

@@ -135,11 +135,15 @@ fn epoch(time: &Node) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::import::ImportOptions;
+    use crate::files::import::{Format, ImportOptions};
+    use crate::files::redact::Rules;
+
+    fn collector() -> Collector {
+        Collector::new(Format::ClaudeTrace, &ImportOptions::with(&Rules::with(&[]).unwrap()))
+    }
 
     fn rebuilt(response: &str) -> (String, End) {
-        let mut collector = Collector::new("test", &ImportOptions::default());
-        let (body, end) = answer(&Node::from_json(response).unwrap(), "here", &mut collector).unwrap();
+        let (body, end) = answer(&Node::from_json(response).unwrap(), "here", &mut collector()).unwrap();
         (String::from_utf8(body).unwrap(), end)
     }
 
@@ -156,8 +160,7 @@ mod tests {
         }
         assert_eq!(rebuilt(r#"{"body":{"b":1,"a":2}}"#).0, r#"{"b":1,"a":2}"#);
         assert_eq!(rebuilt("{}"), (String::new(), End::Reset), "the recorder could not read it to its end");
-        let mut collector = Collector::new("test", &ImportOptions::default());
-        assert!(answer(&Node::from_json(r#"{"events":[{}]}"#).unwrap(), "here", &mut collector).is_err());
+        assert!(answer(&Node::from_json(r#"{"events":[{}]}"#).unwrap(), "here", &mut collector()).is_err());
     }
 
     #[test]

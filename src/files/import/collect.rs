@@ -1,14 +1,14 @@
 //! From what a format holds to a tape: the part that all importers share.
 //!
-//! Here bodies are decompressed, secrets dropped, hosts and threads found, and it is noted what the tape does not have any more.
+//! Here bodies are decompressed, secrets replaced, hosts and threads found, and it is noted what the tape does not have any more.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
 
-use super::ImportOptions;
+use super::{Format, ImportOptions, Imported};
 use crate::engine::time::Micros;
-use crate::files::redact::{is_secret_header, parameter_is_secret};
-use crate::scenario::tape::{Answer, Chunk, End, Exchange, Tape, TapeHeader};
+use crate::files::redact::{self, AnswerRedactor, Redactor};
+use crate::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape, TapeHeader};
 use crate::scenario::thread;
 use crate::wire::http::Header;
 
@@ -39,20 +39,28 @@ pub(super) struct Found {
 pub(super) struct Collector {
     tape: Tape,
     lost: BTreeSet<String>,
-    redactions: BTreeSet<String>,
-    options: ImportOptions,
+    redactor: Redactor,
+    provenance: Provenance,
+    keep_bodies: bool,
     has_headers: bool,
 }
 
 impl Collector {
-    pub(super) fn new(format: &str, options: &ImportOptions) -> Self {
+    pub(super) fn new(format: Format, options: &ImportOptions) -> Self {
         let header = TapeHeader {
             recorder: concat!("reenact ", env!("CARGO_PKG_VERSION"), " import").into(),
-            imported_from: Some(format.to_owned()),
+            imported_from: Some(format.name().to_owned()),
             ..TapeHeader::default()
         };
-        let tape = Tape { header, ..Tape::default() };
-        Self { tape, lost: BTreeSet::new(), redactions: BTreeSet::new(), options: options.clone(), has_headers: false }
+        let ImportOptions { provenance, rules, keep_bodies } = options;
+        Self {
+            tape: Tape { header, ..Tape::default() },
+            lost: BTreeSet::new(),
+            redactor: Redactor::new(rules),
+            provenance: *provenance,
+            keep_bodies: *keep_bodies,
+            has_headers: false,
+        }
     }
 
     /// Notes something that the source did not hold.
@@ -67,35 +75,36 @@ impl Collector {
     /// Takes the next exchange, in the order of the requests.
     pub(super) fn push(&mut self, found: Found) -> Result<(), String> {
         self.has_headers |= !found.request_headers.is_empty() || !found.response_headers.is_empty();
-        let (response_body, encodings) = self.decompress(&found)?;
-        let response_headers: Vec<_> = match encodings {
-            false => found.response_headers,
-            // They speak of the compressed body.
-            true => found.response_headers.into_iter().filter(|(name, _)| !is_any(name, &["content-encoding", "content-length"])).collect(),
-        };
-        if let Some((_, date)) = response_headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("date")) {
-            self.recorded_at(date);
+        let (request_headers, request_body) = self.decompress(found.request_headers, found.request_body)?;
+        let (response_headers, response_body) = self.decompress(found.response_headers, found.response_body)?;
+        if let Some(date) = response_headers.iter().find(|header| header.name.eq_ignore_ascii_case("date")) {
+            self.recorded_at(&date.value);
         }
         let (host, path) = split_url(&found.url);
         if let Some(host) = host {
             self.tape.header.upstream.get_or_insert(host);
         }
-        let path = self.without_secrets(&path);
-        let chunks = if response_body.is_empty() { Vec::new() } else { vec![Chunk { at: None, bytes: response_body.into() }] };
+        // Keys that stand in headers are known from here on, and bodies may repeat them.
+        let headers = self.redactor.headers(&request_headers);
+        let body = if self.keep_bodies { request_body } else { self.redactor.body(&request_body) };
+        let path = self.redactor.path(&path);
+        let answer_headers = self.redactor.headers(&response_headers);
+        let answer_body = if self.keep_bodies { response_body } else { self.redacted_answer(&response_headers, response_body) };
+        let chunks = if answer_body.is_empty() { Vec::new() } else { vec![Chunk { at: None, bytes: answer_body.into() }] };
         let id = u32::try_from(self.tape.exchanges.len() + 1).map_err(|_| String::from("more exchanges than a tape can count"))?;
         let exchange = Exchange {
             id,
             thread: thread::MAIN.into(),
             parent: None,
-            provenance: self.options.provenance,
+            provenance: self.provenance,
             at: found.at,
             method: found.method.to_ascii_uppercase().into(),
             path: path.into(),
-            headers: self.kept(found.request_headers),
-            body: found.request_body.into(),
+            headers: headers.into(),
+            body: body.into(),
             answer: Answer {
                 status: found.status,
-                headers: self.kept(response_headers),
+                headers: answer_headers.into(),
                 head_at: found.head_at,
                 chunks: chunks.into(),
                 end: found.end.unwrap_or(if found.status == 0 { End::Reset } else { End::Complete }),
@@ -106,52 +115,34 @@ impl Collector {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Tape {
+    pub(super) fn finish(mut self, format: Format) -> Imported {
         if !self.has_headers {
             self.lose("headers");
         }
         thread::assign(&mut self.tape.exchanges);
         self.tape.header.lost = self.lost.into_iter().collect();
-        self.tape.header.redactions = self.redactions.into_iter().collect();
-        self.tape
+        let redacted = self.redactor.counts().clone();
+        self.tape.header.redactions = redacted.keys().cloned().collect();
+        Imported { format, tape: self.tape, redacted }
     }
 
-    fn kept(&mut self, headers: Vec<(String, String)>) -> std::sync::Arc<[Header]> {
-        let mut kept = Vec::new();
-        for (name, value) in headers {
-            match is_secret_header(&name) {
-                Some(secret) => _ = self.redactions.insert(format!("header {secret}")),
-                // What HTTP/2 tools write for the request line.
-                None if name.starts_with(':') => (),
-                None => kept.push(Header::new(&name, &value)),
-            }
-        }
-        kept.into()
+    /// The body of an answer, its length kept.
+    fn redacted_answer(&mut self, headers: &[Header], bytes: Vec<u8>) -> Vec<u8> {
+        let (mut answer, mut out) = (AnswerRedactor::of(headers), Vec::with_capacity(bytes.len()));
+        let mut sink = |chunk: redact::Chunk| out.extend(chunk.bytes);
+        answer.feed(&mut self.redactor, redact::Chunk { at: Micros::ZERO, bytes }, &mut sink);
+        answer.finish(&mut self.redactor, &mut sink);
+        out
     }
 
-    fn without_secrets(&mut self, path: &str) -> String {
-        let Some((path, query)) = path.split_once('?') else { return path.to_owned() };
-        let mut kept = Vec::new();
-        for parameter in query.split('&') {
-            let name = parameter.split('=').next().unwrap_or_default();
-            let lower = name.to_ascii_lowercase();
-            if parameter.contains('=') && parameter_is_secret(name) {
-                self.redactions.insert(format!("query {lower}"));
-                kept.push(format!("{name}=redacted"));
-            } else {
-                kept.push(parameter.to_owned());
-            }
-        }
-        format!("{path}?{}", kept.join("&"))
-    }
-
-    /// The body as it was before compression, and whether the headers say that it was compressed.
+    /// Headers and body as they were before compression. HTTP/2 tools write the request line among the headers.
     ///
     /// Recorders differ in whether they decompress and in whether they then drop the header, so the body's own first bytes decide where they can.
-    fn decompress(&mut self, found: &Found) -> Result<(Vec<u8>, bool), String> {
-        let header = found.response_headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
-        let Some((_, value)) = header else { return Ok((found.response_body.clone(), false)) };
-        let mut body = found.response_body.clone();
+    fn decompress(&mut self, headers: Vec<(String, String)>, mut body: Vec<u8>) -> Result<(Vec<Header>, Vec<u8>), String> {
+        let mut headers: Vec<Header> =
+            headers.iter().filter(|(name, _)| !name.starts_with(':')).map(|(name, value)| Header::new(name, value)).collect();
+        let Some(encoding) = headers.iter().find(|header| is_any(&header.name, &["content-encoding"])) else { return Ok((headers, body)) };
+        let value = encoding.value.clone();
         for encoding in value.split(',').map(|encoding| encoding.trim().to_ascii_lowercase()).rev() {
             let decoded = match encoding.as_str() {
                 "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => read_all(flate2::read::MultiGzDecoder::new(&*body)),
@@ -164,7 +155,9 @@ impl Collector {
             body = decoded.map_err(|problem| format!("the body is not the {encoding} that its header says: {problem}"))?;
             self.lose(&format!("compressed bytes ({encoding})"));
         }
-        Ok((body, true))
+        // They speak of the compressed body.
+        headers.retain(|header| !is_any(&header.name, &["content-encoding", "content-length"]));
+        Ok((headers, body))
     }
 }
 
@@ -216,12 +209,16 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use crate::scenario::tape::Provenance;
+    use crate::files::redact::Rules;
+
+    fn options() -> ImportOptions {
+        ImportOptions::with(&Rules::with(&[]).unwrap())
+    }
 
     fn pushed(found: Found) -> Tape {
-        let mut collector = Collector::new("test", &ImportOptions { provenance: Provenance::Recorded });
+        let mut collector = Collector::new(Format::Har, &options());
         collector.push(found).unwrap();
-        collector.finish()
+        collector.finish(Format::Har).tape
     }
 
     fn encoded(encoding: &str, body: Vec<u8>) -> Found {
@@ -248,9 +245,17 @@ mod tests {
             assert!(tape.exchanges[0].answer.headers.is_empty());
             assert_eq!(tape.header.lost, [format!("compressed bytes ({encoding})")]);
         }
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(b"{}").unwrap();
+        let asked = Found {
+            request_headers: vec![("Content-Encoding".into(), "gzip".into())],
+            request_body: gzip.finish().unwrap(),
+            ..Found::default()
+        };
+        assert_eq!(*pushed(asked).exchanges[0].body, *b"{}", "or no secret could be found in it");
         let tape = pushed(encoded("br", text.to_vec()));
         assert_eq!(tape.exchanges[0].answer.body(), text, "decompressed by the recorder, which left the header");
-        let mut collector = Collector::new("test", &ImportOptions::default());
+        let mut collector = Collector::new(Format::Har, &options());
         assert!(collector.push(encoded("gzip", vec![0x1f, 0x8b, 1, 2])).unwrap_err().contains("not the gzip"));
     }
 
@@ -266,9 +271,9 @@ mod tests {
         });
         let exchange = &tape.exchanges[0];
         assert_eq!(tape.header.upstream.as_deref(), Some("api.example:8443"));
-        assert_eq!((&*exchange.method, &*exchange.path), ("POST", "/v1/messages?beta=true&api_key=redacted"));
+        assert_eq!((&*exchange.method, &*exchange.path), ("POST", "/v1/messages?beta=true&api_key=xxx"));
         assert_eq!(*exchange.headers, [Header::new("accept", "*/*")]);
         assert!(exchange.answer.headers.is_empty());
-        assert_eq!(tape.header.redactions, ["header set-cookie", "header x-api-key", "query api_key"]);
+        assert_eq!(tape.header.redactions, ["header set-cookie", "header x-api-key", "url-parameter"]);
     }
 }

@@ -53,12 +53,12 @@ const IDS: &[&str] = &["request-id", "x-request-id", "x-amzn-request-id"];
 const SECRET_PARAMETERS: &[&str] = &["auth", "code", "credential", "key", "passwd", "password", "secret", "sig", "token"];
 
 /// The listed name, if a header is left out of tapes.
-pub fn is_secret(name: &str) -> Option<&'static str> {
+pub(super) fn is_secret(name: &str) -> Option<&'static str> {
     SECRET.iter().find(|secret| name.eq_ignore_ascii_case(secret)).copied()
 }
 
 /// Whether the value of a query parameter of this name is replaced.
-pub fn parameter_is_secret(name: &str) -> bool {
+pub(super) fn parameter_is_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     SECRET_PARAMETERS.iter().any(|secret| lower.contains(secret))
 }

@@ -9,6 +9,7 @@ use crate::engine::settings::ResultOrder;
 use crate::engine::time::{Micros, Time};
 use crate::oracle::Oracles;
 use crate::prelude::*;
+use crate::sim::delays::Tolerance;
 use crate::sim::requests;
 use crate::transcript::event::{RunEnd, What};
 use crate::transcript::text::end_text;
@@ -17,9 +18,6 @@ use crate::world::setup::Setup;
 
 /// The oracle that requests alone can break. The order of results is the client's own affair: the API takes any.
 const BY_REQUESTS: &str = "O-1";
-
-/// How much sooner than asked a client may come back: clocks differ, and times here are those of the network.
-const TOLERANCE: Micros = Micros::from_millis(50);
 
 /// Adds what is wrong.
 pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
@@ -31,7 +29,7 @@ pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
     }
     failures.extend(oracle_failures(setup, verdict));
     failures.extend(early_attempts(verdict));
-    failures.extend(requests::failures(&verdict.transcript, &setup.scenario));
+    failures.extend(requests::failures(&verdict.transcript, &setup.scenario, Tolerance::of_clock(Micros::ZERO)));
     if setup.scenario.matching.strict {
         failures.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
     } else {
@@ -69,7 +67,7 @@ fn early_attempts(verdict: &Verdict) -> Vec<String> {
                 };
                 let Some((_, before, until)) = waits.iter().find(is_before) else { continue };
                 let is_other_model = model_of(verdict, &event.agent, *before).is_some_and(|model| model != request.model);
-                if event.at + TOLERANCE < *until && !is_other_model {
+                if event.at + Tolerance::EARLY < *until && !is_other_model {
                     let early = Micros(until.0 - event.at.0);
                     failures.push(format!("request {id} came {early} before the time that the answer to {before} asks to wait until"));
                 }

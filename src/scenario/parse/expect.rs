@@ -5,7 +5,7 @@
 
 use super::reader::{Reader, known_word};
 use super::tree::Kind;
-use super::values::Texts;
+use super::values::{Range, Texts};
 use crate::prelude::*;
 use crate::scenario::types::Expect;
 
@@ -52,6 +52,7 @@ pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
         terminals: words(reader, "terminals", "terminal", &TERMINALS),
         transitions: words(reader, "transitions", "transition", &TRANSITIONS),
         requests: reader.get("requests"),
+        delays: reader.get("delays").map(|delays: Vec<Range>| delays.into_iter().map(|Range(least, most)| (least, most)).collect()),
         refusals: reader.get("refusals"),
         models: reader.get("models"),
         result: word(reader, "result", &RESULTS),

@@ -7,6 +7,9 @@ use crate::scenario::latency::Latency;
 /// What a duration looks like, for messages.
 pub(super) const DURATION_HELP: &str = "a duration is a number with a unit: us, ms, s, m or h, e.g. \"12ms\", \"1.5s\", \"1m30s\"";
 
+/// What a range looks like, for messages.
+pub(super) const RANGE_HELP: &str = "write one duration such as \"1s\", or a range: \"500ms..750ms\"";
+
 /// What a latency looks like, for messages.
 pub(super) const LATENCY_HELP: &str = "a latency is a duration such as \"12ms\", a range \"10ms..50ms\" or \"log 50ms..30s\", \
      { p50 = \"5s\", p99 = \"46s\" }, \"recorded\", \"recorded x0.5\", or an array of durations";

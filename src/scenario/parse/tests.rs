@@ -131,6 +131,7 @@ text = "Stopped."
 terminal = "completed"
 transitions = ["next_turn", "next_turn"]
 requests = 3
+delays = ["500ms..750ms", "1s"]
 models = ["claude-haiku-4-5"]
 result = "success"
 text_present = "demo"
@@ -210,6 +211,8 @@ fn f_10_how_a_run_goes_and_what_must_hold() {
     assert_eq!(full.expect.terminal.as_deref(), Some("completed"));
     assert_eq!(full.expect.text_present, ["demo"]);
     assert_eq!(full.expect.text_absent, ["left", "over"]);
+    let second = Micros::from_secs(1);
+    assert_eq!(full.expect.delays.as_deref(), Some(&[(Micros::from_millis(500), Micros::from_millis(750)), (second, second)][..]));
     assert_eq!(full.expect.ends_before, Some(Micros::from_secs(60)));
 }
 

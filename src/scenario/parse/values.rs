@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::report::Report;
-use super::span::{self, DURATION_HELP, LATENCY_HELP};
+use super::span::{self, DURATION_HELP, LATENCY_HELP, RANGE_HELP};
 use super::tree::{Kind, Place, Value};
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -81,6 +81,21 @@ impl FromValue for Latency {
             })?,
             _ => wrong_span(value, report, "a latency", LATENCY_HELP),
         }
+    }
+}
+
+/// One figure, or all from one to another.
+pub(super) struct Range(pub(super) Micros, pub(super) Micros);
+
+impl FromValue for Range {
+    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
+        let Kind::Text(text) = &value.kind else { return wrong_span(value, report, "a duration or a range", RANGE_HELP) };
+        let range = span::latency(text).and_then(|latency| match latency {
+            Latency::Fixed(span) => Ok(Self(span, span)),
+            Latency::Uniform(low, high) => Ok(Self(low, high)),
+            _ => Err(format!("`{text}` is no range of durations")),
+        });
+        understood(value, report, range, RANGE_HELP)
     }
 }
 

@@ -1,9 +1,8 @@
 //! `[network]` as TOML.
 
-use super::text::latency;
+use super::text::{latency, range};
 use super::{Out, expect_keys};
 use crate::prelude::*;
-use crate::scenario::latency::Latency;
 use crate::scenario::network::{Network, NetworkEvent, NetworkFault};
 
 /// The section with its events, if there is one.
@@ -13,8 +12,7 @@ pub(super) fn network_section(out: &mut Out, network: Option<&Network>) {
     let usual = Network::default();
     out.table("[network]");
     if (*low, *high) != usual.latency {
-        let span = if low == high { Latency::Fixed(*low) } else { Latency::Uniform(*low, *high) };
-        out.raw("latency", latency(&span));
+        out.raw("latency", range((*low, *high)));
     }
     if *loss > 0.0 {
         out.raw("loss", format!("{loss:?}"));

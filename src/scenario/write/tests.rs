@@ -268,6 +268,7 @@ fn f_6_conditions_and_expectations_read_back() {
             terminals: Some(vec!["aborted_tools".into(), "completed".into()]),
             transitions: Some(vec!["next_turn".into()]),
             requests: Some(2),
+            delays: Some(vec![(Micros::from_millis(500), Micros::from_millis(750)), (Micros(7), Micros(7))]),
             refusals: Some(1),
             models: Some(Vec::new()),
             result: Some("success".into()),

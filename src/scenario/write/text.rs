@@ -62,6 +62,11 @@ fn bare(span: Micros) -> String {
     }
 }
 
+/// From the one to the other; one figure where both are the same.
+pub(super) fn range((least, most): (Micros, Micros)) -> String {
+    latency(&if least == most { Latency::Fixed(least) } else { Latency::Uniform(least, most) })
+}
+
 /// A latency: text, a table of percentiles, or an array.
 pub(super) fn latency(latency: &Latency) -> String {
     match latency {

@@ -1,0 +1,103 @@
+//! How long who asks waits before it asks again, held against `[expect] delays` (R-1, R-2, K-6).
+
+use alloc::collections::BTreeMap;
+
+use crate::engine::contract::{Agent, Effect, Input, RequestId};
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::transcript::event::{Transcript, What};
+use crate::wire::event::Payload;
+
+/// How far a wait may be from what is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tolerance {
+    early: Micros,
+    late: Micros,
+    late_percent: u64,
+}
+
+impl Tolerance {
+    /// For virtual times, which are exact.
+    pub(super) const NONE: Self = Self { early: Micros::ZERO, late: Micros::ZERO, late_percent: 0 };
+
+    /// How much sooner than asked a client may come back: clocks differ, and times are those of the network.
+    pub(crate) const EARLY: Micros = Micros::from_millis(50);
+
+    /// For clocks that go by themselves, in steps of `tick` where they are that coarse. Late is more than early: a busy machine makes a client late,
+    /// and none comes too soon for it.
+    pub(crate) fn of_clock(tick: Micros) -> Self {
+        Self { early: Self::EARLY + tick, late: Micros::from_millis(250) + tick, late_percent: 10 }
+    }
+
+    /// What passes for something between the two.
+    fn around(self, (least, most): (Micros, Micros)) -> (Micros, Micros) {
+        (Micros(least.0.saturating_sub(self.early.0)), most + most.scaled(self.late_percent, 100) + self.late)
+    }
+}
+
+/// An attempt that is not the first at its request.
+#[derive(Clone, Debug, PartialEq)]
+struct Further {
+    /// Its name among those of all agents.
+    name: String,
+    /// The attempt before.
+    before: String,
+    /// The time since that was over; `None` when it was not.
+    waited: Option<Micros>,
+}
+
+/// What is wrong with the waits: `wanted` has a span for each further attempt of the run, in order.
+pub(crate) fn failures(transcript: &Transcript, wanted: &[(Micros, Micros)], tolerance: Tolerance) -> Vec<String> {
+    let made = further_attempts(transcript);
+    let mut failures: Vec<String> = made.iter().zip(wanted).filter_map(|(attempt, wanted)| failure(attempt, *wanted, tolerance)).collect();
+    failures.extend(made.iter().skip(wanted.len()).map(|attempt| format!("{attempt}; `delays` expects no attempt there")));
+    failures.extend(wanted.iter().skip(made.len()).map(|span| format!("expected a further attempt after {}, there is none", shown(*span))));
+    failures
+}
+
+fn failure(attempt: &Further, wanted: (Micros, Micros), tolerance: Tolerance) -> Option<String> {
+    let (least, most) = tolerance.around(wanted);
+    // Who does not wait for the end has waited for nothing.
+    if (least..=most).contains(&attempt.waited.unwrap_or_default()) {
+        return None;
+    }
+    let passes = if (least, most) == wanted { String::new() } else { format!(", and {} passes", shown((least, most))) };
+    Some(format!("{attempt}; expected {}{passes}", shown(wanted)))
+}
+
+/// In order. An answer is over when it ended, when an error came in its stream, or when who asked closed it, whichever is first.
+fn further_attempts(transcript: &Transcript) -> Vec<Further> {
+    let mut over: BTreeMap<(&Agent, RequestId), Time> = BTreeMap::new();
+    let mut made = Vec::new();
+    for event in transcript.events.iter() {
+        match &event.what {
+            What::Request { id, .. } if id.attempt > 1 => {
+                let before = RequestId { attempt: id.attempt - 1, ..*id };
+                let waited = over.get(&(&event.agent, before)).map(|over| event.at.since(*over));
+                made.push(Further { name: event.agent.key(*id), before: event.agent.key(before), waited });
+            }
+            What::Input(Input::End { id, .. }) | What::Effect(Effect::CloseRequest { id }) => {
+                over.entry((&event.agent, *id)).or_insert(event.at);
+            }
+            What::Input(Input::Stream { id, event: part }) if matches!(part.payload(), Payload::Error { .. }) => {
+                over.entry((&event.agent, *id)).or_insert(event.at);
+            }
+            _ => (),
+        }
+    }
+    made
+}
+
+impl core::fmt::Display for Further {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { name, before, waited } = self;
+        match waited {
+            Some(waited) => write!(f, "request {name} came {waited} after the answer to {before} was over"),
+            None => write!(f, "request {name} came before the answer to {before} was over"),
+        }
+    }
+}
+
+fn shown((least, most): (Micros, Micros)) -> String {
+    if least == most { least.to_string() } else { format!("{least}..{most}") }
+}
