@@ -9,7 +9,11 @@ mod bars;
 #[cfg(feature = "bench")]
 mod body;
 #[cfg(feature = "bench")]
+mod client;
+#[cfg(feature = "bench")]
 mod decode;
+#[cfg(feature = "bench")]
+mod foreign;
 #[cfg(feature = "bench")]
 mod framing;
 #[cfg(feature = "bench")]
@@ -18,6 +22,8 @@ mod network;
 mod outcome;
 #[cfg(feature = "bench")]
 mod peers;
+#[cfg(feature = "bench")]
+mod record;
 #[cfg(feature = "bench")]
 mod rounds;
 #[cfg(feature = "bench")]
@@ -30,6 +36,10 @@ mod start;
 mod sweep;
 #[cfg(feature = "bench")]
 mod typed;
+#[cfg(feature = "bench")]
+mod upstream;
+#[cfg(feature = "bench")]
+mod ways;
 
 #[cfg(feature = "bench")]
 pub(crate) use bars::main;

@@ -30,6 +30,8 @@ cargo xtask <command>
   diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
   bench  how fast we are beside others: ratios that must hold, measured in turns; a minute
            --only <name>       this bench alone
+           --program <path>    measure this `reenact` and build none
+           --fetch-peers       first put nginx and mitmproxy into the target folder, where they are missing
            --report            exit code 0 even if a bar is missed
            --list              print the benches and the bar of each, measure nothing
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
