@@ -52,6 +52,9 @@ pub const END_WAIT_MAX: Duration = Duration::from_millis(250);
 /// than it works.
 const ROOM_BYTES: usize = 32 << 20;
 
+/// When so many bytes wait for the keeper, it is woken.
+const MUCH_BYTES: usize = 64 << 10;
+
 /// How many bytes of lines may wait for the disk. When there are more, what is being recorded is given up: the client does not wait for a disk.
 const BEHIND_BYTES_MAX: usize = 64 << 20;
 
@@ -283,17 +286,21 @@ enum Event {
 }
 
 impl Event {
-    /// Whether the keeper is to look at it at once. Pieces of bodies can wait until it looks again: waking a thread for each would cost
-    /// the client more than all the rest of the recording.
-    fn is_urgent(&self) -> bool {
-        !matches!(self, Self::Chunk { .. } | Self::RequestBody { .. })
+    /// Whether the keeper is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each would
+    /// cost the client more than all the rest of the recording.
+    fn is_urgent(&self, shared: &Shared) -> bool {
+        match self {
+            Self::Chunk { .. } => shared.room.available_permits() < ROOM_BYTES - MUCH_BYTES,
+            Self::RequestBody { .. } => false,
+            _ => true,
+        }
     }
 }
 
 impl Link {
     /// Never waits, and never fails: without a keeper there is no recording, and the traffic goes on.
     fn send(&self, event: Event) {
-        let urgent = event.is_urgent();
+        let urgent = event.is_urgent(&self.shared);
         if self.events.send(event).is_ok() && urgent {
             self.keeper.unpark();
         }

@@ -16,6 +16,10 @@ use crate::scenario::tape::End;
 /// What a chunk costs beside its bytes.
 const CHUNK_COST_BYTES: usize = 128;
 
+/// A chunk of up to this length is copied for the keeper: one that is shared keeps the whole buffer into which it was read, so that a new buffer would
+/// be needed for every small packet.
+const COPIED_BYTES_MAX: usize = 2 << 10;
+
 /// An exchange as the proxy follows it. When it is dropped without an end, the client went away, or the recorder stops.
 #[derive(Debug)]
 pub(super) struct Exchange {
@@ -47,7 +51,8 @@ impl Exchange {
     }
 
     fn chunk(&self, at: Micros, bytes: &Bytes) {
-        self.link.send(Event::Chunk { id: self.id, at, bytes: bytes.clone() });
+        let bytes = if bytes.len() > COPIED_BYTES_MAX { bytes.clone() } else { Bytes::copy_from_slice(bytes) };
+        self.link.send(Event::Chunk { id: self.id, at, bytes });
     }
 }
 
@@ -153,9 +158,6 @@ impl Answering {
     /// The next frame. The connection is driven until it has brought one, or there is nothing to read: frames of one packet come one after another
     /// without waiting, and leave together.
     fn poll_inner(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) {
-            return Poll::Ready(frame);
-        }
         if let Some(lane) = &mut self.lane {
             lane.drive(context);
         }
