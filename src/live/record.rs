@@ -18,6 +18,7 @@ mod body;
 mod disk;
 mod inflate;
 mod keeper;
+mod passing;
 mod proxy;
 mod summary;
 mod upstream;

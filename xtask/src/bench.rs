@@ -5,6 +5,8 @@
 //! behind the feature `bench`, and the command starts itself again with it.
 
 #[cfg(feature = "bench")]
+mod bare;
+#[cfg(feature = "bench")]
 mod bars;
 #[cfg(feature = "bench")]
 mod body;
@@ -17,6 +19,8 @@ mod foreign;
 #[cfg(feature = "bench")]
 mod framing;
 #[cfg(feature = "bench")]
+mod level;
+#[cfg(feature = "bench")]
 mod network;
 #[cfg(feature = "bench")]
 mod outcome;
@@ -28,6 +32,8 @@ mod record;
 mod rounds;
 #[cfg(feature = "bench")]
 mod run;
+#[cfg(feature = "bench")]
+mod serve;
 #[cfg(feature = "bench")]
 mod session;
 #[cfg(feature = "bench")]

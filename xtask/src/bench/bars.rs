@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::outcome::{Line, print_header};
-use super::{decode, foreign, framing, record, run, start, sweep};
+use super::{decode, foreign, framing, level, record, run, serve, start, sweep};
 
 /// Something that is measured.
 struct Bench {
@@ -61,6 +61,26 @@ const BENCHES: &[Bench] = &[
         name: "record-memory",
         holds: "recording a stream of 1 GB takes at most 1.5 times the memory of one of 64 MB",
         measure: record::memory,
+    },
+    Bench {
+        name: "serve-first-byte",
+        holds: "the replay server's first byte comes within 2 times that of a bare hyper server",
+        measure: serve::first_byte,
+    },
+    Bench {
+        name: "serve-memory",
+        holds: "after six times a thousand streams the server holds at most 1.25 times what it held after two",
+        measure: serve::memory,
+    },
+    Bench {
+        name: "serve-slow-readers",
+        holds: "100 clients that do not read cost those that do at most a quarter of their time",
+        measure: serve::slow_readers,
+    },
+    Bench {
+        name: "network-level",
+        holds: "at least 20 scenarios of two requests and one tool a second over the simulated network",
+        measure: level::network,
     },
 ];
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::upstream::{LAST_CHUNK, MARK, MARK_DIGITS, Wanted, now_ns};
 
-const BODY: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"messages":[{"role":"user","content":"Hello?"}]}"#;
+/// A request for a stream.
+pub(crate) const BODY: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"messages":[{"role":"user","content":"Hello?"}]}"#;
 
 /// An answer that does not go on for this long never will.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -70,6 +71,7 @@ fn events(text: &[u8], now: u64, delays_ns: &mut Vec<f64>) -> usize {
     text.len().saturating_sub(LAST_CHUNK.len()).max(from)
 }
 
+/// A duration in nanoseconds.
 #[expect(clippy::cast_precision_loss, reason = "durations stay far below 2^53 nanoseconds")]
 pub(crate) fn duration(from_ns: u64, to_ns: u64) -> f64 {
     to_ns.saturating_sub(from_ns) as f64

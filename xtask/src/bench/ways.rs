@@ -46,6 +46,18 @@ impl Way {
         Self { port, child: Some(child), folder: Some(folder) }
     }
 
+    /// No proxy, but the replay server with this scenario, a session for each path.
+    pub(crate) fn server(program: &Path, scenario: &str, options: &[&str]) -> Self {
+        let folder = folder(&format!("server-{}", free_port()));
+        let path = folder.join("bench.toml");
+        std::fs::write(&path, scenario).expect("the target folder can be written to");
+        let mut command = Command::new(program);
+        command.arg("serve").arg(path).arg("--sessions").args(options).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the server can be started");
+        let port = port_told(child.stdout.take().expect("its words are piped"));
+        Self { port, child: Some(child), folder: Some(folder) }
+    }
+
     /// Through nginx, which passes on what comes.
     ///
     /// # Errors
