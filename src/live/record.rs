@@ -12,7 +12,7 @@
 //!
 //! The client waits for one thing: the end of an answer is passed on when its lines were handed to the operating system, so that a recorder which is
 //! killed has every answer that a client saw end (K-3). With `durable` it waits until they are on the disk. Otherwise that wait is bounded
-//! ([`END_WAIT_MAX`]), and a disk that cannot keep up costs recordings and no client's time.
+//! ([`END_WAIT_MAX`]; that it was too short is said and counted), and a disk that cannot keep up costs recordings and no client's time.
 
 mod body;
 mod disk;
@@ -30,7 +30,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -172,6 +172,7 @@ fn with_threads(
         behind: AtomicUsize::new(0),
         is_stopping: AtomicBool::new(false),
         disk_failed: AtomicBool::new(false),
+        ends_unwritten: AtomicU32::new(0),
     });
     std::thread::scope(|scope| {
         let (for_disk, for_keeper) = (Arc::clone(&shared), Arc::clone(&shared));
@@ -201,6 +202,7 @@ fn with_threads(
             Ok(problem) => summary.problem = summary.problem.or(problem),
             Err(_) => summary.problem = Some(String::from("the thread that writes the tape broke down: this is a defect of the program")),
         }
+        summary.ends_unwritten = u64::from(shared.ends_unwritten.load(Ordering::Relaxed));
         Ok(Recorded { summary, client: client? })
     })
 }
@@ -234,6 +236,8 @@ struct Shared {
     is_stopping: AtomicBool,
     /// Whether the disk has refused: then nothing is recorded any more.
     disk_failed: AtomicBool,
+    /// How many answers ended for their clients before they were written: a recorder that is killed then has lost them.
+    ends_unwritten: AtomicU32,
 }
 
 /// The proxy's side of the keeper.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
@@ -41,13 +42,17 @@ impl Exchange {
         self.is_open = false;
         let (sender, written) = oneshot::channel();
         self.link.send(Event::End { id: self.id, at: self.at(), how, written: sender });
-        let durable = self.link.durable;
+        let link = self.link.clone();
         Box::pin(async move {
             // A keeper or a disk that gave up drops its side: there is nothing to wait for then.
-            if durable {
+            if link.durable {
                 let _ = written.await;
-            } else {
-                let _ = tokio::time::timeout(END_WAIT_MAX, written).await;
+            } else if tokio::time::timeout(END_WAIT_MAX, written).await.is_err()
+                && link.shared.ends_unwritten.fetch_add(1, Ordering::Relaxed) == 0
+            {
+                (link.notice)(
+                    "the disk is slow: answers end for the client before they are on the tape, and would be lost if the recorder were killed now; --durable waits",
+                );
             }
         })
     }
@@ -61,7 +66,7 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         if self.is_open {
-            let stopping = self.link.shared.is_stopping.load(std::sync::atomic::Ordering::Relaxed);
+            let stopping = self.link.shared.is_stopping.load(Ordering::Relaxed);
             drop(self.end(if stopping { End::Reset } else { End::ClientGone }));
         }
     }
@@ -147,6 +152,8 @@ enum Stage {
     Waiting(Bytes, Micros, Pin<Box<dyn Future<Output = ()> + Send>>),
     /// The answer has ended; the client sees its end when it is written.
     Holding(Option<Frame<Bytes>>, Written),
+    /// The answer was cut; the client sees it when it has what came before.
+    Breaking(Option<hyper::Error>),
     Done,
 }
 
@@ -221,11 +228,8 @@ impl Answering {
             }
             Err(error) => {
                 drop(self.exchange.end(End::Reset));
-                self.stage = Stage::Done;
-                if is_reset(&error) {
-                    self.client.break_on_close();
-                }
-                Some(Poll::Ready(Some(Err(io::Error::other(error)))))
+                self.stage = Stage::Breaking(Some(error));
+                None
             }
         }
     }
@@ -319,6 +323,19 @@ impl Body for Answering {
                     this.stage = Stage::Done;
                     return Poll::Ready(frame.map(Ok));
                 }
+                Stage::Breaking(error) => {
+                    if let Some(passing) = &mut this.passing
+                        && let Err(error) = ready!(passing.poll_pause(context))
+                    {
+                        return Poll::Ready(Some(Err(error)));
+                    }
+                    let error = error.take();
+                    if error.as_ref().is_some_and(is_reset) {
+                        this.client.break_on_close();
+                    }
+                    this.stage = Stage::Done;
+                    return Poll::Ready(error.map(|error| Err(io::Error::other(error))));
+                }
                 Stage::Waiting(bytes, at, room) => {
                     ready!(room.as_mut().poll(context));
                     let (bytes, at) = (std::mem::take(bytes), *at);
@@ -350,5 +367,48 @@ impl Drop for Answering {
         if let Stage::Waiting(bytes, at, _) = &self.stage {
             self.exchange.chunk(*at, bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+    use std::sync::{Arc, mpsc};
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+    use crate::live::record::{Shared, now};
+
+    #[test]
+    fn k_3_an_end_that_is_passed_on_before_it_is_written_is_counted() {
+        let shared = Arc::new(Shared {
+            room: Arc::new(Semaphore::new(ROOM_BYTES)),
+            behind: AtomicUsize::new(0),
+            is_stopping: AtomicBool::new(false),
+            disk_failed: AtomicBool::new(false),
+            ends_unwritten: AtomicU32::new(0),
+        });
+        let (events, keeper) = mpsc::channel();
+        let link = Link {
+            events,
+            keeper: std::thread::current(),
+            shared: Arc::clone(&shared),
+            started: now(),
+            next_id: Arc::default(),
+            durable: false,
+            notice: |_| (),
+        };
+        let mut exchange = Exchange { link, id: 1, since: now(), is_open: true };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let written = exchange.end(End::Complete);
+            let Ok(Event::End { written: done, .. }) = keeper.recv() else { panic!("the keeper is told") };
+            done.send(()).unwrap();
+            written.await;
+            assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 0, "it was written in time");
+            exchange.end(End::Complete).await; // of a keeper that does nothing
+            assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 1);
+        });
     }
 }

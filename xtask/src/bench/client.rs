@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::upstream::{LAST_CHUNK, MARK, MARK_DIGITS, Wanted, now_ns};
 
 /// A request for a stream.
-pub(crate) const BODY: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"messages":[{"role":"user","content":"Hello?"}]}"#;
+pub(crate) const BODY: &str =
+    r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"messages":[{"role":"user","content":"Hello?"}]}"#;
 
 /// An answer that does not go on for this long never will.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -52,22 +52,33 @@ impl Delays {
         let (ours, theirs) = (median(self.added(OURS, percent)), median(self.added(way, percent)));
         Line::Bar {
             name,
-            ours: format!("+{}", time(ours)),
-            theirs: format!("{other} +{}", time(theirs)),
+            ours: more(ours),
+            theirs: format!("{other} {}", more(theirs)),
             figure: ours / theirs,
             unit: TIMES,
             limit: Limit::AtMost(most),
         }
     }
 
+    /// What there is without any proxy, in the middle run of each figure.
+    fn direct(&self) -> Line {
+        let at = |percent: usize| time(median(self.runs.iter().map(|run| run[DIRECT][run[DIRECT].len() * percent / 100]).collect()));
+        Line::Orientation { name: "direct", figure: format!("p50 {}, p99 {}", at(50), at(99)) }
+    }
+
     fn spread(&self, name: &'static str, way: usize) -> Line {
         let text = |percent: usize| {
             let mut added = self.added(way, percent);
             added.sort_unstable_by(f64::total_cmp);
-            format!("{} to {}", time(added[0]), time(added[RUNS - 1]))
+            format!("{} to {}", more(added[0]), more(added[RUNS - 1]))
         };
-        Line::Orientation { name, figure: format!("p50 +{}, p99 +{}", text(50), text(99)) }
+        Line::Orientation { name, figure: format!("p50 {}, p99 {}", text(50), text(99)) }
     }
+}
+
+/// A difference: a noisy machine may take away as much as a proxy adds.
+fn more(nanoseconds: f64) -> String {
+    format!("{}{}", if nanoseconds < 0.0 { '-' } else { '+' }, time(nanoseconds.abs()))
 }
 
 /// What it adds to each event of a stream as models send it.
@@ -97,6 +108,7 @@ pub(crate) fn added() -> Vec<Line> {
         Ok(way) => lines.push(delays.bar("record-mitmdump", 50, ("mitmdump", way), 0.5)),
         Err(why) => lines.push(Line::NotMeasured { name: "record-mitmdump", why: why.clone() }),
     }
+    lines.push(delays.direct());
     lines.push(delays.spread("added by the recorder", OURS));
     lines.extend(nginx.ok().map(|way| delays.spread("added by nginx", way)));
     lines.extend(mitmdump.ok().map(|way| delays.spread("added by mitmdump", way)));

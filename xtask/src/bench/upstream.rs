@@ -18,7 +18,8 @@ pub(crate) const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 /// Between events that are paced.
 const PACE: Duration = Duration::from_millis(1);
 
-const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nrequest-id: req_011Made\r\ntransfer-encoding: chunked\r\n\r\n";
+const HEAD: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nrequest-id: req_011Made\r\ntransfer-encoding: chunked\r\n\r\n";
 const BEGIN: &str = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_01Made","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,"output_tokens":1}}}
 
