@@ -69,7 +69,7 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "serve-memory",
-        holds: "after six times a thousand streams the server holds at most 1.25 times what it held after two",
+        holds: "a thousand streams at once, again and again, leave at most 8 KB for each client's verdict",
         measure: serve::memory,
     },
     Bench {

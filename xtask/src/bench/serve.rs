@@ -125,11 +125,12 @@ fn unchunked(answer: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The memory after these waves of streams is compared.
+/// What is left of sessions is compared after these waves of streams.
 const EARLY_WAVE: usize = 2;
 const LATE_WAVE: usize = 6;
 
-/// What the server holds when a thousand streams are over, again and again, each of a client of its own.
+/// What the server holds when a thousand streams are over, again and again, each of a client of its own. Nothing of the streams may be left, but of each
+/// client what its verdict will say.
 pub(crate) fn memory() -> Vec<Line> {
     let ours = Way::server(&start::build_ours(), &scenario(12, "words and more words", "20ms"), &[]);
     let (mut sessions, runtime) = (Sessions::default(), runtime());
@@ -143,19 +144,20 @@ pub(crate) fn memory() -> Vec<Line> {
         }
     }
     let (early, late) = (after[EARLY_WAVE - 1], after[LATE_WAVE - 1]);
-    let sessions_between = (LATE_WAVE - EARLY_WAVE) * STREAMS;
-    let (first, last) = (took[0], took[STREAMS - 1]);
+    let left = count(late.saturating_sub(early)) / count((LATE_WAVE - EARLY_WAVE) * STREAMS) / 1e3;
     vec![
         Line::Bar {
             name: "serve-memory",
-            ours: format!("wave {LATE_WAVE}: {}", megabytes(late)),
-            theirs: format!("wave {EARLY_WAVE}: {}", megabytes(early)),
-            figure: count(late) / count(early),
-            unit: TIMES,
-            limit: Limit::AtMost(1.25),
+            ours: format!("{left:.1} KB a client"),
+            theirs: format!("{} then {}", megabytes(early), megabytes(late)),
+            figure: left,
+            unit: " KB",
+            limit: Limit::AtMost(8.0),
         },
-        Line::Orientation { name: "kept of a session", figure: format!("{} bytes", late.saturating_sub(early) / sessions_between) },
-        Line::Orientation { name: "first and last of 1,000 streams", figure: format!("over after {} and {}", time(first), time(last)) },
+        Line::Orientation {
+            name: "first and last of 1,000 streams",
+            figure: format!("over after {} and {}", time(took[0]), time(took[STREAMS - 1])),
+        },
     ]
 }
 
