@@ -168,6 +168,68 @@ fn k_11_failures_and_other_endpoints_are_kept_as_they_came() {
     assert_eq!(tape.exchanges[0].answer.headers[0].name.as_ref(), "retry-after");
 }
 
+/// An upstream that breaks the connection: when `go` comes, `after` this many events.
+fn breaking(after: usize) -> (u16, mpsc::Sender<()>) {
+    let (go, may_go) = mpsc::channel::<()>();
+    #[expect(clippy::disallowed_types, reason = "an upstream can be copied, one for each connection, and this one has one connection")]
+    let may_go = std::sync::Arc::new(std::sync::Mutex::new(may_go));
+    let port = upstream(move |_, stream| {
+        if after > 0 {
+            stream_head(stream, "");
+        }
+        message("x").iter().take(after).for_each(|event| _ = send_chunk(stream, event.as_bytes()));
+        may_go.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        socket2::SockRef::from(&*stream).set_linger(Some(Duration::ZERO)).unwrap();
+        Then::Close
+    });
+    (port, go)
+}
+
+#[test]
+fn k_1_a_connection_that_upstream_breaks_breaks_for_the_client() {
+    for after in [0, 1, 3] {
+        let (port, go) = breaking(after);
+        let recorder = Recorder::start(port, &[]);
+        let mut talk = Talk::open(recorder.port);
+        talk.ask("POST", "/v1/messages", "", prompt("hi").as_bytes());
+        if after > 0 {
+            talk.head().unwrap();
+            (0..after).for_each(|_| _ = talk.chunk().unwrap().unwrap());
+        }
+        go.send(()).unwrap();
+        assert_eq!(talk.ends_with(), Some(std::io::ErrorKind::ConnectionReset), "after {after} events");
+        let (_, said, tape) = recorder.stop();
+        assert_eq!((tape.exchanges[0].answer.end, tape.exchanges[0].answer.chunks.len()), (End::Reset, after), "{said}");
+    }
+}
+
+#[test]
+fn k_1_a_slow_client_gets_every_byte_of_a_burst_in_order() {
+    let text = "so the parser reads on ".repeat(40);
+    let events: Vec<String> = (0..4_000).map(|number| message(&format!("{number} {text}"))[3].clone()).collect();
+    let sent = events.clone();
+    let port = upstream(move |_, stream| {
+        stream_head(stream, "");
+        for event in &sent {
+            send_chunk(stream, event.as_bytes());
+        }
+        stream.write_all(b"0\r\n\r\n").unwrap();
+        Then::Next
+    });
+    let recorder = Recorder::start(port, &[]);
+    let mut talk = Talk::open(recorder.port);
+    for _ in 0..2 {
+        talk.ask("POST", "/v1/messages", "", prompt("hi").as_bytes());
+        // More than sockets hold waits until the client reads.
+        pause(Duration::from_millis(300));
+        let got = talk.answer().unwrap();
+        assert!(got.whole && got.body() == events.concat().as_bytes(), "{} bytes came", got.body().len());
+    }
+    let (_, said, tape) = recorder.stop();
+    assert!(said.contains("recorded 2 exchanges"), "{said}");
+    assert!(tape.exchanges.iter().all(|exchange| texts(exchange).concat() == events.concat()));
+}
+
 #[test]
 fn k_11_a_cut_is_kept_with_its_place_and_a_request_without_answer_too() {
     let port = upstream(|request, stream| {

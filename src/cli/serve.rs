@@ -10,7 +10,7 @@ use super::output::{complain, say};
 use crate::files::scenario::{Loaded, find, load};
 use crate::live::network::{Machine, Network};
 use crate::live::serve::verdict::Verdict;
-use crate::live::serve::{Options, Pace, Packets, Replay, Tokens, Until};
+use crate::live::serve::{Keeps, Options, Pace, Packets, Replay, Tokens, Until};
 use crate::live::signals::Signals;
 use crate::prelude::*;
 use crate::transcript::text::{Detail, render};
@@ -91,15 +91,24 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    match runtime() {
+    match single_runtime() {
         Ok(runtime) => runtime.block_on(serve(arguments, &loaded)),
         Err(exit) => exit,
     }
 }
 
+/// The server's runtime. One task owns all that changes, and each answer goes through it: on one thread the others need not wait until another wakes.
+fn single_runtime() -> Result<tokio::runtime::Runtime, Exit> {
+    made(tokio::runtime::Builder::new_current_thread().enable_all().build())
+}
+
 /// The runtime of a command that has connections.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+    made(tokio::runtime::Builder::new_multi_thread().enable_all().build())
+}
+
+fn made(runtime: std::io::Result<tokio::runtime::Runtime>) -> Result<tokio::runtime::Runtime, Exit> {
+    runtime.map_err(|error| {
         complain(&format!("cannot start the runtime: {error}"));
         Exit::WrongInput
     })
@@ -130,7 +139,9 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
     if !arguments.listen.is_loopback() {
         complain(&format!("note: {base} can be reached from other machines"));
     }
-    let mut options = arguments.how.options();
+    // What nobody will look at is not kept: many long streams would fill the memory (K-8).
+    let keeps = if arguments.transcript { Keeps::Everything } else { Keeps::Outlines };
+    let mut options = Options { keeps, ..arguments.how.options() };
     if arguments.until_done {
         options.until = Until::Quiet(QUIET);
     }

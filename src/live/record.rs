@@ -12,12 +12,13 @@
 //!
 //! The client waits for one thing: the end of an answer is passed on when its lines were handed to the operating system, so that a recorder which is
 //! killed has every answer that a client saw end (K-3). With `durable` it waits until they are on the disk. Otherwise that wait is bounded
-//! ([`END_WAIT_MAX`]), and a disk that cannot keep up costs recordings and no client's time.
+//! ([`END_WAIT_MAX`]; that it was too short is said and counted), and a disk that cannot keep up costs recordings and no client's time.
 
 mod body;
 mod disk;
 mod inflate;
 mod keeper;
+mod passing;
 mod proxy;
 mod summary;
 mod upstream;
@@ -29,7 +30,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -51,6 +52,9 @@ pub const END_WAIT_MAX: Duration = Duration::from_millis(250);
 /// How many bytes may wait for the keeper. When there are more, upstream is read no faster than they are worked through, as any proxy reads no faster
 /// than it works.
 const ROOM_BYTES: usize = 32 << 20;
+
+/// When so many bytes wait for the keeper, it is woken.
+const MUCH_BYTES: usize = 64 << 10;
 
 /// How many bytes of lines may wait for the disk. When there are more, what is being recorded is given up: the client does not wait for a disk.
 const BEHIND_BYTES_MAX: usize = 64 << 20;
@@ -168,6 +172,7 @@ fn with_threads(
         behind: AtomicUsize::new(0),
         is_stopping: AtomicBool::new(false),
         disk_failed: AtomicBool::new(false),
+        ends_unwritten: AtomicU32::new(0),
     });
     std::thread::scope(|scope| {
         let (for_disk, for_keeper) = (Arc::clone(&shared), Arc::clone(&shared));
@@ -197,6 +202,7 @@ fn with_threads(
             Ok(problem) => summary.problem = summary.problem.or(problem),
             Err(_) => summary.problem = Some(String::from("the thread that writes the tape broke down: this is a defect of the program")),
         }
+        summary.ends_unwritten = u64::from(shared.ends_unwritten.load(Ordering::Relaxed));
         Ok(Recorded { summary, client: client? })
     })
 }
@@ -230,6 +236,8 @@ struct Shared {
     is_stopping: AtomicBool,
     /// Whether the disk has refused: then nothing is recorded any more.
     disk_failed: AtomicBool,
+    /// How many answers ended for their clients before they were written: a recorder that is killed then has lost them.
+    ends_unwritten: AtomicU32,
 }
 
 /// The proxy's side of the keeper.
@@ -283,17 +291,21 @@ enum Event {
 }
 
 impl Event {
-    /// Whether the keeper is to look at it at once. Pieces of bodies can wait until it looks again: waking a thread for each would cost
-    /// the client more than all the rest of the recording.
-    fn is_urgent(&self) -> bool {
-        !matches!(self, Self::Chunk { .. } | Self::RequestBody { .. })
+    /// Whether the keeper is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each would
+    /// cost the client more than all the rest of the recording.
+    fn is_urgent(&self, shared: &Shared) -> bool {
+        match self {
+            Self::Chunk { .. } => shared.room.available_permits() < ROOM_BYTES - MUCH_BYTES,
+            Self::RequestBody { .. } => false,
+            _ => true,
+        }
     }
 }
 
 impl Link {
     /// Never waits, and never fails: without a keeper there is no recording, and the traffic goes on.
     fn send(&self, event: Event) {
-        let urgent = event.is_urgent();
+        let urgent = event.is_urgent(&self.shared);
         if self.events.send(event).is_ok() && urgent {
             self.keeper.unpark();
         }

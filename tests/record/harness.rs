@@ -245,6 +245,11 @@ impl Talk {
         Ok((length > 0).then_some(bytes))
     }
 
+    /// Reads on; the error that the connection ends with, or `None` for a plain end.
+    pub(crate) fn ends_with(&mut self) -> Option<std::io::ErrorKind> {
+        self.reader.read_to_end(&mut Vec::new()).err().map(|error| error.kind())
+    }
+
     /// Bytes of a body whose length is known.
     pub(crate) fn read_exactly(&mut self, bytes: &mut [u8]) {
         self.reader.read_exact(bytes).unwrap();

@@ -5,13 +5,21 @@
 //! behind the feature `bench`, and the command starts itself again with it.
 
 #[cfg(feature = "bench")]
+mod bare;
+#[cfg(feature = "bench")]
 mod bars;
 #[cfg(feature = "bench")]
 mod body;
 #[cfg(feature = "bench")]
+mod client;
+#[cfg(feature = "bench")]
 mod decode;
 #[cfg(feature = "bench")]
+mod foreign;
+#[cfg(feature = "bench")]
 mod framing;
+#[cfg(feature = "bench")]
+mod level;
 #[cfg(feature = "bench")]
 mod network;
 #[cfg(feature = "bench")]
@@ -19,9 +27,13 @@ mod outcome;
 #[cfg(feature = "bench")]
 mod peers;
 #[cfg(feature = "bench")]
+mod record;
+#[cfg(feature = "bench")]
 mod rounds;
 #[cfg(feature = "bench")]
 mod run;
+#[cfg(feature = "bench")]
+mod serve;
 #[cfg(feature = "bench")]
 mod session;
 #[cfg(feature = "bench")]
@@ -30,6 +42,10 @@ mod start;
 mod sweep;
 #[cfg(feature = "bench")]
 mod typed;
+#[cfg(feature = "bench")]
+mod upstream;
+#[cfg(feature = "bench")]
+mod ways;
 
 #[cfg(feature = "bench")]
 pub(crate) use bars::main;

@@ -31,8 +31,10 @@ cargo xtask <command>
            --rule <id>         everything that holds this one
   schema writes scenarios/scenario.schema.json anew, which editors read; `cargo test` says when it is out of date
   diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
-  bench  how fast we are beside others: ratios that must hold, measured in turns; a minute
+  bench  how fast we are beside others: ratios that must hold, measured in turns; some minutes
            --only <name>       this bench alone
+           --program <path>    measure this `reenact` and build none
+           --fetch-peers       first put nginx and mitmproxy into the target folder, where they are missing
            --report            exit code 0 even if a bar is missed
            --list              print the benches and the bar of each, measure nothing
   clients  pinned real clients through a table of cases: what they do must be what such clients do; needs Python and Node, installs the rest

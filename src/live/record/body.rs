@@ -1,6 +1,8 @@
 //! Bodies on their way through: each frame is noted and passed on.
 
+use std::io;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
@@ -8,6 +10,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::sync::oneshot;
 
+use super::passing::{Client, Passing};
 use super::upstream::Lane;
 use super::{END_WAIT_MAX, Event, Link, ROOM_BYTES, micros_since};
 use crate::engine::time::Micros;
@@ -15,6 +18,10 @@ use crate::scenario::tape::End;
 
 /// What a chunk costs beside its bytes.
 const CHUNK_COST_BYTES: usize = 128;
+
+/// A chunk of up to this length is copied for the keeper: one that is shared keeps the whole buffer into which it was read, so that a new buffer would
+/// be needed for every small packet.
+const COPIED_BYTES_MAX: usize = 2 << 10;
 
 /// An exchange as the proxy follows it. When it is dropped without an end, the client went away, or the recorder stops.
 #[derive(Debug)]
@@ -35,26 +42,31 @@ impl Exchange {
         self.is_open = false;
         let (sender, written) = oneshot::channel();
         self.link.send(Event::End { id: self.id, at: self.at(), how, written: sender });
-        let durable = self.link.durable;
+        let link = self.link.clone();
         Box::pin(async move {
             // A keeper or a disk that gave up drops its side: there is nothing to wait for then.
-            if durable {
+            if link.durable {
                 let _ = written.await;
-            } else {
-                let _ = tokio::time::timeout(END_WAIT_MAX, written).await;
+            } else if tokio::time::timeout(END_WAIT_MAX, written).await.is_err()
+                && link.shared.ends_unwritten.fetch_add(1, Ordering::Relaxed) == 0
+            {
+                (link.notice)(
+                    "the disk is slow: answers end for the client before they are on the tape, and would be lost if the recorder were killed now; --durable waits",
+                );
             }
         })
     }
 
     fn chunk(&self, at: Micros, bytes: &Bytes) {
-        self.link.send(Event::Chunk { id: self.id, at, bytes: bytes.clone() });
+        let bytes = if bytes.len() > COPIED_BYTES_MAX { bytes.clone() } else { Bytes::copy_from_slice(bytes) };
+        self.link.send(Event::Chunk { id: self.id, at, bytes });
     }
 }
 
 impl Drop for Exchange {
     fn drop(&mut self) {
         if self.is_open {
-            let stopping = self.link.shared.is_stopping.load(std::sync::atomic::Ordering::Relaxed);
+            let stopping = self.link.shared.is_stopping.load(Ordering::Relaxed);
             drop(self.end(if stopping { End::Reset } else { End::ClientGone }));
         }
     }
@@ -122,28 +134,37 @@ impl Body for Asking {
 /// Where the connection upstream waits for the client's next request.
 pub(super) type Slot = std::sync::Arc<tokio::sync::Mutex<Option<Lane>>>;
 
-/// An answer's body, with the connection that it comes over.
+/// An answer's body, with the connections that it comes and goes over.
 pub(super) struct Answering {
     inner: Incoming,
     lane: Option<Lane>,
     slot: Slot,
     exchange: Exchange,
+    client: Client,
+    /// Where the chunks are written; `None` for an answer that hyper has to write.
+    passing: Option<Passing>,
     stage: Stage,
 }
 
 enum Stage {
     Streaming,
-    /// The keeper is behind: a frame that came waits for room.
-    Waiting(Frame<Bytes>, Micros, Pin<Box<dyn Future<Output = ()> + Send>>),
+    /// The keeper is behind: bytes that came wait for room.
+    Waiting(Bytes, Micros, Pin<Box<dyn Future<Output = ()> + Send>>),
     /// The answer has ended; the client sees its end when it is written.
     Holding(Option<Frame<Bytes>>, Written),
+    /// The answer was cut; the client sees it when it has what came before.
+    Breaking(Option<hyper::Error>),
     Done,
 }
 
+type Polled = Poll<Option<Result<Frame<Bytes>, io::Error>>>;
+
 impl Answering {
-    pub(super) fn new(inner: Incoming, lane: Lane, slot: Slot, exchange: Exchange) -> Self {
+    /// `is_chunked` when hyper will write it in chunks of HTTP.
+    pub(super) fn new(inner: Incoming, lane: Lane, slot: Slot, exchange: Exchange, client: Client, is_chunked: bool) -> Self {
         let stage = if exchange.is_open { Stage::Streaming } else { Stage::Done };
-        let mut answering = Self { inner, lane: Some(lane), slot, exchange, stage };
+        let passing = is_chunked.then(|| Passing::new(client.clone()));
+        let mut answering = Self { inner, lane: Some(lane), slot, exchange, client, passing, stage };
         if answering.is_end_stream() {
             answering.keep_lane();
         }
@@ -151,11 +172,8 @@ impl Answering {
     }
 
     /// The next frame. The connection is driven until it has brought one, or there is nothing to read: frames of one packet come one after another
-    /// without waiting, and leave together.
+    /// without waiting.
     fn poll_inner(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) {
-            return Poll::Ready(frame);
-        }
         if let Some(lane) = &mut self.lane {
             lane.drive(context);
         }
@@ -169,15 +187,77 @@ impl Answering {
         }
     }
 
-    /// After a frame was noted: where its bytes were the last, they are held like the end.
-    fn after(&mut self, frame: Frame<Bytes>) -> Option<Frame<Bytes>> {
-        if self.inner.is_end_stream() {
-            self.stage = Stage::Holding(Some(frame), self.exchange.end(End::Complete));
-            self.keep_lane();
-            return None;
+    /// The next step of a body that streams; `None` to take another at once.
+    fn step(&mut self, context: &mut Context<'_>) -> Option<Polled> {
+        let Poll::Ready(came) = self.poll_inner(context) else {
+            return match self.passing.as_mut().map(|passing| passing.poll_pause(context)) {
+                Some(Poll::Ready(Err(error))) => Some(Poll::Ready(Some(Err(error)))),
+                _ => Some(Poll::Pending),
+            };
+        };
+        match came.transpose() {
+            Ok(Some(frame)) => match frame.into_data() {
+                // HTTP/2 may end a body with a frame of nothing.
+                Ok(bytes) if bytes.is_empty() => {
+                    if self.inner.is_end_stream() {
+                        self.hold(None);
+                    }
+                    None
+                }
+                Ok(bytes) => {
+                    let at = self.exchange.at();
+                    match self.take_room(bytes.len()) {
+                        None => self.pass(context, bytes, at),
+                        Some(room) => {
+                            self.stage = Stage::Waiting(bytes, at, room);
+                            None
+                        }
+                    }
+                }
+                Err(trailers) => match self.inner.is_end_stream() {
+                    true => {
+                        self.hold(Some(trailers));
+                        None
+                    }
+                    false => Some(Poll::Ready(Some(Ok(trailers)))),
+                },
+            },
+            Ok(None) => {
+                self.hold(None);
+                None
+            }
+            Err(error) => {
+                drop(self.exchange.end(End::Reset));
+                self.stage = Stage::Breaking(Some(error));
+                None
+            }
         }
+    }
+
+    /// Passes bytes on and notes them; where they are the last, they are held like the end.
+    fn pass(&mut self, context: &mut Context<'_>, bytes: Bytes, at: Micros) -> Option<Polled> {
         self.stage = Stage::Streaming;
-        Some(frame)
+        let is_last = self.inner.is_end_stream();
+        let passed = match &mut self.passing {
+            Some(passing) if !is_last => Some(passing.poll_pass(context, &bytes)),
+            _ => None,
+        };
+        self.exchange.chunk(at, &bytes);
+        match passed {
+            Some(Poll::Ready(Ok(()))) => None,
+            Some(Poll::Ready(Err(error))) => Some(Poll::Ready(Some(Err(error)))),
+            Some(Poll::Pending) => Some(Poll::Pending),
+            None if is_last => {
+                self.hold(Some(Frame::data(bytes)));
+                None
+            }
+            None => Some(Poll::Ready(Some(Ok(Frame::data(bytes))))),
+        }
+    }
+
+    fn hold(&mut self, last: Option<Frame<Bytes>>) {
+        self.stage = Stage::Holding(last, self.exchange.end(End::Complete));
+        self.keep_lane();
     }
 
     /// Takes room for a chunk, or gives what to wait for.
@@ -206,55 +286,68 @@ pub(super) fn room_for(length: usize) -> u32 {
     u32::try_from((length + CHUNK_COST_BYTES).min(ROOM_BYTES)).unwrap_or(u32::MAX)
 }
 
+/// Whether the connection broke, which is not the same as an end too early.
+pub(super) fn is_reset(error: &hyper::Error) -> bool {
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        if let Some(cause) = cause.downcast_ref::<io::Error>() {
+            return cause.kind() == io::ErrorKind::ConnectionReset;
+        }
+        next = cause.source();
+    }
+    false
+}
+
 impl Body for Answering {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
+        let this = &mut *self;
+        if let Some(passing) = &mut this.passing
+            && let Err(error) = ready!(passing.poll_ready(context))
+        {
+            return Poll::Ready(Some(Err(error)));
+        }
         loop {
-            match &mut self.stage {
+            match &mut this.stage {
                 Stage::Done => return Poll::Ready(None),
                 Stage::Holding(frame, written) => {
-                    ready!(written.as_mut().poll(context));
-                    let frame = frame.take();
-                    self.stage = Stage::Done;
-                    return Poll::Ready(frame.map(Ok));
-                }
-                Stage::Waiting(_, _, room) => {
-                    ready!(room.as_mut().poll(context));
-                    let Stage::Waiting(frame, at, _) = std::mem::replace(&mut self.stage, Stage::Streaming) else { continue };
-                    if let Some(bytes) = frame.data_ref() {
-                        self.exchange.chunk(at, bytes);
-                    }
-                    if let Some(frame) = self.after(frame) {
-                        return Poll::Ready(Some(Ok(frame)));
-                    }
-                }
-                Stage::Streaming => match ready!(self.poll_inner(context)) {
-                    Some(Ok(frame)) => {
-                        // HTTP/2 may end a body with a frame of nothing.
-                        if let Some(bytes) = frame.data_ref().filter(|bytes| !bytes.is_empty()) {
-                            let at = self.exchange.at();
-                            if let Some(room) = self.take_room(bytes.len()) {
-                                self.stage = Stage::Waiting(frame, at, room);
-                                continue;
-                            }
-                            self.exchange.chunk(at, bytes);
-                        }
-                        if let Some(frame) = self.after(frame) {
-                            return Poll::Ready(Some(Ok(frame)));
-                        }
-                    }
-                    Some(Err(error)) => {
-                        drop(self.exchange.end(End::Reset));
-                        self.stage = Stage::Done;
+                    if let Some(passing) = &mut this.passing
+                        && let Err(error) = ready!(passing.poll_pause(context))
+                    {
                         return Poll::Ready(Some(Err(error)));
                     }
-                    None => {
-                        self.stage = Stage::Holding(None, self.exchange.end(End::Complete));
-                        self.keep_lane();
+                    ready!(written.as_mut().poll(context));
+                    let frame = frame.take();
+                    this.stage = Stage::Done;
+                    return Poll::Ready(frame.map(Ok));
+                }
+                Stage::Breaking(error) => {
+                    if let Some(passing) = &mut this.passing
+                        && let Err(error) = ready!(passing.poll_pause(context))
+                    {
+                        return Poll::Ready(Some(Err(error)));
                     }
-                },
+                    let error = error.take();
+                    if error.as_ref().is_some_and(is_reset) {
+                        this.client.break_on_close();
+                    }
+                    this.stage = Stage::Done;
+                    return Poll::Ready(error.map(|error| Err(io::Error::other(error))));
+                }
+                Stage::Waiting(bytes, at, room) => {
+                    ready!(room.as_mut().poll(context));
+                    let (bytes, at) = (std::mem::take(bytes), *at);
+                    if let Some(polled) = this.pass(context, bytes, at) {
+                        return polled;
+                    }
+                }
+                Stage::Streaming => {
+                    if let Some(polled) = this.step(context) {
+                        return polled;
+                    }
+                }
             }
         }
     }
@@ -271,10 +364,51 @@ impl Body for Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         // What waits for room has arrived all the same; it is little.
-        if let Stage::Waiting(frame, at, _) = &self.stage
-            && let Some(bytes) = frame.data_ref()
-        {
+        if let Stage::Waiting(bytes, at, _) = &self.stage {
             self.exchange.chunk(*at, bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+    use std::sync::{Arc, mpsc};
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+    use crate::live::record::{Shared, now};
+
+    #[test]
+    fn k_3_an_end_that_is_passed_on_before_it_is_written_is_counted() {
+        let shared = Arc::new(Shared {
+            room: Arc::new(Semaphore::new(ROOM_BYTES)),
+            behind: AtomicUsize::new(0),
+            is_stopping: AtomicBool::new(false),
+            disk_failed: AtomicBool::new(false),
+            ends_unwritten: AtomicU32::new(0),
+        });
+        let (events, keeper) = mpsc::channel();
+        let link = Link {
+            events,
+            keeper: std::thread::current(),
+            shared: Arc::clone(&shared),
+            started: now(),
+            next_id: Arc::default(),
+            durable: false,
+            notice: |_| (),
+        };
+        let mut exchange = Exchange { link, id: 1, since: now(), is_open: true };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let written = exchange.end(End::Complete);
+            let Ok(Event::End { written: done, .. }) = keeper.recv() else { panic!("the keeper is told") };
+            done.send(()).unwrap();
+            written.await;
+            assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 0, "it was written in time");
+            exchange.end(End::Complete).await; // of a keeper that does nothing
+            assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 1);
+        });
     }
 }

@@ -1,6 +1,7 @@
 //! From what happens to lines of a tape: bodies are decoded, secrets replaced, lines encoded, and handed to the disk in batches.
 //!
-//! It looks for work when it is woken and, while answers stream, every few milliseconds: what waited is then one batch.
+//! It looks for work when it is woken (an exchange has begun or ended, or much waits) and, while answers stream, ten times a second: what waited is then
+//! one batch. Each look takes a processor from somebody, perhaps from the client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::wire::http::{Header, is_event_stream};
 use crate::wire::reply::Reply;
 
 /// How often it looks for pieces of answers that stream.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A batch of this size is handed on at once.
 const BATCH_BYTES: usize = 1 << 20;

@@ -6,17 +6,18 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONNECTION, HeaderMap, HeaderName};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, Version};
+use hyper::{Method, Request, Response, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
 use super::body::{Answering, Asking, Exchange, Slot};
-use super::upstream::Upstream;
+use super::passing::Client as ClientConnection;
+use super::upstream::{Unanswered, Upstream};
 use super::{Client, Event, Link, Options, RecordError, micros_since, now};
 use crate::live::network::{Machine, Network as _};
 use crate::live::signals::{Signal, Signals};
@@ -88,18 +89,25 @@ pub(super) async fn serve(
 
 /// One connection of the client.
 async fn connection(stream: TcpStream, upstream: Upstream, link: Link) {
-    let slot = Slot::default();
-    let service = service_fn(move |request| answer(request, upstream.clone(), Slot::clone(&slot), link.clone()));
+    let (slot, client) = (Slot::default(), ClientConnection::new(stream));
+    let connection = client.clone();
+    let service = service_fn(move |request| answer(request, upstream.clone(), Slot::clone(&slot), client.clone(), link.clone()));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(None).auto_date_header(false).preserve_header_case(true);
     // Events are small: they are copied together, and what one packet brought leaves in one.
     server.writev(false).max_buf_size(SERVER_BUFFER_BYTES);
     // Whatever ends a connection is in the books of its exchange.
-    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+    let _ = server.serve_connection(TokioIo::new(connection), service).await;
 }
 
 /// One request. An error closes the client's connection without an answer, because there was none.
-async fn answer(request: Request<Incoming>, upstream: Upstream, slot: Slot, link: Link) -> Result<Response<Answering>, String> {
+async fn answer(
+    request: Request<Incoming>,
+    upstream: Upstream,
+    slot: Slot,
+    client: ClientConnection,
+    link: Link,
+) -> Result<Response<Answering>, String> {
     let mut exchange = Exchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
     let (id, link) = (exchange.id, exchange.link.clone());
     let (mut head, body) = request.into_parts();
@@ -110,14 +118,18 @@ async fn answer(request: Request<Incoming>, upstream: Upstream, slot: Slot, link
         path: head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string),
         headers: listed(&head.headers),
     });
+    let takes_chunks = head.version == Version::HTTP_11 && head.method != Method::HEAD;
     let body = Asking::new(body, link.clone(), id);
     without_hops(&mut head.headers);
     let lane = slot.try_lock().ok().and_then(|mut slot| slot.take());
     let (response, lane) = match upstream.ask(lane, Request::from_parts(head, body)).await {
         Ok(answered) => answered,
-        Err(problem) => {
+        Err(Unanswered { problem, is_reset }) => {
             (link.notice)(&format!("request {id}: {problem}"));
             exchange.end(End::Reset).await;
+            if is_reset {
+                client.break_on_close();
+            }
             return Err(problem);
         }
     };
@@ -128,7 +140,9 @@ async fn answer(request: Request<Incoming>, upstream: Upstream, slot: Slot, link
     if body.is_end_stream() {
         exchange.end(End::Complete).await;
     }
-    Ok(Response::from_parts(head, Answering::new(body, lane, slot, exchange)))
+    // As hyper decides it: what has no length is written in chunks, to clients that know of them.
+    let is_chunked = takes_chunks && !head.headers.contains_key(CONTENT_LENGTH) && body.size_hint().exact().is_none();
+    Ok(Response::from_parts(head, Answering::new(body, lane, slot, exchange, client, is_chunked)))
 }
 
 /// Headers as they came, in their order.

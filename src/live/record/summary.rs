@@ -20,6 +20,8 @@ pub struct Summary {
     pub unanswered: u64,
     /// Exchanges that are not on the tape, and why, a sentence each.
     pub lost: Vec<String>,
+    /// Answers that ended for their clients before they were written, because the disk was slow: a recorder that is killed then has lost them.
+    pub ends_unwritten: u64,
     /// How often each rule replaced something.
     pub redacted: BTreeMap<String, u64>,
     /// What ended the recording early.
@@ -47,6 +49,12 @@ impl Summary {
         if secrets > 0 {
             let rules: Vec<&str> = self.redacted.keys().map(String::as_str).collect();
             text.push_str(&format!("\nreplaced or left out: {} ({})", plural(secrets, "secret"), rules.join(", ")));
+        }
+        if self.ends_unwritten > 0 {
+            text.push_str(&format!(
+                "\npassed on before they were written: {} (with --durable they wait)",
+                plural(self.ends_unwritten, "end")
+            ));
         }
         if !self.lost.is_empty() {
             text.push_str(&format!("\nnot on the tape: {}", plural(self.lost.len() as u64, "exchange")));

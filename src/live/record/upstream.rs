@@ -21,7 +21,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 
-use super::body::Asking;
+use super::body::{Asking, is_reset};
 use crate::live::network::{Machine, Network as _};
 
 /// Where requests go.
@@ -33,6 +33,21 @@ pub(super) struct Upstream {
     /// What stands before each request's path.
     prefix: String,
     tls: Option<(TlsConnector, ServerName<'static>)>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    /// A sentence.
+    pub(super) problem: String,
+    /// Whether upstream broke the connection.
+    pub(super) is_reset: bool,
+}
+
+impl From<String> for Unanswered {
+    fn from(problem: String) -> Self {
+        Self { problem, is_reset: false }
+    }
 }
 
 /// One connection.
@@ -75,7 +90,7 @@ impl Upstream {
     }
 
     /// Sends a request on, over `lane` if it still stands; gives the answer when its head is there, and the connection that it comes over.
-    pub(super) async fn ask(&self, lane: Option<Lane>, mut request: Request<Asking>) -> Result<(Response<Incoming>, Lane), String> {
+    pub(super) async fn ask(&self, lane: Option<Lane>, mut request: Request<Asking>) -> Result<(Response<Incoming>, Lane), Unanswered> {
         let path = request.uri().path_and_query().map_or_else(|| String::from("/"), ToString::to_string);
         if let Some(mut lane) = lane {
             // What upstream did to it meanwhile shows now.
@@ -156,14 +171,15 @@ impl Upstream {
         Ok(Lane { sender, connection, has_ended: false })
     }
 
-    fn explain(&self, error: &hyper::Error) -> String {
+    fn explain(&self, error: &hyper::Error) -> Unanswered {
+        let is_reset = is_reset(error);
         let mut text = error.to_string();
         let mut next = std::error::Error::source(error);
         while let Some(cause) = next {
             text = cause.to_string();
             next = cause.source();
         }
-        format!("{} gave no answer ({text})", self.host)
+        Unanswered { problem: format!("{} gave no answer ({text})", self.host), is_reset }
     }
 }
 

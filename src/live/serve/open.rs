@@ -1,5 +1,6 @@
 //! An answer that is on its way, as the owner knows it: what a client has been sent, as an engine would be told.
 
+use super::Keeps;
 use super::verdict::How;
 use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
 use crate::engine::time::Time;
@@ -29,9 +30,12 @@ impl Open {
         Self { serial, agent, id, asked, pieces: 0, plan, delivery }
     }
 
-    /// A part was sent: what an engine in the client's place would be given.
-    pub(super) fn sent(&mut self, setup: &Setup, part: Part, inputs: &mut Vec<(Agent, Input)>) {
+    /// A part was sent: what an engine in the client's place would be given, as far as it is kept.
+    pub(super) fn sent(&mut self, setup: &Setup, part: Part, keeps: Keeps, inputs: &mut Vec<(Agent, Input)>) {
         self.pieces += usize::from(part == Part::Piece);
+        if (part, keeps) == (Part::Piece, Keeps::Outlines) {
+            return; // reading it would cost more than sending it
+        }
         // When the next part comes is not for the delivery to say here: the connection knows.
         let _ = self.delivery.arrive(setup, &mut Choices::of(&setup.scenario, None), part, inputs);
     }

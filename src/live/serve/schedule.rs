@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 
-use super::Pace;
+use super::{Options, Pace};
 use crate::engine::contract::{AnswerEnd, RequestId};
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -63,8 +63,8 @@ pub(super) enum Ending {
 }
 
 /// The answer to a request as it goes over the wire.
-pub(super) fn of(setup: &Setup, plan: &Plan, key: &str, pace: Pace) -> Schedule {
-    let time = |at: Micros| match pace {
+pub(super) fn of(setup: &Setup, plan: &Plan, key: &str, options: &Options) -> Schedule {
+    let time = |at: Micros| match options.pace {
         Pace::Scaled(percent) => Duration::from_micros(at.scaled(u64::from(percent), 100).0),
         Pace::Recorded | Pace::None => Duration::from_micros(at.0),
     };
@@ -72,7 +72,8 @@ pub(super) fn of(setup: &Setup, plan: &Plan, key: &str, pace: Pace) -> Schedule 
     for (piece, at) in plan.pieces.iter().zip(&plan.times.pieces) {
         number += 1;
         let at = time(*at);
-        let event = if plan.is_stream { event_name(piece) } else { None };
+        // Only who waits at gates asks what comes.
+        let event = if plan.is_stream && options.gates.is_some() { event_name(piece) } else { None };
         let bytes = Bytes::from_owner(piece.clone());
         let cuts = cuts_of(setup, piece, plan.is_stream, key, number);
         let last = cuts.len().saturating_sub(1);

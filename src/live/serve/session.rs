@@ -8,7 +8,7 @@ use super::owner::{Arrived, Serial};
 use super::play::Cut;
 use super::schedule::{self, cannot_carry};
 use super::verdict::{Asked, How, Verdict};
-use super::{END_HEADER, Keeps, Options, Ways, judge};
+use super::{END_HEADER, Options, Ways, judge};
 use crate::engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
 use crate::engine::time::Time;
 use crate::live::clock::Clock;
@@ -54,7 +54,7 @@ impl Session {
             recorder: Recorder::default(),
             open: Vec::new(),
             answers: 0,
-            asked: Vec::new(),
+            asked: Vec::with_capacity(1), // most clients that are many ask once
             problems: Vec::new(),
             remarks: Vec::new(),
             exhausted: None,
@@ -138,7 +138,7 @@ impl Session {
         if let Some(remark) = cannot_carry(id, plan.end.as_ref()) {
             self.remarks.push(remark);
         }
-        let schedule = Arc::new(schedule::of(&self.setup, &plan, &agent.key(id), self.options.pace));
+        let schedule = Arc::new(schedule::of(&self.setup, &plan, &agent.key(id), &self.options));
         asked.status = plan.head.as_ref().map(|head| head.status);
         self.asked.push(asked);
         self.open.push(Open::new(u64::from(self.answers), agent.clone(), id, plan, now, self.asked.len() - 1));
@@ -152,16 +152,13 @@ impl Session {
         let Some(position) = self.open.iter().position(|open| open.serial == serial) else { return };
         let open = &mut self.open[position];
         let mut inputs = Vec::new();
-        open.sent(&self.setup, part, &mut inputs);
-        let is_kept = |input: &Input| self.options.keeps == Keeps::Everything || matches!(input, Input::Head { .. } | Input::End { .. });
-        for (agent, input) in inputs.iter().filter(|(_, input)| is_kept(input)) {
-            self.recorder.input(now, agent, input);
-        }
+        open.sent(&self.setup, part, self.options.keeps, &mut inputs);
+        inputs.iter().for_each(|(agent, input)| self.recorder.input(now, agent, input));
         let asked = &mut self.asked[open.asked];
         asked.pieces = open.pieces;
         if part == Part::End {
             asked.over(now, open.how());
-            self.open.remove(position);
+            self.remove_open(position);
         }
     }
 
@@ -192,7 +189,16 @@ impl Session {
     fn closed(&mut self, serial: u64, at: Instant) -> Option<Open> {
         self.last_at = at;
         let position = self.open.iter().position(|open| open.serial == serial)?;
-        Some(self.open.remove(position))
+        Some(self.remove_open(position))
+    }
+
+    /// Takes an answer that is over. A session without one holds no room for any: there may be thousands that are done (K-8).
+    fn remove_open(&mut self, position: usize) -> Open {
+        let open = self.open.remove(position);
+        if self.open.is_empty() {
+            self.open = Vec::new();
+        }
+        open
     }
 
     /// Tells the transcript and whoever else wants to know.

@@ -26,6 +26,13 @@ pub(crate) enum Line {
         /// The figure with its unit.
         figure: String,
     },
+    /// A bar for which something is missing on this machine.
+    NotMeasured {
+        /// What was to be measured.
+        name: &'static str,
+        /// What is missing, and how to get it.
+        why: String,
+    },
 }
 
 /// Which side of the bar is good.
@@ -50,7 +57,7 @@ impl Line {
         match self {
             Self::Bar { figure, limit: Limit::AtLeast(bar), .. } => figure >= bar,
             Self::Bar { figure, limit: Limit::AtMost(bar), .. } => figure <= bar,
-            Self::Orientation { .. } => true,
+            Self::Orientation { .. } | Self::NotMeasured { .. } => true,
         }
     }
 }
@@ -72,6 +79,7 @@ impl fmt::Display for Line {
                 write!(f, "{name:<34} {ours:>14} {theirs:>26} {:>10} {bar:>11}  {word}", format!("{figure:.2}{unit}"))
             }
             Self::Orientation { name, figure } => write!(f, "  {name:<32} {figure:>14}"),
+            Self::NotMeasured { name, why } => write!(f, "{name:<34} not measured: {why}"),
         }
     }
 }
@@ -88,6 +96,11 @@ pub(crate) fn time(nanoseconds: f64) -> String {
 /// Throughput of `bytes` in so many nanoseconds.
 pub(crate) fn throughput(bytes: usize, nanoseconds: f64) -> String {
     format!("{:.0} MB/s", count(bytes) / nanoseconds * 1e3)
+}
+
+/// An amount of memory as text.
+pub(crate) fn megabytes(bytes: usize) -> String {
+    format!("{:.1} MB", count(bytes) / 1e6)
 }
 
 /// A count for divisions.

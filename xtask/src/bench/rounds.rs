@@ -3,6 +3,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use super::outcome::time;
+
 /// How many rounds; odd, so that the median is one of them.
 const ROUNDS: usize = 21;
 
@@ -45,6 +47,13 @@ impl<const N: usize> Rounds<N> {
         median(self.samples.iter().map(|round| round[way]).collect())
     }
 
+    /// The middle half of one way.
+    pub(crate) fn quartiles(&self, way: usize) -> String {
+        let mut figures: Vec<f64> = self.samples.iter().map(|round| round[way]).collect();
+        figures.sort_unstable_by(f64::total_cmp);
+        format!("{} to {}", time(figures[figures.len() / 4]), time(figures[figures.len() * 3 / 4]))
+    }
+
     /// The median over the rounds of how often `divisor` fits into `dividend`.
     pub(crate) fn ratio(&self, dividend: usize, divisor: usize) -> f64 {
         median(self.samples.iter().map(|round| round[dividend] / round[divisor]).collect())
@@ -69,7 +78,8 @@ fn repeats(way: &mut dyn FnMut(), sample: Duration) -> u32 {
     }
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
+/// The figure in the middle.
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_unstable_by(f64::total_cmp);
     figures[figures.len() / 2]
 }
