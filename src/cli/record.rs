@@ -44,6 +44,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
+    if arguments.out.extension().is_none_or(|extension| extension != "jsonl") {
+        complain(&format!("--out {}: call it NAME.tape.jsonl, by which other commands know a tape", arguments.out.display()));
+        return ExitCode::from(Exit::WrongInput as u8);
+    }
     let rules = match rules(&arguments.redact) {
         Ok(rules) => rules,
         Err(problem) => {

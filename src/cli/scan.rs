@@ -1,5 +1,6 @@
 //! `reenact scan TAPE…`.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
 use super::Exit;
@@ -7,6 +8,7 @@ use super::output::{complain, say};
 use super::record::rules;
 use crate::files::redact::scan::{Finding, scan_file};
 use crate::prelude::*;
+use crate::scenario::tape::line::{Line, LineKind};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -30,6 +32,9 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
     for path in &arguments.tapes {
         match scan_file(path, &rules) {
             Ok(findings) => {
+                if !is_tape(path) {
+                    complain(&format!("note: {} is no tape, and was searched as text", path.display()));
+                }
                 secrets += findings.len();
                 for Finding { line, column, rule } in findings {
                     say(&format!("{}:{line}:{column}: {rule}", path.display()));
@@ -50,4 +55,14 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         say("no secrets found");
     }
     exit
+}
+
+/// Whether a file begins as a tape does; what cannot be read was said.
+fn is_tape(path: &std::path::Path) -> bool {
+    let first = std::fs::File::open(path).and_then(|file| {
+        let mut line = Vec::new();
+        BufReader::new(file).read_until(b'\n', &mut line)?;
+        Ok(line)
+    });
+    first.is_ok_and(|line| matches!(Line::read(line.trim_ascii_end()).map(|line| line.kind), Ok(LineKind::Header { .. })))
 }

@@ -13,6 +13,7 @@ use crate::live::serve::verdict::Verdict;
 use crate::live::serve::{Keeps, Options, Pace, Packets, Replay, Tokens, Until};
 use crate::live::signals::Signals;
 use crate::prelude::*;
+use crate::transcript::event::RunEnd;
 use crate::transcript::text::{Detail, render};
 
 #[derive(Debug, clap::Args)]
@@ -73,10 +74,10 @@ impl How {
             }
             return Err(Exit::WrongInput);
         };
-        match load(path, &self.set) {
+        match load(path, &self.set).and_then(Loaded::for_clients) {
             Ok(loaded) => {
                 loaded.warnings.iter().for_each(|warning| complain(warning));
-                Ok(loaded.with_all_threads())
+                Ok(loaded)
             }
             Err(error) => {
                 complain(&error.to_string());
@@ -177,12 +178,18 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
     } else {
         vec![("".into(), replay.serve::<Machine>(listener, stop).await)]
     };
-    match status {
-        Some(Ok(ended)) if !ended.success() => complain(&format!("note: `{}` ended with {ended}", arguments.command[0])),
-        Some(Err(error)) => complain(&format!("cannot wait for `{}`: {error}", arguments.command[0])),
-        _ => (),
-    }
-    verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).max().unwrap_or(Exit::Fine)
+    let of_command = match status {
+        Some(Ok(ended)) if !ended.success() => {
+            complain(&format!("FAILED: `{}` ended with {ended}", arguments.command[0]));
+            Exit::Failed
+        }
+        Some(Err(error)) => {
+            complain(&format!("cannot wait for `{}`: {error}", arguments.command[0]));
+            Exit::Failed
+        }
+        _ => Exit::Fine,
+    };
+    verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(of_command, Exit::max)
 }
 
 fn show(arguments: &Arguments, session: &str, verdict: &Verdict) -> Exit {
@@ -193,6 +200,11 @@ fn show(arguments: &Arguments, session: &str, verdict: &Verdict) -> Exit {
         say(&render(&verdict.transcript, Detail::Normal));
     }
     say(&verdict.to_string());
+    if matches!(verdict.end, RunEnd::TapeExhausted { .. }) && !arguments.sessions {
+        complain(
+            "note: a server plays its scenario once: start it anew for another client, or give each a path of its own with --sessions",
+        );
+    }
     if verdict.is_fine() { Exit::Fine } else { Exit::Failed }
 }
 

@@ -334,14 +334,17 @@ fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
 }
 
 impl Loaded {
-    /// The same for clients that have their side calls and sub-agents by themselves (M-3).
-    #[must_use]
-    pub fn with_all_threads(mut self) -> Self {
-        // What could be read a moment ago is read again: a scenario that is only run has no use for the rest of its tape.
-        if let Some(tape) = self.tape_file.as_ref().and_then(|file| tape::read(file).ok()) {
-            self.setup = Arc::new(Setup::clone(&self.setup).with_all_threads(&tape));
+    /// The same for real clients: they have their side calls and sub-agents by themselves (M-3), and what may vary between equal runs of them makes
+    /// no difference to recorded requests (K-10).
+    ///
+    /// # Errors
+    /// When the tape cannot be read again: a scenario that is only run has no use for the rest of it, so it is not kept.
+    pub fn for_clients(mut self) -> Result<Self, LoadError> {
+        if let Some(file) = &self.tape_file {
+            let tape = tape::read(file).map_err(|error| LoadError::Tape(error.to_string()))?;
+            self.setup = Arc::new(Setup::clone(&self.setup).with_all_threads(&tape).for_client(&[]));
         }
-        self
+        Ok(self)
     }
 }
 

@@ -147,7 +147,7 @@ impl<E: Engine, N: Network> Driver<E, N> {
                 self.run.offer(&agent, id, input);
                 None
             }
-            CameWhat::Exhausted => Some(RunEnd::TapeExhausted { id }),
+            CameWhat::Exhausted => Some(RunEnd::TapeExhausted { agent, id }),
         }
     }
 

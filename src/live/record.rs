@@ -102,7 +102,9 @@ pub enum RecordError {
         source: io::Error,
     },
     /// The port cannot be opened.
-    #[error("cannot listen on {address} ({source}): choose another port with --port, or 0 for any that is free")]
+    #[error(
+        "cannot listen on {address} ({source}): choose another port with --port, or 0 for any that is free, or another address with --listen"
+    )]
     Listen {
         /// Where.
         address: SocketAddr,

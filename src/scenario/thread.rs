@@ -10,7 +10,7 @@
 
 use serde_json::Value;
 
-use super::tape::{End, Exchange};
+use super::tape::Exchange;
 use crate::prelude::*;
 use crate::wire::compare::Volatile;
 use crate::wire::held::{Held, Whole};
@@ -59,7 +59,8 @@ fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
     let text = core::str::from_utf8(&exchange.body).ok().filter(|_| is_messages(&exchange.path));
     let Some(Ok(Whole { body, conversation })) = text.map(|text| held.whole(text)) else { return Cow::from(&*exchange.body) };
     let answer = &exchange.answer;
-    if let Some(conversation) = conversation.filter(|_| answer.status == 200 && answer.end == End::Complete) {
+    // A client may go on, or leave, as soon as the message is whole, whatever becomes of the connection.
+    if let Some(conversation) = conversation.filter(|_| answer.status == 200) {
         let mut reply = Reply::new(answer.is_event_stream());
         answer.chunks.iter().for_each(|chunk| reply.feed(&chunk.bytes));
         if let Some(replied) = reply.finish() {
@@ -77,18 +78,23 @@ fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
 pub struct Conversation {
     blocks: Vec<Digest>,
     setting: Digest,
-    tools: Digest,
+    /// `None` when none are offered.
+    tools: Option<Digest>,
 }
 
 /// How much two conversations have in common: the more, the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
-    /// Not even the tools.
+    /// In one of the two tools are offered, in the other none.
     Nothing,
-    /// The same tools are offered.
+    /// Tools are offered in both, or in none.
+    Kind,
+    /// The same tools are offered, and not none.
     Tools,
     /// The same system prompt and tools.
     Setting,
+    /// The same tools, and what is said last.
+    Words,
     /// It is the same.
     Whole,
 }
@@ -103,7 +109,9 @@ impl Conversation {
         let volatile = Volatile::default();
         let blocks = messages.into_iter().flat_map(|message| message_digests(&volatile, message)).collect();
         let [system, tools] = ["system", "tools"].map(|name| normalised(&volatile, name, request.get(name).unwrap_or("null")));
-        Some(Self { blocks, setting: digest(&format!("{system}\n{tools}")), tools: digest(&tools) })
+        let setting = digest(&format!("{system}\n{tools}"));
+        let offers_tools = request.get("tools").and_then(|tools| elements(tools).ok()).is_some_and(|tools| !tools.is_empty());
+        Some(Self { blocks, setting, tools: offers_tools.then(|| digest(&tools)) })
     }
 
     /// How many content blocks it has.
@@ -118,10 +126,13 @@ impl Conversation {
 
     /// How much it has in common with `other`.
     pub fn likeness(&self, other: &Self) -> Likeness {
+        let has_same_tools = self.tools == other.tools;
         match other {
             other if self == other => Likeness::Whole,
+            other if has_same_tools && self.blocks.last() == other.blocks.last() => Likeness::Words,
             other if self.setting == other.setting => Likeness::Setting,
-            other if self.tools == other.tools => Likeness::Tools,
+            _ if has_same_tools && self.tools.is_some() => Likeness::Tools,
+            other if self.tools.is_some() == other.tools.is_some() => Likeness::Kind,
             _ => Likeness::Nothing,
         }
     }

@@ -24,6 +24,6 @@ pub(crate) fn tell(watcher: &mut impl Watch, now: Time, agent: &Agent, note: Wor
             watcher.note(now, agent, &What::Fault { id, text });
             None
         }
-        WorldNote::Exhausted { id } => Some(RunEnd::TapeExhausted { id }),
+        WorldNote::Exhausted { id } => Some(RunEnd::TapeExhausted { agent: agent.clone(), id }),
     }
 }

@@ -191,6 +191,9 @@ pub enum RunEnd {
     Stalled,
     /// A request came for which there is no answer (M-3).
     TapeExhausted {
+        /// Whose; left out for the root agent.
+        #[serde(default, skip_serializing_if = "Agent::is_root")]
+        agent: Agent,
         /// Which.
         id: RequestId,
     },

@@ -204,7 +204,7 @@ pub fn end_text(end: &RunEnd) -> String {
     match end {
         RunEnd::Idle => String::from("every prompt was answered"),
         RunEnd::Stalled => String::from("nothing is left to happen, but a prompt was not answered"),
-        RunEnd::TapeExhausted { id } => format!("request {id} came, and no answer is left for it"),
+        RunEnd::TapeExhausted { agent, id } => format!("request {} came, and no answer is left for it", agent.key(*id)),
         RunEnd::LimitReached { limit } => format!("the limit on {limit} was reached"),
         RunEnd::Stopped => String::from("somebody stopped it before it was over"),
     }

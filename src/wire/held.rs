@@ -85,7 +85,7 @@ impl Held {
                 Conversation { frame: CREATE_ONLY.map(|member| request.get(member).map(Arc::from)), messages: new.collect() }
             }
             (Some("continue"), Some(id)) => {
-                if let Some(member) = CREATE_ONLY.into_iter().find(|member| request.get(member).is_some()) {
+                if let Some(member) = CREATE_ONLY.into_iter().find(|member| request.present(member).is_some()) {
                     return Err(NotHeld::Repeated { member });
                 }
                 let mut conversation = self.conversations.get(&*id).ok_or_else(|| NotHeld::Unknown { id: id.into() })?.clone();

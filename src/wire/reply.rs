@@ -70,6 +70,11 @@ impl Reply {
         }
     }
 
+    /// Whether the message is whole, so that nothing of the body matters any more; of a body that is not streamed nobody can tell.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(&self.form, Form::Stream { assembler, .. } if assembler.at_end_of_stream().is_ok())
+    }
+
     /// The message; `None` when the answer brought none that is complete.
     pub(crate) fn finish(self) -> Option<Replied> {
         match self.form {

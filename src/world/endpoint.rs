@@ -16,7 +16,7 @@ use crate::engine::contract::{Agent, AnswerEnd, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::thread::is_messages;
-use crate::wire::held::{Held, NotHeld};
+use crate::wire::held::{Held, NotHeld, Whole};
 use crate::wire::request::Request;
 use crate::wire::tokens;
 use callers::Callers;
@@ -79,9 +79,9 @@ impl Endpoint {
         let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         match incoming.method {
             "POST" if is_messages(incoming.path) => self.message(setup, now, incoming),
-            "POST" if path.ends_with("/v1/messages/count_tokens") => match text(incoming.body).and_then(request) {
-                Ok(request) => fine(format!("{{\"input_tokens\":{}}}", tokens::request(&request))),
-                Err(problem) => refused(400, "invalid_request_error", &problem),
+            "POST" if path.ends_with("/v1/messages/count_tokens") => match self.whole(incoming.body) {
+                Ok((_, request)) => fine(format!("{{\"input_tokens\":{}}}", tokens::request(&request))),
+                Err(refused) => *refused,
             },
             "GET" if path.ends_with("/v1/models") => fine(models(setup)),
             "GET" | "HEAD" if path.is_empty() => fine(String::from("{}")),
@@ -105,15 +105,20 @@ impl Endpoint {
         self.model.unused(setup, whose)
     }
 
+    /// A request with all that is held for it, or what is answered where it is none.
+    fn whole<'a>(&self, body: &'a [u8]) -> Result<(Whole<'a>, Request), Box<Reply>> {
+        let invalid = |problem: String| Box::new(refused(400, "invalid_request_error", &problem));
+        let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
+        let whole = self.held.whole(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
+        let request = Request::from_json(&whole.body);
+        let request = request.map_err(|error| invalid(format!("the body is no request for a message: {error}")))?;
+        Ok((whole, request))
+    }
+
     fn message(&mut self, setup: &Setup, now: Time, incoming: &Incoming<'_>) -> Reply {
-        let whole = match text(incoming.body).map(|text| self.held.whole(text)) {
-            Ok(Ok(whole)) => whole,
-            Ok(Err(not_held)) => return refused_to_go_on(&not_held),
-            Err(problem) => return refused(400, "invalid_request_error", &problem),
-        };
-        let request = match request(&whole.body) {
-            Ok(request) => request,
-            Err(problem) => return refused(400, "invalid_request_error", &problem),
+        let (whole, request) = match self.whole(incoming.body) {
+            Ok(whole) => whole,
+            Err(refused) => return *refused,
         };
         let caller = self.callers.place(setup, &whole.body, &request, incoming.named.clone());
         let asking = Asking {
@@ -136,24 +141,17 @@ impl Endpoint {
                     let blocks = tool_uses::blocks(plan.is_stream, &plan.pieces);
                     self.callers.on_answered(blocks.iter().filter_map(|block| block.as_tool_use()));
                 }
-                if let Some(conversation) = whole.conversation
-                    && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
-                {
-                    self.held.hold(conversation, &replied);
-                }
             }
             _ => self.callers.on_failed(&caller.agent, caller.id),
         }
+        if let (Some(conversation), Some(plan)) = (whole.conversation, &answered.plan)
+            && plan.head.as_ref().is_some_and(|head| head.status == 200)
+            && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
+        {
+            self.held.hold(conversation, &replied);
+        }
         Reply::Message(Box::new(MessageReply { agent: caller.agent, id: caller.id, request: Arc::new(request), answered }))
     }
-}
-
-fn text(body: &[u8]) -> Result<&str, String> {
-    core::str::from_utf8(body).map_err(|error| format!("the body is not UTF-8: {error}"))
-}
-
-fn request(text: &str) -> Result<Request, String> {
-    Request::from_json(text).map_err(|error| format!("the body is no request for a message: {error}"))
 }
 
 /// Whether a client has all that it asked for, so that it has no reason to ask again.

@@ -3,12 +3,15 @@
 //! Answers are given in the order recorded. A request that differs still gets the next one, and the transcript says where it
 //! differs; `strict` makes that a failure of the run. An answer that a fault changed is not used up: the next attempt gets it again.
 
+use serde_json::Value;
+
 use super::again::{FreshId, with_original_ids};
 use super::model::Asking;
 use super::setup::{Prepared, Setup};
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::scenario::script::Origin;
+use crate::scenario::tape::is_same_but_for_secrets;
 use crate::wire::block::Message;
 use crate::wire::compare::{Difference, differences};
 
@@ -33,12 +36,18 @@ struct Lent {
     times: u32,
 }
 
+/// Whether the tape lacks only a secret that the client still sends.
+fn is_secret(difference: &Difference) -> bool {
+    let text = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).map(String::from);
+    text(&difference.recorded).zip(text(&difference.sent)).is_some_and(|(recorded, sent)| is_same_but_for_secrets(&recorded, &sent))
+}
+
 /// Whose answers are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// The scenario's.
+    /// The scenario's, and those of a thread of the tape that has begun.
     Own,
-    /// Those of the tape's other threads of conversation.
+    /// Those of threads that have not.
     Others,
 }
 
@@ -69,11 +78,13 @@ impl Server {
             let text = with_original_ids(asking.request.to_json(), &self.ids);
             let sent = serde_json::from_str(&text).unwrap_or_default();
             let sent = setup.scenario.matching.volatile.normalised(sent);
-            match &setup.varying {
+            let mut found = match &setup.varying {
                 None => differences(recorded, &sent),
                 // Each from the start: what varies is numbered as it comes.
                 Some(varying) => differences(&varying.clone().json(recorded.clone()), &varying.clone().json(sent)),
-            }
+            };
+            found.retain(|difference| !is_secret(difference));
+            found
         });
         Some(Served { answer, nth, differences })
     }
@@ -105,10 +116,18 @@ impl Server {
         origins.iter().find_map(|origin| next(*origin)).map(|(index, _)| index)
     }
 
-    /// The names of the answers that nobody asked for: the scenario's own, or those of the tape's other threads, which may be left out.
+    /// The names of the answers that nobody asked for: those of the scenario and of threads that have begun, or those of the tape's other threads,
+    /// which may be left out.
     pub(crate) fn unused(&self, setup: &Setup, whose: Whose) -> Vec<Arc<str>> {
         let unused = |index: &usize| !self.given.get(*index).copied().unwrap_or(false);
-        let of = |answer: &Prepared| if matches!(answer.origin, Some(Origin::Thread(_))) { Whose::Others } else { Whose::Own };
+        let has_begun = |origin: Origin| {
+            let mut given = setup.answers.iter().zip(&self.given);
+            given.any(|(answer, is_given)| *is_given && answer.origin == Some(origin))
+        };
+        let of = |answer: &Prepared| match answer.origin {
+            Some(thread @ Origin::Thread(_)) if !has_begun(thread) => Whose::Others,
+            _ => Whose::Own,
+        };
         let answers = (0..setup.answers.len()).filter(unused).map(|index| &setup.answers[index]);
         answers.filter(|answer| of(answer) == whose).map(|answer| answer.name.clone()).collect()
     }

@@ -79,8 +79,8 @@ pub struct Prepared {
 pub struct RecordedThread {
     /// Its name on the tape.
     pub name: Arc<str>,
-    /// What its first request says; `None` when no request was recorded.
-    pub first: Option<Conversation>,
+    /// Its first request; `None` when none was recorded.
+    pub first: Option<String>,
 }
 
 /// Why a scenario cannot be run.
@@ -162,7 +162,7 @@ impl Setup {
             validators: Validators::default(),
             tokenizer: Tokenizer::default(),
         };
-        let (threads, folders) = (Vec::new(), Vec::new());
+        let (threads, folders) = (Vec::new(), tape.map_or_else(Vec::new, |tape| tape.header.folders.clone()));
         Ok(Self { scenario, environment, answers, outcomes, agents, threads, folders, varying: None, wants_thinking: true })
     }
 
@@ -181,7 +181,7 @@ impl Setup {
         });
         for (number, name) in (0..).zip(names) {
             let mut of_thread = tape.exchanges.iter().zip(&asked).filter(|(exchange, _)| exchange.thread == name).peekable();
-            let first = of_thread.peek().and_then(|(_, asked)| core::str::from_utf8(asked).ok()).and_then(Conversation::of);
+            let first = of_thread.peek().and_then(|(_, asked)| core::str::from_utf8(asked).ok()).map(String::from);
             if number > 0 {
                 let origin = Some(Origin::Thread(number));
                 let other = |(exchange, asked): (&Exchange, &Cow<'_, [u8]>)| {
@@ -189,12 +189,18 @@ impl Setup {
                     Prepared { name: format!("{} of {name}", prepared.name).into(), origin, ..prepared }
                 };
                 self.answers.extend(of_thread.map(other));
-                self.agents.insert(name.clone(), Origin::Thread(number));
             }
             self.threads.push(RecordedThread { name, first });
         }
-        self.folders.clone_from(&tape.header.folders);
         self
+    }
+
+    /// A request as one conversation is held against another, without what may vary.
+    pub(crate) fn comparable(&self, request: &str) -> Option<Conversation> {
+        match (&self.varying, serde_json::from_str(request)) {
+            (Some(varying), Ok(value)) => Conversation::of(&varying.clone().json(value).to_string()),
+            _ => Conversation::of(request),
+        }
     }
 
     /// The same for a client with these folders, each with the name that it is shown by: what may vary between equal runs of a client makes no

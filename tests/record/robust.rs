@@ -294,3 +294,14 @@ fn k_4_a_recording_with_failures_runs() {
     // The date in `retry-after` is read against the answer's own: ten seconds, whenever the tape is played.
     assert!(shown.contains("10.0"), "{shown}");
 }
+
+#[test]
+fn k_11_what_was_asked_is_kept_where_nobody_could_be_asked() {
+    let recorder = Recorder::start(9, &[]);
+    let asked = prompt("Is anybody there?");
+    assert!(ask(recorder.port, "POST", "/v1/messages", "", asked.as_bytes()).is_none());
+    let (_, _, tape) = recorder.stop();
+    assert_eq!(std::str::from_utf8(&tape.exchanges[0].body), Ok(&*asked));
+    let (code, _, complaint) = record(&["--out", "x.json", "--", "true"]);
+    assert!(code == Some(2) && complaint.contains("NAME.tape.jsonl"), "{complaint}");
+}

@@ -2,6 +2,7 @@
 //! and replay as the conversations that they stand for (K-4).
 
 use std::process::Command;
+use std::time::Duration;
 
 use super::harness::*;
 
@@ -27,7 +28,9 @@ fn two_answers() -> u16 {
         for event in events {
             send_chunk(stream, event.as_bytes());
         }
-        std::io::Write::write_all(stream, b"0\r\n\r\n").unwrap();
+        // The message is whole, and the body has not ended yet when the client goes on.
+        pause(Duration::from_millis(300));
+        let _ = std::io::Write::write_all(stream, b"0\r\n\r\n");
         Then::Next
     })
 }
@@ -46,8 +49,14 @@ fn k_4_a_session_of_which_only_the_new_was_sent_replays_whole() {
         "",
         r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"b"}]"#,
     );
-    for body in [&first, &second] {
-        assert!(ask(recorder.port, "POST", "/v1/messages?beta=true", "", body.as_bytes()).unwrap().status.contains("200"));
+    let mut talks = [Talk::open(recorder.port), Talk::open(recorder.port)];
+    for (talk, body) in talks.iter_mut().zip([&first, &second]) {
+        talk.ask("POST", "/v1/messages?beta=true", "", body.as_bytes());
+        assert!(talk.head().unwrap().status.contains("200"));
+        while !String::from_utf8(talk.chunk().unwrap().unwrap()).unwrap().contains("message_stop") {}
+    }
+    for talk in &mut talks {
+        while talk.chunk().unwrap().is_some() {}
     }
     let (mut recorder, path) = (recorder, tempfile::tempdir().unwrap());
     recorder.signal("-INT");

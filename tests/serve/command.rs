@@ -74,9 +74,19 @@ fn k_6_who_stops_the_server_gets_the_verdict() {
         let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", server.id())]).status().unwrap();
         assert!(sent.success());
         let rest: Vec<String> = lines.map(Result::unwrap).collect();
-        assert_eq!(server.wait().unwrap().code(), Some(0), "{signal}: {rest:#?}");
+        assert_eq!(server.wait().unwrap().code(), Some(1), "{signal}: {rest:#?}");
+        assert!(rest.iter().any(|line| line.contains("no request for a message came")), "{signal}: {rest:#?}");
         assert!(rest.last().unwrap().contains("0 requests"), "{signal}: {rest:#?}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn k_6_a_client_that_fails_fails_the_server() {
+    let folder = folder();
+    let output = reenact(&folder, &["serve", "scenarios/hello.toml", "--set", "expect.requests=0", "--", "sh", "-c", "exit 5"]);
+    let complaint = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && complaint.contains("FAILED: `sh` ended with exit status: 5"), "{complaint}");
 }
 
 #[test]
@@ -107,7 +117,8 @@ fn k_6_what_is_wrong_with_the_call_is_said() {
 fn k_7_a_driven_client_s_transcript_is_approved_and_compared() {
     let folder = folder();
     let drive = |extra: &[&str], client: &str| {
-        let arguments = [&["drive", "scenarios/hello.toml", "--timing", "none"], extra, &["--", "sh", "-c", client]].concat();
+        let asks_nothing = ["drive", "scenarios/hello.toml", "--timing", "none", "--set", "expect.requests=0"];
+        let arguments = [&asks_nothing, extra, &["--", "sh", "-c", client]].concat();
         reenact(&folder, &arguments)
     };
     let says = "echo \"pid is 1, home $HOME, base $ANTHROPIC_BASE_URL\"";

@@ -28,6 +28,9 @@ tool = [{ name = "Read", input = { file_path = "/w/a" }, id = "toolu_read" }]
 text = "Done."
 "#;
 
+/// For clients that do something else.
+const NOT_ASKED: &str = "[expect]\nrequests = 0\n";
+
 /// Talks to the API as headless agents do. `MODE` says how well it behaves: `good`, `silent` (no result line when interrupted), `orphan` (a call
 /// without its result when prompted again), `child` (leaves a process behind).
 const CLIENT: &str = r#"
@@ -197,24 +200,26 @@ fn k_7_a_client_lives_in_folders_and_variables_of_its_own() {
 #[test]
 fn k_7_an_exit_code_that_was_not_wanted_and_a_client_without_end_fail() {
     let shell = |text: &str, patience| Drive { command: ["sh", "-c", text].map(String::from).to_vec(), patience, ..client("good") };
-    let wanted = setup(&format!("{TWO_TURNS}\n[drive]\nexit = 3\n"));
+    let wanted = setup(&format!("{TWO_TURNS}\n{NOT_ASKED}\n[drive]\nexit = 3\n"));
     assert!(driven(&wanted, &shell("exit 3", Duration::from_secs(9))).failures.is_empty());
     let other = driven(&wanted, &shell("exit 4", Duration::from_secs(9)));
     assert_eq!(other.failures, ["expected exit code 3, got exit 4"]);
     let endless = driven(&setup(TWO_TURNS), &shell("sleep 60", Duration::from_millis(300)));
     assert_eq!(endless.output.ended, Ended::TimedOut);
-    assert!(endless.failures[0].contains("did not end in time"), "{:?}", endless.failures);
+    assert!(endless.failures.iter().any(|failure| failure.contains("did not end in time")), "{:?}", endless.failures);
+    assert!(endless.failures[0].contains("no request for a message came"), "{:?}", endless.failures);
 }
 
 #[test]
 fn k_9_a_process_that_is_left_behind_is_found_and_killed() {
     let how = |text: &str| Drive { command: ["sh", "-c", text].map(String::from).to_vec(), ..client("good") };
-    let left = driven(&setup(TWO_TURNS), &how("sleep 61 & setsid sleep 62 & sleep 0.2"));
+    let setup = setup(&format!("{TWO_TURNS}\n{NOT_ASKED}"));
+    let left = driven(&setup, &how("sleep 61 & setsid sleep 62 & sleep 0.2"));
     assert_eq!(left.output.left_behind, ["sleep", "sleep"], "one of them left the group");
     assert!(left.failures[0].contains("left processes behind"), "{:?}", left.failures);
     let running = Command::new("sh").args(["-c", "ps -eo args | grep -E '^sleep 6[12]$'"]).output().unwrap();
     assert!(running.stdout.is_empty(), "{}", String::from_utf8_lossy(&running.stdout));
-    assert!(driven(&setup(TWO_TURNS), &how("sleep 0.1 & true")).failures.is_empty(), "who goes soon is not left behind");
+    assert!(driven(&setup, &how("sleep 0.1 & true")).failures.is_empty(), "who goes soon is not left behind");
 }
 
 fn swept(mode: &str, what: Deed, again: bool) -> reenact::live::drive::sweep::Swept {

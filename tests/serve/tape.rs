@@ -116,6 +116,48 @@ fn m_3_a_side_call_that_is_left_out_is_a_remark_and_one_too_many_a_failure() {
 }
 
 #[test]
+fn m_3_a_conversation_that_is_none_of_the_tape_takes_no_answer_of_others() {
+    let session = session();
+    let quota = body("quota", "", &["How much is left?"]);
+    let (texts, verdict) = asked([quota].into_iter().chain(session.iter().map(|(body, _)| body.clone())).collect());
+    assert_eq!(texts[0], "nothing", "{verdict}");
+    assert_eq!(texts[1..], session.iter().map(|(_, text)| *text).collect::<Vec<_>>(), "{verdict}");
+    assert!(verdict.failures[0].contains("request unrecorded-1/1 came, and no answer is left for it"), "{verdict}");
+}
+
+#[test]
+fn m_3_a_thread_that_is_begun_and_not_finished_is_a_failure() {
+    let session = session();
+    let (_, verdict) = asked([0, 2, 4].map(|at| session[at].0.clone()).to_vec());
+    assert_eq!(verdict.failures, ["exchange 4 of thread-3 was never asked for"], "{verdict}");
+    assert_eq!(verdict.remarks, ["exchange 2 of thread-2 was never asked for"], "{verdict}");
+}
+
+/// Helpers with the same system prompt and tools, whose prompts all begin with the date.
+#[test]
+fn m_3_helpers_beside_each_other_are_told_by_what_they_are_to_do() {
+    let helper = |day: &str, task: &str| body("helper", "Read", &[&format!("Today is {day}.\n{task}")]);
+    let (then, now) = ("2026-11-01", "2026-11-02");
+    let bodies = [body("agent", "Task", &["Go."]), helper(then, "Look left."), helper(then, "Look right.")];
+    let mut exchanges: Vec<_> =
+        (1..).zip(bodies).zip(["Gone.", "A wall.", "A door."]).map(|((id, body), text)| answered(id, body, text)).collect();
+    thread::assign(&mut exchanges);
+    let tape = Tape { exchanges, ..Tape::default() };
+    let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
+    let setup = Arc::new(Setup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape).for_client(&[]));
+    let at_once = Options { pace: Pace::None, ..Options::default() };
+    let (texts, verdict) = served(&setup, at_once, |address| async move {
+        let mut texts = Vec::new();
+        for body in [body("agent", "Task", &["Go."]), helper(now, "Look right."), helper(now, "Look left.")] {
+            texts.push(text(address, &body).await);
+        }
+        texts
+    });
+    assert_eq!(texts, ["Gone.", "A door.", "A wall."], "{verdict}");
+    assert!(verdict.is_fine(), "{verdict}");
+}
+
+#[test]
 fn m_3_what_differs_is_told_by_its_tools_and_named() {
     let session = session();
     let other = [body("agent of today", "Read Task", &["Look about."]), body("title", "", &["Name this."]), session[2].0.clone()];

@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::client::{End, Seen, post, served, setup};
+use super::client::{End, Seen, exchange, post, request, served, setup};
 use reenact::live::serve::{Options, Pace};
+use tokio::net::TcpStream;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -74,4 +75,21 @@ fn k_6_what_cannot_go_on_is_refused_as_clients_expect_it() {
         assert!(odd.status() == 400 && odd.body().contains("`thread`"), "{}", odd.text());
     });
     assert_eq!(verdict.failures.iter().filter(|failure| failure.contains("was answered with")).count(), 3, "{verdict}");
+}
+
+#[test]
+fn k_6_an_answer_that_is_whole_in_spite_of_a_fault_is_held_and_counted() {
+    let odd = ONE_TOOL.replace("at = { request = 2, attempt = 1 }\nstatus = 529", "at = { request = 1 }\nunknown_event = true");
+    let at_once = Options { pace: Pace::None, ..Options::default() };
+    let (_, verdict) = served(&setup(&odd.replace("requests = 3", "requests = 2")), at_once, |address| async move {
+        assert_eq!(say(address, r#"{"type":"create"}"#, TOOLS, r#""What is in it?""#).await.status(), 200);
+        let second = say(address, &goes_on("msg_p1t1"), r#","system":null"#, RESULT).await;
+        assert!(second.body().contains("A letter."), "{}", second.text());
+        let body = format!(r#"{{"model":"m","thread":{},"messages":[{{"role":"user","content":{RESULT}}}]}}"#, goes_on("msg_p1t1"));
+        let request = request("POST", "/v1/messages/count_tokens", &body);
+        let counted = exchange(TcpStream::connect(address).await.unwrap(), &request, PATIENCE).await.0.body();
+        let counted: serde_json::Value = serde_json::from_str(&counted).unwrap();
+        assert!(counted["input_tokens"].as_u64().unwrap() > 20, "the whole conversation counts: {counted}");
+    });
+    assert!(verdict.is_fine(), "{verdict}");
 }

@@ -202,3 +202,13 @@ fn k_6_other_requests_are_answered_and_wrong_ones_named() {
     assert_eq!(verdict.failures.iter().filter(|failure| failure.contains("was answered with")).count(), 2, "{verdict}");
     assert!(verdict.asked.iter().all(|asked| asked.connection == 1), "one connection was enough");
 }
+
+#[test]
+fn k_6_a_request_that_is_too_large_is_in_the_verdict() {
+    let (seen, verdict) = served(&setup(TWO_TURNS), at_once(), |address| async move {
+        let huge = body(&[("user", &"x".repeat(40 << 20))]);
+        post(address, &huge, PATIENCE).await
+    });
+    assert!(seen.status() == 413 || seen.end == End::Broken, "{}", seen.status());
+    assert!(verdict.failures.iter().any(|failure| failure.contains("answered with 413")), "{verdict}");
+}

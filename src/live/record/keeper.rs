@@ -291,20 +291,34 @@ impl Keeper {
         let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
         let Answer { redactor, reply, .. } = &mut **answer;
         redactor.feed(&mut self.redactor, Chunk { at, bytes }, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
+        // A client may go on as soon as it has the message, before the body has ended.
+        if reply.as_ref().is_some_and(Reply::is_whole) {
+            self.hold(id);
+        }
+    }
+
+    /// Holds the conversation of an exchange whose answer is a whole message, once.
+    fn hold(&mut self, id: u32) {
+        let Some(Exchange::Asked(held, Some(answer))) = self.exchanges.get_mut(&id) else { return };
+        let replied = answer.reply.take().filter(|_| answer.status == 200).and_then(Reply::finish);
+        if let (Some(conversation), Some(replied)) = (held.take(), replied) {
+            self.held.hold(*conversation, &replied);
+        }
     }
 
     fn end(&mut self, id: u32, at: Micros, how: End) {
-        let Some(Exchange::Asked(held, answer)) = self.exchanges.remove(&id) else { return };
+        let Some(Exchange::Asked(_, answer)) = self.exchanges.get_mut(&id) else {
+            self.exchanges.remove(&id);
+            return;
+        };
         let status = answer.as_ref().map_or(0, |answer| answer.status);
         if let Some(answer) = answer {
             let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
-            let Answer { mut redactor, mut reply, .. } = *answer;
+            let Answer { redactor, reply, .. } = &mut **answer;
             redactor.finish(&mut self.redactor, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
-            let replied = reply.filter(|_| status == 200 && how == End::Complete).and_then(Reply::finish);
-            if let (Some(conversation), Some(replied)) = (held, replied) {
-                self.held.hold(*conversation, &replied);
-            }
         }
+        self.hold(id);
+        self.exchanges.remove(&id);
         let line = self.encoder.end(id, Some(at), how);
         self.write(&line);
         if self.is_recording() {

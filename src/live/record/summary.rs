@@ -45,6 +45,9 @@ impl Summary {
             }
         }
         let mut text = format!("recorded {}", parts.join(", "));
+        if self.exchanges == 0 && self.is_whole() {
+            text.push_str(": nobody connected; is the client told where to (ANTHROPIC_BASE_URL)?");
+        }
         let secrets: u64 = self.redacted.values().sum();
         if secrets > 0 {
             let rules: Vec<&str> = self.redacted.keys().map(String::as_str).collect();

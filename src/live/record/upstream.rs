@@ -9,7 +9,9 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::header::{HOST, HeaderValue};
@@ -23,6 +25,9 @@ use tokio_rustls::TlsConnector;
 
 use super::body::{Asking, is_reset};
 use crate::live::network::{Machine, Network as _};
+
+/// How long the rest of a request is waited for that has nowhere to go.
+const ASKING_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Where requests go.
 #[derive(Clone)]
@@ -109,7 +114,15 @@ impl Upstream {
                 }
             }
         }
-        let mut lane = self.connect().await?;
+        let mut lane = match self.connect().await {
+            Ok(lane) => lane,
+            Err(problem) => {
+                // What was asked belongs on the tape, whether or not there is anybody to ask (K-11).
+                let mut body = request.into_body();
+                let _ = tokio::time::timeout(ASKING_WAIT_MAX, async { while let Some(Ok(_)) = body.frame().await {} }).await;
+                return Err(problem.into());
+            }
+        };
         self.readdress(&mut request, &path, &lane)?;
         match lane.ask(request).await {
             Ok(response) => Ok((response, lane)),

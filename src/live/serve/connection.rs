@@ -3,7 +3,7 @@
 use core::future::poll_fn;
 
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Collected, Full, Limited};
+use http_body_util::{BodyExt, Collected, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::server::conn::http1;
@@ -78,7 +78,8 @@ pub(super) async fn serve<N: Network>(stream: N::Stream, context: Context) {
         (Ok(Cut::Close), _) | (Err(_), Ok(())) => drop(stream.shutdown().await),
         (Err(_), Err(error)) => {
             if error.is_parse() || error.is_parse_too_large() {
-                let _ = context.tell.send(Message::Unreadable { connection: context.connection, problem: error.to_string() });
+                let problem = format!("what came was no HTTP request: {error}");
+                let _ = context.tell.send(Message::Unreadable { connection: context.connection, problem });
             }
             drop(stream.shutdown().await);
         }
@@ -90,8 +91,14 @@ async fn answer(request: Request<Incoming>, context: Context, cuts: mpsc::Unboun
     let method = head.method.to_string();
     let path = head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string);
     let named = head.headers.get(NAME_HEADER).and_then(|value| serde_json::from_slice::<Name>(value.as_bytes()).ok());
-    let Ok(body) = Limited::new(body, REQUEST_BYTES_MAX).collect().await.map(Collected::to_bytes) else {
-        return Ok(given(413, &[], too_large()));
+    let body = match Limited::new(body, REQUEST_BYTES_MAX).collect().await.map(Collected::to_bytes) {
+        Ok(body) => body,
+        Err(error) if error.is::<LengthLimitError>() => {
+            let problem = format!("{method} {path} was answered with 413: it is larger than {} MiB", REQUEST_BYTES_MAX >> 20);
+            let _ = context.tell.send(Message::Unreadable { connection: context.connection, problem });
+            return Ok(given(413, &[], too_large()));
+        }
+        Err(_) => return Err(Cut::Close), // the client left within its request
     };
     let from = Instant::now();
     let (reply, replied) = oneshot::channel();

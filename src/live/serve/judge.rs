@@ -27,6 +27,9 @@ pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
     {
         failures.push(format!("{}: {}", verdict.end.as_str(), end_text(&verdict.end)));
     }
+    if !setup.answers.is_empty() && setup.scenario.expect.requests.is_none() && verdict.asked.iter().all(|asked| asked.message.is_none()) {
+        failures.push(String::from("no request for a message came: is the client told where the server is (ANTHROPIC_BASE_URL)?"));
+    }
     failures.extend(oracle_failures(setup, verdict));
     failures.extend(early_attempts(verdict));
     failures.extend(requests::failures(&verdict.transcript, &setup.scenario, Tolerance::of_clock(Micros::ZERO)));
@@ -69,7 +72,8 @@ fn early_attempts(verdict: &Verdict) -> Vec<String> {
                 let is_other_model = model_of(verdict, &event.agent, *before).is_some_and(|model| model != request.model);
                 if event.at + Tolerance::EARLY < *until && !is_other_model {
                     let early = Micros(until.0 - event.at.0);
-                    failures.push(format!("request {id} came {early} before the time that the answer to {before} asks to wait until"));
+                    let (asked, before) = (event.agent.key(*id), event.agent.key(*before));
+                    failures.push(format!("request {asked} came {early} before the time that the answer to {before} asks to wait until"));
                 }
             }
             _ => (),

@@ -173,7 +173,7 @@ impl Owner {
             Message::CutAtGate { serial, at, cut } => self.sessions[serial.session].1.on_cut_at_gate(serial.number, at, cut),
             Message::Disturbed { serial } => self.sessions[serial.session].1.on_disturbed(),
             Message::Unreadable { connection, problem } => {
-                self.problem(format!("connection {connection}: what came was no HTTP request: {problem}"));
+                self.problem(format!("connection {connection}: {problem}"));
             }
         }
     }

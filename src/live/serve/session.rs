@@ -39,7 +39,7 @@ pub(super) struct Session {
     asked: Vec<Asked>,
     problems: Vec<String>,
     remarks: Vec<String>,
-    exhausted: Option<RequestId>,
+    exhausted: Option<(Agent, RequestId)>,
     /// When something happened last.
     last_at: Instant,
 }
@@ -132,7 +132,7 @@ impl Session {
         let Some(plan) = plan.filter(|_| exhausted.is_none()) else {
             asked.how = How::Exhausted;
             self.asked.push(asked);
-            self.exhausted.get_or_insert(id);
+            self.exhausted.get_or_insert_with(|| (agent.clone(), id));
             return exhausted_answer(&agent, id);
         };
         if let Some(remark) = cannot_carry(id, plan.end.as_ref()) {
@@ -220,7 +220,7 @@ impl Session {
         for answer in &unused {
             self.recorder.note(now, &Agent::ROOT, &What::Unused { answer: answer.clone() });
         }
-        let end = self.exhausted.map_or(RunEnd::Idle, |id| RunEnd::TapeExhausted { id });
+        let end = self.exhausted.map_or(RunEnd::Idle, |(agent, id)| RunEnd::TapeExhausted { agent, id });
         self.recorder.note(now, &Agent::ROOT, &What::Ended { end: end.clone() });
         let scenario = &self.setup.scenario;
         let transcript = self.recorder.into_transcript(&scenario.title, scenario.seed);

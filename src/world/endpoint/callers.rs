@@ -73,7 +73,7 @@ impl Callers {
         let placed = conversation.as_ref().map(|conversation| self.lineage.place(self.asked, conversation).thread);
         let at = match &named {
             Some((agent, _)) => self.thread_of(agent),
-            None => self.thread(setup, &placed.unwrap_or_else(|| "other".into()), conversation.as_ref(), request),
+            None => self.thread(setup, &placed.unwrap_or_else(|| "other".into()), text, request),
         };
         let is_again = self.threads[at].is_made_again(conversation.as_ref(), request);
         let is_root = self.threads[at].agent.is_root();
@@ -112,12 +112,13 @@ impl Callers {
     }
 
     /// The conversation of this name, of these surroundings, or a new one.
-    fn thread(&mut self, setup: &Setup, name: &Arc<str>, conversation: Option<&Conversation>, request: &Request) -> usize {
+    fn thread(&mut self, setup: &Setup, name: &Arc<str>, text: &str, request: &Request) -> usize {
         if let Some(at) = self.threads.iter().position(|thread| thread.names.contains(name)) {
             return at;
         }
-        if let Some(agent) = self.recorded(setup, conversation, Likeness::Setting) {
-            return self.begin(agent, name);
+        let recorded = self.recorded(setup, text);
+        if let Some((_, agent)) = recorded.as_ref().filter(|(likeness, _)| *likeness >= Likeness::Setting) {
+            return self.begin(agent.clone(), name);
         }
         let frame = frame_of(request);
         let goes_on = |thread: &Thread| thread.frames.contains(&frame);
@@ -126,7 +127,12 @@ impl Callers {
             self.threads[at].names.push(name.clone());
             return at;
         }
-        let agent = agent.or_else(|| self.recorded(setup, conversation, Likeness::Nothing));
+        // Where a tape has several threads, what is like none of them is none of them, and has no answer.
+        let agent = agent.or_else(|| match recorded {
+            Some((likeness, agent)) if likeness >= Likeness::Tools || (agent.is_root() && likeness >= Likeness::Kind) => Some(agent),
+            _ if setup.threads.len() > 1 => Some(Agent::child(&format!("unrecorded-{}", self.threads.len() + 1))),
+            _ => None,
+        });
         let agent = if self.threads.is_empty() { agent.unwrap_or(Agent::ROOT) } else { agent.unwrap_or_else(|| Agent::child(name)) };
         self.begin(agent, name)
     }
@@ -136,21 +142,24 @@ impl Callers {
         self.threads.len() - 1
     }
 
-    /// The thread of the tape that a conversation is, by how it begins: of those that have not begun the one most alike, the first of equals; `None`
-    /// when none is as much alike as it must be.
-    fn recorded(&self, setup: &Setup, conversation: Option<&Conversation>, least: Likeness) -> Option<Agent> {
+    /// The thread of the tape that a conversation is, by how it begins: of those that have not begun the one most alike, the first of equals.
+    fn recorded(&self, setup: &Setup, text: &str) -> Option<(Likeness, Agent)> {
         let agents = setup.threads.iter().enumerate().map(|(at, thread)| match at {
             0 => (Agent::ROOT, thread),
             _ => (Agent::child(&thread.name), thread),
         });
-        let likeness = |recorded: &RecordedThread| match (conversation, &recorded.first) {
-            (Some(conversation), Some(first)) => conversation.likeness(first),
-            _ => Likeness::Nothing,
-        };
         let is_new = |(agent, _): &(Agent, &RecordedThread)| !self.threads.iter().any(|thread| thread.agent == *agent);
-        let alike = agents.filter(is_new).map(|(agent, recorded)| (likeness(recorded), agent)).filter(|(likeness, _)| *likeness >= least);
+        let new: Vec<_> = agents.filter(is_new).collect();
+        if new.is_empty() {
+            return None;
+        }
+        let conversation = setup.comparable(text)?;
+        let likeness = |recorded: &RecordedThread| {
+            let first = recorded.first.as_ref().and_then(|first| setup.comparable(first));
+            first.map_or(Likeness::Nothing, |first| conversation.likeness(&first))
+        };
         // Of equals `max_by_key` takes the last.
-        alike.rev().max_by_key(|(likeness, _)| *likeness).map(|(_, agent)| agent)
+        new.into_iter().map(|(agent, recorded)| (likeness(recorded), agent)).rev().max_by_key(|(likeness, _)| *likeness)
     }
 
     /// The conversation of an agent that says who it is.
@@ -211,6 +220,9 @@ impl Callers {
 
     fn origins(&self, setup: &Setup, agent: &Agent, id: RequestId) -> Vec<Origin> {
         if let Some(address) = agent.tool_use_id() {
+            if let Some((number, _)) = (0..).zip(&setup.threads).skip(1).find(|(_, thread)| *thread.name == *address) {
+                return vec![Origin::Thread(number)];
+            }
             let (tool_use, task) = address.split_once('.').map_or((address, None), |(tool_use, task)| (tool_use, Some(task)));
             let known = setup.scripted_id(tool_use);
             let known = task.map_or_else(|| known.into(), |task| format!("{known}.{task}"));
