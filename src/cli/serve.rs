@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+use tokio::process::Child;
+
 use super::Exit;
 use super::output::{complain, say};
 use crate::files::scenario::{Loaded, find, load};
@@ -146,19 +148,10 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
     if arguments.until_done {
         options.until = Until::Quiet(QUIET);
     }
-    let mut started = None;
-    if let Some((program, rest)) = arguments.command.split_first() {
-        let mut command = tokio::process::Command::new(program);
-        // Standard output is the verdict's; what the client says goes where messages go.
-        command.args(rest).env("ANTHROPIC_BASE_URL", &base).stdout(Stdio::from(std::io::stderr())).kill_on_drop(true);
-        match command.spawn() {
-            Ok(child) => started = Some(child),
-            Err(error) => {
-                complain(&format!("cannot start `{program}`: {error}"));
-                return Exit::WrongInput;
-            }
-        }
-    }
+    let mut started = match start(&arguments.command, &base) {
+        Ok(started) => started,
+        Err(exit) => return exit,
+    };
     let mut status = None;
     let stop = async {
         match &mut started {
@@ -190,6 +183,18 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
         _ => Exit::Fine,
     };
     verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(of_command, Exit::max)
+}
+
+/// Starts the command, if there is one.
+fn start(command: &[String], base: &str) -> Result<Option<Child>, Exit> {
+    let Some((program, rest)) = command.split_first() else { return Ok(None) };
+    let mut command = tokio::process::Command::new(program);
+    // Standard output is the verdict's; what the client says goes where messages go.
+    command.args(rest).env("ANTHROPIC_BASE_URL", base).stdout(Stdio::from(std::io::stderr())).kill_on_drop(true);
+    command.spawn().map(Some).map_err(|error| {
+        complain(&format!("cannot start `{program}`: {error}"));
+        Exit::WrongInput
+    })
 }
 
 fn show(arguments: &Arguments, session: &str, verdict: &Verdict) -> Exit {
