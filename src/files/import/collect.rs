@@ -330,7 +330,7 @@ mod tests {
             ..Found::default()
         };
         let mut collector = Collector::new(Format::Har, &options());
-        [says, shows].map(|found| collector.push(found).unwrap());
+        [says, shows].into_iter().for_each(|found| collector.push(found).unwrap());
         let shown = format!("{:?}", collector.finish(Format::Har).tape);
         assert!(!KEYS.iter().any(|key| shown.contains(key)), "{shown}");
         assert!(shown.contains("/v1/messages/REDACTED"), "{shown}");
