@@ -110,7 +110,7 @@ fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(Folder, String)> {
         None => {
             let shown = redactor.text(&path.display().to_string());
             notice(&format!(
-                "the client's {} is `{shown}`, which cannot be told apart in its requests from another folder's name",
+                "the client's folder {} is `{shown}`, which cannot be told apart in its requests when the tape is driven",
                 folder.as_str()
             ));
             None
