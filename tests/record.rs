@@ -10,13 +10,13 @@ mod threads;
 #[path = "record/tls.rs"]
 mod tls;
 
-use std::io::{Read as _, Write as _};
-use std::process::Command;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use harness::*;
-use reenact::scenario::tape::{End, Exchange};
+use reenact::scenario::tape::{End, Exchange, Folder};
 
 fn texts(exchange: &Exchange) -> Vec<String> {
     exchange.answer.chunks.iter().map(|chunk| String::from_utf8_lossy(&chunk.bytes).into_owned()).collect()
@@ -336,4 +336,37 @@ fn k_2_no_secret_reaches_the_disk() {
     let scan = Command::new(env!("CARGO_BIN_EXE_reenact")).arg("scan").arg(&path).output().unwrap();
     assert_eq!(scan.status.code(), Some(1));
     assert!(String::from_utf8(scan.stdout).unwrap().starts_with(&format!("{}:2:", path.display())));
+}
+
+#[test]
+fn k_2_a_secret_in_the_path_of_a_folder_is_replaced_as_it_is_in_bodies() {
+    const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    const NAME: &str = "of-the-house-of-nobody";
+    let port = upstream(|_, stream| {
+        send_whole(stream, "200 OK", "content-type: application/json\r\n", b"{}");
+        Then::Next
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (tape, rules) = (folder.path().join("x.tape.jsonl"), folder.path().join("rules.toml"));
+    std::fs::write(&rules, format!("[[rule]]\nname = \"house\"\npattern = '{NAME}'\n")).unwrap();
+    let (home, tmp) = (format!("/x/{SECRET}"), format!("/tmp/{NAME}/"));
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_reenact"));
+    recorder.args(["record", "--upstream", &format!("http://127.0.0.1:{port}"), "--out"]).arg(&tape).arg("--redact").arg(&rules);
+    // It says where the recorder is, and ends when it is told nothing more.
+    recorder.args(["--base-url-var", "WHERE", "--", "/bin/sh", "-c", "echo $WHERE; cat"]).env("HOME", &home).env("TMPDIR", &tmp);
+    let mut recorder = recorder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut place = String::new();
+    BufReader::new(recorder.stdout.take().unwrap()).read_line(&mut place).unwrap();
+    let port = place.trim_end().rsplit(':').next().unwrap().parse().unwrap();
+    ask(port, "POST", "/v1/messages", "", prompt(&format!("home {home}/a, tmp {tmp}b")).as_bytes()).unwrap();
+    drop(recorder.stdin.take());
+    assert!(recorder.wait().unwrap().success());
+    let file = std::fs::read_to_string(&tape).unwrap();
+    assert!(!file.contains(SECRET) && !file.contains(NAME), "{file}");
+    let scan = Command::new(env!("CARGO_BIN_EXE_reenact")).args(["scan", "--redact"]).arg(&rules).arg(&tape).output().unwrap();
+    assert_eq!((scan.status.code(), String::from_utf8(scan.stdout).unwrap().trim()), (Some(0), "no secrets found"));
+    let read = reenact::files::tape::read(&tape).unwrap();
+    let path = |wanted| &read.header.folders.iter().find(|(folder, _)| *folder == wanted).unwrap().1;
+    let said = format!("home {}/a, tmp {}/b", path(Folder::Home), path(Folder::Tmp));
+    assert!(String::from_utf8_lossy(&read.exchanges[0].body).contains(&said), "{said} in {file}");
 }

@@ -179,8 +179,8 @@ fn with_threads(
     std::thread::scope(|scope| {
         let (for_disk, for_keeper) = (Arc::clone(&shared), Arc::clone(&shared));
         let disk = scope.spawn(move || disk::run(file, &options.out, &from_keeper, &for_disk, options));
-        let redactor = Redactor::new(&options.rules);
-        let header = keeper::header(options);
+        let mut redactor = Redactor::new(&options.rules);
+        let header = keeper::header(options, &mut redactor);
         let keeper = scope.spawn(move || {
             let _opens_the_way = OpensTheWay(Arc::clone(&for_keeper));
             keeper::Keeper::new(redactor, batches, for_keeper, options.notice).run(&header, &from_proxy)

@@ -29,12 +29,17 @@ const MEMBERS: [&str; 12] = [
     "device_id",
 ];
 
+/// How any folder is shown where requests of two clients are held against each other.
+const ANY_FOLDER: &str = "<folder>";
+
 /// Rules at work on one run: what was seen keeps its number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Normaliser {
     without: Vec<Arc<str>>,
     own: Vec<Normalise>,
-    folders: Vec<(String, &'static str)>,
+    folders: Vec<(spans::Folder, &'static str)>,
+    /// Whether members keep their values, whatever their names.
+    keeps_members: bool,
     uuids: Vec<String>,
     ids: Vec<String>,
 }
@@ -42,12 +47,20 @@ pub struct Normaliser {
 impl Normaliser {
     /// The rules of a scenario, for a run with these folders, each with the name that it is shown by.
     pub fn new(drive: &Drive, folders: &[(String, &'static str)]) -> Self {
-        // Clients name folders after folders, with dashes for what stands between.
-        let dashed = folders.iter().map(|(path, name)| (path.replace(['/', '.', '_'], "-"), *name));
-        let mut folders: Vec<_> = folders.iter().cloned().chain(dashed).filter(|(path, _)| path.len() > 1).collect();
+        let named = folders.iter().flat_map(|(path, name)| spans::Folder::of(path).into_iter().map(|folder| (folder, *name)));
+        let mut folders: Vec<_> = named.collect();
         // The inner ones first.
-        folders.sort_by_key(|(path, _)| core::cmp::Reverse(path.len()));
+        folders.sort_by_key(|(folder, _)| core::cmp::Reverse(folder.len()));
         Self { without: drive.without.clone(), own: drive.normalise.clone(), folders, ..Self::default() }
+    }
+
+    /// The same for requests of two clients that are held against each other, with the folders of both.
+    ///
+    /// All folders have one name there, because what is one folder for the one client may be two for the other. And the shipped rules know no members:
+    /// in requests these are what the model gave a tool, or what the tool is, and both matter.
+    pub fn for_requests(drive: &Drive, folders: &[(String, &'static str)]) -> Self {
+        let folders: Vec<_> = folders.iter().map(|(path, _)| (path.clone(), ANY_FOLDER)).collect();
+        Self { keeps_members: true, ..Self::new(drive, &folders) }
     }
 
     /// Whether a shipped rule is at work.
@@ -90,7 +103,7 @@ impl Normaliser {
         }
         if self.has("folders") {
             for (folder, name) in &self.folders {
-                text = text.replace(folder, name);
+                text = folder.replaced(&text, name);
             }
         }
         if self.has("ports") {
@@ -116,6 +129,7 @@ impl Normaliser {
         let own = self.own.iter().find(|rule| matches!(&rule.place, VaryingPlace::Member(member) if **member == *name));
         let shown = match own {
             Some(rule) => Some(format!("<{}>", rule.name)),
+            None if self.keeps_members => None,
             None if self.has("durations") && name.ends_with("_ms") && value.is_number() => Some(String::from("<durations>")),
             None if self.has("members") && MEMBERS.contains(&&*name) && is_plain(&value) => Some(String::from("<members>")),
             None => None,

@@ -209,7 +209,7 @@ impl Setup {
     pub fn for_client(mut self, folders: &[(String, &'static str)]) -> Self {
         let recorded = self.folders.iter().map(|(folder, path)| (path.clone(), folder.as_str()));
         let all: Vec<_> = folders.iter().cloned().chain(recorded).collect();
-        self.varying = Some(Normaliser::new(&self.scenario.drive, &all));
+        self.varying = Some(Normaliser::for_requests(&self.scenario.drive, &all));
         self
     }
 

@@ -59,30 +59,30 @@ fn sdks(part: &str) -> Result<bool, Problem> {
     let stage = Stage::new(build()?)?;
     let cases = CASES.iter().map(Some).chain([None]).filter(|case| case.map_or(round_trip::NAME, |case| case.name).contains(part));
     let all: Vec<(Option<&Case>, &Client)> = cases.flat_map(|case| clients.iter().map(move |client| (case, client))).collect();
-    let rows = in_parallel(&all, |(case, client)| match case {
-        Some(case) => Ok(judge::row(case, client, stage.drive(case, client)?)),
-        None => round_trip::row(&stage, client),
+    let rows = in_parallel(&all, |(case, client)| {
+        let name = case.map_or(round_trip::NAME, |case| case.name);
+        let row = match case {
+            Some(case) => stage.drive(case, client).map(|seen| judge::row(case, client, seen)),
+            None => round_trip::row(&stage, client),
+        };
+        row.unwrap_or_else(|problem| judge::row_of_a_problem(name, client.sdk.name(), problem))
     });
-    show(rows, install::PINS)
+    Ok(show(&rows, install::PINS))
 }
 
 /// An agent through all that there is for it: whether it did as expected.
 fn with(agent: &agents::Agent) -> Result<bool, Problem> {
     install::npm_is_there()?;
     let rows = agent.drive(&Stage::new(build()?)?)?;
-    show(rows.into_iter().map(Ok).collect(), agent.pin)
+    Ok(show(&rows, agent.pin))
 }
 
 /// Prints the rows: whether there are some, and all as expected.
-fn show(rows: Vec<Result<Row, Problem>>, clients: &str) -> Result<bool, Problem> {
-    let (count, mut wrong) = (rows.len(), 0);
-    for row in rows {
-        let row = row?;
-        wrong += usize::from(!row.is_as_expected());
-        println!("{row}");
-    }
-    println!("xtask clients: {count} runs of {clients}, {wrong} not as expected");
-    Ok(wrong == 0 && count > 0)
+fn show(rows: &[Row], clients: &str) -> bool {
+    rows.iter().for_each(|row| println!("{row}"));
+    let wrong = rows.iter().filter(|row| !row.is_as_expected()).count();
+    println!("xtask clients: {} runs of {clients}, {wrong} not as expected", rows.len());
+    wrong == 0 && !rows.is_empty()
 }
 
 /// Does the work for each of the items, some at once; the results in the items' order.

@@ -34,10 +34,23 @@ pub(super) struct Found {
     pub(super) end: Option<End>,
 }
 
+/// An exchange as it reads, its secrets still in it.
+#[derive(Debug)]
+struct Decoded {
+    path: String,
+    request_headers: Vec<Header>,
+    request_body: Vec<u8>,
+    response_headers: Vec<Header>,
+    response_body: Vec<u8>,
+    /// Everything else.
+    found: Found,
+}
+
 /// Collects exchanges into a tape.
 #[derive(Debug)]
 pub(super) struct Collector {
     tape: Tape,
+    decoded: Vec<Decoded>,
     lost: BTreeSet<String>,
     redactor: Redactor,
     provenance: Provenance,
@@ -55,6 +68,7 @@ impl Collector {
         let ImportOptions { provenance, rules, keep_bodies } = options;
         Self {
             tape: Tape { header, ..Tape::default() },
+            decoded: Vec::new(),
             lost: BTreeSet::new(),
             redactor: Redactor::new(rules),
             provenance: *provenance,
@@ -73,10 +87,16 @@ impl Collector {
     }
 
     /// Takes the next exchange, in the order of the requests.
-    pub(super) fn push(&mut self, found: Found) -> Result<(), String> {
+    pub(super) fn push(&mut self, mut found: Found) -> Result<(), String> {
         self.has_headers |= !found.request_headers.is_empty() || !found.response_headers.is_empty();
-        let (request_headers, request_body) = self.decompress(found.request_headers, found.request_body)?;
-        let (response_headers, response_body) = self.decompress(found.response_headers, found.response_body)?;
+        let mut request_headers = named(std::mem::take(&mut found.request_headers));
+        // A request that cannot be read is no reason to do without the answers of all. What cannot be searched for secrets stays out.
+        let request_body = self.decompress(&mut request_headers, std::mem::take(&mut found.request_body)).unwrap_or_else(|_| {
+            self.lose("request bodies that are not compressed as their headers say");
+            Vec::new()
+        });
+        let mut response_headers = named(std::mem::take(&mut found.response_headers));
+        let response_body = self.decompress(&mut response_headers, std::mem::take(&mut found.response_body))?;
         if let Some(date) = response_headers.iter().find(|header| header.name.eq_ignore_ascii_case("date")) {
             self.recorded_at(&date.value);
         }
@@ -84,15 +104,41 @@ impl Collector {
         if let Some(host) = host {
             self.tape.header.upstream.get_or_insert(host);
         }
-        // Keys that stand in headers are known from here on, and bodies may repeat them.
+        self.decoded.push(Decoded { path, request_headers, request_body, response_headers, response_body, found });
+        match u32::try_from(self.decoded.len()) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(String::from("more exchanges than a tape can count")),
+        }
+    }
+
+    pub(super) fn finish(mut self, format: Format) -> Imported {
+        if !self.has_headers {
+            self.lose("headers");
+        }
+        // Bodies may repeat the keys that stand in headers, also in those of later exchanges.
+        let decoded = std::mem::take(&mut self.decoded);
+        for Decoded { request_headers, response_headers, .. } in &decoded {
+            self.redactor.learn_headers(request_headers);
+            self.redactor.learn_headers(response_headers);
+        }
+        self.tape.exchanges = (1..).zip(decoded).map(|(id, decoded)| self.redacted(id, decoded)).collect();
+        thread::assign(&mut self.tape.exchanges);
+        self.tape.header.lost = self.lost.into_iter().collect();
+        let redacted = self.redactor.counts().clone();
+        self.tape.header.redactions = redacted.keys().cloned().collect();
+        Imported { format, tape: self.tape, redacted }
+    }
+
+    /// An exchange as it stands on the tape.
+    fn redacted(&mut self, id: u32, decoded: Decoded) -> Exchange {
+        let Decoded { path, request_headers, request_body, response_headers, response_body, found } = decoded;
         let headers = self.redactor.headers(&request_headers);
         let body = if self.keep_bodies { request_body } else { self.redactor.body(&request_body) };
         let path = self.redactor.path(&path);
         let answer_headers = self.redactor.headers(&response_headers);
         let answer_body = if self.keep_bodies { response_body } else { self.redacted_answer(&response_headers, response_body) };
         let chunks = if answer_body.is_empty() { Vec::new() } else { vec![Chunk { at: None, bytes: answer_body.into() }] };
-        let id = u32::try_from(self.tape.exchanges.len() + 1).map_err(|_| String::from("more exchanges than a tape can count"))?;
-        let exchange = Exchange {
+        Exchange {
             id,
             thread: thread::MAIN.into(),
             parent: None,
@@ -110,20 +156,7 @@ impl Collector {
                 end: found.end.unwrap_or(if found.status == 0 { End::Reset } else { End::Complete }),
                 end_at: found.end_at,
             },
-        };
-        self.tape.exchanges.push(exchange);
-        Ok(())
-    }
-
-    pub(super) fn finish(mut self, format: Format) -> Imported {
-        if !self.has_headers {
-            self.lose("headers");
         }
-        thread::assign(&mut self.tape.exchanges);
-        self.tape.header.lost = self.lost.into_iter().collect();
-        let redacted = self.redactor.counts().clone();
-        self.tape.header.redactions = redacted.keys().cloned().collect();
-        Imported { format, tape: self.tape, redacted }
     }
 
     /// The body of an answer, its length kept.
@@ -135,14 +168,13 @@ impl Collector {
         out
     }
 
-    /// Headers and body as they were before compression. HTTP/2 tools write the request line among the headers.
+    /// The body as it was before compression; the headers that speak of the compressed one are left out.
     ///
     /// Recorders differ in whether they decompress and in whether they then drop the header, so the body's own first bytes decide where they can.
-    fn decompress(&mut self, headers: Vec<(String, String)>, mut body: Vec<u8>) -> Result<(Vec<Header>, Vec<u8>), String> {
-        let mut headers: Vec<Header> =
-            headers.iter().filter(|(name, _)| !name.starts_with(':')).map(|(name, value)| Header::new(name, value)).collect();
-        let Some(encoding) = headers.iter().find(|header| is_any(&header.name, &["content-encoding"])) else { return Ok((headers, body)) };
+    fn decompress(&mut self, headers: &mut Vec<Header>, mut body: Vec<u8>) -> Result<Vec<u8>, String> {
+        let Some(encoding) = headers.iter().find(|header| is_any(&header.name, &["content-encoding"])) else { return Ok(body) };
         let value = encoding.value.clone();
+        headers.retain(|header| !is_any(&header.name, &["content-encoding", "content-length"]));
         for encoding in value.split(',').map(|encoding| encoding.trim().to_ascii_lowercase()).rev() {
             let decoded = match encoding.as_str() {
                 "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => read_all(flate2::read::MultiGzDecoder::new(&*body)),
@@ -155,10 +187,13 @@ impl Collector {
             body = decoded.map_err(|problem| format!("the body is not the {encoding} that its header says: {problem}"))?;
             self.lose(&format!("compressed bytes ({encoding})"));
         }
-        // They speak of the compressed body.
-        headers.retain(|header| !is_any(&header.name, &["content-encoding", "content-length"]));
-        Ok((headers, body))
+        Ok(body)
     }
+}
+
+/// HTTP/2 tools write the request line among the headers.
+fn named(headers: Vec<(String, String)>) -> Vec<Header> {
+    headers.iter().filter(|(name, _)| !name.starts_with(':')).map(|(name, value)| Header::new(name, value)).collect()
 }
 
 fn is_any(name: &str, names: &[&str]) -> bool {
@@ -275,5 +310,29 @@ mod tests {
         assert_eq!(*exchange.headers, [Header::new("accept", "*/*")]);
         assert!(exchange.answer.headers.is_empty());
         assert_eq!(tape.header.redactions, ["header set-cookie", "header x-api-key", "url-parameter"]);
+    }
+
+    #[test]
+    fn k_2_a_key_that_a_later_header_shows_is_found_in_earlier_bodies() {
+        const KEYS: [&str; 2] = ["first-of-the-house", "second-of-the-house"];
+        let text = format!("they are {} and {}", KEYS[0], KEYS[1]);
+        let says = Found {
+            url: format!("/v1/messages/{}", KEYS[1]),
+            request_headers: vec![("x-note".into(), KEYS[0].into())],
+            request_body: text.clone().into(),
+            response_body: text.into(),
+            status: 200,
+            ..Found::default()
+        };
+        let shows = Found {
+            request_headers: vec![("x-api-key".into(), KEYS[0].into())],
+            response_headers: vec![("set-cookie".into(), format!("session={}; Secure", KEYS[1]))],
+            ..Found::default()
+        };
+        let mut collector = Collector::new(Format::Har, &options());
+        [says, shows].into_iter().for_each(|found| collector.push(found).unwrap());
+        let shown = format!("{:?}", collector.finish(Format::Har).tape);
+        assert!(!KEYS.iter().any(|key| shown.contains(key)), "{shown}");
+        assert!(shown.contains("/v1/messages/REDACTED"), "{shown}");
     }
 }

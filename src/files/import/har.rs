@@ -99,12 +99,43 @@ fn started(entry: &Node) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::files::import::{ImportOptions, import_bytes};
+    use crate::files::redact::Rules;
 
     #[test]
     fn k_5_no_head_time_is_invented() {
         let entry = |timings: &str| Node::from_json(&format!(r#"{{"time":3504,"timings":{timings}}}"#)).unwrap();
         assert_eq!(times(&entry(r#"{"blocked":-1,"send":0,"wait":3504,"receive":0}"#)), (None, Some(Micros(3_504_000))));
         assert_eq!(times(&entry(r#"{"blocked":1.5,"dns":-1,"send":0,"wait":2,"receive":7}"#)).0, Some(Micros(3_500)));
+    }
+
+    #[test]
+    fn k_5_a_request_that_is_not_compressed_as_it_says_does_not_cost_the_others() {
+        let entry = |encoding: &str, body: &str| {
+            serde_json::json!({
+                "startedDateTime": "2026-03-02T09:15:00.000Z",
+                "request": {
+                    "method": "POST",
+                    "url": "https://api.anthropic.com/v1/messages",
+                    "headers": [{ "name": "content-encoding", "value": encoding }, { "name": "accept", "value": "*/*" }],
+                    "postData": { "mimeType": "application/json", "text": body },
+                },
+                "response": { "status": 200, "headers": [], "content": { "text": "{}" } },
+                "timings": {},
+            })
+        };
+        let body = r#"{"model":"m","max_tokens":1,"messages":[]}"#;
+        // What is left of compressed bytes that somebody took for text.
+        let entries = [entry("br", "\u{1}\u{fffd}\u{fffd}sk-\u{3}garbled"), entry("br", body), entry("identity", body)];
+        let har = serde_json::json!({ "log": { "version": "1.2", "creator": {}, "entries": entries } }).to_string();
+        let imported = import_bytes(Path::new("x.har"), har.as_bytes(), &ImportOptions::with(&Rules::with(&[]).unwrap())).unwrap();
+        let bodies: Vec<&[u8]> = imported.tape.exchanges.iter().map(|exchange| &*exchange.body).collect();
+        assert_eq!(bodies, [&b""[..], body.as_bytes(), body.as_bytes()]);
+        assert!(imported.tape.exchanges.iter().all(|exchange| exchange.answer.status == 200 && exchange.headers.len() == 1));
+        let lost = "request bodies that are not compressed as their headers say";
+        assert!(imported.tape.header.lost.iter().any(|known| known == lost), "{:?}", imported.tape.header.lost);
     }
 }

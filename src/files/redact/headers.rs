@@ -64,13 +64,20 @@ pub(super) fn parameter_is_secret(name: &str) -> bool {
 }
 
 impl Redactor {
-    /// The headers to keep, secrets in their values replaced. Values of those left out are looked for in bodies from now on.
-    pub fn headers(&mut self, headers: &[Header]) -> Vec<Header> {
-        let mut kept = Vec::new();
+    /// Remembers the keys that stand in headers, where these are at hand before what may repeat them.
+    pub fn learn_headers(&mut self, headers: &[Header]) {
         for Header { name, value } in headers {
             if KEYS.iter().any(|key| name.eq_ignore_ascii_case(key)) {
                 self.learn_value(&name.to_ascii_lowercase(), value);
             }
+        }
+    }
+
+    /// The headers to keep, secrets in their values replaced. Values of those left out are looked for in bodies from now on.
+    pub fn headers(&mut self, headers: &[Header]) -> Vec<Header> {
+        self.learn_headers(headers);
+        let mut kept = Vec::new();
+        for Header { name, value } in headers {
             if let Some(secret) = is_secret(name) {
                 *self.counts.entry(format!("header {secret}")).or_default() += 1;
             } else if IDS.iter().any(|id| name.eq_ignore_ascii_case(id)) {

@@ -4,6 +4,7 @@
 //! one batch. Each look takes a processor from somebody, perhaps from the client.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
@@ -79,7 +80,7 @@ struct Answer {
 }
 
 /// The first line of the tape.
-pub(super) fn header(options: &Options) -> TapeHeader {
+pub(super) fn header(options: &Options, redactor: &mut Redactor) -> TapeHeader {
     let host = options.upstream.authority().map(|authority| {
         let text = authority.as_str();
         text.rsplit('@').next().unwrap_or(text).to_owned()
@@ -89,21 +90,40 @@ pub(super) fn header(options: &Options) -> TapeHeader {
         recorded_at: Some(super::proxy::wall_clock()),
         upstream: host,
         redactions: std::iter::once("headers").chain(options.rules.names()).map(str::to_owned).collect(),
-        folders: options.client.as_ref().map(|_| folders()).unwrap_or_default(),
+        folders: options.client.as_ref().map(|_| folders(redactor, options.notice)).unwrap_or_default(),
         ..TapeHeader::default()
     }
 }
 
-/// The folders of a client that is started here: it has those of whoever starts it.
+/// The folders of a client that is started here: it has those of whoever starts it. A secret in a path is replaced as it is in bodies, so that the
+/// path is found there.
 #[expect(
     clippy::disallowed_methods,
     reason = "they are told apart from what a client says, so that it may say another folder's name when it is driven"
 )]
-fn folders() -> Vec<(Folder, String)> {
-    let shown = |path: std::path::PathBuf| path.display().to_string();
-    let home = std::env::var_os("HOME").map(|home| (Folder::Home, shown(home.into())));
-    let work = std::env::current_dir().ok().map(|work| (Folder::Work, shown(work)));
-    home.into_iter().chain([(Folder::Tmp, shown(std::env::temp_dir()))]).chain(work).collect()
+fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(Folder, String)> {
+    let home = std::env::var_os("HOME").map(|home| (Folder::Home, home.into()));
+    let work = std::env::current_dir().ok().map(|work| (Folder::Work, work));
+    let all = home.into_iter().chain([(Folder::Tmp, std::env::temp_dir())]).chain(work);
+    let known = all.filter_map(|(folder, path)| match told_apart(&path) {
+        Some(path) => Some((folder, redactor.text(&path))),
+        None => {
+            let shown = redactor.text(&path.display().to_string());
+            notice(&format!(
+                "the client's folder {} is `{shown}`, which cannot be told apart in its requests when the tape is driven",
+                folder.as_str()
+            ));
+            None
+        }
+    });
+    known.collect()
+}
+
+/// A path as it stands before what is in it; `None` for the root, which stands before everything, and for what depends on where one is.
+fn told_apart(path: &Path) -> Option<String> {
+    let shown = path.display().to_string();
+    let trimmed = shown.trim_end_matches(std::path::is_separator);
+    (path.is_absolute() && !trimmed.is_empty()).then(|| trimmed.to_owned())
 }
 
 impl Keeper {
@@ -369,4 +389,16 @@ fn decoded(headers: &[Header], body: Vec<u8>) -> Result<Vec<u8>, String> {
         return Ok(body);
     }
     inflate.feed(&body).map_err(|error| format!("its request is not the {} that its header says ({error})", inflate.names))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_10_a_folder_is_told_apart_by_its_path_without_a_slash_behind_it() {
+        let shown = |path: &str| told_apart(Path::new(path));
+        assert_eq!(["/tmp/x", "/tmp/x/", "/tmp/x//"].map(shown), [(); 3].map(|()| Some(String::from("/tmp/x"))));
+        assert_eq!(["/", "//", "", "x", "./x"].map(shown), [(); 5].map(|()| None));
+    }
 }

@@ -2,6 +2,52 @@
 
 use crate::prelude::*;
 
+/// A folder as it may stand in a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Folder {
+    spelling: String,
+    /// Whether it is spelled as one name, with dashes for what stands between the parts of its path: clients name folders after folders.
+    is_dashed: bool,
+}
+
+impl Folder {
+    /// The spellings of a path; none for the root, which stands before everything.
+    pub(super) fn of(path: &str) -> Vec<Self> {
+        let path = path.trim_end_matches('/');
+        if path.len() < 2 {
+            return Vec::new();
+        }
+        let dashed = path.replace(['/', '.', '_'], "-");
+        vec![Self { spelling: path.into(), is_dashed: false }, Self { spelling: dashed, is_dashed: true }]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.spelling.len()
+    }
+
+    /// A text with the folder replaced where it, or something in it, is named; `/www` and `/w.bak` are not in `/w`.
+    ///
+    /// Anything may stand before it: `-I/w`, `file:///w`, `/private/w`.
+    pub(super) fn replaced(&self, text: &str, name: &str) -> String {
+        if !text.contains(&self.spelling) {
+            return text.into();
+        }
+        replaced(
+            text,
+            |bytes, at| bytes[at..].strip_prefix(self.spelling.as_bytes()).filter(|rest| self.ends(rest)).map(|_| self.len()),
+            |_| name.into(),
+        )
+    }
+
+    /// Whether its name is over before `rest`. A dot is part of a name where something follows it, and else ends a sentence.
+    fn ends(&self, rest: &[u8]) -> bool {
+        match self.is_dashed {
+            true => !rest.first().is_some_and(u8::is_ascii_alphanumeric),
+            false => !rest.iter().find(|byte| **byte != b'.').is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte)),
+        }
+    }
+}
+
 /// A text with each span replaced that `at` finds the length of.
 pub(super) fn replaced(text: &str, at: impl Fn(&[u8], usize) -> Option<usize>, mut name: impl FnMut(&str) -> String) -> String {
     let bytes = text.as_bytes();

@@ -3,6 +3,9 @@
 use serde_json::json;
 
 use super::*;
+use crate::scenario::tape::Folder;
+use crate::scenario::types::Scenario;
+use crate::world::setup::Setup;
 
 fn normaliser() -> Normaliser {
     Normaliser::new(&Drive::default(), &[(String::from("/w/run-1/h"), "<home>")])
@@ -83,4 +86,50 @@ fn k_10_agents_that_go_on_beside_the_conversation_stand_behind_it() {
     assert_eq!(lines, otherwise);
     assert_eq!(lines[..2], [line("assistant", ""), line("assistant", "")]);
     assert_eq!(lines[3..], [line("user", of_helper), line("assistant", of_helper)], "each in its own order: {lines:?}");
+}
+
+#[test]
+fn k_10_a_folder_is_known_by_its_whole_name() {
+    let shown = |folder: &str, text: &str| Normaliser::new(&Drive::default(), &[(String::from(folder), "<home>")]).text(text);
+    for inside in
+        ["/w/a", "/w", "\"/w\"", "/w a", "/w\\n", "/w. And", "/w...", "-I/w/a", "/private/w/a", "/w:/w", "in /w, or", "p/-w-a/b", "ü/w/ü"]
+    {
+        let named = inside.replace("-w-", "<home>-").replace("/w", "<home>");
+        assert_eq!([shown("/w", inside), shown("/w/", inside)], [named.clone(), named]);
+    }
+    for beside in ["/www", "/w.bak/a", "/w..a", "/w-2", "/w_2", "/w2/w2", "p/-w2/b"] {
+        assert_eq!(shown("/w", beside), beside);
+    }
+    for nothing in ["/", "//", ""] {
+        assert_eq!(shown(nothing, "/w/a-b"), "/w/a-b");
+    }
+}
+
+#[test]
+fn k_10_what_is_one_folder_for_one_client_may_be_two_for_another() {
+    // As in a container: the first client worked in its home, and its temporary folder was named with a slash behind it.
+    let folders = [(Folder::Home, "/root"), (Folder::Tmp, "/var/t/"), (Folder::Work, "/root")];
+    let mut setup = Setup::new(Scenario::default(), None).unwrap();
+    setup.folders = folders.map(|(folder, path)| (folder, String::from(path))).into();
+    let now = [("/d/home", "<home>"), ("/d/tmp", "<tmp>"), ("/d/work", "<work>")].map(|(path, name)| (String::from(path), name));
+    let varying = setup.for_client(&now).varying.unwrap();
+    let shown = |[home, tmp, work]: [&str; 3]| varying.clone().json(json!({ "system": format!("{home}/.x {tmp}/y {work}.") }));
+    assert_eq!(shown(["/root", "/var/t", "/root"]), shown(["/d/home", "/d/tmp", "/d/work"]));
+    assert_ne!(shown(["/root", "/var/t", "/root"]), shown(["/d/home", "/d/tmp", "/d/other"]));
+}
+
+#[test]
+fn k_10_what_a_tool_was_given_is_no_varying_member_of_a_request() {
+    let own = Normalise { name: "cost".into(), place: VaryingPlace::Member("usd".into()) };
+    let drive = Drive { normalise: vec![own], ..Drive::default() };
+    let mut setup = Setup::new(Scenario { drive, ..Scenario::default() }, None).unwrap();
+    setup.folders = vec![(Folder::Work, String::from("/then"))];
+    let mut varying = setup.for_client(&[]).varying.unwrap();
+    let input = json!({ "time": "noon", "run_id": 7, "snapshot": "a", "pid": 1, "timeout_ms": 5, "uuid": true, "start": { "time": { "start": 1 } } });
+    let tools = json!([{ "name": "wait", "input_schema": { "properties": { "timestamp": "x" }, "limit_ms": 3 } }]);
+    let body = json!({ "tools": tools, "messages": [{ "role": "assistant", "content": [{ "type": "tool_use", "input": input }] }] });
+    assert_eq!(varying.json(body.clone()), body);
+    // What texts say may vary as before, and a scenario's own rules are its own.
+    let said = json!({ "text": "in /then on 2026-11-21 <x_ms>381</x_ms>", "usd": 1 });
+    assert_eq!(varying.json(said), json!({ "text": "in <folder> on <date> <x_ms><durations></x_ms>", "usd": "<cost>" }));
 }

@@ -7,7 +7,7 @@ use std::process::Output;
 
 use super::cases::{Gap, World};
 use super::install::{self, Problem};
-use super::judge::{Row, row_of_requests};
+use super::judge::{Row, row_of_a_problem, row_of_requests};
 use super::run::{Seen, Stage};
 
 /// An agent, and how it is treated.
@@ -63,6 +63,9 @@ text = "That is what they say."
 const ANSWERS: [&str; 2] = [r#""terminal_reason":"completed""#, r#""result":"It is a package named demo.""#];
 const TRIES_AGAIN: [&str; 3] =
     [r#""subtype":"api_retry""#, r#""terminal_reason":"completed""#, r#""result":"It is a package named demo.""#];
+
+const REPEATED: &str = "two reads and a shell command";
+const SWEPT: &str = "SIGINT at every boundary, then on";
 
 /// Its own retries: 0.5 s, then 1 s, more by up to a quarter.
 const CLAUDE_CODE: Agent = Agent {
@@ -182,12 +185,14 @@ impl Agent {
     pub(super) fn drive(&self, stage: &Stage) -> Result<Vec<Row>, Problem> {
         let program = install::agent(self.name, self.pin, self.program)?;
         let mut rows = Vec::new();
+        let mut push =
+            |name, row: Result<Row, Problem>| rows.push(row.unwrap_or_else(|problem| row_of_a_problem(name, self.name, problem)));
         for case in self.cases {
-            rows.push(self.row(stage, &program, case)?);
+            push(case.name, self.row(stage, &program, case));
         }
-        rows.push(self.repeated(stage, &program)?);
+        push(REPEATED, self.repeated(stage, &program));
         if let Some(again) = self.again {
-            rows.push(self.swept(stage, &program, again)?);
+            push(SWEPT, self.swept(stage, &program, again));
         }
         Ok(rows)
     }
@@ -217,7 +222,7 @@ impl Agent {
         let expected = format!("{} times the same transcript", self.repeats);
         let same = transcripts.iter().filter(|transcript| **transcript == transcripts[0]).count();
         seen.outcome = format!("{same} times the same transcript");
-        let mut row = row_of_requests("two reads and a shell command", self.name, &[gap(0, 0)], &expected, seen);
+        let mut row = row_of_requests(REPEATED, self.name, &[gap(0, 0)], &expected, seen);
         row.said = Vec::new();
         for other in transcripts.iter().filter(|transcript| **transcript != transcripts[0]) {
             row.problems.push("not all transcripts are the same".to_string());
@@ -237,7 +242,7 @@ impl Agent {
         println!("{}", table.trim_end());
         let (rows, problems) = judged(&table);
         Ok(Row {
-            case: "SIGINT at every boundary, then on",
+            case: SWEPT,
             client: self.name,
             expected: "at every boundary: nothing left behind, a valid history, and a session that goes on".to_string(),
             seen: format!("{rows} boundaries, {} with a problem of that kind", problems.len()),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::cases::{Case, Client, Gap};
+use super::install::Problem;
 use super::run::Seen;
 
 /// A client may be this much later than it meant to be: it shares its machine.
@@ -62,6 +63,21 @@ pub(super) fn row_of_requests(case: &'static str, client: &'static str, gaps: &[
     }
 }
 
+/// A client that could not be driven: what the others did is told all the same.
+pub(super) fn row_of_a_problem(case: &'static str, client: &'static str, problem: Problem) -> Row {
+    let (Problem::Lacking(what) | Problem::Wrong(what)) = problem;
+    Row {
+        case,
+        client,
+        expected: "a run".to_string(),
+        seen: "none".to_string(),
+        outcome: String::new(),
+        remark: None,
+        problems: vec![what],
+        said: Vec::new(),
+    }
+}
+
 fn line(requests: usize, gaps: Vec<String>, outcome: &str) -> String {
     let plural = if requests == 1 { "" } else { "s" };
     let apart = if gaps.is_empty() { String::new() } else { format!(", {} apart", gaps.join(" and ")) };
@@ -102,5 +118,37 @@ impl fmt::Display for Row {
         self.problems.iter().try_for_each(|problem| write!(f, "\n    PROBLEM   {problem}"))?;
         let said = if self.is_as_expected() { &[] } else { &*self.said };
         said.iter().try_for_each(|line| write!(f, "\n              {line}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases::CASES;
+    use super::*;
+
+    /// The longest that a client waits of itself before its first retry.
+    const FIRST_RETRY_MS_MAX: u64 = 500;
+
+    #[test]
+    fn k_7_what_a_case_tells_apart_is_further_apart_than_a_client_may_be_late() {
+        let only = |part: &str| CASES.iter().find(|case| case.name.contains(part)).unwrap();
+        let beside = only("retry-after-ms");
+        let (_, ignored_s) = beside.name.split_once("beside retry-after ").unwrap();
+        assert!(!beside.gaps[0].holds(ignored_s.parse::<u64>().unwrap() * 1_000_000), "a client that ignores the finer header passes");
+        for told in [beside, only("429, retry-after 2")] {
+            assert!(!told.gaps[0].holds(FIRST_RETRY_MS_MAX * 1_000), "a client that ignores `{}` passes", told.name);
+        }
+        for growing in CASES.iter().filter(|case| case.name.starts_with("529")) {
+            assert!(!growing.gaps[0].holds(0), "a client that does not wait passes `{}`", growing.name);
+            assert!(!growing.gaps[1].holds(FIRST_RETRY_MS_MAX * 1_000), "a client whose waits do not grow passes `{}`", growing.name);
+        }
+    }
+
+    #[test]
+    fn k_7_a_client_that_could_not_be_driven_is_a_row_that_is_not_as_expected() {
+        let row = row_of_a_problem("529 twice", "Python", Problem::Wrong("no such program".to_string()));
+        assert!(!row.is_as_expected());
+        let shown = row.to_string();
+        assert!(shown.starts_with("529 twice ") && shown.contains("PROBLEM   no such program"), "{shown}");
     }
 }
