@@ -42,7 +42,7 @@ pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expect) -> Vec<
 pub(super) fn differences(transcript: &Transcript) -> Vec<String> {
     let difference = |event: &Event| match &event.what {
         What::Difference { id, difference } => {
-            Some(format!("request {} differs from the recorded one at {}", event.agent.key(*id), difference.path))
+            Some(format!("request {} differs from the recorded one at {difference}", event.agent.key(*id)))
         }
         _ => None,
     };

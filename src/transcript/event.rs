@@ -176,8 +176,31 @@ pub struct Difference {
 
 impl From<&compare::Difference> for Difference {
     fn from(difference: &compare::Difference) -> Self {
-        let text = |value: &Option<serde_json::Value>| value.as_ref().map(|value| cut(&value.to_string(), 120));
-        Self { path: difference.path.clone(), recorded: text(&difference.recorded), sent: text(&difference.sent) }
+        let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+        let (recorded, sent) = (text(&difference.recorded), text(&difference.sent));
+        let from = match (&recorded, &sent) {
+            (Some(recorded), Some(sent)) => beginning(recorded, sent),
+            _ => 0,
+        };
+        let cut = |text: String| match from {
+            0 => cut(&text, 120),
+            _ => format!("…{}", cut(&text[from..], 120)),
+        };
+        Self { path: difference.path.clone(), recorded: recorded.map(cut), sent: sent.map(cut) }
+    }
+}
+
+/// Where two texts are shown from, in bytes: from the start, unless they begin to differ late.
+fn beginning(one: &str, other: &str) -> usize {
+    const LEAD_CHARS: usize = 40;
+    let same: Vec<usize> = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b).map(|((at, _), _)| at).collect();
+    if same.len() < 2 * LEAD_CHARS { 0 } else { same[same.len() - LEAD_CHARS] }
+}
+
+impl core::fmt::Display for Difference {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let value = |value: &'_ Option<String>| value.clone().unwrap_or_else(|| String::from("nothing"));
+        write!(f, "{}: recorded {}, sent {}", self.path, value(&self.recorded), value(&self.sent))
     }
 }
 
@@ -227,5 +250,23 @@ pub(crate) fn cut(text: &str, limit: usize) -> String {
             let digest = blake3::hash(text.as_bytes()).to_hex();
             format!("{}… ({} bytes, {})", &text[..at], text.len(), &digest.as_str()[..8])
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m_3_values_are_shown_from_where_they_begin_to_differ() {
+        let difference = |one: &str, other: &str| {
+            let value = |text: &str| Some(serde_json::Value::from(text));
+            Difference::from(&compare::Difference { path: "p".into(), recorded: value(one), sent: value(other) }).to_string()
+        };
+        assert_eq!(difference("old", "new"), r#"p: recorded "old", sent "new""#);
+        let long = "é".repeat(500);
+        let shown = difference(&format!("{long}old"), &format!("{long}new"));
+        assert!(shown.starts_with("p: recorded …é") && shown.contains(r#"éold", sent …é"#) && shown.ends_with(r#"énew""#), "{shown}");
+        assert!(shown.len() < 250, "{shown}");
     }
 }

@@ -71,6 +71,7 @@ impl Reply {
     }
 
     /// Whether the message is whole, so that nothing of the body matters any more; of a body that is not streamed nobody can tell.
+    #[cfg(feature = "live")]
     pub(crate) fn is_whole(&self) -> bool {
         matches!(&self.form, Form::Stream { assembler, .. } if assembler.at_end_of_stream().is_ok())
     }

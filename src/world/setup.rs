@@ -20,7 +20,7 @@ use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
 use crate::scenario::tape::{Chunk, End, Exchange, Folder, Provenance, Tape};
-use crate::scenario::thread::{Conversation, OTHER, whole_bodies};
+use crate::scenario::thread::{OTHER, whole_bodies};
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
 use crate::wire::http::Header;
 
@@ -193,14 +193,6 @@ impl Setup {
             self.threads.push(RecordedThread { name, first });
         }
         self
-    }
-
-    /// A request as one conversation is held against another, without what may vary.
-    pub(crate) fn comparable(&self, request: &str) -> Option<Conversation> {
-        match (&self.varying, serde_json::from_str(request)) {
-            (Some(varying), Ok(value)) => Conversation::of(&varying.clone().json(value).to_string()),
-            _ => Conversation::of(request),
-        }
     }
 
     /// The same for a client with these folders, each with the name that it is shown by: what may vary between equal runs of a client makes no

@@ -41,7 +41,7 @@ pub(super) fn render(setup: &Setup, driven: &Driven, client: Option<KnownClient>
                 }
             }
             What::Refused { rule, text, .. } => drop(writeln!(out, "  refused   {rule}: {text}")),
-            What::Difference { difference, .. } => drop(writeln!(out, "  differs   {}", difference.path)),
+            What::Difference { difference, .. } => drop(writeln!(out, "  differs   {}", normaliser.text(&difference.to_string()))),
             _ => (),
         }
     }

@@ -56,11 +56,7 @@ pub(super) fn of(event: &Event, view: &View) -> Option<Line> {
             let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
             line(Normal, Clock::Request(*id), "fault", first, short(rest))
         }
-        What::Difference { id, difference } => {
-            let value = |value: &Option<String>| value.clone().unwrap_or_else(|| String::from("nothing"));
-            let text = format!("{}: recorded {}, sent {}", difference.path, value(&difference.recorded), value(&difference.sent));
-            line(Normal, Clock::Request(*id), "replay", "differs", text)
-        }
+        What::Difference { id, difference } => line(Normal, Clock::Request(*id), "replay", "differs", difference.to_string()),
         What::Unused { answer } => line(Normal, Clock::Run, "replay", "unused", answer.to_string()),
         What::Misuse { text } => line(Normal, Clock::Latest, "engine", "misuse", text.clone()),
         What::Refused { id, text, overruled, .. } => {

@@ -153,9 +153,9 @@ impl Callers {
         if new.is_empty() {
             return None;
         }
-        let conversation = setup.comparable(text)?;
+        let conversation = comparable(setup, text)?;
         let likeness = |recorded: &RecordedThread| {
-            let first = recorded.first.as_ref().and_then(|first| setup.comparable(first));
+            let first = recorded.first.as_ref().and_then(|first| comparable(setup, first));
             first.map_or(Likeness::Nothing, |first| conversation.likeness(&first))
         };
         // Of equals `max_by_key` takes the last.
@@ -257,6 +257,14 @@ impl Thread {
         if !self.frames.contains(&frame) {
             self.frames.push(frame);
         }
+    }
+}
+
+/// A request as one conversation is held against another, without what may vary.
+fn comparable(setup: &Setup, request: &str) -> Option<Conversation> {
+    match (&setup.varying, serde_json::from_str(request)) {
+        (Some(varying), Ok(value)) => Conversation::of(&varying.clone().json(value).to_string()),
+        _ => Conversation::of(request),
     }
 }
 
