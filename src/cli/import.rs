@@ -6,6 +6,7 @@ use super::Exit;
 use super::output::{complain, say};
 use super::record::rules;
 use crate::files::import::{ImportOptions, Imported, Written, import_file, write};
+use crate::files::redact::counts_text;
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
 
@@ -92,9 +93,8 @@ fn summary(imported: &Imported, written: &Written) -> String {
     if !tape.header.lost.is_empty() {
         text.push_str(&format!("not in it: {}\n", tape.header.lost.join(", ")));
     }
-    if !imported.redacted.is_empty() {
-        let secrets: u64 = imported.redacted.values().sum();
-        text.push_str(&format!("replaced or left out: {} ({})\n", plural(secrets, "secret"), tape.header.redactions.join(", ")));
+    if let Some(secrets) = counts_text(&imported.redacted) {
+        text.push_str(&format!("{secrets}\n"));
     }
     text.push_str(&format!("wrote {}\n", written.tape.display()));
     for scenario in &written.scenarios {

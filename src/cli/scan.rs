@@ -1,12 +1,11 @@
 //! `reenact scan TAPE…`.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
 use super::Exit;
 use super::output::{complain, say};
 use super::record::rules;
-use crate::files::redact::scan::{Finding, scan_file};
+use crate::files::redact::scan::{Finding, scan};
 use crate::prelude::*;
 use crate::scenario::tape::line::{Line, LineKind};
 
@@ -30,11 +29,12 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
     };
     let (mut exit, mut secrets) = (Exit::Fine, 0);
     for path in &arguments.tapes {
-        match scan_file(path, &rules) {
-            Ok(findings) => {
-                if !is_tape(path) {
+        match std::fs::read(path) {
+            Ok(contents) => {
+                if !is_tape(&contents) {
                     complain(&format!("note: {} is no tape, and was searched as text", path.display()));
                 }
+                let findings = scan(&contents, &rules);
                 secrets += findings.len();
                 for Finding { line, column, rule } in findings {
                     say(&format!("{}:{line}:{column}: {rule}", path.display()));
@@ -57,12 +57,8 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
     exit
 }
 
-/// Whether a file begins as a tape does; what cannot be read was said.
-fn is_tape(path: &std::path::Path) -> bool {
-    let first = std::fs::File::open(path).and_then(|file| {
-        let mut line = Vec::new();
-        BufReader::new(file).read_until(b'\n', &mut line)?;
-        Ok(line)
-    });
-    first.is_ok_and(|line| matches!(Line::read(line.trim_ascii_end()).map(|line| line.kind), Ok(LineKind::Header { .. })))
+/// Whether a file begins as a tape does.
+fn is_tape(contents: &[u8]) -> bool {
+    let first = contents.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    matches!(Line::read(first.trim_ascii_end()).map(|line| line.kind), Ok(LineKind::Header { .. }))
 }

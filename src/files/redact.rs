@@ -31,6 +31,7 @@ use self::headers::{is_secret as is_secret_header, parameter_is_secret};
 use self::placeholder::{Numbers, is_placeholder, placeholder};
 use self::region::Region;
 pub use self::rules::{Rules, RulesError};
+use crate::prelude::plural;
 
 /// A value that stood in a header is looked for everywhere when it is at least this long: shorter ones are words.
 const LEARNED_BYTES_MIN: usize = 12;
@@ -199,4 +200,11 @@ impl Hit {
         let start = self.places.first().map_or(0, |place| place.start);
         start..self.places.last().map_or(start, |place| place.end)
     }
+}
+
+/// For people: how many secrets were found, and by which rules; `None` when there were none.
+pub fn counts_text(counts: &BTreeMap<String, u64>) -> Option<String> {
+    let secrets: u64 = counts.values().sum();
+    let rules: Vec<&str> = counts.keys().map(String::as_str).collect();
+    (secrets > 0).then(|| format!("replaced or left out: {} ({})", plural(secrets, "secret"), rules.join(", ")))
 }

@@ -169,13 +169,7 @@ fn with_threads(
 ) -> Result<Recorded, RecordError> {
     let (events, from_proxy) = mpsc::channel();
     let (batches, from_keeper) = mpsc::channel();
-    let shared = Arc::new(Shared {
-        room: Arc::new(Semaphore::new(ROOM_BYTES)),
-        behind: AtomicUsize::new(0),
-        is_stopping: AtomicBool::new(false),
-        disk_failed: AtomicBool::new(false),
-        ends_unwritten: AtomicU32::new(0),
-    });
+    let shared = Arc::new(Shared::new());
     std::thread::scope(|scope| {
         let (for_disk, for_keeper) = (Arc::clone(&shared), Arc::clone(&shared));
         let disk = scope.spawn(move || disk::run(file, &options.out, &from_keeper, &for_disk, options));
@@ -240,6 +234,18 @@ struct Shared {
     disk_failed: AtomicBool,
     /// How many answers ended for their clients before they were written: a recorder that is killed then has lost them.
     ends_unwritten: AtomicU32,
+}
+
+impl Shared {
+    fn new() -> Self {
+        Self {
+            room: Arc::new(Semaphore::new(ROOM_BYTES)),
+            behind: AtomicUsize::new(0),
+            is_stopping: AtomicBool::new(false),
+            disk_failed: AtomicBool::new(false),
+            ends_unwritten: AtomicU32::new(0),
+        }
+    }
 }
 
 /// The proxy's side of the keeper.

@@ -346,6 +346,29 @@ mod tests {
     }
 
     #[test]
+    fn m_3_the_more_two_conversations_have_in_common_the_more_they_are_alike() {
+        let asks = |system: &str, tools: &str, texts: &[&str]| {
+            let blocks: Vec<String> = texts.iter().map(|text| format!(r#"{{"type":"text","text":"{text}"}}"#)).collect();
+            let content = blocks.join(",");
+            let tools = tools.split_whitespace().map(|name| format!(r#"{{"name":"{name}"}}"#)).collect::<Vec<_>>().join(",");
+            Conversation::of(&format!(r#"{{"system":"{system}","tools":[{tools}],"messages":[{{"role":"user","content":[{content}]}}]}}"#))
+                .unwrap()
+        };
+        let known = asks("s", "Read", &["Monday", "Look left."]);
+        for (other, likeness) in [
+            (asks("s", "Read", &["Monday", "Look left."]), Likeness::Whole),
+            (asks("t", "Read", &["Tuesday", "Look left."]), Likeness::Words),
+            (asks("s", "Read", &["Monday", "Look right."]), Likeness::Setting),
+            (asks("t", "Read", &["Monday", "Look right."]), Likeness::Tools),
+            (asks("s", "Bash", &["Monday", "Look left."]), Likeness::Kind),
+            (asks("s", "", &["Monday", "Look left."]), Likeness::Nothing),
+        ] {
+            assert_eq!(known.likeness(&other), likeness);
+        }
+        assert_eq!(asks("s", "", &["a"]).likeness(&asks("t", "", &["b"])), Likeness::Kind, "no tools are no likeness in tools");
+    }
+
+    #[test]
     fn m_3_only_one_path_holds_conversations() {
         assert!(is_messages("/v1/messages?beta=true") && is_messages("/proxy/v1/messages/"));
         assert!(!is_messages("/v1/messages/count_tokens") && !is_messages("/v1/models"));

@@ -11,7 +11,7 @@ use super::setup::{Prepared, Setup};
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::scenario::script::Origin;
-use crate::scenario::tape::is_same_but_for_secrets;
+use crate::scenario::tape::placeholder::is_same_but_for_secrets;
 use crate::wire::block::Message;
 use crate::wire::compare::{Difference, differences};
 
@@ -38,8 +38,10 @@ struct Lent {
 
 /// Whether the tape lacks only a secret that the client still sends.
 fn is_secret(difference: &Difference) -> bool {
-    let text = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).map(String::from);
-    text(&difference.recorded).zip(text(&difference.sent)).is_some_and(|(recorded, sent)| is_same_but_for_secrets(&recorded, &sent))
+    match (&difference.recorded, &difference.sent) {
+        (Some(Value::String(recorded)), Some(Value::String(sent))) => is_same_but_for_secrets(recorded, sent),
+        _ => false,
+    }
 }
 
 /// Whose answers are meant.

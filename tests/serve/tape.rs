@@ -246,3 +246,18 @@ fn k_10_what_may_vary_makes_no_difference_to_the_recorded_requests() {
         assert_eq!(verdict.is_fine(), is_fine, "{more}: {verdict}");
     }
 }
+
+#[test]
+fn k_2_a_secret_that_the_tape_does_not_have_makes_no_difference() {
+    let says = |key: &str, more: &str| body("agent", "Read", &[&format!("My key is {key}.{more}")]);
+    let mut exchanges = vec![answered(1, says("REDACTED000001xxxx", ""), "Thank you.")];
+    thread::assign(&mut exchanges);
+    let tape = Tape { exchanges, ..Tape::default() };
+    let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
+    let setup = Arc::new(Setup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape));
+    for (more, is_fine) in [("", true), (" Keep it.", false)] {
+        let at_once = Options { pace: Pace::None, ..Options::default() };
+        let (_, verdict) = served(&setup, at_once, |address| async move { text(address, &says("sk-made-up-1234567", more)).await });
+        assert_eq!(verdict.is_fine(), is_fine, "{more}: {verdict}");
+    }
+}

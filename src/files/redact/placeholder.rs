@@ -5,9 +5,7 @@
 
 use std::collections::BTreeMap;
 
-const WORD: &[u8] = b"REDACTED";
-const SHORT_WORD: &[u8] = b"RX";
-const DIGITS_MAX: usize = 6;
+use crate::scenario::tape::placeholder::{DIGITS_MAX, SHORT_WORD, WORD, length_at_start};
 
 /// Which secrets were seen. They themselves are not kept.
 #[derive(Clone, Debug, Default)]
@@ -31,11 +29,11 @@ impl Numbers {
 /// The placeholder with this number and length: `REDACTED000001xxxx`, or `RX0001` where that is too long.
 pub(super) fn placeholder(number: u32, length: usize) -> Vec<u8> {
     let (word, digits) = match length {
-        0..4 => (&b""[..], 0),
+        0..4 => ("", 0),
         4..12 => (SHORT_WORD, (length - SHORT_WORD.len()).min(DIGITS_MAX)),
         _ => (WORD, (length - WORD.len()).min(DIGITS_MAX)),
     };
-    let mut out = word.to_vec();
+    let mut out = word.as_bytes().to_vec();
     if digits > 0 {
         let shown = u64::from(number) % 10_u64.pow(digits as u32);
         out.extend_from_slice(format!("{shown:0digits$}").as_bytes());
@@ -49,9 +47,7 @@ pub(super) fn is_placeholder(text: &[u8]) -> bool {
     if (1..4).contains(&text.len()) {
         return text.iter().all(|byte| *byte == b'x');
     }
-    let Some(rest) = text.strip_prefix(WORD).or_else(|| text.strip_prefix(SHORT_WORD)) else { return false };
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    (2..=DIGITS_MAX).contains(&digits) && rest[digits..].iter().all(|byte| *byte == b'x')
+    length_at_start(text) == Some(text.len())
 }
 
 #[cfg(test)]

@@ -4,9 +4,7 @@
 //! in memory while it is read.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
 use std::sync::Arc;
-use std::{fs, io};
 
 use super::mapped::{Flattener, Mapped};
 use super::placeholder::is_placeholder;
@@ -30,15 +28,7 @@ pub struct Finding {
     pub rule: String,
 }
 
-/// Looks through a tape, or through any other file as it stands.
-///
-/// # Errors
-/// Those of the file system.
-pub fn scan_file(path: &Path, rules: &Arc<Rules>) -> io::Result<Vec<Finding>> {
-    Ok(scan(&fs::read(path)?, rules))
-}
-
-/// Looks through the contents of a file.
+/// Looks through the contents of a tape, or of any other file as they stand.
 pub fn scan(contents: &[u8], rules: &Arc<Rules>) -> Vec<Finding> {
     let mut scanner = Scanner::new(rules);
     if !contents.starts_with(b"{\"reenact_tape\"") {

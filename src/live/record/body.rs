@@ -372,23 +372,14 @@ impl Drop for Answering {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
     use std::sync::{Arc, mpsc};
-
-    use tokio::sync::Semaphore;
 
     use super::*;
     use crate::live::record::{Shared, now};
 
     #[test]
     fn k_3_an_end_that_is_passed_on_before_it_is_written_is_counted() {
-        let shared = Arc::new(Shared {
-            room: Arc::new(Semaphore::new(ROOM_BYTES)),
-            behind: AtomicUsize::new(0),
-            is_stopping: AtomicBool::new(false),
-            disk_failed: AtomicBool::new(false),
-            ends_unwritten: AtomicU32::new(0),
-        });
+        let shared = Arc::new(Shared::new());
         let (events, keeper) = mpsc::channel();
         let link = Link {
             events,

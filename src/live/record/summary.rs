@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::files::redact::counts_text;
 use crate::prelude::*;
 use crate::scenario::tape::End;
 
@@ -48,10 +49,8 @@ impl Summary {
         if self.exchanges == 0 && self.is_whole() {
             text.push_str(": nobody connected; is the client told where to (ANTHROPIC_BASE_URL)?");
         }
-        let secrets: u64 = self.redacted.values().sum();
-        if secrets > 0 {
-            let rules: Vec<&str> = self.redacted.keys().map(String::as_str).collect();
-            text.push_str(&format!("\nreplaced or left out: {} ({})", plural(secrets, "secret"), rules.join(", ")));
+        if let Some(secrets) = counts_text(&self.redacted) {
+            text.push_str(&format!("\n{secrets}"));
         }
         if self.ends_unwritten > 0 {
             text.push_str(&format!(
