@@ -313,7 +313,7 @@ impl Query {
     fn on_call_verdict(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
         match verdict {
             CallVerdict::Pending => Verdict::Running,
-            CallVerdict::Block(message) => self.on_block(env, now, &message, effects),
+            CallVerdict::Blocks(messages) => self.on_blocks(env, now, &messages, effects),
             CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
             CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
             CallVerdict::Abandoned(failure) => self.on_abandoned(env, now, failure, effects),

@@ -223,8 +223,8 @@ impl Compaction {
         let State::Asking { call, blocks } = &mut self.state else { return Verdict::Running };
         match verdict {
             CallVerdict::Pending => Verdict::Running,
-            CallVerdict::Block(message) => {
-                blocks.push(message);
+            CallVerdict::Blocks(complete) => {
+                blocks.extend(complete);
                 Verdict::Running
             }
             CallVerdict::Abandoned(_) => {
