@@ -448,7 +448,8 @@ fn o_10_a_request_is_one_that_the_api_takes() {
     let sent = |messages: &[(Role, &[Block])]| Story::new().request(1, messages).terminal().all_broken();
     assert_eq!(sent(&[(Role::User, says)]), NONE);
     assert_eq!(sent(&[(Role::User, &[])]), ["O-10"]);
-    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), ["O-10"]);
+    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), NONE, "the model may begin");
+    assert_eq!(sent(&[(Role::System, says), (Role::User, says)]), ["O-10"], "a system message may not");
     assert_eq!(sent(&[(Role::User, says), (Role::Assistant, &[use_block("R", 0)]), (Role::User, says)]), ["O-1"], "pairs are O-1's");
 }
 
