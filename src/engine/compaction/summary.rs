@@ -11,11 +11,12 @@ mod media;
 
 pub(super) use media::without_media;
 
+use super::estimate::item_tokens;
 use super::rounds;
 use crate::engine::conversation::{Item, ItemKind};
 use crate::engine::emission::AssistantMessage;
 use crate::engine::retry::Failure;
-use crate::engine::settings::CompactionSettings;
+use crate::engine::settings::{CompactionSettings, Environment};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
@@ -157,8 +158,8 @@ impl Added {
     }
 
     /// All that is added, in tokens.
-    pub(super) fn tokens(&self) -> u64 {
-        self.summary.tokens() + self.attachments.as_ref().map_or(0, |item| item.tokens())
+    pub(super) fn tokens(&self, env: &Environment) -> u64 {
+        item_tokens(env, &self.summary) + self.attachments.as_ref().map_or(0, |item| item_tokens(env, item))
     }
 }
 
