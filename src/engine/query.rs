@@ -333,9 +333,7 @@ impl Query {
 
     /// A tool ended in another agent of the tree: what waited for it may start.
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
-        // Without streaming execution nothing starts before the stream is over (T-20).
-        let may_start = env.settings.streaming_execution || matches!(self.state, State::Settling { .. } | State::AwaitingTools { .. });
-        if may_start && let Some(executor) = self.state.executor_mut() {
+        if let Some(executor) = self.state.executor_mut() {
             executor.on_room(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         }
         self.settle(env, now, effects)
