@@ -146,6 +146,8 @@ enum AfterCompaction {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Turn {
     blocks: Vec<Arc<AssistantMessage>>,
+    /// What consumers were told of the answer's end, once they were.
+    told: Option<Box<Emission>>,
     /// The tokens of the answer, once it is complete.
     usage: Option<Usage>,
     executor: Executor,
@@ -314,6 +316,12 @@ impl Query {
         match verdict {
             CallVerdict::Pending => Verdict::Running,
             CallVerdict::Block(message) => self.on_block(env, now, &message, effects),
+            CallVerdict::StopReason(stop_reason, usage) => {
+                if let State::Calling { call, turn } = &mut self.state {
+                    turn.tell_end(call.id(), Some(stop_reason), usage, effects);
+                }
+                Verdict::Running
+            }
             CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
             CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
             CallVerdict::Abandoned(failure) => self.on_abandoned(env, now, failure, effects),

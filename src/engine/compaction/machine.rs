@@ -222,7 +222,7 @@ impl Compaction {
     fn on_call(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
         let State::Asking { call, blocks } = &mut self.state else { return Verdict::Running };
         match verdict {
-            CallVerdict::Pending => Verdict::Running,
+            CallVerdict::Pending | CallVerdict::StopReason(..) => Verdict::Running,
             CallVerdict::Block(message) => {
                 blocks.push(message);
                 Verdict::Running
