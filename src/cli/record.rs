@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::Exit;
 use super::output::complain;
 use crate::files::redact::Rules;
+use crate::files::text;
 use crate::live::record::{Client, Options, run as record};
 
 #[derive(Debug, clap::Args)]
@@ -91,7 +92,7 @@ fn tell(text: &str) {
 pub(super) fn rules(files: &[PathBuf]) -> Result<Arc<Rules>, String> {
     let mut texts = Vec::new();
     for path in files {
-        texts.push(crate::files::text::read(path).map_err(|error| format!("--redact {}: {error}", path.display()))?);
+        texts.push(text::read(path).map_err(|error| format!("--redact {}: {error}", path.display()))?);
     }
     let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     Rules::with(&texts).map_err(|error| format!("--redact {}: {error}", names.join(", ")))

@@ -58,11 +58,11 @@ fn duplicate(text: &str, place: &Range<usize>) -> (String, Option<String>) {
 
 /// The first header of a table that is still open at the end of the lines: a new entry of a list that it is in begins it anew.
 fn first_header(lines: &[&str], table: &str) -> Option<usize> {
-    let begins_anew = |line: &&str| {
+    let begins_anew = |line: &str| {
         let name = table_name(line);
         is_header(line) && line.trim_start().starts_with("[[") && table.strip_prefix(&*name).is_some_and(|rest| rest.starts_with('.'))
     };
-    let from = lines.iter().rposition(|line| begins_anew(&line)).map_or(0, |at| at + 1);
+    let from = lines.iter().rposition(|line| begins_anew(line)).map_or(0, |at| at + 1);
     let header = |line: &&str| is_header(line) && table_name(line) == table;
     let key =
         |line: &&str| line.split_once('=').is_some_and(|(key, _)| key.trim() == table || key.trim().starts_with(&format!("{table}.")));
