@@ -105,14 +105,15 @@ pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, new_engine:
 }
 
 fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
-    let (scenarios, mut exit) = match arguments.level.seeds {
+    let selected = match arguments.level.seeds {
         Some(seeds) => arguments.selection.load_seeds(seeds.get()),
         None => arguments.selection.load(),
     };
+    let (scenarios, mut exit) = (&selected.scenarios[..], selected.exit);
     if scenarios.is_empty() {
         return exit;
     }
-    if let Err(problem) = check_usage(arguments, &scenarios) {
+    if let Err(problem) = check_usage(arguments, scenarios) {
         complain(&problem);
         return Exit::WrongInput;
     }
@@ -125,7 +126,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
             "note: --no-oracles: the rules that must hold in every run are not asked; what follows is of what the scenarios expect alone",
         );
     }
-    let outcomes = match level::run(arguments, &scenarios, arguments.selection.threads(), new_engine) {
+    let outcomes = match level::run(arguments, scenarios, arguments.selection.threads(), new_engine) {
         Ok(outcomes) => outcomes,
         Err(problem) => {
             complain(&problem);
@@ -145,12 +146,12 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
         exit = exit.max(write_log(path, &outcomes[0]));
     }
     exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
-    if arguments.format == Format::Text && scenarios.len() > 1 {
+    if arguments.format == Format::Text && scenarios.len() + selected.unread > 1 {
         let asked = if arguments.no_oracles { "; oracles not asked" } else { "" };
-        say(&format!("{}, {failed} failed{asked}; {}", plural(scenarios.len() as u64, "scenario"), provenance(&outcomes)));
+        say(&format!("{}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
     }
     if arguments.check {
-        exit = exit.max(check::run(arguments, &scenarios, new_engine));
+        exit = exit.max(check::run(arguments, scenarios, new_engine));
     }
     exit
 }

@@ -19,6 +19,7 @@ mod extends;
 mod fault;
 mod injected_fault;
 mod interrupts;
+mod kind;
 mod matrix;
 mod mend;
 mod nearest;
@@ -51,6 +52,7 @@ use crate::prelude::*;
 pub(crate) use self::expect::BREAKABLE;
 pub use self::extends::{FindBase, Source};
 pub use self::fault::{Fault, Faults};
+pub use self::kind::is_scenario;
 
 /// A scenario, and what else its text says.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use super::delays::Tolerance;
 use super::limits;
 use super::requests;
+use super::rules;
 use crate::engine::contract::{Effect, Terminal};
 use crate::engine::emission::{Emission, Note};
 use crate::engine::log::Log;
@@ -87,6 +88,7 @@ impl<E> Report<E> {
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
             failures.push(format!("the run ended with {}: {}", self.end.as_str(), limits::end_text(setup, &self.end)));
         }
+        failures.extend(rules::nothing_happened(&self.transcript));
         failures.extend(requests::refusal_failures(&self.transcript, expect));
         failures.extend(self.whats().filter_map(|what| match what {
             What::Misuse { text } => Some(format!("the engine broke the contract: {text}")),
