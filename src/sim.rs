@@ -7,6 +7,7 @@ pub mod agenda;
 pub(crate) mod delays;
 pub(crate) mod notes;
 pub mod outside;
+pub mod passing;
 pub mod report;
 pub(crate) mod requests;
 

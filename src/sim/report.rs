@@ -9,6 +9,7 @@ use crate::engine::emission::{Emission, Note};
 use crate::engine::log::Log;
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::statement::Passed;
 use crate::scenario::types::Expect;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::text::{self, Detail};
@@ -26,6 +27,8 @@ pub struct Report<E> {
     pub terminals: Vec<Terminal>,
     /// What the scenario expects and did not get, one sentence each; empty when all is well.
     pub failures: Vec<String>,
+    /// What came to pass of what the scenario says (F-10). One run alone cannot tell whether the rest is a fault: see [`super::passing`].
+    pub passed: Passed,
     /// The log at the boundary, if one was wanted.
     pub log: Option<Log>,
     /// The engine in its last state.
@@ -42,7 +45,8 @@ impl<E> Report<E> {
         unused: &[Arc<str>],
         tolerance: Tolerance,
     ) -> Self {
-        let mut report = Self { transcript, end, terminals: world.terminals().to_vec(), failures: Vec::new(), log: None, engine };
+        let (terminals, passed) = (world.terminals().to_vec(), world.passed(setup));
+        let mut report = Self { transcript, end, terminals, failures: Vec::new(), passed, log: None, engine };
         report.failures = report.check(setup, world, unused, tolerance);
         report
     }

@@ -19,6 +19,7 @@ use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
+use crate::scenario::statement::Statement;
 use crate::scenario::tape::{Chunk, End, Exchange, Folder, Provenance, Tape};
 use crate::scenario::thread::{OTHER, whole_bodies};
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
@@ -72,6 +73,29 @@ pub struct Prepared {
     pub known: Known,
     /// How it ends.
     pub end: End,
+}
+
+impl Prepared {
+    /// What it is among the statements of its scenario; `None` for those of other threads of a tape, which are nobody's. `turns` counts along the
+    /// answers.
+    pub(crate) fn statement(&self, index: usize, turns: &mut BTreeMap<Origin, u32>) -> Option<Statement> {
+        match self.origin {
+            None => Some(Statement::Exchange(index)),
+            Some(Origin::Thread(_)) => None,
+            Some(origin) => {
+                let turn = turns.entry(origin).or_default();
+                *turn += 1;
+                Some(Statement::Turn(Place { origin, turn: *turn }))
+            }
+        }
+    }
+
+    /// What it says, as JSON: of a stream its blocks, each put together.
+    pub(crate) fn text(&self) -> String {
+        let blocks = tool_uses::blocks(self.is_stream, &self.pieces);
+        let json: Vec<&str> = blocks.iter().map(|block| block.json().as_str()).collect();
+        json.join("\n")
+    }
 }
 
 /// A thread of conversation of a tape.
@@ -132,6 +156,17 @@ impl Setup {
                 Err(SetupError::UnknownToolUse { id: id.clone(), known })
             }
         }
+    }
+
+    /// The answers that ask for a tool use of this id, as statements.
+    pub(crate) fn answers_with_tool_use(&self, id: &str) -> impl Iterator<Item = Statement> {
+        let mut turns: BTreeMap<Origin, u32> = BTreeMap::new();
+        let mut found = Vec::new();
+        for (index, answer) in self.answers.iter().enumerate() {
+            let asks = || tool_uses::asked_for(answer).iter().any(|asked| **asked == *id);
+            found.extend(answer.statement(index, &mut turns).filter(|_| asks()));
+        }
+        found.into_iter()
     }
 
     /// Makes a scenario ready.
