@@ -1,4 +1,4 @@
-//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-16).
+//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-17, O-27).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -13,6 +13,7 @@ mod abort;
 mod budgets;
 mod compaction;
 mod discarded;
+mod leftovers;
 mod order;
 mod overlap;
 mod pairs;
@@ -33,6 +34,7 @@ use abort::Abort;
 use budgets::Budgets;
 use compaction::Compaction;
 use discarded::Discarded;
+use leftovers::Leftovers;
 use order::Order;
 use pairs::Pairs;
 use repeated::Repeated;
@@ -87,6 +89,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
+    (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
 ];
 
 /// All oracles over one run.
@@ -115,6 +118,7 @@ struct Watched {
     withheld: Withheld,
     budgets: Budgets,
     repeated: Repeated,
+    leftovers: Leftovers,
 }
 
 /// What the oracles need of an environment.
@@ -227,6 +231,7 @@ impl Oracles {
         watched.withheld.on_request(id, found);
         watched.budgets.on_request(&self.rules, id, request.extra.as_str(), found);
         watched.repeated.on_request(id);
+        watched.leftovers.on_request(id);
     }
 }
 
@@ -248,6 +253,7 @@ impl Watch for Oracles {
         watched.retry.on_input(at, input);
         watched.compaction.on_input(input);
         watched.repeated.on_input(input);
+        watched.leftovers.on_input(at, input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
@@ -274,6 +280,12 @@ impl Watch for Oracles {
         watched.withheld.on_effect(effect, found);
         watched.budgets.on_effect(&self.rules, effect);
         watched.repeated.on_effect(&self.rules.tools, effect, found);
+        watched.leftovers.on_effect(effect, found);
+        if let Effect::Finished { .. } = effect
+            && self.agents.get(&Agent::ROOT).is_some_and(|root| !root.terminals.is_any_open())
+        {
+            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.leftovers.expect_no_timer(found));
+        }
     }
 
     fn note(&mut self, at: Time, _agent: &Agent, what: &What) {

@@ -38,7 +38,7 @@ use crate::wire::usage::{Usage, cleared_input_tokens};
 use crate::wire::whole::whole_message;
 
 /// The timer that ends the wait before a retry; its generation is the attempt that it begins.
-pub(crate) const RETRY_TIMER: u32 = 1;
+const RETRY_TIMER: u32 = 1;
 
 /// One answer from the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -372,7 +372,7 @@ impl ApiCall {
 
     /// A timer rings: a wait is over, or an answer takes too long. One that is neither is stale.
     pub(crate) fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut Effects) -> Verdict {
-        if timer.id == RETRY_TIMER && timer.generation == self.id.attempt + 1 {
+        if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
         let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.ring(now));
@@ -393,6 +393,10 @@ impl ApiCall {
         }
     }
 
+    fn retry_timer(&self) -> TimerId {
+        TimerId { id: RETRY_TIMER, generation: self.id.attempt + 1 }
+    }
+
     /// Credentials were renewed, or are not to be had.
     pub(crate) fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> Verdict {
         let State::Refreshing(failure) = &self.state else { return Verdict::Pending };
@@ -407,6 +411,9 @@ impl ApiCall {
     /// Ends an attempt or a wait at once.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) {
         let is_open = matches!(self.state, State::AwaitingHead | State::Streaming { .. } | State::AwaitingBody { .. });
+        if let State::Waiting { .. } = self.state {
+            effects.push(Effect::CancelTimer { timer: self.retry_timer() });
+        }
         self.to("abort", State::Ended);
         self.disarm(effects);
         if is_open {

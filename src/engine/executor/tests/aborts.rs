@@ -20,7 +20,7 @@ impl Bench {
 
     fn grace_over(&mut self, now: Time) {
         self.now = now;
-        let _ = self.input(Input::Timer(TimerId { id: GRACE_TIMER, generation: 1 }));
+        let _ = self.input(Input::Timer(GRACE_TIMER));
     }
 
     fn results(&mut self) -> Vec<String> {
