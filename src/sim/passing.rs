@@ -12,7 +12,7 @@ mod evidence;
 mod tool_names;
 mod tool_uses;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use evidence::Evidence;
 
@@ -128,13 +128,15 @@ struct Asked<'a> {
 fn unpassed(runs: &[PlayedRun<'_>], view: View) -> Vec<Problem> {
     let mut asked: BTreeMap<(Option<(usize, usize)>, Statement), Asked<'_>> = BTreeMap::new();
     for run in runs {
+        let mut asked_for = None;
         for said in statements(&run.setup.scenario) {
             if !sees(view, &said.statement) || is_judged_elsewhere(run.places, &said.path) {
                 continue;
             }
             let place = run.places.key(&said.path);
             // What stands nowhere has its own name, and so has what a place says twice.
-            let (is_due, has_passed) = (is_due(run, &said), run.passed.holds(&said.statement));
+            let has_passed = run.passed.holds(&said.statement);
+            let is_due = has_passed || is_due(run, &said, &mut asked_for);
             let may = said.may;
             let known = asked.entry((place, said.statement.clone())).or_insert(Asked {
                 run: *run,
@@ -160,17 +162,13 @@ fn unpassed(runs: &[PlayedRun<'_>], view: View) -> Vec<Problem> {
     open.map(problem).collect()
 }
 
-/// What it follows came to pass in this run, and so did what leads to it.
-fn is_due(run: &PlayedRun<'_>, said: &Said) -> bool {
+/// What it follows came to pass in this run. Of a `[[result]]` that is an answer that asks for its tool use: if none was given, that is what there is to
+/// say. `asked_for` holds the ids of those that were, once they are wanted.
+fn is_due(run: &PlayedRun<'_>, said: &Said, asked_for: &mut Option<BTreeSet<Arc<str>>>) -> bool {
     match &said.statement {
-        Statement::Result(id) => is_asked_for(run, id),
+        Statement::Result(id) => asked_for.get_or_insert_with(|| run.setup.asked_for_in(run.passed)).contains(id),
         _ => said.after.as_ref().is_none_or(|after| run.passed.holds(after)),
     }
-}
-
-/// Whether an answer was given that asks for the tool use. If none was, that is what there is to say.
-fn is_asked_for(run: &PlayedRun<'_>, id: &str) -> bool {
-    run.setup.answers_with_tool_use(id).any(|statement| run.passed.holds(&statement))
 }
 
 fn sees(view: View, statement: &Statement) -> bool {

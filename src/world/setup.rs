@@ -2,7 +2,7 @@
 //!
 //! Made once, shared by every run and every copy of a run.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use thiserror::Error;
@@ -19,7 +19,7 @@ use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
-use crate::scenario::statement::Statement;
+use crate::scenario::statement::{Passed, Statement};
 use crate::scenario::tape::{Chunk, End, Exchange, Folder, Provenance, Tape};
 use crate::scenario::thread::{OTHER, whole_bodies};
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
@@ -158,15 +158,16 @@ impl Setup {
         }
     }
 
-    /// The answers that ask for a tool use of this id, as statements.
-    pub(crate) fn answers_with_tool_use(&self, id: &str) -> impl Iterator<Item = Statement> {
-        let mut turns: BTreeMap<Origin, u32> = BTreeMap::new();
-        let mut found = Vec::new();
+    /// The ids of the tool uses that the answers ask for which were given.
+    pub(crate) fn asked_for_in(&self, passed: &Passed) -> BTreeSet<Arc<str>> {
+        let mut turns = BTreeMap::new();
+        let mut ids = BTreeSet::new();
         for (index, answer) in self.answers.iter().enumerate() {
-            let asks = || tool_uses::asked_for(answer).iter().any(|asked| **asked == *id);
-            found.extend(answer.statement(index, &mut turns).filter(|_| asks()));
+            if answer.statement(index, &mut turns).is_some_and(|statement| passed.holds(&statement)) {
+                ids.extend(tool_uses::asked_for(answer));
+            }
         }
-        found.into_iter()
+        ids
     }
 
     /// Makes a scenario ready.

@@ -54,7 +54,7 @@ const NEVER: [(&str, [&str; 3]); 14] = [
     ),
     (
         "[permissions]\n\n[[permission]]\nfor = \"Bash\"\n",
-        ["x.toml:13:1: ", "nobody was asked what this [[permission]] for `Bash`", "people were asked about: none"],
+        ["x.toml:13:1: ", "nobody was asked what this [[permission]] for `Bash`", "people were asked about: Read(/w/a)"],
     ),
     (
         "[[interrupt]]\nkind = \"cancel\"\nat = \"20h\"\n",
