@@ -20,6 +20,7 @@ mod tests;
 
 use alarm::Alarm;
 use shape::Shape;
+pub(crate) use shape::thinking_below;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
 use super::diagram::Diagram;
