@@ -134,6 +134,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Streaming", "answer complete", "Ended"),
         ("Streaming", "failed after blocks", "Abandoned"),
         ("Streaming", "fallback", "Ended"),
+        ("Streaming", "given up", "Ended"),
         ("Streaming", "retry later", "Waiting"),
         ("Waiting", "abort", "Ended"),
         ("Waiting", "next attempt", "AwaitingHead"),
