@@ -1,4 +1,4 @@
-//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-16).
+//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-17, O-27).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -13,6 +13,7 @@ mod abort;
 mod budgets;
 mod compaction;
 mod discarded;
+mod leftovers;
 mod order;
 mod overlap;
 mod pairs;
@@ -33,6 +34,7 @@ use abort::Abort;
 use budgets::Budgets;
 use compaction::Compaction;
 use discarded::Discarded;
+use leftovers::Leftovers;
 use order::Order;
 use pairs::Pairs;
 use repeated::Repeated;
@@ -92,6 +94,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
+    (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
 ];
 
 /// All oracles over one run.
@@ -120,6 +123,7 @@ struct Watched {
     withheld: Withheld,
     budgets: Budgets,
     repeated: Repeated,
+    leftovers: Leftovers,
     /// The last request, if it is known already to be one that the API does not take.
     blamed: Option<RequestId>,
 }
@@ -133,6 +137,8 @@ struct Rules {
     /// How many tools may run at once.
     at_once_max: Option<u32>,
     tool_grace: Micros,
+    /// How much later than asked for a timer may go off.
+    lateness: Micros,
     /// How many different requests may follow each other before anything comes out.
     silent_requests_max: u32,
     tokenizer: Tokenizer,
@@ -167,6 +173,7 @@ impl Oracles {
             emission_order: settings.emission_order,
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
+            lateness: Micros::ZERO,
             silent_requests_max: compaction::silent_max(&settings.compaction),
             tokenizer: environment.tokenizer.clone(),
             history_tokens: environment.history.iter().map(|message| environment.tokenizer.blocks(&message.content)).sum(),
@@ -182,6 +189,15 @@ impl Oracles {
     pub fn with_refusals(mut self, expected: bool) -> Self {
         if let Some(rules) = Arc::get_mut(&mut self.rules) {
             rules.expects_refusals = expected;
+        }
+        self
+    }
+
+    /// The same for clocks that go by themselves: a timer may go off so much later than it was asked for.
+    #[must_use]
+    pub fn with_lateness(mut self, late: Micros) -> Self {
+        if let Some(rules) = Arc::get_mut(&mut self.rules) {
+            rules.lateness = late;
         }
         self
     }
@@ -242,6 +258,7 @@ impl Oracles {
         watched.withheld.on_request(id, found);
         watched.budgets.on_request(&self.rules, id, request.extra.as_str(), found);
         watched.repeated.on_request(id);
+        watched.leftovers.on_request(id);
     }
 }
 
@@ -263,6 +280,7 @@ impl Watch for Oracles {
         watched.retry.on_input(at, input);
         watched.compaction.on_input(&self.rules, input);
         watched.repeated.on_input(input);
+        watched.leftovers.on_input(at, input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
@@ -289,6 +307,12 @@ impl Watch for Oracles {
         watched.withheld.on_effect(effect, found);
         watched.budgets.on_effect(&self.rules, effect);
         watched.repeated.on_effect(&self.rules.tools, effect, found);
+        watched.leftovers.on_effect(effect, found);
+        if let Effect::Finished { .. } = effect
+            && self.agents.get(&Agent::ROOT).is_some_and(|root| !root.terminals.is_any_open())
+        {
+            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.leftovers.expect_no_timer(found));
+        }
     }
 
     fn note(&mut self, at: Time, agent: &Agent, what: &What) {

@@ -23,11 +23,9 @@ impl Engine for AgentLoop {
         let agent = effects.agent().clone();
         if agent.is_root() {
             // The grace of a tool and that of the agents who carry it out end at the same instant: theirs first, for it waits for them.
-            if !self.agents.is_empty() && matches!(input, Input::Timer(timer) if timer.id == GRACE_TIMER) {
-                for agent in self.agents.addresses() {
-                    self.step_child(env, now, &agent, input, effects);
-                }
-                self.settle(env, now, &mut seen, effects);
+            if *input == Input::Timer(GRACE_TIMER) && self.agents.is_any_grace_over(now) {
+                effects.push(Effect::SetTimer { timer: GRACE_TIMER, at: now });
+                return;
             }
             self.step_root(env, now, input, effects);
         } else {

@@ -161,6 +161,11 @@ impl Agents {
         self.groups.iter().flat_map(|group| &group.children).map(|child| child.agent.clone()).collect()
     }
 
+    /// Whether the grace of a tool is over by now in one of them, and its timer still to ring.
+    pub(crate) fn is_any_grace_over(&self, now: Time) -> bool {
+        self.groups.iter().flat_map(|group| &group.children).any(|child| child.session.is_grace_over(now))
+    }
+
     /// A tool ended elsewhere: what waited for it in this agent may start.
     pub(crate) fn on_room(&mut self, now: Time, agent: &Agent, effects: &mut Effects) {
         if let Some(child) = self.children_mut().find(|child| child.agent == *agent) {

@@ -36,8 +36,8 @@ use super::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
 
-/// The timer that ends the grace of tools that were told to stop. Which ones is a matter of the time, so any setting of it may ring.
-pub(crate) const GRACE_TIMER: u32 = 2;
+/// The timer that ends the grace of tools that were told to stop. Which ones is a matter of the time; the owner sets it (O-27).
+pub(crate) const GRACE_TIMER: TimerId = TimerId { id: 2, generation: 1 };
 
 /// Runs one answer's tools.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -127,7 +127,7 @@ impl Executor {
     pub(crate) fn is_for(input: &Input) -> bool {
         match input {
             Input::HookEnded { hook, .. } => matches!(hook.subject, HookSubject::Tool(_)),
-            Input::Timer(timer) => matches!(timer.id, HOOK_TIMER | GRACE_TIMER),
+            Input::Timer(timer) => [HOOK_TIMER, GRACE_TIMER].contains(timer),
             input => run_of(input).is_some(),
         }
     }
@@ -139,7 +139,7 @@ impl Executor {
         if let Input::ToolEnded { run, .. } = input {
             self.ghosts.retain(|ghost| ghost.run != *run);
         }
-        if let Input::Timer(TimerId { id: GRACE_TIMER, .. }) = input {
+        if *input == Input::Timer(GRACE_TIMER) {
             self.on_grace_over(scope);
         }
         let mut ended = Ended::default();
@@ -175,20 +175,13 @@ impl Executor {
     /// counts as executing until it stops or its grace is over. Hooks and questions end with it.
     pub(crate) fn discard(mut self, scope: &mut Scope<'_>) -> Self {
         let until = scope.now + scope.env.settings.tool_grace;
-        let mut stopping = false;
         for entry in &self.entries {
             let until = match &entry.state {
                 State::Stopping { until, .. } => *until,
-                State::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == Halt::Stopping => {
-                    stopping = true;
-                    until
-                }
+                State::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == Halt::Stopping => until,
                 _ => continue,
             };
             self.ghosts.push(Ghost { run: entry.run, class: entry.class, until });
-        }
-        if stopping {
-            scope.effects.push(Effect::SetTimer { timer: TimerId { id: GRACE_TIMER, generation: 1 }, at: until });
         }
         let has_run = |entry: &&Entry| entry.class == Class::Exclusive && entry.has_run;
         let finished = self.entries.iter().filter(has_run).map(|entry| (entry.run, entry.tool_use.clone()));
@@ -221,6 +214,24 @@ impl Executor {
     /// Whether a tool runs that a submitted message has to wait for.
     pub(crate) fn blocks_interrupt(&self) -> bool {
         self.entries.iter().any(|entry| matches!(entry.state, State::Executing(_)) && entry.interrupt == InterruptBehaviour::Block)
+    }
+
+    /// When the grace of a tool that was told to stop is over next (T-15a).
+    pub(crate) fn grace_until(&self) -> Option<Time> {
+        let stopping = self.entries.iter().filter_map(|entry| match entry.state {
+            State::Stopping { until, .. } => Some(until),
+            _ => None,
+        });
+        stopping.chain(self.ghosts.iter().map(|ghost| ghost.until)).min()
+    }
+
+    /// When the time of a hook is up next.
+    pub(crate) fn hooks_until(&self) -> Option<Time> {
+        let pipelines = self.entries.iter().filter_map(|entry| match &entry.state {
+            State::Executing(pipeline) => pipeline.hooks_until(),
+            _ => None,
+        });
+        pipelines.min()
     }
 
     /// What hooks want the model to know, to be sent behind the results, in the order of the tool uses (T-23, T-26).
@@ -311,7 +322,6 @@ impl Executor {
 
     fn apply_aborts(&mut self, scope: &mut Scope<'_>, concerns: impl Fn(&Entry) -> bool) {
         let until = scope.now + scope.env.settings.tool_grace;
-        let mut stopping = false;
         for index in 0..self.entries.len() {
             let entry = &mut self.entries[index];
             let Some(reason) = abort::why(&self.aborts, entry.is_running(), entry.interrupt).filter(|_| concerns(entry)) else { continue };
@@ -322,16 +332,12 @@ impl Executor {
                     Halt::Stopping => {
                         entry.to("abort", State::Stopping { reason, until });
                         entry.note(ToolState::Stopping, scope.effects);
-                        stopping = true;
                     }
                     // The scope is aborted already, so nothing more follows from how it ended.
                     Halt::Ended(done) => drop(self.finish(scope, index, done)),
                 },
                 _ => (),
             }
-        }
-        if stopping {
-            scope.effects.push(Effect::SetTimer { timer: TimerId { id: GRACE_TIMER, generation: 1 }, at: until });
         }
         self.check_invariants();
     }

@@ -56,6 +56,8 @@ enum Trick {
     ForgetTheTurnLimit,
     DropRepetition,
     SendEmptyText,
+    KeepTimers,
+    KeepRequestsOpen,
 }
 
 /// All of them, by the number of their oracle.
@@ -87,6 +89,8 @@ pub const CANARIES: &[Canary] = &[
     canary("swap-results", "O-14", "emits each second result before the first", Trick::SwapResults),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", Trick::CountAcrossCopies),
     canary("drop-repetition", "O-17", "does not say that a tool runs again", Trick::DropRepetition),
+    canary("keep-timers", "O-27", "cancels no timer", Trick::KeepTimers),
+    canary("keep-requests-open", "O-27", "closes no request", Trick::KeepRequestsOpen),
 ];
 
 const fn canary(name: &'static str, oracle: &'static str, about: &'static str, trick: Trick) -> Canary {

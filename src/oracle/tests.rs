@@ -2,6 +2,7 @@
 
 mod answers;
 mod compactions;
+mod leftovers;
 
 use super::*;
 use crate::engine::contract::{
@@ -102,15 +103,17 @@ impl Story {
         self.effect(Effect::Finished { prompt: 1, terminal: Terminal::Completed })
     }
 
-    /// The run is over: which oracles complained, once for each complaint. That the requests of a story are mostly no valid ones is left out.
+    /// The run is over: which oracles complained, once for each complaint. That the requests of a story are mostly no valid ones is left out,
+    /// and that most stories leave something open.
     fn broken(self) -> Vec<&'static str> {
-        self.all_broken().into_iter().filter(|oracle| *oracle != valid::ORACLE).collect()
+        self.broken_but(&[valid::ORACLE, super::leftovers::ORACLE])
     }
 
-    fn all_broken(mut self) -> Vec<&'static str> {
+    /// The same, with others left out.
+    fn broken_but(mut self, left_out: &[&str]) -> Vec<&'static str> {
         self.oracles.note(self.at, &Agent::ROOT, &What::Ended { end: RunEnd::Idle });
         self.oracles.expect_nothing_open(self.at);
-        self.oracles.violations().iter().map(|violation| violation.oracle).collect()
+        self.oracles.violations().iter().map(|violation| violation.oracle).filter(|oracle| !left_out.contains(oracle)).collect()
     }
 }
 
@@ -167,7 +170,7 @@ fn m_2_what_the_scenario_s_api_refuses_is_a_finding_and_told_once() {
         let mut story = Story::new().request(1, messages);
         let what = What::Refused { id: ASKED, rule: rule.into(), text: "no".into(), overruled: false };
         story.oracles.note(story.at, &Agent::ROOT, &what);
-        story.terminal().all_broken()
+        story.terminal().broken_but(&[super::leftovers::ORACLE])
     };
     let (says, empty): (&[Block], &[Block]) = (&[Block::text("hi")], &[]);
     assert_eq!(refused(&[(Role::User, says)], "invalid_signature"), ["O-10"]);
@@ -180,10 +183,11 @@ fn e_1_what_the_contract_does_not_allow_is_a_finding() {
     let misuse = |story: Story| {
         let mut story = story;
         story.oracles.note(story.at, &Agent::ROOT, &What::Misuse { text: "no such prompt".into() });
-        story.all_broken()
+        story.broken_but(&[super::leftovers::ORACLE])
     };
     let says: &[Block] = &[Block::text("hi")];
-    let asked = || Story::new().request(1, &[(Role::User, says)]);
+    let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
+    let asked = || Story::new().request(1, &[(Role::User, says)]).input(end.clone());
     assert_eq!(misuse(asked().terminal()), ["contract"]);
     assert_eq!(misuse(asked().terminal().terminal()), ["O-8"], "an oracle has blamed it");
 }
@@ -287,6 +291,19 @@ fn o_11_a_cancelled_prompt_ends_within_the_grace() {
     assert_eq!(with_tool().asks("R", 1).result(0).result(1).terminal().broken(), ["O-11"], "starts a tool");
     assert_eq!(with_tool().result(0).broken(), ["O-11", "O-8"], "never");
     assert_eq!(Story::new().request(1, &[]).terminal().input(Input::Cancel).input(head()).broken(), NONE, "nothing is worked on");
+}
+
+#[test]
+fn o_11_on_a_clock_that_goes_by_itself_the_end_may_be_as_late_as_its_timers() {
+    let broken = |late_ms| {
+        let mut story = Story::with(|settings| settings.tool_grace = Micros::from_millis(2));
+        story.oracles = story.oracles.with_lateness(Micros::from_millis(late_ms));
+        let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+        let cancelled = story.request(1, &[]).asks("R", 0).input(Input::Cancel);
+        cancelled.input(head()).input(head()).input(head()).result(0).terminal().broken()
+    };
+    assert_eq!(broken(1), NONE);
+    assert_eq!(broken(0), ["O-11"]);
 }
 
 #[test]
@@ -443,10 +460,11 @@ fn o_9_attempts_are_numbered_on() {
 #[test]
 fn o_10_a_request_is_one_that_the_api_takes() {
     let says: &[Block] = &[Block::text("hi")];
-    let sent = |messages: &[(Role, &[Block])]| Story::new().request(1, messages).terminal().all_broken();
+    let sent = |messages: &[(Role, &[Block])]| Story::new().request(1, messages).terminal().broken_but(&[super::leftovers::ORACLE]);
     assert_eq!(sent(&[(Role::User, says)]), NONE);
     assert_eq!(sent(&[(Role::User, &[])]), ["O-10"]);
-    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), ["O-10"]);
+    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), NONE, "the model may begin");
+    assert_eq!(sent(&[(Role::System, says), (Role::User, says)]), ["O-10"], "a system message may not");
     assert_eq!(sent(&[(Role::User, says), (Role::Assistant, &[use_block("R", 0)]), (Role::User, says)]), ["O-1"], "pairs are O-1's");
 }
 
@@ -460,7 +478,7 @@ fn b_8_each_agent_is_watched_by_itself_and_overlaps_in_the_whole_tree() {
         for (agent, effect) in effects {
             story.oracles.effect(story.at, agent, effect);
         }
-        story.ends(0).result(0).terminal().all_broken()
+        story.ends(0).result(0).terminal().broken()
     };
     let finished = || Effect::Finished { prompt: 1, terminal: Terminal::Completed };
     assert_eq!(of(&[(&child, init()), (&child, finished())]), NONE, "a child has a terminal of its own");

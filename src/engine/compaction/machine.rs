@@ -182,6 +182,14 @@ impl Compaction {
         verdict
     }
 
+    /// When the time of a hook is up next.
+    pub(crate) fn hooks_until(&self) -> Option<Time> {
+        match &self.state {
+            State::PreHooks { hooks, .. } | State::PostHooks { hooks, .. } => hooks.until(),
+            State::Asking { .. } | State::Over => None,
+        }
+    }
+
     /// Ends it at once (C-8); returns what it cost. The conversation was never touched.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) -> Spent {
         self.aborted();
@@ -223,8 +231,8 @@ impl Compaction {
         let State::Asking { call, blocks } = &mut self.state else { return Verdict::Running };
         match verdict {
             CallVerdict::Pending | CallVerdict::StopReason(..) => Verdict::Running,
-            CallVerdict::Block(message) => {
-                blocks.push(message);
+            CallVerdict::Blocks(complete) => {
+                blocks.extend(complete);
                 Verdict::Running
             }
             CallVerdict::Abandoned(_) => {
@@ -414,7 +422,7 @@ fn step_call(call: &mut ApiCall, env: &Environment, now: Time, input: &Input, ef
 fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mut Effects) -> Option<HookVerdict> {
     match input {
         Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome),
-        Input::Timer(timer) if timer.id == HOOK_TIMER => hooks.on_timer(now, effects),
+        Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
         _ => None,
     }
 }

@@ -199,6 +199,14 @@ impl Pipeline {
         halt
     }
 
+    /// When the time of a hook is up next.
+    pub(super) fn hooks_until(&self) -> Option<Time> {
+        match &self.step {
+            Step::PreHooks { hooks, .. } | Step::PostHooks { hooks, .. } => hooks.until(),
+            _ => None,
+        }
+    }
+
     /// Whether the tool itself runs.
     pub(super) fn is_calling(&self) -> bool {
         matches!(self.step, Step::Calling { .. })
