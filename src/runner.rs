@@ -7,6 +7,7 @@
 mod callers;
 #[cfg(test)]
 mod diagrams;
+pub mod passing;
 #[cfg(test)]
 mod planned;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::explore::{Guard, panic_text};
 use crate::files::scenario::{LoadError, Loaded, load};
 use crate::prelude::*;
 use crate::sim::Run;
+use crate::sim::passing::View;
 use crate::sim::report::Report;
 
 /// What came of one run: a report, or the words of the panic that ended it.
@@ -38,13 +40,19 @@ pub type Outcome<E> = Result<Report<E>, Panic>;
 #[error("the engine panicked: {0}")]
 pub struct Panic(pub String);
 
-/// Runs one scenario file against an engine: the shortest way to test an engine of your own.
+/// Runs one scenario file against an engine, and asks all oracles about it: the shortest way to test an engine of your own.
+///
+/// What is not as it should be is in the report's `failures`, also what the scenario says and the run does not show (F-10);
+/// [`Report::assert`] panics with them.
 ///
 /// # Errors
 /// When the scenario cannot be read; what it says names file, line and column.
 pub fn run_file<E: Engine>(path: impl AsRef<Path>, engine: E) -> Result<Report<E>, LoadError> {
     let loaded = load(path.as_ref(), &[])?;
-    Ok(Run::new(loaded.setup, engine).to_end())
+    let mut report = Run::new(loaded.setup.clone(), engine).to_end();
+    let passing = passing::judge(&[(&loaded, Some((&report).into()))], View::Simulated);
+    report.failures.extend(passing.failures.into_iter().flat_map(|(_, failures)| failures));
+    Ok(report)
 }
 
 /// Runs scenarios on `threads` threads, each on an engine that `new_engine` makes; a panic ends its own run only.
@@ -53,7 +61,16 @@ where
     E: Engine + Send,
     F: Fn() -> E + Sync,
 {
-    in_parallel(scenarios, threads, |scenario| run_one(scenario, new_engine()))
+    run_each(scenarios, threads, |scenario| Run::new(scenario.setup.clone(), new_engine()))
+}
+
+/// The same with runs that `new_run` makes, so that they may be others than the usual ones.
+pub fn run_each<E, F>(scenarios: &[Loaded], threads: NonZeroUsize, new_run: F) -> Vec<Outcome<E>>
+where
+    E: Engine + Send,
+    F: Fn(&Loaded) -> Run<E> + Sync,
+{
+    in_parallel(scenarios, threads, |scenario| Catching.run(|| new_run(scenario).to_end()).map_err(Panic))
 }
 
 /// Does the same work on each item; results come back in the order of the items.
@@ -84,19 +101,10 @@ where
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs one scenario and keeps the log at the engine's boundary.
-pub fn run_logged<E: Engine>(scenario: &Loaded, engine: E) -> Outcome<E> {
-    Catching.run(|| Run::new(scenario.setup.clone(), engine).with_log().to_end()).map_err(Panic)
-}
-
 /// How many threads there are cores for.
 #[expect(clippy::disallowed_methods, reason = "only the runner may ask: it changes how long a run takes, never what it says")]
 pub fn threads_available() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
-
-fn run_one<E: Engine>(scenario: &Loaded, engine: E) -> Outcome<E> {
-    Catching.run(|| Run::new(scenario.setup.clone(), engine).to_end()).map_err(Panic)
 }
 
 /// Makes a panic of an engine a value, so that it ends its own run only.

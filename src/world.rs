@@ -41,6 +41,7 @@ use crate::prelude::*;
 use crate::scenario::interrupt::Moment;
 use crate::scenario::plan::{Plan as ChosenPlan, Waited};
 use crate::scenario::script::Origin;
+use crate::scenario::statement::{Passed, Statement};
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
@@ -55,6 +56,8 @@ pub struct World {
     user: User,
     watch: Watch,
     timers: Timers,
+    /// For which requests new credentials are on their way.
+    refreshing: Vec<(Agent, RequestId)>,
     /// Interrupts whose moment came in the step that is carried out.
     happening: Vec<usize>,
     /// How many answers were on their way so far: what arrives names its delivery, not its request, which an engine may name twice.
@@ -63,6 +66,8 @@ pub struct World {
     misuse: Option<String>,
     /// The request in the last effect, if it is not valid.
     refused: Option<(RequestId, Refused)>,
+    /// What came to pass that nobody else takes note of (F-10).
+    passed: Passed,
     /// The choices of the run, if somebody wants them. Copies share them until one goes on to choose.
     noted: Option<Arc<Noted>>,
 }
@@ -158,6 +163,7 @@ impl World {
     /// Carries out one effect; returns what the transcript should know.
     pub fn carry_out(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect, schedule: &mut Schedule) -> Option<WorldNote> {
         self.see(setup, agent, effect);
+        self.note_result(setup, effect);
         match effect {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
@@ -177,8 +183,10 @@ impl World {
                 schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::RefreshAuth { id, .. } => {
+                self.passed.note(Statement::Auth);
                 let takes = self.choices(setup).latency(Waited::Auth, &agent.key(*id), &setup.scenario.auth.latency, 0);
                 schedule.push((now + takes, Arrival(What::Auth(agent.clone(), *id))));
+                self.refreshing.push((agent.clone(), *id));
             }
             Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(agent, *timer))))),
             Effect::CancelTimer { timer } => self.timers.cancel(agent, *timer),
@@ -222,11 +230,23 @@ impl World {
         self.happening.extend(self.watch.effect(setup, agent, effect));
     }
 
-    /// Whether an arrival is still to happen: a timer that was cancelled is not, and no time passes for it.
-    pub fn awaits(&self, arrival: &Arrival) -> bool {
-        match arrival.0 {
-            What::Timer(serial) => self.timers.is_set(serial),
-            _ => true,
+    /// A prompt is over: what was asked for it and cannot be taken back (the look of a tool at its input, a place for a result, skills and
+    /// plugins, credentials) matters to nobody any more. What an engine can take back, it must (O-27).
+    pub fn on_over(&mut self, agent: &Agent, prompt: u32) {
+        self.refreshing.retain(|(of, id)| of != agent || id.prompt != prompt);
+        self.questions.of(agent).on_over(prompt);
+    }
+
+    /// Whether an arrival at this time is still to happen: one that was taken back, or that matters to nobody, is not, and no time passes
+    /// for it. So a run is over when the last thing that matters is.
+    pub fn awaits(&self, at: Time, arrival: &Arrival) -> bool {
+        match &arrival.0 {
+            What::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial() == *serial),
+            What::Tool(agent, run, deed) => self.tools.awaits(at, agent, *run, *deed),
+            What::Timer(serial) => self.timers.is_set(*serial),
+            What::Auth(agent, id) => self.refreshing.iter().any(|(of, open)| (of, open) == (agent, id)),
+            What::Answered(agent, number) => self.questions.get(agent).is_some_and(|questions| questions.is_open(*number)),
+            What::Prompt | What::Interrupt(_) => true,
         }
     }
 
@@ -246,6 +266,7 @@ impl World {
                 inputs.extend(input.map(|input| (agent, input)));
             }
             What::Auth(agent, id) => {
+                self.refreshing.retain(|(of, open)| (of, *open) != (&agent, id));
                 inputs.push((agent, Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }));
             }
             What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(|(agent, timer)| (agent, Input::Timer(timer)))),
@@ -322,6 +343,28 @@ impl World {
     /// The names of the answers that nobody asked for (M-3).
     pub fn unused_answers(&self, setup: &Setup) -> Vec<Arc<str>> {
         self.model.unused(setup, server::Whose::Own)
+    }
+
+    /// What came to pass of what the scenario says (F-10).
+    pub fn passed(&self, setup: &Setup) -> Passed {
+        let mut passed = self.model.passed(setup);
+        passed.extend(self.passed.iter().cloned());
+        passed.extend(self.user.passed());
+        passed.extend(self.tools.passed());
+        passed.extend(self.questions.all().flat_map(Questions::passed));
+        passed
+    }
+
+    /// Takes note of a `[[result]]` that is used.
+    fn note_result(&mut self, setup: &Setup, effect: &Effect) {
+        if setup.scenario.results.is_empty() {
+            return;
+        }
+        let (Effect::StartTool { tool_use, .. } | Effect::CheckTool { tool_use, .. }) = effect else { return };
+        let id = setup.scripted_id(self.model.original_id(&tool_use.id));
+        if let Some((id, _)) = setup.scenario.results.get_key_value(id) {
+            self.passed.note(Statement::Result(id.clone()));
+        }
     }
 
     /// Passes a question on; the time of its answer and its number, if it is ever answered.

@@ -3,6 +3,7 @@
 mod check;
 mod level;
 mod look;
+mod passing;
 mod plan;
 
 use std::fs;
@@ -16,7 +17,6 @@ use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
 use crate::explore::interrupt::{Boundary, Kind};
-use crate::explore::verdict::violations_of;
 use crate::files::atomic;
 use crate::files::plan::is_ours;
 use crate::files::scenario::Loaded;
@@ -57,9 +57,12 @@ pub(super) struct Arguments {
     /// Write the run with all its choices as a scenario here, which makes the same run whatever the seed (one scenario only)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "snapshots", "accept"])]
     write_plan: Option<PathBuf>,
-    /// Ask all oracles as well: rules that must hold in every run
-    #[arg(long)]
+    /// They are asked anyway
+    #[arg(long, hide = true, conflicts_with = "no_oracles")]
     oracles: bool,
+    /// Do not ask the oracles, which are rules that must hold in every run: the verdict is then of what the scenarios expect alone
+    #[arg(long, conflicts_with_all = ["interrupt_at", "check"])]
+    no_oracles: bool,
     /// Interrupt the run before or after its N-th event, as a sweep does (one scenario only); expectations are not asked for
     #[arg(long, value_name = "N[:before|after]", conflicts_with_all = ["check", "snapshots", "accept", "log"])]
     interrupt_at: Option<Boundary>,
@@ -103,14 +106,15 @@ pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, new_engine:
 }
 
 fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
-    let (scenarios, mut exit) = match arguments.level.seeds {
+    let selected = match arguments.level.seeds {
         Some(seeds) => arguments.selection.load_seeds(seeds.get()),
         None => arguments.selection.load(),
     };
+    let (scenarios, mut exit) = (&selected.scenarios[..], selected.exit);
     if scenarios.is_empty() {
         return exit;
     }
-    if let Err(problem) = check_usage(arguments, &scenarios) {
+    if let Err(problem) = check_usage(arguments, scenarios) {
         complain(&problem);
         return Exit::WrongInput;
     }
@@ -118,18 +122,28 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
         exit = exit.max(look::run(arguments, &scenarios[0], boundary, &new_engine()));
         return exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     }
-    let outcomes = match level::run(arguments, &scenarios, arguments.selection.threads(), new_engine) {
+    if arguments.no_oracles {
+        complain(
+            "note: --no-oracles: the rules that must hold in every run are not asked; what follows is of what the scenarios expect alone",
+        );
+    }
+    let outcomes = match level::run(arguments, scenarios, arguments.selection.threads(), new_engine) {
         Ok(outcomes) => outcomes,
         Err(problem) => {
             complain(&problem);
             return Exit::WrongInput;
         }
     };
+    let mut unpassed = passing::unpassed(arguments, &scenarios, &outcomes);
     let mut failed = 0;
-    for (scenario, outcome) in scenarios.iter().zip(&outcomes) {
+    for (index, (scenario, outcome)) in scenarios.iter().zip(&outcomes).enumerate() {
         let problems = problems_of(arguments, scenario, outcome);
-        show(arguments, scenarios.len(), scenario, outcome, &problems);
-        failed += usize::from(!problems.is_empty());
+        let of_file = unpassed.remove(&index).unwrap_or_default();
+        let is_fine = problems.is_empty() && of_file.is_empty();
+        show(arguments, scenarios.len(), scenario, outcome, is_fine);
+        problems.iter().for_each(|problem| complain(&format!("{}: {problem}", scenario.path.display())));
+        of_file.iter().for_each(|problem| complain(problem));
+        failed += usize::from(!is_fine);
     }
     if failed > 0 {
         exit = exit.max(Exit::Failed);
@@ -138,11 +152,12 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
         exit = exit.max(write_log(path, &outcomes[0]));
     }
     exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
-    if arguments.format == Format::Text && scenarios.len() > 1 {
-        say(&format!("{} scenarios, {failed} failed; {}", scenarios.len(), provenance(&outcomes)));
+    if arguments.format == Format::Text && scenarios.len() + selected.unread > 1 {
+        let asked = if arguments.no_oracles { "; oracles not asked" } else { "" };
+        say(&format!("{}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
     }
     if arguments.check {
-        exit = exit.max(check::run(arguments, &scenarios, new_engine));
+        exit = exit.max(check::run(arguments, scenarios, new_engine));
     }
     exit
 }
@@ -189,11 +204,6 @@ fn problems_of<E>(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<E>
         Err(panic) => return vec![panic.to_string()],
     };
     let mut problems = report.failures.clone();
-    if arguments.oracles {
-        let expected = scenario.setup.scenario.expect.terminal.as_deref();
-        let violations = violations_of(&scenario.setup, &report.transcript, expected);
-        problems.extend(violations.iter().map(ToString::to_string));
-    }
     let standing = if arguments.accept {
         snapshot::approve(scenario, report)
     } else if arguments.snapshots {
@@ -220,7 +230,7 @@ fn where_it_waits(pending: &Result<PathBuf, String>) -> String {
     }
 }
 
-fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcome<E>, problems: &[String]) {
+fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcome<E>, is_fine: bool) {
     if let Ok(report) = outcome {
         let digest = || json::digest(&report.transcript);
         match arguments.format {
@@ -232,14 +242,11 @@ fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Out
             }
             Format::Text => {
                 let end = report.transcript.events.last().map_or(0, |event| event.at.0);
-                let word = if problems.is_empty() { "ok" } else { "FAILED" };
+                let word = if is_fine { "ok" } else { "FAILED" };
                 let seconds = format!("{}.{:03}s", end / 1_000_000, end / 1_000 % 1_000);
                 say(&format!("{word:<7} {:<44} {:<16} {seconds:>11}  {}", scenario.name, report.terminal(), &digest()[..12]));
             }
         }
-    }
-    for problem in problems {
-        complain(&format!("{}: {problem}", scenario.path.display()));
     }
 }
 
