@@ -94,7 +94,8 @@ fn q_13_staged_collapses_come_first_then_a_summary_then_the_error() {
 
 #[test]
 fn q_13_collapses_are_drained_once_in_a_chain_and_again_after_a_turn() {
-    let mut bench = second_turn(|settings| (settings.compaction.reactive, settings.compaction.collapse_percent) = (false, 99));
+    let no_summaries = |settings: &mut Settings| (settings.compaction.reactive, settings.compaction.collapse_percent) = (false, 99);
+    let mut bench = second_turn(no_summaries);
     bench.input(&staged(1));
     bench.fails(400, TOO_LONG);
     bench.reads("C");
@@ -102,9 +103,34 @@ fn q_13_collapses_are_drained_once_in_a_chain_and_again_after_a_turn() {
     let _ = bench.seen();
     bench.fails(400, TOO_LONG);
     assert_eq!(bench.seen(), ["-> collapse_drain_retry", "request 6 8000"], "a turn begins another chain");
-    bench.input(&staged(4));
+    let mut once = second_turn(no_summaries);
+    once.reads("C");
+    once.input(&staged(1));
+    once.fails(400, TOO_LONG);
+    once.input(&staged(2));
+    once.fails(400, TOO_LONG);
+    assert_eq!(*once.terminal(), Terminal::PromptTooLong, "once in a chain, though there is more to collapse");
+}
+
+/// The model has summarised after a prompt that was too long.
+fn summarised() -> Bench {
+    let mut bench = second_turn(|_| ());
     bench.fails(400, TOO_LONG);
-    assert_eq!(*bench.terminal(), Terminal::PromptTooLong, "once in a chain");
+    bench.answers("<summary>Short.</summary>", "end_turn");
+    bench
+}
+
+#[test]
+fn q_13_the_model_summarises_once_in_a_chain_and_again_after_a_turn() {
+    let mut again = summarised();
+    again.reads("C");
+    again.reads("D");
+    again.fails(400, TOO_LONG);
+    assert_eq!(again.query.state.name(), "Compacting", "a turn begins another chain");
+    let mut once = summarised();
+    once.answers(&"long-".repeat(100), "pause_turn");
+    once.fails(400, TOO_LONG);
+    assert_eq!(*once.terminal(), Terminal::PromptTooLong, "once in a chain, though there is more to summarise");
 }
 
 #[test]

@@ -169,6 +169,8 @@ fn s_7_a_line_that_is_late_is_dropped_with_its_request() {
     next.line(line, 200, AnswerEnd::Complete);
     assert!(!next.seen().contains(&String::from("summary Read A")), "it was dropped");
     let (mut aborted, line) = asked_for_a_line(|_| ());
+    let _ = aborted.streams("use=B");
     aborted.input(&Input::Cancel);
-    assert!(aborted.seen().contains(&format!("close {line}")));
+    assert!(aborted.seen().contains(&format!("close {line}")), "at once, though the tool has its grace");
+    assert_eq!(aborted.query.state.name(), "Ending");
 }
