@@ -1,8 +1,8 @@
 //! Each oracle alone, on short lists of events made by hand.
 
 mod answers;
-mod leftovers;
 mod compactions;
+mod leftovers;
 
 use super::*;
 use crate::engine::contract::{
