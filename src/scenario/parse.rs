@@ -53,6 +53,8 @@ pub(crate) use self::expect::BREAKABLE;
 pub use self::extends::{FindBase, Source};
 pub use self::fault::{Fault, Faults};
 pub use self::kind::is_scenario;
+#[cfg(feature = "files")]
+pub(crate) use self::nearest::nearest;
 
 /// A scenario, and what else its text says.
 #[derive(Clone, Debug, PartialEq)]
