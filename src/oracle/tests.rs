@@ -1,8 +1,8 @@
 //! Each oracle alone, on short lists of events made by hand.
 
 mod answers;
-mod leftovers;
 mod compactions;
+mod leftovers;
 
 use super::*;
 use crate::engine::contract::{
@@ -170,7 +170,7 @@ fn m_2_what_the_scenario_s_api_refuses_is_a_finding_and_told_once() {
         let mut story = Story::new().request(1, messages);
         let what = What::Refused { id: ASKED, rule: rule.into(), text: "no".into(), overruled: false };
         story.oracles.note(story.at, &Agent::ROOT, &what);
-        story.terminal().all_broken()
+        story.terminal().broken_but(&[super::leftovers::ORACLE])
     };
     let (says, empty): (&[Block], &[Block]) = (&[Block::text("hi")], &[]);
     assert_eq!(refused(&[(Role::User, says)], "invalid_signature"), ["O-10"]);
@@ -183,10 +183,11 @@ fn e_1_what_the_contract_does_not_allow_is_a_finding() {
     let misuse = |story: Story| {
         let mut story = story;
         story.oracles.note(story.at, &Agent::ROOT, &What::Misuse { text: "no such prompt".into() });
-        story.all_broken()
+        story.broken_but(&[super::leftovers::ORACLE])
     };
     let says: &[Block] = &[Block::text("hi")];
-    let asked = || Story::new().request(1, &[(Role::User, says)]);
+    let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
+    let asked = || Story::new().request(1, &[(Role::User, says)]).input(end.clone());
     assert_eq!(misuse(asked().terminal()), ["contract"]);
     assert_eq!(misuse(asked().terminal().terminal()), ["O-8"], "an oracle has blamed it");
 }
@@ -290,6 +291,19 @@ fn o_11_a_cancelled_prompt_ends_within_the_grace() {
     assert_eq!(with_tool().asks("R", 1).result(0).result(1).terminal().broken(), ["O-11"], "starts a tool");
     assert_eq!(with_tool().result(0).broken(), ["O-11", "O-8"], "never");
     assert_eq!(Story::new().request(1, &[]).terminal().input(Input::Cancel).input(head()).broken(), NONE, "nothing is worked on");
+}
+
+#[test]
+fn o_11_on_a_clock_that_goes_by_itself_the_end_may_be_as_late_as_its_timers() {
+    let broken = |late_ms| {
+        let mut story = Story::with(|settings| settings.tool_grace = Micros::from_millis(2));
+        story.oracles = story.oracles.with_lateness(Micros::from_millis(late_ms));
+        let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+        let cancelled = story.request(1, &[]).asks("R", 0).input(Input::Cancel);
+        cancelled.input(head()).input(head()).input(head()).result(0).terminal().broken()
+    };
+    assert_eq!(broken(1), NONE);
+    assert_eq!(broken(0), ["O-11"]);
 }
 
 #[test]
@@ -449,7 +463,8 @@ fn o_10_a_request_is_one_that_the_api_takes() {
     let sent = |messages: &[(Role, &[Block])]| Story::new().request(1, messages).terminal().broken_but(&[super::leftovers::ORACLE]);
     assert_eq!(sent(&[(Role::User, says)]), NONE);
     assert_eq!(sent(&[(Role::User, &[])]), ["O-10"]);
-    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), ["O-10"]);
+    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), NONE, "the model may begin");
+    assert_eq!(sent(&[(Role::System, says), (Role::User, says)]), ["O-10"], "a system message may not");
     assert_eq!(sent(&[(Role::User, says), (Role::Assistant, &[use_block("R", 0)]), (Role::User, says)]), ["O-1"], "pairs are O-1's");
 }
 

@@ -3,11 +3,14 @@
 use alloc::collections::BTreeMap;
 
 use super::delays::Tolerance;
+use super::limits;
 use super::requests;
+use super::rules;
 use crate::engine::contract::{Effect, Terminal};
 use crate::engine::emission::{Emission, Note};
 use crate::engine::log::Log;
 use crate::engine::time::Micros;
+use crate::oracle::Violation;
 use crate::prelude::*;
 use crate::scenario::statement::Passed;
 use crate::scenario::types::Expect;
@@ -29,6 +32,9 @@ pub struct Report<E> {
     pub failures: Vec<String>,
     /// What came to pass of what the scenario says (F-10). One run alone cannot tell whether the rest is a fault: see [`super::passing`].
     pub passed: Passed,
+    /// What did not hold of the rules that hold in every run; `None` where they were not asked. Those that the scenario does not say
+    /// itself are failures too.
+    pub violations: Option<Vec<Violation>>,
     /// The log at the boundary, if one was wanted.
     pub log: Option<Log>,
     /// The engine in its last state.
@@ -46,7 +52,7 @@ impl<E> Report<E> {
         tolerance: Tolerance,
     ) -> Self {
         let (terminals, passed) = (world.terminals().to_vec(), world.passed(setup));
-        let mut report = Self { transcript, end, terminals, failures: Vec::new(), passed, log: None, engine };
+        let mut report = Self { transcript, end, terminals, failures: Vec::new(), passed, violations: None, log: None, engine };
         report.failures = report.check(setup, world, unused, tolerance);
         report
     }
@@ -83,8 +89,9 @@ impl<E> Report<E> {
         let mut failures = Vec::new();
         let expect = &setup.scenario.expect;
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
-            failures.push(format!("the run ended with {}: {}", self.end.as_str(), text::end_text(&self.end)));
+            failures.push(format!("the run ended with {}: {}", self.end.as_str(), limits::end_text(setup, &self.end)));
         }
+        failures.extend(rules::nothing_happened(&self.transcript));
         failures.extend(requests::refusal_failures(&self.transcript, expect));
         failures.extend(self.whats().filter_map(|what| match what {
             What::Misuse { text } => Some(format!("the engine broke the contract: {text}")),
