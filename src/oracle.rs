@@ -50,9 +50,14 @@ use crate::engine::budget::{NanoUsd, PriceTable};
 use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
 use crate::engine::settings::{EmissionOrder, ResultOrder, SessionSettings};
 use crate::engine::time::{Micros, Time};
+use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::watch::Watch;
+use crate::wire::validate::is_defect;
+
+/// What an engine breaks that does what its driver cannot carry out.
+const CONTRACT: &str = "contract";
 
 /// A rule that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +79,7 @@ impl fmt::Display for Violation {
 
 /// The oracles that there are, each with what it holds.
 pub const ORACLES: &[(&str, &str)] = &[
-    (pairs::ORACLE, "in every request each tool use has exactly one result, in the next user message, in the order asked for"),
+    (pairs::ORACLE, "in every request each tool use has exactly one result, first in the turn behind it, in the order asked for"),
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
     (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
     (discarded::ORACLE, "nothing of a discarded attempt comes out after the discard, and what was emitted of it is taken back"),
@@ -119,6 +124,8 @@ struct Watched {
     budgets: Budgets,
     repeated: Repeated,
     leftovers: Leftovers,
+    /// The last request, if it is known already to be one that the API does not take.
+    blamed: Option<RequestId>,
 }
 
 /// What the oracles need of an environment.
@@ -132,6 +139,9 @@ struct Rules {
     tool_grace: Micros,
     /// How many different requests may follow each other before anything comes out.
     silent_requests_max: u32,
+    tokenizer: Tokenizer,
+    /// What an earlier session left to the root.
+    history_tokens: u64,
     session: SessionSettings,
     prices: Arc<PriceTable>,
     /// Whether the scenario is about requests that the API does not take.
@@ -162,6 +172,8 @@ impl Oracles {
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
             silent_requests_max: compaction::silent_max(&settings.compaction),
+            tokenizer: environment.tokenizer.clone(),
+            history_tokens: environment.history.iter().map(|message| environment.tokenizer.blocks(&message.content)).sum(),
             session: settings.session.clone(),
             prices: environment.prices.clone(),
             expects_refusals: false,
@@ -220,13 +232,16 @@ impl Oracles {
         let spent = self.agents.all().fold(NanoUsd::default(), |sum, watched| sum + watched.budgets.spent());
         let watched = Arc::make_mut(&mut self.agents).of(agent);
         if !self.rules.expects_refusals {
+            let known = found.violations.len();
             watched.pairs.on_request(&self.rules, id, &request.messages, found);
             watched.valid.on_request(id, request, found);
+            watched.blamed = (found.violations.len() > known).then_some(id);
         }
         watched.terminals.on_request(agent, id, found);
         watched.retry.on_request(at, id, &request.model, found);
         watched.abort.on_request(id, found);
-        watched.compaction.on_request(&self.rules, id, &request.messages, found);
+        let history = if agent.is_root() { self.rules.history_tokens } else { 0 };
+        watched.compaction.on_request(&self.rules, id, request, history, found);
         watched.discarded.on_request(found);
         watched.signatures.on_request(id, &request.model, &request.messages, found);
         watched.withheld.on_request(id, found);
@@ -252,7 +267,7 @@ impl Watch for Oracles {
         let watched = Arc::make_mut(&mut self.agents).of(agent);
         watched.terminals.on_input(input);
         watched.retry.on_input(at, input);
-        watched.compaction.on_input(input);
+        watched.compaction.on_input(&self.rules, input);
         watched.repeated.on_input(input);
         watched.leftovers.on_input(at, input);
     }
@@ -274,7 +289,7 @@ impl Watch for Oracles {
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
         watched.retry.on_effect(at, effect, found);
         watched.abort.on_effect(effect, found);
-        watched.compaction.on_effect(effect);
+        watched.compaction.on_effect(&self.rules, effect);
         watched.terminals.on_effect(agent, effect, found);
         watched.discarded.on_effect(effect, found);
         watched.signatures.on_effect(effect);
@@ -289,10 +304,23 @@ impl Watch for Oracles {
         }
     }
 
-    fn note(&mut self, at: Time, _agent: &Agent, what: &What) {
-        if let What::Ended { end: RunEnd::Idle | RunEnd::Stalled } = what {
-            let found = &mut Findings { at, violations: &mut self.violations };
-            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.abort.on_end(found));
+    fn note(&mut self, at: Time, agent: &Agent, what: &What) {
+        let found = &mut Findings { at, violations: &mut self.violations };
+        match what {
+            What::Ended { end: RunEnd::Idle | RunEnd::Stalled } => {
+                Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.abort.on_end(found));
+            }
+            // The API of a scenario may know more than the rules of validity: what it has answered before, for one.
+            What::Refused { id, rule, text, overruled: false } if !self.rules.expects_refusals && is_defect(rule) => {
+                if Arc::make_mut(&mut self.agents).of(agent).blamed != Some(*id) {
+                    found.add(valid::ORACLE, format!("the API refuses request {id}: {text}"));
+                }
+            }
+            // What an oracle has blamed in this instant needs no second word.
+            What::Misuse { text } if found.violations.last().is_none_or(|last| last.at != at) => {
+                found.add(CONTRACT, format!("the engine broke the contract: {text}"));
+            }
+            _ => (),
         }
     }
 }

@@ -60,10 +60,11 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[Kind]); 28] = [
+const CAUGHT: [(&str, &str, &[Kind]); 29] = [
     ("drop-result-from-request", "query/read-one-file", &Kind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &Kind::ALL),
     ("invent-result-in-request", "session/hello", &Kind::ALL),
+    ("text-before-results", "query/read-one-file", &Kind::ALL),
     ("drop-result", "query/read-one-file", &Kind::ALL),
     ("double-result", "query/read-one-file", &Kind::ALL),
     ("drop-results-after-cancel", "query/read-one-file", &[Kind::Cancel]),

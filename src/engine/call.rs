@@ -29,7 +29,7 @@ use super::settings::Environment;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::assembler::{Assembler, Step};
-use crate::wire::block::Block;
+use crate::wire::block::{Block, BlockKind};
 use crate::wire::event::Event;
 use crate::wire::http::Header;
 use crate::wire::order::Violation;
@@ -148,6 +148,8 @@ pub(crate) enum Verdict {
     Pending,
     /// A block of the stream is complete.
     Block(Arc<AssistantMessage>),
+    /// The stream says why the model stopped, and the tokens until then; it may say more.
+    StopReason(Arc<str>, Usage),
     /// The answer is complete.
     Ended(Ended),
     /// The call is lost.
@@ -325,10 +327,11 @@ impl ApiCall {
                 if step == Step::Delta {
                     self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
                 }
-                if step == Step::Delta && assembler.stop_reason().is_some_and(|reason| &**reason == "refusal") {
+                let Some(stop_reason) = assembler.stop_reason().filter(|_| step == Step::Delta) else { return Verdict::Pending };
+                if &**stop_reason == "refusal" {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
-                Verdict::Pending
+                Verdict::StopReason(stop_reason.clone(), self.usage)
             }
             Step::Block { index, block } => {
                 *handed_up = true;
@@ -406,6 +409,17 @@ impl ApiCall {
         }
         self.attempt_at_once(env, now, &failure, effects);
         Verdict::Pending
+    }
+
+    /// What the model was saying when the call was aborted (Q-10a): its open text and thinking. Half of a tool's input is no input.
+    pub(crate) fn unfinished(&self) -> Vec<Arc<AssistantMessage>> {
+        let State::Streaming { assembler, .. } = &self.state else { return Vec::new() };
+        let is_said = |block: &Block| match block.kind() {
+            BlockKind::Text(text) | BlockKind::Thinking { thinking: text, .. } => !text.trim().is_empty(),
+            _ => false,
+        };
+        let said = assembler.open_blocks().filter(|(_, block)| is_said(block));
+        said.map(|(index, block)| Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block))).collect()
     }
 
     /// Ends an attempt or a wait at once.

@@ -31,7 +31,7 @@ use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome,
 use super::emission::{AssistantMessage, Denial, Emission, Note, PipelineStep, ToolState};
 use super::hook::HOOK_TIMER;
 use super::permission::PermissionAnswer;
-use super::settings::{Environment, InterruptBehaviour, ResultDelivery, Settings};
+use super::settings::{InterruptBehaviour, ResultDelivery, Settings};
 use super::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
@@ -91,22 +91,24 @@ impl Executor {
         entry.note(if entry.class == Class::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, scope.effects);
         if let Some(reason) = abort::why(&self.aborts, false, entry.interrupt) {
             entry.complete_aborted(&reason, scope.effects); // T-13: the scope stays aborted for the executor's life
-        } else if scope.env.tool(&tool_use.name).is_none() {
-            entry.complete(&unknown_tool(scope.env, &tool_use.name), scope.effects);
+        } else if entry.batch.is_some() {
+            entry.complete_unknown(scope.env, scope.effects);
         }
         self.entries.push(entry);
-        if scope.env.settings.streaming_execution {
-            self.scan(scope);
-        }
+        self.scan(scope);
         self.check_invariants();
     }
 
     /// The stream is over: without streaming execution, the batches are cut and the first one starts (T-20).
     pub(crate) fn on_stream_over(&mut self, scope: &mut Scope<'_>) {
         if !scope.env.settings.streaming_execution {
-            let classes: Vec<Class> = self.entries.iter().map(|entry| entry.class).collect();
+            let class = |entry: &Entry| scope.env.tool(&entry.tool_use.name).map(|_| entry.class);
+            let classes: Vec<Option<Class>> = self.entries.iter().map(class).collect();
             for (entry, batch) in self.entries.iter_mut().zip(admission::batches(&classes)) {
-                entry.batch = batch;
+                entry.batch = Some(batch);
+                if matches!(entry.state, State::Queued { .. }) {
+                    entry.complete_unknown(scope.env, scope.effects);
+                }
             }
             self.scan(scope);
         }
@@ -297,8 +299,9 @@ impl Executor {
         entry.complete(&outcome, scope.effects);
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
         let settings = &scope.env.settings;
+        let cascades = if settings.streaming_execution { settings.sibling_abort } else { settings.batch_sibling_abort };
         let fails_siblings = outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
-        if fails_siblings && settings.sibling_abort && self.aborts == Aborts::default() {
+        if fails_siblings && cascades && self.aborts == Aborts::default() {
             let failed = abort::description(&self.entries[index].tool_use);
             self.abort_siblings(scope, batch, failed);
         }
@@ -309,7 +312,7 @@ impl Executor {
     }
 
     /// T-13. Without streaming execution the scope is one batch (T-20).
-    fn abort_siblings(&mut self, scope: &mut Scope<'_>, batch: u32, failed: String) {
+    fn abort_siblings(&mut self, scope: &mut Scope<'_>, batch: Option<u32>, failed: String) {
         self.aborts.sibling = Some(failed.into());
         self.apply_aborts(scope, |entry| entry.batch == batch);
         if !scope.env.settings.streaming_execution {
@@ -353,11 +356,13 @@ impl Executor {
         self.report(scope.effects);
     }
 
-    /// T-4 and T-5; without streaming execution only the first batch that is not over takes part (T-20).
+    /// T-4 and T-5; without streaming execution only the first batch that is not over takes part, and none before the batches are cut (T-20).
     fn admitted(&self, settings: &Settings, elsewhere: Elsewhere) -> Vec<usize> {
+        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != Slot::Over).and_then(|entry| entry.batch) else {
+            return Vec::new();
+        };
         let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, Slot::Executing));
-        let batch = self.entries.iter().find(|entry| entry.slot() != Slot::Over).map_or(0, |entry| entry.batch);
-        let own = self.entries.iter().filter(|entry| entry.batch <= batch).map(|entry| (entry.class, entry.slot()));
+        let own = self.entries.iter().filter(|entry| entry.batch.is_some_and(|of| of <= batch)).map(|entry| (entry.class, entry.slot()));
         let others = elsewhere.slots();
         let before = others.len() + self.ghosts.len();
         let slots: Vec<_> = others.into_iter().chain(ghosts).chain(own).collect();
@@ -433,13 +438,6 @@ fn context_change(run: ToolRun, class: Class, outcome: &ToolOutcome, effects: &m
     }
     effects.push(Effect::Note(Note::ContextChanged { run, change: change.clone() }));
     Some(change)
-}
-
-/// T-2.
-fn unknown_tool(env: &Environment, name: &str) -> ToolOutcome {
-    let known: Vec<&str> = env.tools.iter().map(|tool| &*tool.name).collect();
-    let known = if known.is_empty() { String::from("none") } else { known.join(", ") };
-    ToolOutcome::error(&format!("No tool named {name} is available. Available tools: {known}."))
 }
 
 /// The tool run that an input is about.

@@ -158,6 +158,8 @@ enum AfterCompaction {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Turn {
     blocks: Vec<Arc<AssistantMessage>>,
+    /// What consumers were told of the answer's end, once they were.
+    told: Option<Box<Emission>>,
     /// The tokens of the answer, once it is complete.
     usage: Option<Usage>,
     executor: Executor,
@@ -340,6 +342,12 @@ impl Query {
         match verdict {
             CallVerdict::Pending => Verdict::Running,
             CallVerdict::Block(message) => self.on_block(env, now, &message, effects),
+            CallVerdict::StopReason(stop_reason, usage) => {
+                if let State::Calling { call, turn } = &mut self.state {
+                    turn.tell_end(call.id(), Some(stop_reason), usage, effects);
+                }
+                Verdict::Running
+            }
             CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
             CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
             CallVerdict::Abandoned(failure) => self.on_abandoned(env, now, failure, effects),
@@ -355,9 +363,7 @@ impl Query {
     /// A tool ended in another agent of the tree: what waited for it may start.
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
         let before = self.before(effects);
-        // Without streaming execution nothing starts before the stream is over (T-20).
-        let may_start = env.settings.streaming_execution || matches!(self.state, State::Settling { .. } | State::AwaitingTools { .. });
-        if may_start && let Some(executor) = self.state.executor_mut() {
+        if let Some(executor) = self.state.executor_mut() {
             executor.on_room(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         }
         let verdict = self.settle(env, now, effects);

@@ -112,6 +112,7 @@ impl<E> Saboteur<E> {
                 content[..results].reverse();
             }
             Trick::SendEmptyText => content.push(Block::text("")),
+            Trick::TextBeforeResults if content.first().is_some_and(is_result) => content.insert(0, Block::text("Here they are:")),
             Trick::InventResultInRequest => content.insert(0, Block::tool_result("toolu_invented", &Json::of("nothing"), false)),
             Trick::GrowAfterCompaction if core::mem::take(&mut self.is_done) => content.push(Block::text(&"long ".repeat(1_000))),
             _ => (),
