@@ -324,7 +324,7 @@ impl ApiCall {
                 self.usage = *assembler.usage();
                 self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
                 let Some(stop_reason) = assembler.stop_reason() else { return Verdict::Pending };
-                if &**stop_reason == "refusal" {
+                if is_refusal(assembler) {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
                 Verdict::StopReason(stop_reason.clone(), self.usage)

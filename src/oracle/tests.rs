@@ -186,7 +186,8 @@ fn e_1_what_the_contract_does_not_allow_is_a_finding() {
         story.broken_but(&[super::leftovers::ORACLE])
     };
     let says: &[Block] = &[Block::text("hi")];
-    let asked = || Story::new().request(1, &[(Role::User, says)]);
+    let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
+    let asked = || Story::new().request(1, &[(Role::User, says)]).input(end.clone());
     assert_eq!(misuse(asked().terminal()), ["contract"]);
     assert_eq!(misuse(asked().terminal().terminal()), ["O-8"], "an oracle has blamed it");
 }
@@ -290,6 +291,19 @@ fn o_11_a_cancelled_prompt_ends_within_the_grace() {
     assert_eq!(with_tool().asks("R", 1).result(0).result(1).terminal().broken(), ["O-11"], "starts a tool");
     assert_eq!(with_tool().result(0).broken(), ["O-11", "O-8"], "never");
     assert_eq!(Story::new().request(1, &[]).terminal().input(Input::Cancel).input(head()).broken(), NONE, "nothing is worked on");
+}
+
+#[test]
+fn o_11_on_a_clock_that_goes_by_itself_the_end_may_be_as_late_as_its_timers() {
+    let broken = |late_ms| {
+        let mut story = Story::with(|settings| settings.tool_grace = Micros::from_millis(2));
+        story.oracles = story.oracles.with_lateness(Micros::from_millis(late_ms));
+        let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+        let cancelled = story.request(1, &[]).asks("R", 0).input(Input::Cancel);
+        cancelled.input(head()).input(head()).input(head()).result(0).terminal().broken()
+    };
+    assert_eq!(broken(1), NONE);
+    assert_eq!(broken(0), ["O-11"]);
 }
 
 #[test]
