@@ -46,7 +46,7 @@ use terminal::Terminals;
 use valid::Valid;
 use withheld::Withheld;
 
-use crate::engine::budget::PriceTable;
+use crate::engine::budget::{NanoUsd, PriceTable};
 use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
 use crate::engine::settings::{EmissionOrder, ResultOrder, SessionSettings};
 use crate::engine::time::{Micros, Time};
@@ -241,6 +241,7 @@ impl Oracles {
 
     fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Request) {
         let found = &mut Findings { at, violations: &mut self.violations };
+        let spent = self.agents.all().fold(NanoUsd::default(), |sum, watched| sum + watched.budgets.spent());
         let watched = Arc::make_mut(&mut self.agents).of(agent);
         if !self.rules.expects_refusals {
             let known = found.violations.len();
@@ -256,7 +257,7 @@ impl Oracles {
         watched.discarded.on_request(found);
         watched.signatures.on_request(id, &request.model, &request.messages, found);
         watched.withheld.on_request(id, found);
-        watched.budgets.on_request(&self.rules, id, request.extra.as_str(), found);
+        watched.budgets.on_request(&self.rules, (id, request.extra.as_str()), spent, found);
         watched.repeated.on_request(id);
         watched.leftovers.on_request(id);
     }

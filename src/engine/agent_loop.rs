@@ -4,8 +4,8 @@
 //! driver would, and what they give goes back in as if a driver had brought it.
 
 use super::agents::{Agents, Told};
-use super::contract::{Agent, Effect, Effects, Engine, Input};
-use super::executor::GRACE_TIMER;
+use super::contract::{Agent, Effect, Effects, Emission, Engine, Input};
+use super::executor::{Elsewhere, GRACE_TIMER};
 use super::session::Session;
 use super::settings::Environment;
 use super::time::Time;
@@ -40,6 +40,7 @@ impl AgentLoop {
         let before = effects.beside(self.agents.executing_beside(&Agent::ROOT));
         effects.for_agent(Agent::ROOT, |effects| self.session.step(env, now, input, effects));
         effects.beside(before);
+        self.agents.learn(self.session.permissions());
     }
 
     fn step_child(&mut self, env: &Environment, now: Time, agent: &Agent, input: &Input, effects: &mut Effects) {
@@ -47,6 +48,10 @@ impl AgentLoop {
         let before = effects.beside(elsewhere);
         self.agents.step(now, agent, input, effects);
         effects.beside(before);
+        if let Some(permissions) = self.agents.permissions(agent).filter(|learnt| *learnt != self.session.permissions()) {
+            self.session.learn(permissions);
+            self.agents.learn(self.session.permissions());
+        }
     }
 
     /// Carries out what concerns agents, until nothing more follows from it. `seen` is how many effects were looked at.
@@ -65,11 +70,16 @@ impl AgentLoop {
 
     /// Looks at the next effect; `None` when there is none left.
     fn carry_out_next(&mut self, env: &Environment, now: Time, seen: &mut usize, effects: &mut Effects) -> Option<Vec<Told>> {
-        let (agent, effect) = effects.get_mut(*seen)?;
+        let (_, effect) = effects.get_mut(*seen)?;
         *seen += 1;
+        if is_message(effect) {
+            self.check_budget(env, now, effects);
+        }
+        let (agent, effect) = effects.get_mut(*seen - 1)?;
         if agent.is_root() {
             let Effect::StartTool { run, tool_use } = effect else {
                 if let Effect::StopTool { run } = *effect {
+                    self.check_budget(env, now, effects); // who is stopped for want of money says so
                     self.agents.stop(now, run, effects);
                 }
                 return Some(Vec::new());
@@ -77,10 +87,37 @@ impl AgentLoop {
             let Some(tool) = env.tool(&tool_use.name).and_then(|tool| tool.agent.as_ref()) else { return Some(Vec::new()) };
             let (run, tool_use) = (*run, tool_use.clone());
             *effect = Effect::StartAgent { run, tool_use: tool_use.clone() };
-            return Some(self.agents.start(env, now, (run, &tool_use), tool, effects).into_iter().collect());
+            let before = effects.beside(self.everywhere(env));
+            let told = self.agents.start(env, now, (run, &tool_use), (tool, self.session.permissions()), effects);
+            effects.beside(before);
+            return Some(told.into_iter().collect());
         }
         let (agent, effect) = (agent.clone(), effect.clone());
-        Some(self.agents.on_effect(now, &agent, &effect, effects))
+        let before = effects.beside(self.everywhere(env));
+        let told = self.agents.on_effect(now, &agent, &effect, effects);
+        effects.beside(before);
+        if let Effect::Emit(Emission::Result(result)) = &effect {
+            self.session.charge(result);
+        }
+        Some(told)
+    }
+
+    /// What runs in all agents, and what they have cost: what somebody new finds.
+    fn everywhere(&self, env: &Environment) -> Elsewhere {
+        self.session.executing(env).plus(self.agents.executing_beside(&Agent::ROOT))
+    }
+
+    /// S-10: after each message, whoever it is from. Whoever has spent the last of the money, the root's prompt is aborted, and its agents before it.
+    fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        let Some(max) = env.settings.session.max_budget else { return };
+        let spent = self.everywhere(env).spent;
+        if spent < max {
+            return;
+        }
+        self.agents.abort_over_budget(now, spent, effects);
+        let before = effects.beside(self.agents.executing_beside(&Agent::ROOT));
+        effects.for_agent(Agent::ROOT, |effects| self.session.look_at_budget(env, now, effects));
+        effects.beside(before);
     }
 
     /// Lets every agent start what others kept waiting (T-4), the root first; whether anything came of it.
@@ -95,4 +132,9 @@ impl AgentLoop {
         effects.beside(before);
         effects.len() > count
     }
+}
+
+/// Whether an agent has something to say. What an answer cost is looked at when it is over, and not before its last event.
+fn is_message(effect: &Effect) -> bool {
+    matches!(effect, Effect::Emit(emission) if !matches!(emission, Emission::StreamEvent { .. } | Emission::Answered { .. }))
 }

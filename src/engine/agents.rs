@@ -15,9 +15,11 @@ mod task;
 use result::Said;
 use task::Task;
 
+use super::budget::NanoUsd;
 use super::call::thinking_below;
 use super::contract::{Agent, Effect, Effects, Emission, Input, ToolOutcome, ToolRun};
 use super::executor::Elsewhere;
+use super::permission::context::PermissionContext;
 use super::random::Seed;
 use super::session::Session;
 use super::settings::{AgentTool, Environment, Thinking};
@@ -83,7 +85,7 @@ impl Agents {
         env: &Environment,
         now: Time,
         (run, tool_use): (ToolRun, &ToolUse),
-        tool: &AgentTool,
+        (tool, permissions): (&AgentTool, &PermissionContext),
         effects: &mut Effects,
     ) -> Option<Told> {
         if self.groups.iter().any(|group| group.tool_use_id == tool_use.id) {
@@ -107,6 +109,7 @@ impl Agents {
             is_stopped: false,
         };
         for (number, child) in (1..).zip(&mut group.children) {
+            child.session.learn(permissions);
             child.ask(now, &group.task.prompt_of(number), effects);
         }
         self.groups.push(group);
@@ -150,9 +153,33 @@ impl Agents {
         }
     }
 
-    /// What runs in all agents but this one.
+    /// The money is spent (S-10): everybody stops, and nobody puts results together any more.
+    /// `spent` is what all agents have.
+    pub(crate) fn abort_over_budget(&mut self, now: Time, spent: NanoUsd, effects: &mut Effects) {
+        self.groups.iter_mut().for_each(|group| group.is_stopped = true);
+        for Child { agent, env, session, .. } in self.children_mut() {
+            let others = NanoUsd(spent.0.saturating_sub(session.executing(env).spent.0));
+            let before = effects.beside(Elsewhere { spent: others, ..Elsewhere::default() });
+            effects.for_agent(agent.clone(), |effects| session.look_at_budget(env, now, effects));
+            effects.beside(before);
+        }
+    }
+
+    /// What this agent has learnt about permissions.
+    pub(crate) fn permissions(&self, agent: &Agent) -> Option<&PermissionContext> {
+        let mut children = self.groups.iter().flat_map(|group| &group.children);
+        children.find(|child| child.agent == *agent).map(|child| child.session.permissions())
+    }
+
+    /// One agent has learnt something about permissions, and with it all others (B-8).
+    pub(crate) fn learn(&mut self, permissions: &PermissionContext) {
+        self.children_mut().for_each(|child| child.session.learn(permissions));
+    }
+
+    /// What runs in all agents but this one, and what it has cost. One that has told its result is counted where that is.
     pub(crate) fn executing_beside(&self, agent: &Agent) -> Elsewhere {
-        let others = self.groups.iter().flat_map(|group| &group.children).filter(|child| child.agent != *agent);
+        let children = self.groups.iter().flat_map(|group| &group.children);
+        let others = children.filter(|child| child.agent != *agent && child.said.is_none());
         others.map(|child| child.session.executing(&child.env)).fold(Elsewhere::default(), Elsewhere::plus)
     }
 

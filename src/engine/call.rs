@@ -1,11 +1,13 @@
 //! One API call, however many attempts (Q-7, R-1 to R-13).
 //!
 //! ```text
-//!   open ──> AwaitingHead ──200, stream──> Streaming ──end──> Ended
-//!      ▲          └── error status, or whole body ──> AwaitingBody ──end──> Ended
-//!      ├── timer, credentials ── Waiting, Refreshing <── an attempt failed, and nothing of it was handed up
-//!      └── go_on ─────────────── Abandoned           <── it failed after something was
+//!   open ──> Due ──make──> AwaitingHead ──200, stream──> Streaming ──end──> Ended
+//!             ▲                 └── error status, or whole body ──> AwaitingBody ──end──> Ended
+//!             ├── timer, credentials ── Waiting, Refreshing <── an attempt failed, and nothing of it was handed up
+//!             └── go_on ─────────────── Abandoned           <── it failed after something was
 //! ```
+//!
+//! No attempt is made but by the owner ([`ApiCall::make`]), who knows whether there is money for it (S-10).
 //!
 //! A streamed answer and one that comes whole leave this machine as the same blocks. Whether a failure is repeated is a pure function
 //! in [`retry`](super::retry); how is in [`attempts`]. What only the owner can decide goes up as a [`Verdict`]; the report of each
@@ -13,17 +15,19 @@
 
 mod alarm;
 mod attempts;
+mod diagram;
 mod shape;
 
 #[cfg(test)]
 mod tests;
 
 use alarm::Alarm;
+use attempts::{broken, cut_short};
+pub(crate) use diagram::DIAGRAM;
 use shape::Shape;
 pub(crate) use shape::thinking_below;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
-use super::diagram::Diagram;
 use super::emission::{AssistantMessage, Emission, Note};
 use super::retry::{Decision, Failure, History};
 use super::settings::Environment;
@@ -69,6 +73,8 @@ pub(crate) struct ApiCall {
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
+    /// The owner is to make the attempt of this name.
+    Due(RequestId),
     AwaitingHead,
     Streaming {
         assembler: Box<Assembler>,
@@ -92,55 +98,6 @@ enum State {
     Abandoned(Failure, Decision),
     Ended,
 }
-
-impl State {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::AwaitingHead => "AwaitingHead",
-            Self::Streaming { .. } => "Streaming",
-            Self::AwaitingBody { .. } => "AwaitingBody",
-            Self::Waiting { .. } => "Waiting",
-            Self::Refreshing(_) => "Refreshing",
-            Self::Abandoned(..) => "Abandoned",
-            Self::Ended => "Ended",
-        }
-    }
-}
-
-/// How one answer is come by, with all attempts at it.
-pub(crate) const DIAGRAM: Diagram = Diagram {
-    machine: "call",
-    edges: &[
-        ("", "asked", "AwaitingHead"),
-        ("Abandoned", "next attempt", "AwaitingHead"),
-        ("Abandoned", "retry later", "Waiting"),
-        ("AwaitingBody", "abort", "Ended"),
-        ("AwaitingBody", "answer complete", "Ended"),
-        ("AwaitingBody", "credentials wanted", "Refreshing"),
-        ("AwaitingBody", "fallback", "Ended"),
-        ("AwaitingBody", "first event", "Streaming"),
-        ("AwaitingBody", "given up", "Ended"),
-        ("AwaitingBody", "next attempt", "AwaitingHead"),
-        ("AwaitingBody", "retry later", "Waiting"),
-        ("AwaitingHead", "abort", "Ended"),
-        ("AwaitingHead", "given up", "Ended"),
-        ("AwaitingHead", "head", "AwaitingBody"),
-        ("AwaitingHead", "retry later", "Waiting"),
-        ("Refreshing", "abort", "Ended"),
-        ("Refreshing", "given up", "Ended"),
-        ("Refreshing", "next attempt", "AwaitingHead"),
-        ("Refreshing", "retry later", "Waiting"),
-        ("Streaming", "abort", "Ended"),
-        ("Streaming", "answer complete", "Ended"),
-        ("Streaming", "failed after blocks", "Abandoned"),
-        ("Streaming", "fallback", "Ended"),
-        ("Streaming", "given up", "Ended"),
-        ("Streaming", "retry later", "Waiting"),
-        ("Waiting", "abort", "Ended"),
-        ("Waiting", "next attempt", "AwaitingHead"),
-        ("Waiting", "retry later", "Waiting"),
-    ],
-};
 
 /// What only the owner can decide.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,7 +165,7 @@ pub(crate) struct Ended {
 }
 
 impl ApiCall {
-    /// Sends the request, as the attempt that `id` says: a call that takes over from another one goes on with its numbers.
+    /// A call whose first attempt is due, as the one that `id` says: a call that takes over from another one goes on with its numbers.
     pub(crate) fn open(env: &Environment, id: RequestId, now: Time, request: Request, standing: Standing, effects: &mut Effects) -> Self {
         let mut call = Self {
             id,
@@ -225,13 +182,12 @@ impl ApiCall {
             usage: Usage::default(),
             refusal_category: None,
             cleared_input_tokens: None,
-            state: State::AwaitingHead,
+            state: State::Due(id),
         };
         if env.settings.retry.fast_mode {
             call.ask_for_speed(now, effects);
         }
         DIAGRAM.pass("", "asked", call.state.name());
-        call.send(env, now, effects);
         call
     }
 
@@ -239,6 +195,35 @@ impl ApiCall {
     fn to(&mut self, cause: &'static str, state: State) {
         DIAGRAM.pass(self.state.name(), cause, state.name());
         self.state = state;
+    }
+
+    /// Whether an attempt is to be made.
+    pub(crate) fn is_due(&self) -> bool {
+        matches!(self.state, State::Due(_))
+    }
+
+    /// Makes the attempt that is due; what the one before it used up is forgotten here.
+    pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        let State::Due(id) = self.state else { unreachable!("an attempt is made when it is due") };
+        self.id = id;
+        self.started = now;
+        self.first_byte = None;
+        self.usage = Usage::default();
+        self.to("made", State::AwaitingHead);
+        effects.push(Effect::Request { id, request: self.request.clone() });
+        if !self.request.stream {
+            self.watch_for_lateness(env, now, effects);
+        }
+    }
+
+    /// The attempt's tokens were counted.
+    pub(crate) fn forget_usage(&mut self) {
+        self.usage = Usage::default();
+    }
+
+    /// Whether it is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state == State::Ended
     }
 
     /// Which attempt this is: inputs for another are stale.
@@ -369,7 +354,9 @@ impl ApiCall {
     /// Takes the end of the answer.
     pub(crate) fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> Verdict {
         let failure = match (&self.state, how) {
-            (State::Ended | State::Waiting { .. } | State::Refreshing(_) | State::Abandoned(..), _) => return Verdict::Pending, // it failed before its end
+            (State::Due(_) | State::Ended | State::Waiting { .. } | State::Refreshing(_) | State::Abandoned(..), _) => {
+                return Verdict::Pending;
+            } // it failed before its end
             (State::AwaitingHead, AnswerEnd::Complete) => Failure::of("no_answer", "the connection closed before an answer came"),
             (State::Streaming { assembler, .. }, AnswerEnd::Complete) => match assembler.at_end_of_stream() {
                 Ok(()) => {
@@ -498,24 +485,4 @@ fn category(json: &str, pointer: &str) -> Option<Arc<str>> {
 
 fn defect(id: RequestId, violation: &Violation) -> Note {
     Note::Defect { id, name: violation.name().into(), text: "".into() }
-}
-
-/// The names that the retry policy knows connection failures by.
-fn cut_short(how: &AnswerEnd) -> Failure {
-    match how {
-        AnswerEnd::Complete => Failure::of("incomplete_stream", "the answer ended early"),
-        AnswerEnd::Reset => Failure::of("connection_reset", "the connection was cut"),
-        AnswerEnd::BrokenPipe => Failure::of("broken_pipe", "the connection was cut while the request was sent"),
-        AnswerEnd::ConnectRefused => Failure::of("connection_refused", "nobody listens there"),
-        AnswerEnd::Dns => Failure::of("dns", "the host's name is not known"),
-        AnswerEnd::Tls => Failure::of("tls", "no secure connection could be made"),
-        AnswerEnd::ConnectTimeout => Failure::of("connect_timeout", "no connection could be made in time"),
-        AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
-        AnswerEnd::Framing(problem) => Failure::of("unreadable_stream", problem),
-        AnswerEnd::Truncated => Failure::of("connection_reset", "the connection was closed inside the answer"),
-    }
-}
-
-fn broken(violation: &Violation) -> Failure {
-    Failure::of("incomplete_stream", &violation.to_string())
 }

@@ -45,6 +45,7 @@ use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
 use super::executor::{Elsewhere, Executor, Scope};
 use super::hook::{HOOK_TIMER, RunningHooks};
+use super::permission::context::PermissionContext;
 use super::session::prompt::Frame;
 use super::settings::Environment;
 use super::time::Time;
@@ -126,6 +127,30 @@ enum State {
 }
 
 impl State {
+    /// The call that is over, and what it has brought. Whoever takes it out puts another state in its place.
+    fn take_call(&mut self) -> (Box<ApiCall>, Turn) {
+        match core::mem::replace(self, Self::Finished) {
+            Self::Calling { call, turn } => (call, turn),
+            other => unreachable!("a call is over in the state {}", other.name()),
+        }
+    }
+
+    /// The same for a compaction.
+    fn take_compaction(&mut self) -> (Executor, AfterCompaction) {
+        match core::mem::replace(self, Self::Finished) {
+            Self::Compacting { executor, then, .. } => (executor, then),
+            other => unreachable!("a compaction is over in the state {}", other.name()),
+        }
+    }
+
+    /// The same for stop hooks.
+    fn take_stop_hooks(&mut self) -> (RequestId, Executor) {
+        match core::mem::replace(self, Self::Finished) {
+            Self::StopHooks { answered, executor, .. } => (answered, executor),
+            other => unreachable!("stop hooks have answered in the state {}", other.name()),
+        }
+    }
+
     fn executor(&self) -> Option<&Executor> {
         match self {
             Self::Calling { turn, .. } | Self::AwaitingTools { turn } | Self::Ending { turn, .. } => Some(&turn.executor),
@@ -213,7 +238,7 @@ impl Query {
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
         let before = query.before(effects).at_the_start();
         let verdict = query.settle_orphans(env, now, begins, effects);
-        query.after_step(&before, &verdict, effects);
+        let verdict = query.after_step(env, now, &before, verdict, effects);
         (query, verdict)
     }
 
@@ -225,8 +250,7 @@ impl Query {
             Some(verdict) => verdict,
             None => self.step_prompt(env, now, input, effects),
         };
-        self.after_step(&before, &verdict, effects);
-        verdict
+        self.after_step(env, now, &before, verdict, effects)
     }
 
     fn step_prompt(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
@@ -248,10 +272,15 @@ impl Query {
     }
 
     /// What holds at the end of each step is brought about, and looked at.
-    fn after_step(&mut self, before: &Before, verdict: &Verdict, effects: &mut Effects) {
+    fn after_step(&mut self, env: &Environment, now: Time, before: &Before, verdict: Verdict, effects: &mut Effects) -> Verdict {
+        let verdict = match verdict {
+            Verdict::Running => self.make_what_is_due(env, now, effects),
+            finished => finished,
+        };
         self.set_timers(effects);
-        self.passed(before, verdict, effects);
-        self.check_invariants();
+        self.passed(before, &verdict, effects);
+        self.check_invariants(&verdict);
+        verdict
     }
 
     /// When the grace of a tool is over next (T-15a).
@@ -299,14 +328,13 @@ impl Query {
         }
         let before = self.before(effects);
         let verdict = self.abort(env, now, AbortKind::Interrupt, effects);
-        self.after_step(&before, &verdict, effects);
-        (false, verdict)
+        (false, self.after_step(env, now, &before, verdict, effects))
     }
 
     /// What concerns the call; anything else finds nobody.
     fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
-        let (id, usage, is_fast) = (call.id(), *call.usage(), call.is_fast());
+        let is_fast = call.is_fast();
         let verdict = match input {
             Input::Head { id, status, headers } if call.id() == *id => {
                 call.on_head(env, now, *status, headers, effects);
@@ -330,10 +358,11 @@ impl Query {
             Input::AuthRefreshed { id, ok } if call.id() == *id => call.on_auth(env, now, *ok, effects),
             _ => CallVerdict::Pending, // an abandoned attempt speaks
         };
-        if call.id() != id {
+        if call.is_due() {
             // What the attempt brought is lost, and paid for.
-            let attempt = Attempt { model: call.model().clone(), usage, is_fast };
+            let attempt = Attempt { is_fast, ..Attempt::of(call) };
             self.totals.count_attempt(env, &attempt);
+            call.forget_usage();
         }
         self.on_call_verdict(env, now, verdict, effects)
     }
@@ -355,9 +384,20 @@ impl Query {
         }
     }
 
-    /// What runs here, as the other agents of the tree see it (T-4).
+    /// What runs here and what it has cost, as the other agents of the tree see it (T-4, S-10).
     pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
-        self.state.executor().map_or_else(Elsewhere::default, |executor| executor.executing(env))
+        let executing = self.state.executor().map_or_else(Elsewhere::default, |executor| executor.executing(env));
+        Elsewhere { spent: self.spent(env), ..executing }
+    }
+
+    /// What was learnt about permissions.
+    pub(crate) fn permissions(&self) -> &PermissionContext {
+        &self.carried.permissions
+    }
+
+    /// The same, to be learnt from another agent (B-8).
+    pub(crate) fn permissions_mut(&mut self) -> &mut PermissionContext {
+        &mut self.carried.permissions
     }
 
     /// A tool ended in another agent of the tree: what waited for it may start.
@@ -367,8 +407,7 @@ impl Query {
             executor.on_room(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         }
         let verdict = self.settle(env, now, effects);
-        self.after_step(&before, &verdict, effects);
-        verdict
+        self.after_step(env, now, &before, verdict, effects)
     }
 
     /// Says what there is to say, and hands everything to the session.
@@ -388,17 +427,24 @@ impl Query {
         }))
     }
 
-    fn check_invariants(&self) {
-        if let State::Calling { call, turn } = &self.state {
-            assert!(call.id().prompt == self.prompt, "a query asks for its own prompt");
-            assert!(turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
+    /// A query that goes on waits for something.
+    fn check_invariants(&self, verdict: &Verdict) {
+        match &self.state {
+            State::Calling { call, turn } => {
+                assert!(call.id().prompt == self.prompt, "a query asks for its own prompt");
+                assert!(turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
+                assert!(!call.is_due() && !call.is_over(), "a call that is due is made, and one that is over has gone on");
+            }
+            State::Compacting { compaction, .. } => {
+                assert!(!compaction.is_due() && !compaction.is_over(), "what a compaction asks is asked, and one that is over has gone on");
+            }
+            State::StopHooks { hooks, .. } => assert!(hooks.until().is_some(), "hooks that have all answered have gone on"),
+            State::Settling { executor, .. } => assert!(!executor.is_settled(), "a tool use that has its result is settled"),
+            State::AwaitingTools { turn } => assert!(!turn.executor.is_settled(), "a turn whose results are all emitted has gone on"),
+            State::Ending { turn, .. } => assert!(!turn.executor.is_quiet(), "a prompt that waits for nothing has ended"),
+            State::Finished => (),
         }
-        if let State::AwaitingTools { turn } = &self.state {
-            assert!(!turn.executor.is_settled(), "a turn whose results are all emitted has gone on");
-        }
-        if let State::Ending { turn, .. } = &self.state {
-            assert!(!turn.executor.is_quiet(), "a prompt that waits for nothing has ended");
-        }
+        assert!((self.state == State::Finished) == matches!(verdict, Verdict::Finished(_)), "a query is over when it says so");
     }
 }
 

@@ -18,9 +18,10 @@ use verbose::Verbose;
 
 use super::contract::{Effect, Effects, Input};
 use super::conversation::ItemKind;
-use super::emission::{Emission, Note, Phase};
+use super::emission::{Emission, Note, Phase, ResultMessage};
 use super::executor::Elsewhere;
 use super::executor::abort::AbortKind;
+use super::permission::context::PermissionContext;
 use super::query::{Begins, Carried, Outcome, Query, Verdict};
 use super::settings::Environment;
 use super::status;
@@ -117,11 +118,53 @@ impl Session {
         }
     }
 
-    /// What runs here, as the other agents of the tree see it (T-4).
+    /// What runs here and what it has cost, as the other agents of the tree see it (T-4, S-10).
     pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
+        let only = |carried: &Carried| Elsewhere { spent: carried.spent, ..Elsewhere::default() };
         match &self.state {
-            State::Idle { .. } | State::Starting(_) => Elsewhere::default(),
+            State::Idle { carried } => only(carried),
+            State::Starting(starting) => only(&starting.carried),
             State::Running { query, .. } => query.executing(env),
+        }
+    }
+
+    /// Agents that worked for this session have cost this much (S-10).
+    pub(crate) fn charge(&mut self, result: &ResultMessage) {
+        match &mut self.state {
+            State::Idle { carried } => carried.spent = carried.spent + result.cost,
+            State::Starting(starting) => starting.carried.spent = starting.carried.spent + result.cost,
+            State::Running { query, .. } => query.charge(result),
+        }
+    }
+
+    /// Somebody's message came: what is under way ends if the money is spent (S-10).
+    pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        let before = effects.len();
+        if let State::Running { query, .. } = &mut self.state {
+            let verdict = query.look_at_budget(env, now, effects);
+            self.on_verdict(env, now, verdict, effects);
+        }
+        self.verbose.tell(env, before, effects);
+    }
+
+    /// What was learnt about permissions (T-11, T-24).
+    pub(crate) fn permissions(&self) -> &PermissionContext {
+        match &self.state {
+            State::Idle { carried } => &carried.permissions,
+            State::Starting(starting) => &starting.carried.permissions,
+            State::Running { query, .. } => query.permissions(),
+        }
+    }
+
+    /// Another agent has learnt something about permissions (B-8).
+    pub(crate) fn learn(&mut self, permissions: &PermissionContext) {
+        let own = match &mut self.state {
+            State::Idle { carried } => &mut carried.permissions,
+            State::Starting(starting) => &mut starting.carried.permissions,
+            State::Running { query, .. } => query.permissions_mut(),
+        };
+        if own != permissions {
+            own.clone_from(permissions);
         }
     }
 
@@ -170,8 +213,7 @@ impl Session {
 
     /// S-4 to S-7: all that was looked up is in.
     fn begin(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
-        let State::Starting(starting) = core::mem::take(&mut self.state) else { return };
-        let Starting { prompt, since, carried, asked, local, found } = *starting;
+        let Starting { prompt, since, carried, asked, local, found } = self.take_starting();
         let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
         let frame = self.frame.get_or_insert_with(|| Arc::new(Frame::of(env))).clone();
         let frame = carried.model.as_ref().map_or_else(|| frame.clone(), |model| Arc::new(frame.with_model(model)));
@@ -202,10 +244,17 @@ impl Session {
         self.on_verdict(env, now, verdict, effects);
     }
 
+    /// The prompt that is starting. Whoever takes it out puts another state in its place.
+    fn take_starting(&mut self) -> Starting {
+        match core::mem::take(&mut self.state) {
+            State::Starting(starting) => *starting,
+            State::Idle { .. } | State::Running { .. } => unreachable!("a prompt begins once, before it runs"),
+        }
+    }
+
     /// The prompt ends before the model was asked.
     fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) {
-        let State::Starting(starting) = core::mem::take(&mut self.state) else { return };
-        let Starting { prompt, since, carried, .. } = *starting;
+        let Starting { prompt, since, carried, .. } = self.take_starting();
         self.finish(env, now, (prompt, since), Outcome::aborted(prompt, carried, kind, effects), effects);
     }
 

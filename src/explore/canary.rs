@@ -56,6 +56,7 @@ enum Trick {
     ForgetTheTurnLimit,
     DropRepetition,
     SendEmptyText,
+    ForgetTheMoney,
     KeepTimers,
     KeepRequestsOpen,
 }
@@ -85,6 +86,7 @@ pub const CANARIES: &[Canary] = &[
     canary("request-after-cancel", "O-11", "sends the last request again when the user cancels", Trick::RequestAfterCancel),
     canary("grow-after-compaction", "O-12", "adds a long text to the request after a compaction", Trick::GrowAfterCompaction),
     canary("forget-the-turn-limit", "O-13", "tells the engine that there may be any number of turns", Trick::ForgetTheTurnLimit),
+    canary("forget-the-money", "O-13", "tells the engine that there is any amount of money", Trick::ForgetTheMoney),
     canary("delay-progress", "O-14", "holds progress back until the result is out", Trick::DelayProgress),
     canary("swap-results", "O-14", "emits each second result before the first", Trick::SwapResults),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", Trick::CountAcrossCopies),

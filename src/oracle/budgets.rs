@@ -1,6 +1,7 @@
 //! O-13: no request after the budget of money or of turns is passed; the task budget that requests tell never grows (S-10).
 //!
-//! The figures are reckoned here from what each attempt reports, at usual speed: a lower bound of what the engine must have reckoned.
+//! Money is that of the whole tree of agents, side calls included. The figures are reckoned here from what each attempt reports, at usual speed: a
+//! lower bound of what the engine must have reckoned.
 
 use super::{Findings, Rules};
 use crate::engine::budget::{Charge, NanoUsd};
@@ -57,14 +58,19 @@ impl Budgets {
         }
     }
 
-    /// A request goes out: what came before it is complete.
-    pub(super) fn on_request(&mut self, rules: &Rules, id: RequestId, extra: &str, found: &mut Findings<'_>) {
+    /// What this agent has spent.
+    pub(super) fn spent(&self) -> NanoUsd {
+        self.spent
+    }
+
+    /// A request goes out: what came before it is complete. `spent` is what the whole tree has spent.
+    pub(super) fn on_request(&mut self, rules: &Rules, (id, extra): (RequestId, &str), spent: NanoUsd, found: &mut Findings<'_>) {
         let SessionSettings { max_budget, max_turns, task_budget, .. } = &rules.session;
         if id.attempt == 1 {
             self.turns = u32::try_from(self.with_results.len()).unwrap_or(u32::MAX);
         }
-        if let Some(max) = max_budget.filter(|max| self.spent >= *max) {
-            found.add(ORACLE, format!("request {id} was made after {} of {max} were spent", self.spent));
+        if let Some(max) = max_budget.filter(|max| spent >= *max) {
+            found.add(ORACLE, format!("request {id} was made after {spent} of {max} were spent"));
         }
         if let Some(max) = max_turns.filter(|max| self.turns >= *max) {
             found.add(ORACLE, format!("request {id} was made after {} of {max} turns", self.turns));

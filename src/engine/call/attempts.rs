@@ -1,13 +1,13 @@
 //! What follows a failed attempt: the decision of the policy is carried out, or goes up.
 
 use super::{ApiCall, State, Verdict, shape};
-use crate::engine::contract::{Effect, Effects};
+use crate::engine::contract::{AnswerEnd, Effect, Effects, RequestId};
 use crate::engine::emission::{AttemptReport, Emission, Note};
 use crate::engine::retry::{self, Call, Case, Decision, Failure, overload};
 use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::wire::usage::Usage;
+use crate::wire::order::Violation;
 
 impl ApiCall {
     /// An attempt failed: it is repeated if the policy says so; if something of it was handed up, the owner first forgets that.
@@ -76,7 +76,7 @@ impl ApiCall {
             }
             Decision::StandardSpeed { cooldown } => {
                 self.switch_to_standard(now, cooldown, &failure.summary(), effects);
-                self.attempt(env, now, effects);
+                self.attempt();
             }
             Decision::WithoutStreaming => {
                 self.stop_streaming(env.settings.retry.nonstreaming_max_tokens);
@@ -96,7 +96,7 @@ impl ApiCall {
                 let of = env.settings.retry.max_retries.max(self.history.retries);
                 self.wait(env, now, delay, failure, of, effects);
             }
-            None => self.attempt(env, now, effects),
+            None => self.attempt(),
         }
     }
 
@@ -140,7 +140,7 @@ impl ApiCall {
     /// The timer of a wait rings. A driver may let one ring that was cancelled: it must not cut a later wait short.
     pub(super) fn on_wait_over(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         match self.state {
-            State::Waiting { until, .. } if until <= now => self.attempt(env, now, effects),
+            State::Waiting { until, .. } if until <= now => self.attempt(),
             State::Waiting { since, until, rings } if rings <= now => {
                 let (waited, remaining) = (now.since(since), until.since(now));
                 effects.push(Effect::Emit(Emission::Heartbeat { id: self.id, waited, remaining }));
@@ -150,22 +150,10 @@ impl ApiCall {
         }
     }
 
-    /// The next attempt at the same request.
-    pub(super) fn attempt(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
-        self.id.attempt += 1;
-        self.started = now;
-        self.first_byte = None;
-        self.usage = Usage::default();
-        self.to("next attempt", State::AwaitingHead);
-        self.send(env, now, effects);
-    }
-
-    /// Makes the attempt that is due.
-    pub(super) fn send(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
-        effects.push(Effect::Request { id: self.id, request: self.request.clone() });
-        if !self.request.stream {
-            self.watch_for_lateness(env, now, effects);
-        }
+    /// The next attempt at the same request is due.
+    pub(super) fn attempt(&mut self) {
+        let next = RequestId { attempt: self.id.attempt + 1, ..self.id };
+        self.to("next attempt", State::Due(next));
     }
 
     /// names the last error, the attempts made and the time they took. What was counted is counted anew by whoever asks next.
@@ -207,4 +195,24 @@ impl ApiCall {
             usage: self.usage,
         }))));
     }
+}
+
+/// The names that the retry policy knows connection failures by.
+pub(super) fn cut_short(how: &AnswerEnd) -> Failure {
+    match how {
+        AnswerEnd::Complete => Failure::of("incomplete_stream", "the answer ended early"),
+        AnswerEnd::Reset => Failure::of("connection_reset", "the connection was cut"),
+        AnswerEnd::BrokenPipe => Failure::of("broken_pipe", "the connection was cut while the request was sent"),
+        AnswerEnd::ConnectRefused => Failure::of("connection_refused", "nobody listens there"),
+        AnswerEnd::Dns => Failure::of("dns", "the host's name is not known"),
+        AnswerEnd::Tls => Failure::of("tls", "no secure connection could be made"),
+        AnswerEnd::ConnectTimeout => Failure::of("connect_timeout", "no connection could be made in time"),
+        AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
+        AnswerEnd::Framing(problem) => Failure::of("unreadable_stream", problem),
+        AnswerEnd::Truncated => Failure::of("connection_reset", "the connection was closed inside the answer"),
+    }
+}
+
+pub(super) fn broken(violation: &Violation) -> Failure {
+    Failure::of("incomplete_stream", &violation.to_string())
 }

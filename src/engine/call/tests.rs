@@ -36,7 +36,16 @@ impl Driven {
     fn open_with(env: Environment, request: Request, id: RequestId, standing: Standing) -> Self {
         let mut effects = Effects::default();
         let call = ApiCall::open(&env, id, Time::ZERO, request, standing, &mut effects);
-        Self { env, call, now: Time::ZERO, effects }
+        let mut driven = Self { env, call, now: Time::ZERO, effects };
+        driven.make();
+        driven
+    }
+
+    /// Makes the attempt that is due, as an owner with money does.
+    fn make(&mut self) {
+        if self.call.is_due() {
+            self.call.make(&self.env, self.now, &mut self.effects);
+        }
     }
 
     fn head(&mut self, status: u16) {
@@ -45,11 +54,16 @@ impl Driven {
 
     fn events(&mut self, events: &[(&str, &str)]) -> Vec<Verdict> {
         let event = |name: &str, data: &str| Event::decode(name, data);
-        events.iter().map(|(name, data)| self.call.on_event(&self.env, self.now, &event(name, data), &mut self.effects)).collect()
+        let verdicts =
+            events.iter().map(|(name, data)| self.call.on_event(&self.env, self.now, &event(name, data), &mut self.effects)).collect();
+        self.make();
+        verdicts
     }
 
     fn end(&mut self, how: &AnswerEnd) -> Verdict {
-        self.call.on_end(&self.env, self.now, how, &mut self.effects)
+        let verdict = self.call.on_end(&self.env, self.now, how, &mut self.effects);
+        self.make();
+        verdict
     }
 
     /// An answer with an error status, then whatever wait follows it.
@@ -70,7 +84,9 @@ impl Driven {
     }
 
     fn ring(&mut self, timer: TimerId) -> Verdict {
-        self.call.on_timer(&self.env, self.now, timer, &mut self.effects)
+        let verdict = self.call.on_timer(&self.env, self.now, timer, &mut self.effects);
+        self.make();
+        verdict
     }
 
     /// A stream that hands up one block and then breaks.
@@ -173,6 +189,7 @@ fn r_11_a_broken_stream_goes_up_and_then_goes_on_unstreamed_with_a_cap_and_a_tim
     assert_eq!(requests(&before).len(), 1, "nothing is asked before the owner says so");
     assert!(matches!(before.last(), Some(Effect::Note(Note::Attempt(report))) if report.usage.input_tokens == Some(3)), "R-12");
     call.call.go_on(&call.env, call.now, &mut call.effects);
+    call.make();
     let after = call.effects();
     let (id, request) = requests(&after)[0].clone();
     assert_eq!((id.attempt, request.stream, request.max_tokens), (2, false, 21_333));
@@ -192,6 +209,7 @@ fn r_11_by_setting_a_broken_stream_is_streamed_again_after_a_wait() {
     let mut call = Driven::open(settings(RetrySettings { nonstreaming_fallback: false, ..RetrySettings::default() }), "m");
     assert!(matches!(call.breaks_after_a_block(), Verdict::Abandoned(_)));
     call.call.go_on(&call.env, call.now, &mut call.effects);
+    call.make();
     assert!(matches!(call.call.state, State::Waiting { .. }));
     call.wait();
     let requests = requests(&call.effects());
@@ -219,6 +237,7 @@ fn r_8_an_overload_after_a_block_counts_for_the_attempt_that_follows_unstreamed(
     events.push(("error", r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#));
     assert!(matches!(call.events(&events).last(), Some(Verdict::Abandoned(_))));
     call.call.go_on(&call.env, call.now, &mut call.effects);
+    call.make();
     assert_eq!(call.fails(529), Verdict::Pending);
     assert!(matches!(call.fails(529), Verdict::Fallback { .. }), "it is the third");
 }
@@ -305,5 +324,6 @@ fn r_2_a_request_that_is_changed_waits_too_when_the_server_asks_for_it() {
     call.call.on_head(&call.env, call.now, 401, &[Header::new("retry-after", "7")].into(), &mut call.effects);
     assert_eq!(call.end(&AnswerEnd::Complete), Verdict::Pending);
     assert_eq!(call.call.on_auth(&call.env, call.now, true, &mut call.effects), Verdict::Pending);
+    call.make();
     assert_eq!(requests(&call.effects()), [], "new credentials do not shorten it");
 }

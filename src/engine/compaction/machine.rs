@@ -31,6 +31,7 @@ use crate::wire::block::{Block, BlockKind};
 use crate::wire::json::Json;
 use crate::wire::request::{Request, push_merged};
 use crate::wire::tokens;
+use crate::wire::usage::Usage;
 
 /// Why the model is asked to summarise.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,6 +181,33 @@ impl Compaction {
         self.passed(&before, &verdict);
         self.check_invariants();
         verdict
+    }
+
+    /// Whether an attempt is to be made.
+    pub(crate) fn is_due(&self) -> bool {
+        matches!(&self.state, State::Asking { call, .. } if call.is_due())
+    }
+
+    /// Makes it (S-10).
+    pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        if let State::Asking { call, .. } = &mut self.state {
+            self.spent.count_attempt(call);
+            call.make(env, now, effects);
+        }
+    }
+
+    /// Whether it is over.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    /// The tokens that it has used so far, by model.
+    pub(crate) fn usage(&self) -> impl Iterator<Item = (Arc<str>, Usage)> + '_ {
+        let running = match &self.state {
+            State::Asking { call, .. } => Some((call.model().clone(), *call.usage())),
+            _ => None,
+        };
+        self.spent.usage.iter().cloned().chain(running)
     }
 
     /// When the time of a hook is up next.

@@ -58,6 +58,11 @@ impl Spent {
         self.last = Some(call.id());
         self.api_time = self.api_time + now.since(call.since());
         self.standing = call.standing();
+        self.count_attempt(call);
+    }
+
+    /// What an attempt has brought is lost, and paid for.
+    pub(super) fn count_attempt(&mut self, call: &ApiCall) {
         if *call.usage() != Usage::default() {
             self.usage.push((call.model().clone(), *call.usage()));
         }

@@ -39,7 +39,16 @@ impl Bench {
     fn start(&mut self, cause: Cause) -> Result<Compaction, Box<Failed>> {
         let frame = Frame::of(&self.env);
         let standing = Standing::default();
-        Compaction::start(&self.env, Time::ZERO, cause, FIRST, &frame, &self.conversation, standing, &mut self.effects)
+        let mut started = Compaction::start(&self.env, Time::ZERO, cause, FIRST, &frame, &self.conversation, standing, &mut self.effects);
+        started.iter_mut().for_each(|compaction| self.make(compaction));
+        started
+    }
+
+    /// Makes the request that is due, as an owner with money does.
+    fn make(&mut self, compaction: &mut Compaction) {
+        if compaction.is_due() {
+            compaction.make(&self.env, Time::ZERO, &mut self.effects);
+        }
     }
 
     /// The requests that were made so far.
@@ -59,6 +68,7 @@ impl Bench {
         let mut verdict = Verdict::Running;
         for input in inputs {
             verdict = compaction.step(&self.env, Time::ZERO + Micros::from_secs(1), &input, &mut self.effects);
+            self.make(compaction);
         }
         verdict
     }

@@ -5,16 +5,19 @@
 
 use super::admission::{Class, Slot};
 use super::{Executor, Scope};
+use crate::engine::budget::NanoUsd;
 use crate::engine::settings::Environment;
 use crate::prelude::*;
 
-/// How many tools run in other agents.
+/// How many tools run in other agents, and what they cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Elsewhere {
     /// Beside others.
     pub(crate) safe: usize,
     /// Alone.
     pub(crate) exclusive: usize,
+    /// What those agents have spent, as far as it is not counted where this is looked at (S-10).
+    pub(crate) spent: NanoUsd,
 }
 
 impl Elsewhere {
@@ -26,7 +29,7 @@ impl Elsewhere {
 
     /// Both together.
     pub(crate) fn plus(self, other: Self) -> Self {
-        Self { safe: self.safe + other.safe, exclusive: self.exclusive + other.exclusive }
+        Self { safe: self.safe + other.safe, exclusive: self.exclusive + other.exclusive, spent: self.spent + other.spent }
     }
 
     fn add(&mut self, class: Class) {

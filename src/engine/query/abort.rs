@@ -54,7 +54,7 @@ impl Query {
         };
         turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
         let ending = match kind {
-            AbortKind::Budget => self.over_budget(env),
+            AbortKind::Budget => self.over_budget(env, effects),
             AbortKind::Cancel | AbortKind::Interrupt => Ending::aborted(terminal, kind),
         };
         self.state = State::Ending { turn, ending: Box::new(ending) };

@@ -8,6 +8,7 @@ use crate::engine::call::Ended;
 use crate::engine::compaction;
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::emission::{AssistantMessage, Emission, Note, Transition};
+use crate::engine::executor::abort::AbortKind;
 use crate::engine::executor::{Executor, Scope};
 use crate::engine::retry::Failure;
 use crate::engine::settings::Environment;
@@ -17,36 +18,38 @@ use crate::wire::block::{Block, BlockKind};
 use crate::wire::usage::Usage;
 
 impl Query {
-    /// Q-8 for a finished block: emit it, keep it, hand its tool use to the executor at once, take results that are in.
-    pub(super) fn on_block(&mut self, env: &Environment, now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) -> Verdict {
-        let State::Calling { turn, .. } = &mut self.state else { return Verdict::Running };
-        effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
-        turn.blocks.push(message.clone());
-        if let Some(tool_use) = message.block.as_tool_use() {
-            turn.executor.submit(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, message, tool_use);
+    /// Q-8 for blocks that are finished, as long as the prompt goes on.
+    pub(super) fn on_blocks(&mut self, env: &Environment, now: Time, messages: &[Arc<AssistantMessage>], effects: &mut Effects) -> Verdict {
+        for message in messages {
+            self.take_block(env, now, message, effects);
         }
-        turn.executor.emit_completed(&env.settings, effects);
         self.check_budget(env, now, effects)
     }
 
-    /// The same for blocks that came together, as long as the prompt goes on.
-    pub(super) fn on_blocks(&mut self, env: &Environment, now: Time, messages: &[Arc<AssistantMessage>], effects: &mut Effects) -> Verdict {
-        for message in messages {
-            if let verdict @ Verdict::Finished(_) = self.on_block(env, now, message, effects) {
-                return verdict;
-            }
+    /// Emits a finished block, keeps it, hands its tool use to the executor at once, takes results that are in. A tool for which there is no money
+    /// any more is answered and never starts (S-10).
+    fn take_block(&mut self, env: &Environment, now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) {
+        let is_over_budget = self.is_over_budget(env, effects);
+        let State::Calling { turn, .. } = &mut self.state else { return };
+        effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
+        turn.blocks.push(message.clone());
+        let scope = &mut Scope { env, now, permissions: &mut self.carried.permissions, effects };
+        if is_over_budget {
+            turn.executor.abort(scope, AbortKind::Budget);
         }
-        Verdict::Running
+        if let Some(tool_use) = message.block.as_tool_use() {
+            turn.executor.submit(scope, message, tool_use);
+        }
+        turn.executor.emit_completed(&env.settings, effects);
     }
 
     /// The answer is complete: its blocks decide what follows.
     pub(super) fn on_answer(&mut self, env: &Environment, now: Time, ended: Ended, effects: &mut Effects) -> Verdict {
         for message in &ended.blocks {
-            if let verdict @ Verdict::Finished(_) = self.on_block(env, now, message, effects) {
-                return verdict;
-            }
+            self.take_block(env, now, message, effects); // all of it is here, and paid for
         }
-        let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
+        let is_over_budget = !ended.blocks.is_empty() && self.is_over_budget(env, effects);
+        let (call, mut turn) = self.state.take_call();
         turn.tell_end(call.id(), ended.stop_reason.clone(), ended.usage, effects);
         self.carried.standing = call.standing();
         turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
@@ -61,7 +64,7 @@ impl Query {
             refusal_retried: self.refusal_retried,
         };
         let id = call.id();
-        if self.is_over_budget(env) {
+        if is_over_budget || self.is_over_budget(env, effects) {
             return self.end_over_budget(env, now, turn, effects);
         }
         match after_answer::decide(answer, &env.settings) {
@@ -103,7 +106,7 @@ impl Query {
     /// The call is lost. Too long a prompt and too large media can be recovered from when nothing of an answer came;
     /// otherwise tool uses that were already emitted get their results before the error is shown.
     pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
-        let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
+        let (call, mut turn) = self.state.take_call();
         self.totals.count_lost(env, now, &call);
         self.carried.standing = call.standing();
         let ending = Ending::call_lost(call.id(), failure.clone());
@@ -117,16 +120,20 @@ impl Query {
 
     /// T-9: with the stream over, results are emitted as they come; once all are, the next turn begins, or the prompt ends.
     pub(super) fn settle(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
-        match &mut self.state {
-            State::AwaitingTools { turn } | State::Ending { turn, .. } => turn.executor.emit_completed(&env.settings, effects),
-            State::Settling { executor, .. } => executor.emit_completed(&env.settings, effects),
-            _ => return Verdict::Running,
-        }
-        let is_open = match &self.state {
-            State::AwaitingTools { turn } => !turn.executor.is_settled(),
-            State::Settling { executor, .. } => !executor.is_settled(),
-            State::Ending { turn, .. } => !turn.executor.is_quiet(),
-            _ => true,
+        let is_open = match &mut self.state {
+            State::AwaitingTools { turn } => {
+                turn.executor.emit_completed(&env.settings, effects);
+                !turn.executor.is_settled()
+            }
+            State::Ending { turn, .. } => {
+                turn.executor.emit_completed(&env.settings, effects);
+                !turn.executor.is_quiet()
+            }
+            State::Settling { executor, .. } => {
+                executor.emit_completed(&env.settings, effects);
+                !executor.is_settled()
+            }
+            State::Calling { .. } | State::Compacting { .. } | State::StopHooks { .. } | State::Finished => true,
         };
         if is_open {
             return Verdict::Running;
@@ -139,7 +146,10 @@ impl Query {
             }
             State::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
             State::Settling { executor, begins } => self.on_orphan_settled(env, now, executor, begins, effects),
-            _ => Verdict::Running,
+            open @ (State::Calling { .. } | State::Compacting { .. } | State::StopHooks { .. } | State::Finished) => {
+                self.state = open;
+                Verdict::Running
+            }
         }
     }
 

@@ -22,6 +22,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("AwaitingTools", "aborted_tools", "Finished"),
         ("AwaitingTools", "blocking_limit", "Finished"),
         ("AwaitingTools", "hook_stopped", "Finished"),
+        ("AwaitingTools", "max_budget", "Ending"),
         ("AwaitingTools", "max_budget", "Finished"),
         ("AwaitingTools", "max_turns", "Finished"),
         ("AwaitingTools", "next_turn", "Calling"),

@@ -24,10 +24,17 @@ const FALLBACK_TRIGGERED: &str = "Tool execution discarded: fallback to another 
 impl Query {
     /// Q-19. The request is made again in the same iteration: the turn's number stays, the attempt's goes on.
     pub(super) fn on_fallback(&mut self, env: &Environment, now: Time, to: &Arc<str>, failure: Failure, effects: &mut Effects) -> Verdict {
-        let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
+        let State::Calling { call, .. } = &self.state else { return Verdict::Running };
         if call.model() == to {
             return self.on_call_lost(env, now, failure, effects); // Q-21: there is nowhere to go from here
         }
+        if self.is_over_budget(env, effects) {
+            let (call, turn) = self.state.take_call();
+            self.totals.count_lost(env, now, &call);
+            self.carried.standing = call.standing();
+            return self.end_over_budget(env, now, turn, effects); // nobody is asked any more
+        }
+        let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
         let (from, id) = (call.model().clone(), call.id());
         turn.executor.fill_missing_results(FALLBACK_TRIGGERED, effects);
         turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, id);
@@ -49,6 +56,7 @@ impl Query {
     pub(super) fn on_abandoned(&mut self, env: &Environment, now: Time, _failure: Failure, effects: &mut Effects) -> Verdict {
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
         self.totals.count_attempt(env, &Attempt::of(call));
+        call.forget_usage();
         let emitted = turn.blocks.iter().map(|message| message.uuid.clone()).chain(turn.executor.emitted_results());
         for uuid in emitted.collect::<Vec<_>>() {
             effects.push(Effect::Emit(Emission::Tombstone { uuid }));

@@ -25,7 +25,7 @@ impl Query {
         executor: Executor,
         effects: &mut Effects,
     ) -> Verdict {
-        if self.is_over_budget(env) {
+        if self.is_over_budget(env, effects) {
             return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
         }
         let carried = &mut self.carried;
@@ -48,11 +48,8 @@ impl Query {
         }
     }
 
-    /// a fresh executor for each answer.
+    /// a fresh executor for each answer. The request is made at the end of the step, if there is money for it (S-10).
     fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
-        if self.is_over_budget(env) {
-            return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
-        }
         status::report(env, status::REQUESTING, effects);
         let request = self.request(env);
         let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
@@ -142,10 +139,8 @@ impl Query {
             compaction::Verdict::Done(done) => Ok(done),
             compaction::Verdict::Failed(failed) => Err(failed),
         };
-        match core::mem::replace(&mut self.state, State::Finished) {
-            State::Compacting { executor, then, .. } => self.on_compacted(env, now, result, (executor, then), effects),
-            _ => Verdict::Running,
-        }
+        let owed = self.state.take_compaction();
+        self.on_compacted(env, now, result, owed, effects)
     }
 
     /// It is over: what it was made for follows, or comes to its end.

@@ -102,6 +102,8 @@ pub(crate) struct Totals {
     pub(crate) api_time: Micros,
     /// Tokens and money by model, in the order of first use.
     pub(crate) by_model: Vec<OfModel>,
+    /// The same of the agents that worked for the prompt (S-10).
+    pub(crate) agents_by_model: Vec<OfModel>,
     /// The last answer's stop reason.
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
@@ -175,7 +177,19 @@ impl Totals {
 
     /// What all of it cost.
     pub(crate) fn cost(&self) -> NanoUsd {
-        self.by_model.iter().fold(NanoUsd::default(), |sum, of| sum + of.cost)
+        self.by_model.iter().chain(&self.agents_by_model).fold(NanoUsd::default(), |sum, of| sum + of.cost)
+    }
+
+    /// Tokens and money by model, those of agents included.
+    pub(crate) fn all_by_model(&self) -> Vec<OfModel> {
+        let mut all = self.by_model.clone();
+        self.agents_by_model.iter().for_each(|of| add(&mut all, &of.model, &of.usage, of.cost));
+        all
+    }
+
+    /// Agents have cost this much.
+    pub(super) fn charge(&mut self, model: &Arc<str>, usage: &Usage, cost: NanoUsd) {
+        add(&mut self.agents_by_model, model, usage, cost);
     }
 
     /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
@@ -191,19 +205,23 @@ impl Totals {
         }
     }
 
-    /// What the model has written.
+    /// What the model of the prompt itself has written.
     pub(super) fn output_tokens(&self) -> u64 {
         self.by_model.iter().filter_map(|of| of.usage.output_tokens).fold(0, u64::saturating_add)
     }
 
     pub(super) fn add(&mut self, model: &Arc<str>, usage: &Usage, cost: NanoUsd) {
-        match self.by_model.iter_mut().find(|of| of.model == *model) {
-            Some(of) => {
-                of.usage.add(usage);
-                of.cost = of.cost + cost;
-            }
-            None => self.by_model.push(OfModel { model: model.clone(), usage: *usage, cost }),
+        add(&mut self.by_model, model, usage, cost);
+    }
+}
+
+fn add(all: &mut Vec<OfModel>, model: &Arc<str>, usage: &Usage, cost: NanoUsd) {
+    match all.iter_mut().find(|of| of.model == *model) {
+        Some(of) => {
+            of.usage.add(usage);
+            of.cost = of.cost + cost;
         }
+        None => all.push(OfModel { model: model.clone(), usage: *usage, cost }),
     }
 }
 

@@ -69,10 +69,8 @@ impl Query {
             _ => None,
         };
         let Some(verdict) = verdict else { return Verdict::Running };
-        let State::StopHooks { answered, executor, .. } = core::mem::replace(&mut self.state, State::Finished) else {
-            return Verdict::Running;
-        };
-        self.on_stop_hooks(env, now, (answered, executor), &verdict, effects)
+        let owed = self.state.take_stop_hooks();
+        self.on_stop_hooks(env, now, owed, &verdict, effects)
     }
 
     fn on_stop_hooks(

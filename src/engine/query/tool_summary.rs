@@ -12,7 +12,7 @@
 //! spent waiting for the model, because nobody waits.
 
 use super::outcome::Attempt;
-use super::{Query, State, Verdict};
+use super::{Query, Verdict};
 use crate::engine::contract::{AnswerEnd, Effect, Effects, Input, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note};
 use crate::engine::settings::Environment;
@@ -60,7 +60,9 @@ impl Query {
         effects: &mut Effects,
     ) -> RequestId {
         self.drop_tool_summary(now, effects);
-        let Some(model) = env.settings.session.tool_use_summaries.clone().filter(|_| !self.is_over_budget(env)) else { return asked };
+        let Some(model) = env.settings.session.tool_use_summaries.clone().filter(|_| !self.is_over_budget(env, effects)) else {
+            return asked;
+        };
         let id = RequestId { turn: asked.turn + 1, attempt: 1, ..asked };
         let tool_use_ids = blocks.iter().filter_map(|message| Some(message.block.as_tool_use()?.id.clone())).collect();
         let request = Arc::new(request(&model, blocks, results));
@@ -110,8 +112,7 @@ impl Query {
         if let Some(text) = line(&whole.blocks) {
             effects.push(Effect::Emit(Emission::ToolUseSummary { text, tool_use_ids: summary.tool_use_ids }));
         }
-        // Where nothing runs that could be ended, the next request finds the budget used up.
-        if matches!(self.state, State::Calling { .. }) { self.check_budget(env, now, effects) } else { Verdict::Running }
+        self.check_budget(env, now, effects)
     }
 }
 

@@ -11,8 +11,9 @@ use crate::wire::usage::Usage;
 /// Puts the message together. A prompt went well when it ended without an error of its own.
 pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcome: &Outcome) -> ResultMessage {
     let totals = &outcome.totals;
+    let by_model = totals.all_by_model();
     let mut usage = Usage::default();
-    totals.by_model.iter().for_each(|of| usage.add(&of.usage));
+    by_model.iter().for_each(|of| usage.add(&of.usage));
     let is_error = !outcome.errors.is_empty() || !went_well(totals.last, totals.stop_reason.as_deref(), &outcome.terminal);
     let errors =
         if is_error && outcome.errors.is_empty() { vec![broken_off(totals.stop_reason.as_deref())] } else { outcome.errors.clone() };
@@ -27,13 +28,13 @@ pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcom
         text: totals.text.clone(),
         stop_reason: totals.stop_reason.clone(),
         usage,
-        usage_by_model: totals.by_model.iter().map(|of| (of.model.clone(), of.usage)).collect(),
+        usage_by_model: by_model.iter().map(|of| (of.model.clone(), of.usage)).collect(),
         errors,
         cost: totals.cost(),
-        cost_by_model: totals.by_model.iter().map(|of| (of.model.clone(), of.cost)).collect(),
+        cost_by_model: by_model.iter().map(|of| (of.model.clone(), of.cost)).collect(),
         permission_denials: totals.denials.clone(),
         structured_output: totals.structured_output.clone(),
-        warnings: totals.by_model.iter().filter(|of| !prices.has(&of.model)).map(unpriced).collect(),
+        warnings: by_model.iter().filter(|of| !prices.has(&of.model)).map(unpriced).collect(),
     }
 }
 

@@ -41,14 +41,14 @@ fn o_27_at_a_terminal_everything_that_was_begun_is_ended_or_taken_back() {
 #[test]
 fn o_27_an_answer_that_has_said_everything_may_be_closed_and_need_not() {
     let event = Arc::new(Event::decode("message_stop", r#"{"type":"message_stop"}"#));
-    let said = || Story::new().asks_about(1, 9).input(Input::Stream { id: ASKED, event: event.clone() });
+    let said = || Story::new().request(1, &[]).input(Input::Stream { id: ASKED, event: event.clone() });
     let end = || Input::End { id: ASKED, how: AnswerEnd::Complete };
     let close = || Effect::CloseRequest { id: ASKED };
     assert_eq!(said().terminal().left(), NONE);
     assert_eq!(said().effect(close()).terminal().left(), NONE);
     assert_eq!(said().effect(close()).effect(close()).terminal().left(), ["O-27"]);
     assert_eq!(said().input(end()).effect(close()).terminal().left(), ["O-27"]);
-    assert_eq!(Story::new().asks_about(1, 9).terminal().left(), ["O-27"]);
+    assert_eq!(Story::new().request(1, &[]).terminal().left(), ["O-27"]);
 }
 
 #[test]
