@@ -13,12 +13,14 @@
 
 mod alarm;
 mod attempts;
+mod failure;
 mod shape;
 
 #[cfg(test)]
 mod tests;
 
 use alarm::Alarm;
+use failure::{broken, cut_short};
 use shape::Shape;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
@@ -320,11 +322,11 @@ impl ApiCall {
         for violation in &notes {
             effects.push(Effect::Note(defect(self.id, violation)));
         }
+        self.usage = *assembler.usage();
         let is_refusal = |assembler: &Assembler| assembler.stop_reason().is_some_and(|reason| &**reason == "refusal");
         match step {
-            Step::Nothing => Verdict::Pending,
+            Step::Nothing | Step::Ended => Verdict::Pending,
             Step::Started { blocks } => {
-                self.usage = *assembler.usage();
                 if is_refusal(assembler) {
                     self.refusal_category = category(event.data(), "/message/stop_details/category");
                 }
@@ -335,17 +337,12 @@ impl ApiCall {
                 Verdict::Blocks(messages(self.id, assembler.message_id(), assembler.model(), blocks))
             }
             Step::Delta => {
-                self.usage = *assembler.usage();
                 self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
                 let Some(stop_reason) = assembler.stop_reason() else { return Verdict::Pending };
                 if is_refusal(assembler) {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
                 Verdict::StopReason(stop_reason.clone(), self.usage)
-            }
-            Step::Ended => {
-                self.usage = *assembler.usage();
-                Verdict::Pending
             }
             Step::Block { index, block } => {
                 *handed_up = true;
@@ -496,24 +493,4 @@ fn category(json: &str, pointer: &str) -> Option<Arc<str>> {
 
 fn defect(id: RequestId, violation: &Violation) -> Note {
     Note::Defect { id, name: violation.name().into(), text: "".into() }
-}
-
-/// The names that the retry policy knows connection failures by.
-fn cut_short(how: &AnswerEnd) -> Failure {
-    match how {
-        AnswerEnd::Complete => Failure::of("incomplete_stream", "the answer ended early"),
-        AnswerEnd::Reset => Failure::of("connection_reset", "the connection was cut"),
-        AnswerEnd::BrokenPipe => Failure::of("broken_pipe", "the connection was cut while the request was sent"),
-        AnswerEnd::ConnectRefused => Failure::of("connection_refused", "nobody listens there"),
-        AnswerEnd::Dns => Failure::of("dns", "the host's name is not known"),
-        AnswerEnd::Tls => Failure::of("tls", "no secure connection could be made"),
-        AnswerEnd::ConnectTimeout => Failure::of("connect_timeout", "no connection could be made in time"),
-        AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
-        AnswerEnd::Framing(problem) => Failure::of("unreadable_stream", problem),
-        AnswerEnd::Truncated => Failure::of("connection_reset", "the connection was closed inside the answer"),
-    }
-}
-
-fn broken(violation: &Violation) -> Failure {
-    Failure::of("incomplete_stream", &violation.to_string())
 }
