@@ -13,7 +13,7 @@ use super::{import, schema, tape, text};
 use crate::engine::budget::PriceTable;
 use crate::prelude::*;
 use crate::scenario::derive;
-use crate::scenario::parse::{self, Fault, Faults, Parsed, Source};
+use crate::scenario::parse::{self, Fault, Faults, Parsed, Places, Source};
 use crate::scenario::tape::Tape;
 use crate::scenario::types::Scenario;
 use crate::world::setup::{Setup, SetupError};
@@ -31,6 +31,14 @@ pub struct Loaded {
     pub tape_file: Option<PathBuf>,
     /// The file of its own price table, if it has one.
     pub prices_file: Option<PathBuf>,
+    /// The file that it stands in.
+    pub file: PathBuf,
+    /// Which combination of its matrix this is, if it has one.
+    pub combination: Option<String>,
+    /// How many runs the file has in all.
+    pub runs: usize,
+    /// Where its parts stand in its file and in those that it extends.
+    pub places: Places,
     /// What of its tape was left out (F-2): the rest replays, but whoever asked should know.
     pub warnings: Vec<String>,
 }
@@ -271,11 +279,12 @@ pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<Loade
     let source = Source { name: file.display().to_string(), text };
     let mut chain = Chain { files: vec![file.into()] };
     let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Faults)?;
+    let count = runs.len();
     let chosen = match combination {
         None => runs,
         Some(wanted) => choose(path, file, wanted, runs)?,
     };
-    let mut loaded: Vec<Loaded> = chosen.into_iter().map(|run| ready(file, run)).collect::<Result<_, _>>()?;
+    let mut loaded: Vec<Loaded> = chosen.into_iter().map(|run| ready(file, count, run)).collect::<Result<_, _>>()?;
     // What is left out of a tape is told once.
     loaded.iter_mut().skip(1).for_each(|run| run.warnings.clear());
     Ok(loaded)
@@ -330,7 +339,7 @@ fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<Parsed>) -> Result<V
 }
 
 /// One run of a file, with its tape.
-fn ready(file: &Path, parsed: Parsed) -> Result<Loaded, LoadError> {
+fn ready(file: &Path, runs: usize, parsed: Parsed) -> Result<Loaded, LoadError> {
     let at_tape = |message: String| match parsed.tape_fault(&message) {
         Some(fault) => LoadError::Fault(Box::new(fault)),
         None => LoadError::Tape(message),
@@ -354,7 +363,9 @@ fn ready(file: &Path, parsed: Parsed) -> Result<Loaded, LoadError> {
         setup.environment.prices = Arc::new(prices(prices_file, &parsed)?);
     }
     schema::attach(&mut setup.environment);
-    Ok(Loaded { name: name_of(&path), path, setup: Arc::new(setup), tape_file, prices_file, warnings })
+    let Parsed { combination, places, .. } = parsed;
+    let (name, file, setup) = (name_of(&path), file.into(), Arc::new(setup));
+    Ok(Loaded { name, path, setup, tape_file, prices_file, file, combination, runs, places, warnings })
 }
 
 /// The price table that the scenario names; its path is relative to the file that says it.
@@ -380,7 +391,9 @@ fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
     let mut setup = main_thread(path, &tape).map_err(|error| LoadError::Tape(with_warnings(&error, &warnings)))?;
     schema::attach(&mut setup.environment);
     let tape_file = Some(path.into());
-    Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), tape_file, prices_file: None, warnings })
+    let (name, path, setup) = (name_of(path), path.to_path_buf(), Arc::new(setup));
+    let (file, places) = (path.clone(), Places::default());
+    Ok(Loaded { name, path, setup, tape_file, prices_file: None, file, combination: None, runs: 1, places, warnings })
 }
 
 impl Loaded {
