@@ -16,14 +16,15 @@
 mod alarm;
 mod attempts;
 mod diagram;
+mod failure;
 mod shape;
 
 #[cfg(test)]
 mod tests;
 
 use alarm::Alarm;
-use attempts::{broken, cut_short};
 pub(crate) use diagram::DIAGRAM;
+use failure::{broken, cut_short};
 use shape::Shape;
 pub(crate) use shape::thinking_below;
 
@@ -307,11 +308,11 @@ impl ApiCall {
         for violation in &notes {
             effects.push(Effect::Note(defect(self.id, violation)));
         }
+        self.usage = *assembler.usage();
         let is_refusal = |assembler: &Assembler| assembler.stop_reason().is_some_and(|reason| &**reason == "refusal");
         match step {
-            Step::Nothing => Verdict::Pending,
+            Step::Nothing | Step::Ended => Verdict::Pending,
             Step::Started { blocks } => {
-                self.usage = *assembler.usage();
                 if is_refusal(assembler) {
                     self.refusal_category = category(event.data(), "/message/stop_details/category");
                 }
@@ -322,17 +323,12 @@ impl ApiCall {
                 Verdict::Blocks(messages(self.id, assembler.message_id(), assembler.model(), blocks))
             }
             Step::Delta => {
-                self.usage = *assembler.usage();
                 self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
                 let Some(stop_reason) = assembler.stop_reason() else { return Verdict::Pending };
                 if is_refusal(assembler) {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
                 Verdict::StopReason(stop_reason.clone(), self.usage)
-            }
-            Step::Ended => {
-                self.usage = *assembler.usage();
-                Verdict::Pending
             }
             Step::Block { index, block } => {
                 *handed_up = true;

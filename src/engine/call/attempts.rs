@@ -1,13 +1,12 @@
 //! What follows a failed attempt: the decision of the policy is carried out, or goes up.
 
 use super::{ApiCall, State, Verdict, shape};
-use crate::engine::contract::{AnswerEnd, Effect, Effects, RequestId};
+use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{AttemptReport, Emission, Note};
 use crate::engine::retry::{self, Call, Case, Decision, Failure, overload};
 use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::wire::order::Violation;
 
 impl ApiCall {
     /// An attempt failed: it is repeated if the policy says so; if something of it was handed up, the owner first forgets that.
@@ -195,24 +194,4 @@ impl ApiCall {
             usage: self.usage,
         }))));
     }
-}
-
-/// The names that the retry policy knows connection failures by.
-pub(super) fn cut_short(how: &AnswerEnd) -> Failure {
-    match how {
-        AnswerEnd::Complete => Failure::of("incomplete_stream", "the answer ended early"),
-        AnswerEnd::Reset => Failure::of("connection_reset", "the connection was cut"),
-        AnswerEnd::BrokenPipe => Failure::of("broken_pipe", "the connection was cut while the request was sent"),
-        AnswerEnd::ConnectRefused => Failure::of("connection_refused", "nobody listens there"),
-        AnswerEnd::Dns => Failure::of("dns", "the host's name is not known"),
-        AnswerEnd::Tls => Failure::of("tls", "no secure connection could be made"),
-        AnswerEnd::ConnectTimeout => Failure::of("connect_timeout", "no connection could be made in time"),
-        AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
-        AnswerEnd::Framing(problem) => Failure::of("unreadable_stream", problem),
-        AnswerEnd::Truncated => Failure::of("connection_reset", "the connection was closed inside the answer"),
-    }
-}
-
-pub(super) fn broken(violation: &Violation) -> Failure {
-    Failure::of("incomplete_stream", &violation.to_string())
 }
