@@ -176,17 +176,7 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
     } else {
         vec![("".into(), replay.serve::<Machine>(listener, stop).await)]
     };
-    let of_command = match status {
-        Some(Ok(ended)) if !ended.success() => {
-            complain(&format!("FAILED: `{}` ended with {ended}", arguments.command[0]));
-            Exit::Failed
-        }
-        Some(Err(error)) => {
-            complain(&format!("cannot wait for `{}`: {error}", arguments.command[0]));
-            Exit::Failed
-        }
-        _ => Exit::Fine,
-    };
+    let of_command = of_command(arguments, status);
     let shown = verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(of_command, Exit::max);
     shown.max(unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped))
 }
@@ -201,6 +191,21 @@ fn start(command: &[String], base: &str) -> Result<Option<Child>, Exit> {
         complain(&format!("cannot start `{program}`: {error}; name a program that is installed, or give its path"));
         Exit::WrongInput
     })
+}
+
+/// What came of the command that was started, if it ended.
+fn of_command(arguments: &Arguments, status: Option<std::io::Result<std::process::ExitStatus>>) -> Exit {
+    match status {
+        Some(Ok(ended)) if !ended.success() => {
+            complain(&format!("FAILED: `{}` ended with {ended}", arguments.command[0]));
+            Exit::Failed
+        }
+        Some(Err(error)) => {
+            complain(&format!("cannot wait for `{}`: {error}", arguments.command[0]));
+            Exit::Failed
+        }
+        _ => Exit::Fine,
+    }
 }
 
 /// What the scenario says of faults and answers, and no session showed (F-10). Who was stopped may have come to it later.
