@@ -13,18 +13,20 @@
 
 mod alarm;
 mod attempts;
+mod broken;
 mod shape;
 
 #[cfg(test)]
 mod tests;
 
 use alarm::Alarm;
+use broken::{broken, cut_short, defect};
 use shape::Shape;
 pub(crate) use shape::thinking_below;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
 use super::diagram::Diagram;
-use super::emission::{AssistantMessage, Emission, Note};
+use super::emission::{AssistantMessage, Emission};
 use super::retry::{Decision, Failure, History};
 use super::settings::Environment;
 use super::time::{Micros, Time};
@@ -33,7 +35,6 @@ use crate::wire::assembler::{Assembler, Step};
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::event::Event;
 use crate::wire::http::Header;
-use crate::wire::order::Violation;
 use crate::wire::request::Request;
 use crate::wire::usage::{Usage, cleared_input_tokens};
 use crate::wire::whole::whole_message;
@@ -494,28 +495,4 @@ fn message(id: RequestId, api_id: &str, model: &str, index: u32, block: Block) -
 fn category(json: &str, pointer: &str) -> Option<Arc<str>> {
     let value: serde_json::Value = serde_json::from_str(json).ok()?;
     value.pointer(pointer)?.as_str().map(Arc::from)
-}
-
-fn defect(id: RequestId, violation: &Violation) -> Note {
-    Note::Defect { id, name: violation.name().into(), text: "".into() }
-}
-
-/// The names that the retry policy knows connection failures by.
-fn cut_short(how: &AnswerEnd) -> Failure {
-    match how {
-        AnswerEnd::Complete => Failure::of("incomplete_stream", "the answer ended early"),
-        AnswerEnd::Reset => Failure::of("connection_reset", "the connection was cut"),
-        AnswerEnd::BrokenPipe => Failure::of("broken_pipe", "the connection was cut while the request was sent"),
-        AnswerEnd::ConnectRefused => Failure::of("connection_refused", "nobody listens there"),
-        AnswerEnd::Dns => Failure::of("dns", "the host's name is not known"),
-        AnswerEnd::Tls => Failure::of("tls", "no secure connection could be made"),
-        AnswerEnd::ConnectTimeout => Failure::of("connect_timeout", "no connection could be made in time"),
-        AnswerEnd::Timeout => Failure::of("timeout", "nothing came any more"),
-        AnswerEnd::Framing(problem) => Failure::of("unreadable_stream", problem),
-        AnswerEnd::Truncated => Failure::of("connection_reset", "the connection was closed inside the answer"),
-    }
-}
-
-fn broken(violation: &Violation) -> Failure {
-    Failure::of("incomplete_stream", &violation.to_string())
 }
