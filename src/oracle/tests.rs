@@ -144,18 +144,19 @@ fn o_1_each_use_has_its_result_in_the_next_user_message() {
         assert_eq!(story.terminal().broken(), expected, "{reason}");
     }
     let text = Block::text("and");
-    let joined: [(&[&[Block]], &[&str], &str); 6] = [
-        (&[&[a.clone()], &[b.clone()]], &[], "neighbours of one role are one turn"),
-        (&[&[], &[a.clone(), b.clone()]], &[], "an empty one is none"),
-        (&[&[a.clone(), b.clone(), text.clone()]], &[], "results come first"),
-        (&[&[text.clone(), a.clone(), b.clone()]], &["O-1"], "text comes first"),
-        (&[&[a.clone(), text.clone(), b.clone()]], &["O-1"], "text comes between"),
-        (&[&[text.clone()], &[a.clone(), b.clone()]], &["O-1"], "text comes first, in a message of its own"),
+    let (one, other, and) = (|| a.clone(), || b.clone(), || text.clone());
+    let joined = [
+        (vec![vec![one()], vec![other()]], &[][..], "neighbours of one role are one turn"),
+        (vec![vec![], vec![one(), other()]], &[], "an empty one is none"),
+        (vec![vec![one(), other(), and()]], &[], "results come first"),
+        (vec![vec![and(), one(), other()]], &["O-1"], "text comes first"),
+        (vec![vec![one(), and(), other()]], &["O-1"], "text comes between"),
+        (vec![vec![and()], vec![one(), other()]], &["O-1"], "text comes first, in a message of its own"),
     ];
-    for (messages, expected, reason) in joined {
-        let said = messages.iter().map(|content| (Role::User, *content));
+    for (messages, expected, reason) in &joined {
+        let said = messages.iter().map(|content| (Role::User, &**content));
         let all: Vec<_> = [(Role::User, &[][..]), (Role::Assistant, two)].into_iter().chain(said).collect();
-        assert_eq!(Story::new().request(1, &all).terminal().broken(), expected, "{reason}");
+        assert_eq!(Story::new().request(1, &all).terminal().broken(), *expected, "{reason}");
     }
     let late =
         [(Role::Assistant, two), (Role::User, &[text.clone()][..]), (Role::Assistant, &[text.clone()][..]), (Role::User, &[a, b][..])];

@@ -1,6 +1,7 @@
 //! Calls driven by hand: what an owner sees of each.
 
 use super::*;
+use crate::engine::emission::Note;
 use crate::engine::settings::{RetrySettings, Settings};
 use crate::engine::time::Micros;
 use crate::wire::block::Message;
