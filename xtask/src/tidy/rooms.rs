@@ -26,6 +26,7 @@ const TABLE: &[(&str, May)] = &[
     ("sim", May::Import(&["wire", "engine", "scenario", "transcript", "world"])),
     ("oracle", May::Import(&["wire", "engine", "transcript"])),
     ("explore", May::Import(&["wire", "engine", "scenario", "transcript", "world", "sim", "oracle"])),
+    ("strategies", May::Import(&["wire", "engine", "scenario"])),
     ("tools", May::Import(&["engine"])),
     ("files", May::PureAnd(&[])),
     ("runner", May::PureAnd(&["files"])),
