@@ -325,7 +325,9 @@ fn fitting_turn(features: &Features, turn: Turn) -> Option<Turn> {
     if is_literal(&turn) {
         return Some(turn).filter(|_| has(Feature::Literal));
     }
-    let content: Vec<TurnBlock> = turn.content.into_iter().filter_map(|block| fitting_block(features, block)).collect();
+    let mut content: Vec<TurnBlock> = turn.content.into_iter().filter_map(|block| fitting_block(features, block)).collect();
+    // A model thinks before it says or does something.
+    content.sort_by_key(|block| !matches!(block, TurnBlock::Thinking(_)));
     let usage = has(Feature::Usage);
     let whole = Turn {
         content,
@@ -371,7 +373,7 @@ fn tools_of(features: &Features, scenario: &Scenario, tools: Vec<ScriptedTool>, 
     let is_used = |name: &str| all_turns(scenario).any(|turn| uses(turn, name));
     let is_wanted = |name: &str, idle: bool| match name {
         STRUCTURED => has(Feature::Structured),
-        _ => is_used(name) || (idle && has(Feature::OddTools)) || has(Feature::History),
+        _ => is_used(name) || was_used(scenario, name) || (idle && has(Feature::OddTools)),
     };
     let there = tools.into_iter().zip(idle).filter(|(tool, idle)| is_wanted(&tool.definition.name, **idle));
     let fit = |(mut tool, _): (ScriptedTool, &bool)| {
@@ -385,6 +387,10 @@ fn tools_of(features: &Features, scenario: &Scenario, tools: Vec<ScriptedTool>, 
         tool
     };
     there.map(fit).collect()
+}
+
+fn was_used(scenario: &Scenario, name: &str) -> bool {
+    scenario.history.iter().flat_map(|message| &message.content).any(|block| block.as_tool_use().is_some_and(|tool_use| *tool_use.name == *name))
 }
 
 fn uses(turn: &Turn, wanted: &str) -> bool {

@@ -2,8 +2,9 @@
 
 use alloc::collections::BTreeSet;
 
+use proptest::bool::weighted;
+use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::subsequence;
 
 use crate::prelude::*;
 
@@ -134,7 +135,11 @@ impl Feature {
 
 /// Random subsets: mostly a handful, now and then nearly all. Tools are in most of them, because most of the rest is about tools.
 pub fn subsets() -> impl Strategy<Value = Vec<Feature>> {
-    let all = || Feature::ALL.to_vec();
-    let few = prop_oneof![3 => subsequence(all(), 0..7), 3 => subsequence(all(), 5..16), 1 => subsequence(all(), 12..=Feature::ALL.len())];
-    (few, prop::bool::weighted(0.7)).prop_map(|(few, tools)| few.into_iter().chain(tools.then_some(Feature::Tools)).collect())
+    // A switch each, so that each can be shrunk away.
+    let switches = |share: f64| vec(weighted(share), Feature::ALL.len());
+    let few = prop_oneof![3 => switches(0.08), 3 => switches(0.22), 1 => switches(0.6)];
+    (few, weighted(0.7)).prop_map(|(few, tools)| {
+        let chosen = Feature::ALL.iter().copied().zip(few).filter(|(_, chosen)| *chosen).map(|(feature, _)| feature);
+        chosen.chain(tools.then_some(Feature::Tools)).collect()
+    })
 }

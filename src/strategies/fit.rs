@@ -2,12 +2,14 @@
 
 use super::assemble::all_turns;
 use super::feature::{Feature, Features};
-use crate::engine::settings::{Settings, Thinking};
+use crate::engine::settings::{CommandDeed, Thinking};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::fault::{Change, FaultKind, FaultRule, Instead, Span};
 use crate::scenario::interrupt::{Interrupt, InterruptKind, Moment};
 use crate::scenario::types::{Limits, Scenario, Turn, TurnBlock};
+use crate::wire::block::{Block, Message, Role};
+use crate::wire::json::Json;
 use crate::wire::models::{Generation, ModelFacts};
 
 /// Settings that no model takes together are the user's fault and not the engine's.
@@ -21,21 +23,45 @@ pub(super) fn to_the_api(scenario: &mut Scenario) {
         settings.retry.overflow_floor = settings.retry.overflow_floor.max(u64::from(tokens) + 500);
         settings.retry.nonstreaming_max_tokens = settings.retry.nonstreaming_max_tokens.max(u64::from(tokens) + 500);
     }
-    let can_be_prefilled = |settings: &Settings| models_are(&models, settings, |generation| generation < Generation::Four6);
-    if !can_be_prefilled(settings) {
-        let turns = scenario.prompts.iter_mut().flat_map(|prompt| &mut prompt.turns);
-        for turn in turns.chain(scenario.interrupts.iter_mut().flat_map(|interrupt| &mut interrupt.turns)) {
-            no_pause(turn);
-        }
+    let thinks = matches!(settings.session.thinking, Some(Thinking::Budget(_)));
+    if thinks {
+        scenario.history.iter_mut().for_each(think_before);
+        in_all_turns(scenario, &|turn| think_first(turn));
+    }
+    if !all_models(&models, |generation| generation < Generation::Four6) {
+        // A turn that the API pauses has blocks of the API's own tools, which scripted turns have not: older models go on from any text.
+        in_all_turns(scenario, &|turn| turn.stop_reason = turn.stop_reason.take().filter(|reason| **reason != *"pause_turn"));
     }
 }
 
-/// A turn that the API pauses has blocks of the API's own tools, which scripted turns have not: older models go on from any text.
-fn no_pause(turn: &mut Turn) {
-    turn.stop_reason = turn.stop_reason.take().filter(|reason| **reason != *"pause_turn");
+/// Where thinking is on, the model begins with it.
+fn think_first(turn: &mut Turn) {
+    let begins = turn.content.first().is_none_or(|first| matches!(first, TurnBlock::Thinking(_)));
+    if !begins {
+        turn.content.insert(0, TurnBlock::Thinking("hm".into()));
+    }
+}
+
+fn think_before(message: &mut Arc<Message>) {
+    if message.role == Role::Assistant {
+        let thought = Block::from(Json::trusted(r#"{"type":"thinking","thinking":"hm","signature":"c2lnbmVk"}"#));
+        let content = core::iter::once(thought).chain(message.content.iter().cloned()).collect();
+        *message = Arc::new(Message::assistant(content));
+    }
+}
+
+/// Changes all answers, those of agents too.
+fn in_all_turns(scenario: &mut Scenario, change: &dyn Fn(&mut Turn)) {
+    let of_prompts = scenario.prompts.iter_mut().flat_map(|prompt| &mut prompt.turns);
+    of_prompts.chain(scenario.interrupts.iter_mut().flat_map(|interrupt| &mut interrupt.turns)).for_each(|turn| in_turn(turn, change));
+}
+
+fn in_turn(turn: &mut Turn, change: &dyn Fn(&mut Turn)) {
+    change(turn);
     for block in &mut turn.content {
         if let TurnBlock::Tool { outcome: Some(outcome), .. } = block {
-            outcome.agents.tasks.iter_mut().flatten().chain(&mut outcome.agents.synthesis).for_each(no_pause);
+            let agents = outcome.agents.tasks.iter_mut().flatten().chain(&mut outcome.agents.synthesis);
+            agents.for_each(|turn| in_turn(turn, change));
         }
     }
 }
@@ -45,7 +71,7 @@ fn models(scenario: &Scenario) -> Vec<Arc<str>> {
     let settings = &scenario.settings;
     let session = &settings.session;
     let switched = session.commands.iter().filter_map(|command| match &command.does {
-        crate::engine::settings::CommandDeed::Switch(model) => Some(model.clone()),
+        CommandDeed::Switch(model) => Some(model.clone()),
         _ => None,
     });
     let said = scenario.prompts.iter().any(|prompt| prompt.content.iter().any(|block| block.json().as_str().contains("/model c")));
@@ -55,13 +81,13 @@ fn models(scenario: &Scenario) -> Vec<Arc<str>> {
     own.into_iter().flatten().cloned().chain(switched).chain(named).chain(agents).collect()
 }
 
-fn models_are(models: &[Arc<str>], _settings: &Settings, fits: impl Fn(Generation) -> bool) -> bool {
+fn all_models(models: &[Arc<str>], fits: impl Fn(Generation) -> bool) -> bool {
     models.iter().all(|model| ModelFacts::of(model).is_none_or(|facts| fits(facts.generation)))
 }
 
 /// Thinking that all of the models take, if there is one.
 fn fitting_thinking(thinking: Thinking, models: &[Arc<str>]) -> Option<Thinking> {
-    let all = |fits: fn(Generation) -> bool| models.iter().all(|model| ModelFacts::of(model).is_none_or(|facts| fits(facts.generation)));
+    let all = |fits: fn(Generation) -> bool| all_models(models, fits);
     let (takes_budget, takes_adaptive) = (all(|generation| generation < Generation::Four7), all(|generation| generation > Generation::Four5));
     match thinking {
         Thinking::Off => all(|generation| generation != Generation::AlwaysThinks).then_some(thinking),

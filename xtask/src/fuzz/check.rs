@@ -1,5 +1,6 @@
 //! What must hold of a case: its scenario is one of the language, and its run breaks nothing that holds in every run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use reenact::engine::agent_loop::AgentLoop;
@@ -48,9 +49,9 @@ pub(super) fn check(scenario: &Scenario, number: u64) -> Checked {
         Err(panic) => return Checked { findings: vec![Finding::new("panic", panic)], run: None, text },
     };
     let transcript = report.transcript;
-    findings.extend(failures(&report.failures));
     let violations = violations_of(&setup, &transcript, Some(TOO_FEW_ANSWERS));
     findings.extend(violations.into_iter().map(|violation| Finding::new(violation.oracle, violation.text)));
+    findings.extend(failures(&report.failures));
     findings.extend(repeated(&setup, &transcript));
     findings.extend(written(&transcript));
     if number % 4 == 0 {
@@ -62,7 +63,13 @@ pub(super) fn check(scenario: &Scenario, number: u64) -> Checked {
     if number % 2 == 0 {
         findings.extend(interrupted(&setup, &transcript, number));
     }
-    Checked { findings, run: Some((transcript, report.end)), text }
+    Checked { findings: distinct(findings), run: Some((transcript, report.end)), text }
+}
+
+/// Each bug of a case once: what an oracle says a check need not say again, nor an interrupted run what the plain one said.
+fn distinct(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut seen = BTreeSet::new();
+    findings.into_iter().filter(|finding| seen.insert(finding.what())).collect()
 }
 
 /// Whether a case has this finding, looked for as long as it takes.

@@ -22,8 +22,13 @@ impl Finding {
     /// The rule and the text without figures and names: equal for the same bug in two cases.
     pub(super) fn fingerprint(&self) -> String {
         let kind = if self.interrupt.is_some() { " when interrupted" } else { "" };
-        let words: Vec<&str> = self.text.split_whitespace().map(plain).take(24).collect();
-        format!("{}{kind}: {}", self.rule, words.join(" "))
+        format!("{}{kind}: {}", self.rule, self.what())
+    }
+
+    /// What was seen, without figures and names, whoever saw it.
+    pub(super) fn what(&self) -> String {
+        let text = self.text.trim_start_matches("the run panicked: ");
+        text.split_whitespace().map(plain).take(24).collect::<Vec<_>>().join(" ")
     }
 
     /// The fingerprint as the name of a file.

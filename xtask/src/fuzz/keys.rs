@@ -77,18 +77,21 @@ pub(super) fn of(text: &str) -> BTreeSet<String> {
     let mut table = String::new();
     for line in text.lines() {
         if let Some(header) = line.strip_prefix('[') {
-            table = format!("{}.", header.trim_matches(['[', ']']));
+            let name = header.trim_matches(['[', ']']);
+            keys.insert(name.to_string());
+            table = format!("{name}.");
             continue;
         }
-        let Some((key, value)) = line.split_once(" = ").filter(|(key, _)| key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')) else {
-            continue;
-        };
+        let Some((key, value)) = line.split_once(" = ").filter(|(key, _)| is_key(key)) else { continue };
         keys.insert(format!("{table}{key}"));
         if value.starts_with(['{', '[']) {
             let inner = value.split(" = ").filter_map(|part| part.rsplit([' ', '{', ',']).next());
-            let is_key = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-            keys.extend(inner.filter(is_key).map(|inner| format!("{table}{key}.{inner}")));
+            keys.extend(inner.filter(|word| is_key(word)).map(|inner| format!("{table}{key}.{inner}")));
         }
     }
     keys
+}
+
+fn is_key(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
