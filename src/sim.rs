@@ -182,7 +182,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
 
     /// Lets an arrival happen; what it brings is due then, and may be nothing.
     fn let_happen(&mut self, at: Time, arrival: Arrival) -> Option<RunEnd> {
-        if !self.world.awaits(&arrival) {
+        if !self.world.awaits(at, &arrival) {
             return None;
         }
         if at > Time::ZERO + self.setup.scenario.limits.time {
@@ -316,6 +316,9 @@ impl<E: Engine, W: Watch> Run<E, W> {
             if self.requests > self.setup.scenario.limits.requests {
                 return Some(RunEnd::LimitReached { limit: "requests".into() });
             }
+        }
+        if let Effect::Finished { prompt, .. } = effect {
+            self.world.on_over(agent, *prompt);
         }
         if agent.is_root() && self.injected.carry_out(effect, &mut self.due) {
             return None;

@@ -29,7 +29,7 @@ use super::settings::Environment;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::assembler::{Assembler, Step};
-use crate::wire::block::Block;
+use crate::wire::block::{Block, BlockKind};
 use crate::wire::event::Event;
 use crate::wire::http::Header;
 use crate::wire::order::Violation;
@@ -38,7 +38,7 @@ use crate::wire::usage::{Usage, cleared_input_tokens};
 use crate::wire::whole::whole_message;
 
 /// The timer that ends the wait before a retry; its generation is the attempt that it begins.
-pub(crate) const RETRY_TIMER: u32 = 1;
+const RETRY_TIMER: u32 = 1;
 
 /// One answer from the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,6 +148,8 @@ pub(crate) enum Verdict {
     Pending,
     /// A block of the stream is complete.
     Block(Arc<AssistantMessage>),
+    /// The stream says why the model stopped, and the tokens until then; it may say more.
+    StopReason(Arc<str>, Usage),
     /// The answer is complete.
     Ended(Ended),
     /// The call is lost.
@@ -325,10 +327,11 @@ impl ApiCall {
                 if step == Step::Delta {
                     self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
                 }
-                if step == Step::Delta && assembler.stop_reason().is_some_and(|reason| &**reason == "refusal") {
+                let Some(stop_reason) = assembler.stop_reason().filter(|_| step == Step::Delta) else { return Verdict::Pending };
+                if &**stop_reason == "refusal" {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
-                Verdict::Pending
+                Verdict::StopReason(stop_reason.clone(), self.usage)
             }
             Step::Block { index, block } => {
                 *handed_up = true;
@@ -372,7 +375,7 @@ impl ApiCall {
 
     /// A timer rings: a wait is over, or an answer takes too long. One that is neither is stale.
     pub(crate) fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut Effects) -> Verdict {
-        if timer.id == RETRY_TIMER && timer.generation == self.id.attempt + 1 {
+        if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
         let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.ring(now));
@@ -393,6 +396,10 @@ impl ApiCall {
         }
     }
 
+    fn retry_timer(&self) -> TimerId {
+        TimerId { id: RETRY_TIMER, generation: self.id.attempt + 1 }
+    }
+
     /// Credentials were renewed, or are not to be had.
     pub(crate) fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> Verdict {
         let State::Refreshing(failure) = &self.state else { return Verdict::Pending };
@@ -404,9 +411,23 @@ impl ApiCall {
         Verdict::Pending
     }
 
+    /// What the model was saying when the call was aborted (Q-10a): its open text and thinking. Half of a tool's input is no input.
+    pub(crate) fn unfinished(&self) -> Vec<Arc<AssistantMessage>> {
+        let State::Streaming { assembler, .. } = &self.state else { return Vec::new() };
+        let is_said = |block: &Block| match block.kind() {
+            BlockKind::Text(text) | BlockKind::Thinking { thinking: text, .. } => !text.trim().is_empty(),
+            _ => false,
+        };
+        let said = assembler.open_blocks().filter(|(_, block)| is_said(block));
+        said.map(|(index, block)| Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block))).collect()
+    }
+
     /// Ends an attempt or a wait at once.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) {
         let is_open = matches!(self.state, State::AwaitingHead | State::Streaming { .. } | State::AwaitingBody { .. });
+        if let State::Waiting { .. } = self.state {
+            effects.push(Effect::CancelTimer { timer: self.retry_timer() });
+        }
         self.to("abort", State::Ended);
         self.disarm(effects);
         if is_open {

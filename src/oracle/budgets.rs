@@ -1,6 +1,7 @@
 //! O-13: no request after the budget of money or of turns is passed; the task budget that requests tell never grows (S-10).
 //!
-//! The figures are reckoned here from what each attempt reports, at usual speed: a lower bound of what the engine must have reckoned.
+//! Money is that of the whole tree of agents, side calls included. The figures are reckoned here from what each attempt reports, at usual speed: a
+//! lower bound of what the engine must have reckoned.
 
 use super::{Findings, Rules};
 use crate::engine::budget::{Charge, NanoUsd};
@@ -15,8 +16,10 @@ pub(super) const ORACLE: &str = "O-13";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Budgets {
     spent: NanoUsd,
-    /// What the latest attempt cost.
-    last: NanoUsd,
+    /// The latest attempt, and what it cost.
+    last: Option<(RequestId, NanoUsd)>,
+    /// The latest answer that was a refusal: it may be free.
+    refused: Option<RequestId>,
     /// The answers of the prompt that had results.
     with_results: Vec<RequestId>,
     /// How many of them were complete.
@@ -30,15 +33,21 @@ impl Budgets {
         match effect {
             Effect::Note(Note::Attempt(report)) if rules.session.max_budget.is_some() => {
                 let charge = Charge { model: &report.model, date: rules.session.date, is_fast: false, is_refused_at_once: false };
-                self.last = rules.prices.cost(&report.usage, charge);
-                self.spent = self.spent + self.last;
+                if self.refused != Some(report.id) {
+                    let cost = rules.prices.cost(&report.usage, charge);
+                    self.last = Some((report.id, cost));
+                    self.spent = self.spent + cost;
+                }
             }
             // Turn 0 is what an earlier session left open: no answer of this one.
             Effect::Emit(Emission::User(message)) if message.run.request.turn > 0 && !self.with_results.contains(&message.run.request) => {
                 self.with_results.push(message.run.request);
             }
-            Effect::Emit(Emission::Answered { stop_reason, .. }) if stop_reason.as_deref() == Some("refusal") => {
-                self.spent = NanoUsd(self.spent.0.saturating_sub(self.last.0)); // it may be free
+            Effect::Emit(Emission::Answered { id, stop_reason, .. }) if stop_reason.as_deref() == Some("refusal") => {
+                self.refused = Some(*id);
+                if let Some((_, cost)) = self.last.take_if(|(last, _)| last == id) {
+                    self.spent = NanoUsd(self.spent.0.saturating_sub(cost.0));
+                }
             }
             // What did not count is no turn.
             Effect::Note(Note::Discarded { id, .. }) => self.with_results.retain(|with_results| with_results != id),
@@ -50,14 +59,19 @@ impl Budgets {
         }
     }
 
-    /// A request goes out: what came before it is complete.
-    pub(super) fn on_request(&mut self, rules: &Rules, id: RequestId, extra: &str, found: &mut Findings<'_>) {
+    /// What this agent has spent.
+    pub(super) fn spent(&self) -> NanoUsd {
+        self.spent
+    }
+
+    /// A request goes out: what came before it is complete. `spent` is what the whole tree has spent.
+    pub(super) fn on_request(&mut self, rules: &Rules, (id, extra): (RequestId, &str), spent: NanoUsd, found: &mut Findings<'_>) {
         let SessionSettings { max_budget, max_turns, task_budget, .. } = &rules.session;
         if id.attempt == 1 {
             self.turns = u32::try_from(self.with_results.len()).unwrap_or(u32::MAX);
         }
-        if let Some(max) = max_budget.filter(|max| self.spent >= *max) {
-            found.add(ORACLE, format!("request {id} was made after {} of {max} were spent", self.spent));
+        if let Some(max) = max_budget.filter(|max| spent >= *max) {
+            found.add(ORACLE, format!("request {id} was made after {spent} of {max} were spent"));
         }
         if let Some(max) = max_turns.filter(|max| self.turns >= *max) {
             found.add(ORACLE, format!("request {id} was made after {} of {max} turns", self.turns));

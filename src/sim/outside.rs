@@ -116,7 +116,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
                     let waits = self.outside.as_ref().is_some_and(|outside| !outside.open.is_empty());
                     return if waits { Progress::Waits(limit) } else { self.reach().map_or(Progress::Waits(limit), Progress::Ended) };
                 };
-                if at > now && self.world.awaits(arrival) {
+                if at > now && self.world.awaits(at, arrival) {
                     return Progress::Waits(at.min(limit));
                 }
                 let Some((_, arrival)) = self.agenda.pop() else { continue };

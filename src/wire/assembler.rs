@@ -156,6 +156,18 @@ impl Assembler {
         }
     }
 
+    /// The blocks that have begun and not stopped, as far as they came: nobody knows what they would have become.
+    pub fn open_blocks(&self) -> impl Iterator<Item = (u32, Block)> + '_ {
+        let content = match &self.state {
+            State::Open(content) => Some(content),
+            _ => None,
+        };
+        content.into_iter().flat_map(|content| &content.blocks).filter_map(|(index, slot)| match slot {
+            Slot::Open(partial) => Some((*index, partial.finish())),
+            Slot::Stopped => None,
+        })
+    }
+
     fn on_event_before_start(&mut self, payload: &Payload<'_>, notes: &mut Vec<Violation>) -> Judged<Step> {
         match payload {
             Payload::MessageStart(start) => return Ok(self.on_message_start(start)),

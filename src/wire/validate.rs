@@ -93,6 +93,11 @@ fn of_framed(request: &Request, facts: Option<&ModelFacts>, framed: &Framed, rul
         .or_else(|| tokens(request, facts, rules))
 }
 
+/// What the API says of tool uses and their results alone, which [`Rules::pairs`] leaves out elsewhere.
+pub fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
+    turns::pairs(messages)
+}
+
 /// The same for a body as it came: what is no request is refused too.
 pub fn refusal_of_body(body: &str, rules: &Rules) -> Option<Refusal> {
     if body.len() > REQUEST_BYTES_MAX {

@@ -69,6 +69,11 @@ impl<T: Default> ByAgent<T> {
     }
 
     /// What every agent has, the root's first, then in the order in which they were seen.
+    pub fn all(&self) -> impl Iterator<Item = &T> {
+        core::iter::once(&self.root).chain(self.children.iter().map(|(_, of_agent)| of_agent))
+    }
+
+    /// The same, to be changed.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         core::iter::once(&mut self.root).chain(self.children.iter_mut().map(|(_, of_agent)| of_agent))
     }

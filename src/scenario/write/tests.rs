@@ -190,6 +190,7 @@ fn f_6_settings_read_back() {
         streaming_execution: false,
         max_batch_tools: 3,
         sibling_abort: false,
+        batch_sibling_abort: true,
         tool_grace: Micros::from_millis(1),
         pipeline: PipelineSettings {
             result_limit: 1,
