@@ -137,6 +137,8 @@ struct Rules {
     /// How many tools may run at once.
     at_once_max: Option<u32>,
     tool_grace: Micros,
+    /// How much later than asked for a timer may go off.
+    lateness: Micros,
     /// How many different requests may follow each other before anything comes out.
     silent_requests_max: u32,
     tokenizer: Tokenizer,
@@ -171,6 +173,7 @@ impl Oracles {
             emission_order: settings.emission_order,
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
+            lateness: Micros::ZERO,
             silent_requests_max: compaction::silent_max(&settings.compaction),
             tokenizer: environment.tokenizer.clone(),
             history_tokens: environment.history.iter().map(|message| environment.tokenizer.blocks(&message.content)).sum(),
@@ -186,6 +189,15 @@ impl Oracles {
     pub fn with_refusals(mut self, expected: bool) -> Self {
         if let Some(rules) = Arc::get_mut(&mut self.rules) {
             rules.expects_refusals = expected;
+        }
+        self
+    }
+
+    /// The same for clocks that go by themselves: a timer may go off so much later than it was asked for.
+    #[must_use]
+    pub fn with_lateness(mut self, late: Micros) -> Self {
+        if let Some(rules) = Arc::get_mut(&mut self.rules) {
+            rules.lateness = late;
         }
         self
     }

@@ -5,10 +5,12 @@
 
 pub mod agenda;
 pub(crate) mod delays;
+pub(crate) mod limits;
 pub(crate) mod notes;
 pub mod outside;
 pub mod report;
 pub(crate) mod requests;
+pub mod rules;
 
 mod injected;
 
@@ -16,6 +18,7 @@ use agenda::Agenda;
 use injected::Injected;
 use outside::Outside;
 use report::Report;
+use rules::JudgedBy;
 
 use crate::engine::contract::{Agent, Effect, Effects, Engine, Input};
 use crate::engine::log::Log;
@@ -43,6 +46,7 @@ pub struct Run<E, W = Recorder> {
     requests: u64,
     /// What exists only because of an injection.
     injected: Injected,
+    judged_by: JudgedBy,
     /// Where requests go when the world does not answer them.
     outside: Option<Outside>,
     watcher: W,
@@ -86,6 +90,13 @@ impl<E: Engine> Run<E> {
         self
     }
 
+    /// The same, judged by what its scenario expects alone: the rules that hold in every run are not asked.
+    #[must_use]
+    pub fn without_oracles(mut self) -> Self {
+        self.judged_by = JudgedBy::Scenario;
+        self
+    }
+
     /// Runs to the end.
     pub fn to_end(mut self) -> Report<E> {
         let end = self.run_out();
@@ -109,6 +120,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
             requests: 0,
             injected: Injected::default(),
             outside: None,
+            judged_by: JudgedBy::ScenarioAndOracles,
             scratch: Scratch::default(),
             setup,
         };
@@ -161,7 +173,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
         }
         self.events += 1;
         if self.events > self.setup.scenario.limits.events {
-            return Some(RunEnd::LimitReached { limit: "events".into() });
+            return Some(RunEnd::LimitReached { limit: limits::EVENTS.into() });
         }
         self.step(agent, &input)
     }
@@ -186,7 +198,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
             return None;
         }
         if at > Time::ZERO + self.setup.scenario.limits.time {
-            return Some(RunEnd::LimitReached { limit: "virtual time".into() });
+            return Some(RunEnd::LimitReached { limit: limits::TIME.into() });
         }
         self.now = self.now.max(at);
         let mut schedule = core::mem::take(&mut self.scratch.schedule);
@@ -314,7 +326,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
         if matches!(effect, Effect::Request { .. }) {
             self.requests += 1;
             if self.requests > self.setup.scenario.limits.requests {
-                return Some(RunEnd::LimitReached { limit: "requests".into() });
+                return Some(RunEnd::LimitReached { limit: limits::REQUESTS.into() });
             }
         }
         if let Effect::Finished { prompt, .. } = effect {

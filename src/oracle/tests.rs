@@ -293,6 +293,19 @@ fn o_11_a_cancelled_prompt_ends_within_the_grace() {
 }
 
 #[test]
+fn o_11_on_a_clock_that_goes_by_itself_the_end_may_be_as_late_as_its_timers() {
+    let broken = |late_ms| {
+        let mut story = Story::with(|settings| settings.tool_grace = Micros::from_millis(2));
+        story.oracles = story.oracles.with_lateness(Micros::from_millis(late_ms));
+        let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+        let cancelled = story.request(1, &[]).asks("R", 0).input(Input::Cancel);
+        cancelled.input(head()).input(head()).input(head()).result(0).terminal().broken()
+    };
+    assert_eq!(broken(1), NONE);
+    assert_eq!(broken(0), ["O-11"]);
+}
+
+#[test]
 fn o_11_a_submitted_message_aborts_unless_a_tool_blocks_it() {
     let message = || Input::Interrupt { prompt: 2, content: [].into() };
     let end = |story: Story| story.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken();

@@ -47,6 +47,8 @@ use super::types::{Scenario, TapeSource, TurnBlock};
 use crate::engine::random::Seed;
 use crate::prelude::*;
 
+#[cfg(test)]
+pub(crate) use self::expect::BREAKABLE;
 pub use self::extends::{FindBase, Source};
 pub use self::fault::{Fault, Faults};
 

@@ -7,10 +7,10 @@ use super::verdict::{Asked, How, Verdict};
 use crate::engine::contract::{Agent, Input, RequestId};
 use crate::engine::settings::ResultOrder;
 use crate::engine::time::{Micros, Time};
-use crate::oracle::Oracles;
+use crate::oracle::Violation;
 use crate::prelude::*;
 use crate::sim::delays::Tolerance;
-use crate::sim::requests;
+use crate::sim::{requests, rules};
 use crate::transcript::event::{RunEnd, What};
 use crate::transcript::text::end_text;
 use crate::wire::error::ApiError;
@@ -44,14 +44,20 @@ pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
 }
 
 fn oracle_failures(setup: &Setup, verdict: &Verdict) -> Vec<String> {
-    let mut environment = setup.environment.clone();
-    environment.settings.result_order = ResultOrder::Emission; // of which nothing is seen
-    let mut oracles = Oracles::new(&environment).with_refusals(setup.scenario.expect.refusals.is_some());
+    if rules::shows(&setup.scenario.expect, BY_REQUESTS) {
+        return Vec::new();
+    }
+    let mut setup = setup.clone();
+    setup.environment.settings.result_order = ResultOrder::Emission; // of which nothing is seen
+    let mut oracles = rules::oracles(&setup);
     oracles.watch(&verdict.transcript);
     let violations = oracles.into_violations();
-    let broken = violations.iter().filter(|violation| violation.oracle == BY_REQUESTS);
-    // Without the time: equal runs of a client are to fail with equal words.
-    broken.map(|violation| format!("{}: {}", violation.oracle, violation.text)).collect()
+    violations.iter().filter(|violation| violation.oracle == BY_REQUESTS).map(words).collect()
+}
+
+/// A broken rule without the time: equal runs of a client are to fail with equal words.
+pub(in crate::live) fn words(violation: &Violation) -> String {
+    format!("{}: {}", violation.oracle, violation.text)
 }
 
 /// who is told when to come back does not come sooner.

@@ -271,6 +271,7 @@ fn f_6_conditions_and_expectations_read_back() {
             requests: Some(2),
             delays: Some(vec![(Micros::from_millis(500), Micros::from_millis(750)), (Micros(7), Micros(7))]),
             refusals: Some(1),
+            breaks: vec!["O-3".into()],
             models: Some(Vec::new()),
             result: Some("success".into()),
             text_present: vec!["a".into()],
