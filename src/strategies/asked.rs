@@ -50,7 +50,11 @@ pub fn permissions() -> impl Strategy<Value = PermissionSettings> {
     let one = (select(PermissionWord::ALL.to_vec()), rule(), select(RuleSource::ALL.to_vec()));
     let rules = vec(one.prop_map(|(word, about, source)| PermissionRule { word, about, source }), 0..4);
     let directories = prop_oneof![2 => Just(Vec::new()), 1 => Just(vec![Arc::from("/w/src")])];
-    (select(PermissionMode::ALL.to_vec()), rules, directories).prop_map(|(mode, rules, directories)| PermissionSettings { mode, rules, directories })
+    (select(PermissionMode::ALL.to_vec()), rules, directories).prop_map(|(mode, rules, directories)| PermissionSettings {
+        mode,
+        rules,
+        directories,
+    })
 }
 
 /// A person who is asked.

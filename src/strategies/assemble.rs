@@ -143,7 +143,14 @@ fn session() -> impl Strategy<Value = Session> {
 fn asked() -> impl Strategy<Value = Asked> {
     let people = (asked::permissions(), vec(asked::permission(), 0..3));
     let parts = (vec(asked::hook(), 1..4), people, asked::store(), asked::lookups(), any::<(bool, bool)>());
-    parts.prop_map(|(hooks, (permissions, people), store, lookups, looks_up)| Asked { hooks, permissions, people, store, lookups, looks_up })
+    parts.prop_map(|(hooks, (permissions, people), store, lookups, looks_up)| Asked {
+        hooks,
+        permissions,
+        people,
+        store,
+        lookups,
+        looks_up,
+    })
 }
 
 fn surroundings_of_runs() -> impl Strategy<Value = Surroundings> {
@@ -390,7 +397,11 @@ fn tools_of(features: &Features, scenario: &Scenario, tools: Vec<ScriptedTool>, 
 }
 
 fn was_used(scenario: &Scenario, name: &str) -> bool {
-    scenario.history.iter().flat_map(|message| &message.content).any(|block| block.as_tool_use().is_some_and(|tool_use| *tool_use.name == *name))
+    scenario
+        .history
+        .iter()
+        .flat_map(|message| &message.content)
+        .any(|block| block.as_tool_use().is_some_and(|tool_use| *tool_use.name == *name))
 }
 
 fn uses(turn: &Turn, wanted: &str) -> bool {

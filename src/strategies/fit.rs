@@ -88,7 +88,8 @@ fn all_models(models: &[Arc<str>], fits: impl Fn(Generation) -> bool) -> bool {
 /// Thinking that all of the models take, if there is one.
 fn fitting_thinking(thinking: Thinking, models: &[Arc<str>]) -> Option<Thinking> {
     let all = |fits: fn(Generation) -> bool| all_models(models, fits);
-    let (takes_budget, takes_adaptive) = (all(|generation| generation < Generation::Four7), all(|generation| generation > Generation::Four5));
+    let (takes_budget, takes_adaptive) =
+        (all(|generation| generation < Generation::Four7), all(|generation| generation > Generation::Four5));
     match thinking {
         Thinking::Off => all(|generation| generation != Generation::AlwaysThinks).then_some(thinking),
         Thinking::Adaptive | Thinking::Budget(_) if takes_budget && takes_adaptive => Some(thinking),

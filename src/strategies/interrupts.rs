@@ -29,7 +29,11 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
 
 /// Messages that are dead.
 pub fn dead() -> impl Strategy<Value = Interrupt> {
-    (vec(message_name(), 1..4), moment()).prop_map(|(names, moment)| Interrupt { kind: InterruptKind::Dead(names), moment, turns: Vec::new() })
+    (vec(message_name(), 1..4), moment()).prop_map(|(names, moment)| Interrupt {
+        kind: InterruptKind::Dead(names),
+        moment,
+        turns: Vec::new(),
+    })
 }
 
 /// A span that was summarised in the background.

@@ -52,7 +52,8 @@ pub fn limits() -> impl Strategy<Value = SessionSettings> {
 
 /// A schema, and how often it is asked for.
 pub fn structured() -> impl Strategy<Value = (Json, u32)> {
-    let schema = select(vec![r#"{"type":"object"}"#, r#"{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"]}"#]);
+    let schema =
+        select(vec![r#"{"type":"object"}"#, r#"{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"]}"#]);
     (schema.prop_map(Json::trusted), 1_u32..4)
 }
 
@@ -69,6 +70,16 @@ pub fn commands() -> impl Strategy<Value = Vec<Command>> {
 
 /// What the user says who gives a command.
 pub fn command_line() -> impl Strategy<Value = Arc<str>> {
-    select(vec!["/cost", "/review it all", "/clear", "/compact", "/compact the plan", "/model claude-haiku-4-5", "/model", "/nonsense", "/"])
-        .prop_map(Arc::from)
+    select(vec![
+        "/cost",
+        "/review it all",
+        "/clear",
+        "/compact",
+        "/compact the plan",
+        "/model claude-haiku-4-5",
+        "/model",
+        "/nonsense",
+        "/",
+    ])
+    .prop_map(Arc::from)
 }

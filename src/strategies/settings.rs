@@ -6,7 +6,8 @@ use proptest::sample::select;
 
 use super::values::{model, some_time, span, text, vary, words};
 use crate::engine::settings::{
-    Cloud, CompactionSettings, EmissionOrder, Microcompact, OnOverload, PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, Settings,
+    Cloud, CompactionSettings, EmissionOrder, Microcompact, OnOverload, PipelineSettings, ResultDelivery, ResultOrder, RetrySettings,
+    Settings,
 };
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -21,7 +22,8 @@ pub fn requests() -> impl Strategy<Value = Settings> {
         2 => words().prop_map(|words| Json::of(&*words)),
         1 => words().prop_map(|words| Json::trusted(format!(r#"[{{"type":"text","text":"{words}"}}]"#))),
     ];
-    let extra = select(vec![r#"{"temperature":0.5}"#, r#"{"metadata":{"user_id":"u"}}"#, r#"{"tool_choice":{"type":"auto"}}"#, r#"{"top_k":4}"#]);
+    let extra =
+        select(vec![r#"{"temperature":0.5}"#, r#"{"metadata":{"user_id":"u"}}"#, r#"{"tool_choice":{"type":"auto"}}"#, r#"{"top_k":4}"#]);
     vary!(Settings::default(), SHARE;
         max_tokens: prop_oneof![2_000_u64..8_000, 8_001_u64..30_000],
         system_prompt: system.prop_map(Some),

@@ -110,7 +110,14 @@ fn agents() -> impl Strategy<Value = AgentScript> {
 /// Inputs of a tool: mostly ones that it takes. What is not fits [`is_wrong`].
 pub fn input(name: &'static str) -> impl Strategy<Value = Arc<str>> {
     let wrong = select(vec![
-        r#"{"file_path":"#, "", "[]", r#"{"file_path":7}"#, "null", r#"{"command":"ls","x":{"y":[1e400]}}"#, "{\"file_path\":\"a\n\"}", r#"{"a":1}{"#,
+        r#"{"file_path":"#,
+        "",
+        "[]",
+        r#"{"file_path":7}"#,
+        "null",
+        r#"{"command":"ls","x":{"y":[1e400]}}"#,
+        "{\"file_path\":\"a\n\"}",
+        r#"{"a":1}{"#,
     ]);
     prop_oneof![12 => right_input(name), 1 => wrong.prop_map(Arc::from)]
 }
@@ -131,7 +138,9 @@ fn right_input(name: &'static str) -> BoxedStrategy<Arc<str>> {
 
 /// Whether a use would be refused before the tool runs: nobody has the tool, or the input is not as its schema says.
 pub fn is_wrong(name: &str, input: &str) -> bool {
-    name == UNKNOWN || !serde_json::from_str::<serde_json::Value>(input).is_ok_and(|value| value.is_object() && value["file_path"] != 7 && fits(name, &value))
+    name == UNKNOWN
+        || !serde_json::from_str::<serde_json::Value>(input)
+            .is_ok_and(|value| value.is_object() && value["file_path"] != 7 && fits(name, &value))
 }
 
 fn fits(name: &str, value: &serde_json::Value) -> bool {

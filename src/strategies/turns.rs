@@ -19,7 +19,11 @@ pub const CLOSING: usize = 4;
 pub fn prompt() -> impl Strategy<Value = Prompt> {
     let at = option::weighted(0.2, some_time());
     let turns = (vec(turn(), 0..5), vec(closing_turn(), CLOSING));
-    (content(), at, turns).prop_map(|(content, at, (turns, closing))| Prompt { content, at, turns: turns.into_iter().chain(closing).collect() })
+    (content(), at, turns).prop_map(|(content, at, (turns, closing))| Prompt {
+        content,
+        at,
+        turns: turns.into_iter().chain(closing).collect(),
+    })
 }
 
 /// What the user says: mostly plain words.
@@ -33,7 +37,10 @@ pub fn content() -> impl Strategy<Value = Vec<Block>> {
 
 /// Whether a prompt is plain words.
 pub fn is_plain(content: &[Block]) -> bool {
-    content.len() == 1 && content.iter().all(|block| block.json().as_str().bytes().all(|byte| matches!(byte, b'a'..=b'z' | b' ' | b'{' | b'}' | b'"' | b':' | b',')))
+    content.len() == 1
+        && content
+            .iter()
+            .all(|block| block.json().as_str().bytes().all(|byte| matches!(byte, b'a'..=b'z' | b' ' | b'{' | b'}' | b'"' | b':' | b',')))
 }
 
 /// An answer about something: text, thinking, tool uses, in any order.
@@ -44,7 +51,8 @@ pub fn turn() -> impl Strategy<Value = Turn> {
         1 => odd_text().prop_map(TurnBlock::Text),
         6 => tool_use(),
     ];
-    let reasons = vec!["end_turn", "max_tokens", "stop_sequence", "refusal", "pause_turn", "model_context_window_exceeded", "tool_use", "news"];
+    let reasons =
+        vec!["end_turn", "max_tokens", "stop_sequence", "refusal", "pause_turn", "model_context_window_exceeded", "tool_use", "news"];
     let usual = Turn::default();
     let whole = vary!(usual, 0.2;
         stop_reason: select(reasons).prop_map(|reason| Some(reason.into())),
@@ -64,7 +72,12 @@ pub fn turn() -> impl Strategy<Value = Turn> {
 fn literal() -> impl Strategy<Value = Turn> {
     let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let bodies = vec![
-        "", "data: [DONE]\n\n", error, "event: error\ndata: {\"type\":\"error\"}\n\n", "<html>", "data: {\"type\":\"message_stop\"}\n\n",
+        "",
+        "data: [DONE]\n\n",
+        error,
+        "event: error\ndata: {\"type\":\"error\"}\n\n",
+        "<html>",
+        "data: {\"type\":\"message_stop\"}\n\n",
         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}\n\n",
     ];
     let body = option::weighted(0.7, select(bodies).prop_map(Arc::from));

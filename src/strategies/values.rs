@@ -34,8 +34,22 @@ pub fn words() -> impl Strategy<Value = Arc<str>> {
 /// Text as it should not be: control characters, quotes, several lines, other scripts; never blank.
 pub fn odd_text() -> impl Strategy<Value = Arc<str>> {
     let known = select(vec![
-        "two\nlines", "'''", "\"\"\"", "a\\b", "tab\tbed", "\u{1F980} crab", "a\u{301}", "\u{202e}rtl", "\r\nx", "#no comment", "nul \u{0}.",
-        "data: x\n\n", "$ARGUMENTS", " leading", "trailing ", "/w/etc",
+        "two\nlines",
+        "'''",
+        "\"\"\"",
+        "a\\b",
+        "tab\tbed",
+        "\u{1F980} crab",
+        "a\u{301}",
+        "\u{202e}rtl",
+        "\r\nx",
+        "#no comment",
+        "nul \u{0}.",
+        "data: x\n\n",
+        "$ARGUMENTS",
+        " leading",
+        "trailing ",
+        "/w/etc",
     ]);
     let drawn = "\\PC{1,24}".prop_filter("blank text is refused by the API", |text| !text.trim().is_empty());
     prop_oneof![known.prop_map(Arc::from), drawn.prop_map(Arc::from)]
@@ -78,21 +92,39 @@ pub fn latency() -> impl Strategy<Value = Latency> {
 /// A model of any generation, and one that nobody knows.
 pub fn model() -> impl Strategy<Value = Arc<str>> {
     select(vec![
-        "claude-haiku-4-5", "claude-sonnet-4-5", "claude-3-7-sonnet", "claude-opus-4-6", "claude-sonnet-5", "claude-sonnet-5-5",
-        "claude-opus-5-5", "house-model",
+        "claude-haiku-4-5",
+        "claude-sonnet-4-5",
+        "claude-3-7-sonnet",
+        "claude-opus-4-6",
+        "claude-sonnet-5",
+        "claude-sonnet-5-5",
+        "claude-opus-5-5",
+        "house-model",
     ])
     .prop_map(Arc::from)
 }
 
 /// A rule on tools.
 pub fn rule() -> impl Strategy<Value = Arc<str>> {
-    select(vec!["Bash", "Bash(git *)", "Bash(ls)", "Edit", "Edit(/w/src/*)", "Read", "Read(/w/*)", "Agent", "mcp__*", "Write", "*"]).prop_map(Arc::from)
+    select(vec!["Bash", "Bash(git *)", "Bash(ls)", "Edit", "Edit(/w/src/*)", "Read", "Read(/w/*)", "Agent", "mcp__*", "Write", "*"])
+        .prop_map(Arc::from)
 }
 
 /// One of the names that messages have in transcripts, some of which there will not be.
 pub fn message_name() -> impl Strategy<Value = Arc<str>> {
     select(vec![
-        "p1", "p1.r1.a1", "p1.r1.a1.results", "p1.r2.a1", "p1.r2.a1.results", "p1.r3.a1", "p2", "p2.r1.a1", "p2.r1.a1.results", "h1", "h2", "h3",
+        "p1",
+        "p1.r1.a1",
+        "p1.r1.a1.results",
+        "p1.r2.a1",
+        "p1.r2.a1.results",
+        "p1.r3.a1",
+        "p2",
+        "p2.r1.a1",
+        "p2.r1.a1.results",
+        "h1",
+        "h2",
+        "h3",
         "nowhere",
     ])
     .prop_map(Arc::from)

@@ -44,7 +44,7 @@ pub(super) fn check(scenario: &Scenario, number: u64) -> Checked {
         Ok(setup) => Arc::new(setup),
         Err(finding) => return Checked { findings: vec![finding], run: None, text },
     };
-    let report = match Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).to_end()) {
+    let report = match Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()) {
         Ok(report) => report,
         Err(panic) => return Checked { findings: vec![Finding::new("panic", panic)], run: None, text },
     };
@@ -89,7 +89,7 @@ pub(super) fn has(scenario: &Scenario, wanted: &Finding) -> Option<Finding> {
         });
         return named.into_iter().find(is_it);
     }
-    let events = count_inputs(&Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).to_end()).ok()?.transcript);
+    let events = count_inputs(&Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript);
     boundaries(events).find_map(|(boundary, kind)| interrupted_at(&setup, boundary, kind).into_iter().find(is_it))
 }
 
@@ -129,7 +129,7 @@ fn failures(failures: &[String]) -> Vec<Finding> {
 }
 
 fn repeated(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding> {
-    let again = Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).to_end()).ok()?.transcript;
+    let again = Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
     let other_digest = json::digest(&again) != json::digest(transcript);
     let violation = repeat::compare(transcript, &again).map(|violation| violation.text);
     violation.or(other_digest.then(|| String::from("the digest differs"))).map(|text| Finding::new("O-16", text))
@@ -155,7 +155,7 @@ fn chunked(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding> {
     let chunking = if setup.scenario.chunking == Chunking::Bytes { Chunking::Every(7) } else { Chunking::Bytes };
     let mut other = Setup::clone(setup);
     other.scenario.chunking = chunking;
-    let again = Catching.run(|| Run::new(Arc::new(other), AgentLoop::default()).to_end()).ok()?.transcript;
+    let again = Catching.run(|| Run::new(Arc::new(other), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
     let place = transcript.events.iter().zip(again.events.iter()).position(|(one, other)| one != other);
     let at = place.or((transcript.events.len() != again.events.len()).then_some(again.events.len()))?;
     Some(Finding::new("O-15", format!("cut into other chunks, the run is another one from event {at} on")))
@@ -170,7 +170,7 @@ fn through_a_plan(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding
     };
     again.scenario.seed = Seed(!again.scenario.seed.0);
     again.environment.seed = again.scenario.seed;
-    let again = Catching.run(|| Run::new(Arc::new(again), AgentLoop::default()).to_end()).ok()?.transcript;
+    let again = Catching.run(|| Run::new(Arc::new(again), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
     // What of a plan does not come about is told at the end, and all of this did.
     let violation = repeat::compare(transcript, &again)?;
     Some(Finding::new("plan", format!("with its plan and another seed, {}", violation.text)))
@@ -209,5 +209,9 @@ fn interrupted_at(setup: &Arc<Setup>, boundary: Boundary, kind: Kind) -> Vec<Fin
         _ => None,
     });
     let ended_for_want = |finding: &Finding| finding.rule == "O-18" && finding.text.contains(TOO_FEW_ANSWERS);
-    violations.chain(own).filter(|finding| !ended_for_want(finding)).map(|finding| Finding { interrupt: Some((boundary, kind)), ..finding }).collect()
+    violations
+        .chain(own)
+        .filter(|finding| !ended_for_want(finding))
+        .map(|finding| Finding { interrupt: Some((boundary, kind)), ..finding })
+        .collect()
 }

@@ -144,7 +144,9 @@ pub(super) fn points(scenario: &Scenario, text: &str, run: Option<&(Transcript, 
                 if id.attempt > 1 {
                     add("oracle asked", "O-9");
                 }
-                let has = |kind: &str| request.added.iter().any(|message| message.content.iter().any(|block| block.json().as_str().contains(kind)));
+                let has = |kind: &str| {
+                    request.added.iter().any(|message| message.content.iter().any(|block| block.json().as_str().contains(kind)))
+                };
                 if has("\"tool_result\"") {
                     add("oracle asked", "O-1");
                 }

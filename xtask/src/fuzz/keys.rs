@@ -40,7 +40,9 @@ pub(super) fn wanted() -> Vec<String> {
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     let mut keys = BTreeSet::new();
     walk(&schema, &schema, "", &mut keys);
-    keys.into_iter().filter(|key| !LEFT_OUT.iter().any(|(start, _)| key == start || (key.starts_with(start) && starts_a_part(key, start)))).collect()
+    keys.into_iter()
+        .filter(|key| !LEFT_OUT.iter().any(|(start, _)| key == start || (key.starts_with(start) && starts_a_part(key, start))))
+        .collect()
 }
 
 fn starts_a_part(key: &str, start: &str) -> bool {

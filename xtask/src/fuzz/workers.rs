@@ -7,7 +7,12 @@ use std::thread;
 use reenact::runner::threads_available;
 
 /// Does the work on each number below `count`; `done` gets the results in the order of the numbers. Each thread makes its own `tools` once.
-pub(super) fn in_order<T, R: Send>(count: u64, tools: impl Fn() -> T + Sync, work: impl Fn(&T, u64) -> R + Sync, mut done: impl FnMut(u64, R)) {
+pub(super) fn in_order<T, R: Send>(
+    count: u64,
+    tools: impl Fn() -> T + Sync,
+    work: impl Fn(&T, u64) -> R + Sync,
+    mut done: impl FnMut(u64, R),
+) {
     let next = AtomicU64::new(0);
     let (sender, receiver) = mpsc::sync_channel(1_000);
     thread::scope(|scope| {
