@@ -146,8 +146,8 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
 pub(crate) enum Verdict {
     /// Nothing.
     Pending,
-    /// A block of the stream is complete.
-    Block(Arc<AssistantMessage>),
+    /// Blocks of the stream are complete: one that stopped, or those that came with its first event.
+    Blocks(Vec<Arc<AssistantMessage>>),
     /// The stream says why the model stopped, and the tokens until then; it may say more.
     StopReason(Arc<str>, Usage),
     /// The answer is complete.
@@ -320,23 +320,36 @@ impl ApiCall {
         for violation in &notes {
             effects.push(Effect::Note(defect(self.id, violation)));
         }
+        let is_refusal = |assembler: &Assembler| assembler.stop_reason().is_some_and(|reason| &**reason == "refusal");
         match step {
             Step::Nothing => Verdict::Pending,
-            Step::Started | Step::Delta | Step::Ended => {
+            Step::Started { blocks } => {
                 self.usage = *assembler.usage();
-                if step == Step::Delta {
-                    self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
+                if is_refusal(assembler) {
+                    self.refusal_category = category(event.data(), "/message/stop_details/category");
                 }
-                let Some(stop_reason) = assembler.stop_reason().filter(|_| step == Step::Delta) else { return Verdict::Pending };
-                if &**stop_reason == "refusal" {
+                if blocks.is_empty() {
+                    return Verdict::Pending;
+                }
+                *handed_up = true;
+                Verdict::Blocks(messages(self.id, assembler.message_id(), assembler.model(), blocks))
+            }
+            Step::Delta => {
+                self.usage = *assembler.usage();
+                self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
+                let Some(stop_reason) = assembler.stop_reason() else { return Verdict::Pending };
+                if is_refusal(assembler) {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
                 Verdict::StopReason(stop_reason.clone(), self.usage)
             }
+            Step::Ended => {
+                self.usage = *assembler.usage();
+                Verdict::Pending
+            }
             Step::Block { index, block } => {
                 *handed_up = true;
-                let message = message(self.id, assembler.message_id(), assembler.model(), index, block);
-                Verdict::Block(Arc::new(message))
+                Verdict::Blocks(vec![Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block))])
             }
             Step::Failed { kind, message } => {
                 let kind = if kind.is_empty() { "unnamed_error".into() } else { kind };
@@ -446,9 +459,8 @@ impl ApiCall {
                 self.usage = whole.usage;
                 self.refusal_category = category(body, "/stop_details/category");
                 self.cleared_input_tokens = cleared_input_tokens(body);
-                let blocks = (0..).zip(whole.blocks);
-                let messages = blocks.map(|(index, block)| Arc::new(message(self.id, &whole.id, &whole.model, index, block)));
-                self.ended(now, messages.collect(), whole.stop_reason, effects)
+                let blocks = messages(self.id, &whole.id, &whole.model, whole.blocks);
+                self.ended(now, blocks, whole.stop_reason, effects)
             }
             Err(problem) => self.fail(env, now, Failure::of("unreadable_answer", &problem.to_string()), effects),
         }
@@ -463,6 +475,11 @@ impl ApiCall {
         let (model, cleared_input_tokens, took) = (self.request.model.clone(), self.cleared_input_tokens, now.since(self.since));
         Verdict::Ended(Ended { blocks, stop_reason, model, usage, refusal_category, cleared_input_tokens, took })
     }
+}
+
+/// Blocks that came together, from index 0 on.
+fn messages(id: RequestId, api_id: &str, model: &str, blocks: Vec<Block>) -> Vec<Arc<AssistantMessage>> {
+    (0..).zip(blocks).map(|(index, block)| Arc::new(message(id, api_id, model, index, block))).collect()
 }
 
 /// the uuid says where the block comes from.

@@ -341,7 +341,7 @@ impl Query {
     fn on_call_verdict(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
         match verdict {
             CallVerdict::Pending => Verdict::Running,
-            CallVerdict::Block(message) => self.on_block(env, now, &message, effects),
+            CallVerdict::Blocks(messages) => self.on_blocks(env, now, &messages, effects),
             CallVerdict::StopReason(stop_reason, usage) => {
                 if let State::Calling { call, turn } = &mut self.state {
                     turn.tell_end(call.id(), Some(stop_reason), usage, effects);

@@ -170,7 +170,7 @@ fn m_2_what_the_scenario_s_api_refuses_is_a_finding_and_told_once() {
         let mut story = Story::new().request(1, messages);
         let what = What::Refused { id: ASKED, rule: rule.into(), text: "no".into(), overruled: false };
         story.oracles.note(story.at, &Agent::ROOT, &what);
-        story.terminal().all_broken()
+        story.terminal().broken_but(&[super::leftovers::ORACLE])
     };
     let (says, empty): (&[Block], &[Block]) = (&[Block::text("hi")], &[]);
     assert_eq!(refused(&[(Role::User, says)], "invalid_signature"), ["O-10"]);
@@ -183,10 +183,11 @@ fn e_1_what_the_contract_does_not_allow_is_a_finding() {
     let misuse = |story: Story| {
         let mut story = story;
         story.oracles.note(story.at, &Agent::ROOT, &What::Misuse { text: "no such prompt".into() });
-        story.all_broken()
+        story.broken_but(&[super::leftovers::ORACLE])
     };
     let says: &[Block] = &[Block::text("hi")];
-    let asked = || Story::new().request(1, &[(Role::User, says)]);
+    let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
+    let asked = || Story::new().request(1, &[(Role::User, says)]).input(end.clone());
     assert_eq!(misuse(asked().terminal()), ["contract"]);
     assert_eq!(misuse(asked().terminal().terminal()), ["O-8"], "an oracle has blamed it");
 }
@@ -462,7 +463,8 @@ fn o_10_a_request_is_one_that_the_api_takes() {
     let sent = |messages: &[(Role, &[Block])]| Story::new().request(1, messages).terminal().broken_but(&[super::leftovers::ORACLE]);
     assert_eq!(sent(&[(Role::User, says)]), NONE);
     assert_eq!(sent(&[(Role::User, &[])]), ["O-10"]);
-    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), ["O-10"]);
+    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), NONE, "the model may begin");
+    assert_eq!(sent(&[(Role::System, says), (Role::User, says)]), ["O-10"], "a system message may not");
     assert_eq!(sent(&[(Role::User, says), (Role::Assistant, &[use_block("R", 0)]), (Role::User, says)]), ["O-1"], "pairs are O-1's");
 }
 

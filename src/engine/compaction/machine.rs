@@ -231,8 +231,8 @@ impl Compaction {
         let State::Asking { call, blocks } = &mut self.state else { return Verdict::Running };
         match verdict {
             CallVerdict::Pending | CallVerdict::StopReason(..) => Verdict::Running,
-            CallVerdict::Block(message) => {
-                blocks.push(message);
+            CallVerdict::Blocks(complete) => {
+                blocks.extend(complete);
                 Verdict::Running
             }
             CallVerdict::Abandoned(_) => {

@@ -29,6 +29,16 @@ impl Query {
         self.check_budget(env, now, effects)
     }
 
+    /// The same for blocks that came together, as long as the prompt goes on.
+    pub(super) fn on_blocks(&mut self, env: &Environment, now: Time, messages: &[Arc<AssistantMessage>], effects: &mut Effects) -> Verdict {
+        for message in messages {
+            if let verdict @ Verdict::Finished(_) = self.on_block(env, now, message, effects) {
+                return verdict;
+            }
+        }
+        Verdict::Running
+    }
+
     /// The answer is complete: its blocks decide what follows.
     pub(super) fn on_answer(&mut self, env: &Environment, now: Time, ended: Ended, effects: &mut Effects) -> Verdict {
         for message in &ended.blocks {

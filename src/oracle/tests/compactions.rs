@@ -8,7 +8,7 @@ use crate::wire::usage::Usage;
 
 impl Story {
     /// A request with one message of so many characters.
-    fn asks_about(self, turn: u32, characters: usize) -> Self {
+    pub(super) fn asks_about(self, turn: u32, characters: usize) -> Self {
         self.request(turn, &[(Role::User, &[Block::text(&"x".repeat(characters))])])
     }
 

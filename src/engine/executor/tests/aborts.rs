@@ -228,7 +228,7 @@ fn t_20_an_unknown_tool_waits_for_the_stream_and_splits_no_batch() {
 fn t_20_nothing_starts_beside_the_stream_whatever_comes_in() {
     let mut bench = Bench::new(Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) });
     bench.tool("R");
-    let late = Input::Timer(TimerId { id: HOOK_TIMER, generation: 1 });
+    let late = Input::Timer(HOOK_TIMER);
     let _ = bench.input(late);
     bench.with(|executor, scope| executor.on_room(scope));
     assert_eq!(bench.seen(), [] as [&str; 0]);
