@@ -40,3 +40,10 @@ pub fn scenarios_with(certain: &[Feature]) -> BoxedStrategy<Scenario> {
     let with = move |features: Vec<Feature>| features.into_iter().chain(certain.clone()).collect();
     (feature::subsets().prop_map(with), assemble::parts()).prop_map(|(features, parts)| assemble::assemble(&features, parts)).boxed()
 }
+
+/// The same scenario as one whose requests the API takes as far as that is up to it. What [`scenarios`] gives is such a one; what somebody takes a part
+/// out of may not be.
+pub fn fitted(mut scenario: Scenario) -> Scenario {
+    fit::to_the_api(&mut scenario);
+    scenario
+}

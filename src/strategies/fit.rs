@@ -8,7 +8,7 @@ use crate::prelude::*;
 use crate::scenario::fault::{Change, FaultKind, FaultRule, Instead, Span};
 use crate::scenario::interrupt::{Interrupt, InterruptKind, Moment};
 use crate::scenario::types::{Limits, Scenario, Turn, TurnBlock};
-use crate::wire::block::{Block, Message, Role};
+use crate::wire::block::{Block, BlockKind, Message, Role};
 use crate::wire::json::Json;
 use crate::wire::models::{Generation, ModelFacts};
 
@@ -30,8 +30,19 @@ pub(super) fn to_the_api(scenario: &mut Scenario) {
     }
     if !all_models(&models, |generation| generation < Generation::Four6) {
         // A turn that the API pauses has blocks of the API's own tools, which scripted turns have not: older models go on from any text.
-        in_all_turns(scenario, &|turn| turn.stop_reason = turn.stop_reason.take().filter(|reason| **reason != *"pause_turn"));
+        in_all_turns(scenario, &no_pause);
     }
+    // Nor do they go on from text that ends in a space.
+    in_all_turns(scenario, &|turn| {
+        let ends_in_space = |block: &TurnBlock| matches!(block, TurnBlock::Text(text) if text.ends_with(char::is_whitespace));
+        if turn.content.last().is_some_and(ends_in_space) {
+            no_pause(turn);
+        }
+    });
+}
+
+fn no_pause(turn: &mut Turn) {
+    turn.stop_reason = turn.stop_reason.take().filter(|reason| **reason != *"pause_turn");
 }
 
 /// Where thinking is on, the model begins with it.
@@ -43,7 +54,8 @@ fn think_first(turn: &mut Turn) {
 }
 
 fn think_before(message: &mut Arc<Message>) {
-    if message.role == Role::Assistant {
+    let begins = message.content.first().is_some_and(|first| matches!(first.kind(), BlockKind::Thinking { .. }));
+    if message.role == Role::Assistant && !begins {
         let thought = Block::from(Json::trusted(r#"{"type":"thinking","thinking":"hm","signature":"c2lnbmVk"}"#));
         let content = core::iter::once(thought).chain(message.content.iter().cloned()).collect();
         *message = Arc::new(Message::assistant(content));
