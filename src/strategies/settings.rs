@@ -4,7 +4,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::values::{model, some_time, span, text, vary, words};
+use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
     Cloud, CompactionSettings, EmissionOrder, Microcompact, OnOverload, PipelineSettings, ResultDelivery, ResultOrder, RetrySettings,
     Settings,
@@ -120,9 +120,4 @@ pub fn compaction() -> impl Strategy<Value = CompactionSettings> {
             CompactionSettings { context_window, output_reserve, margin, warning_margin, hard_margin, ..figures }
         }
     })
-}
-
-/// A model of any generation.
-pub fn any_model() -> impl Strategy<Value = Arc<str>> {
-    model()
 }
