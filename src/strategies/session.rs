@@ -18,7 +18,7 @@ pub fn surroundings() -> impl Strategy<Value = SessionSettings> {
     vary!(SessionSettings::default(), SHARE;
         replay_user_messages: Just(true),
         file_history: Just(true),
-        cwd: Just(Arc::from("/home/w")),
+        cwd: Just(Arc::from("/srv/w")),
         mcp_servers: Just(vec![Arc::from("desk")]),
         agents: Just(vec![Arc::from("reviewer")]),
         status_reports: Just(true),
