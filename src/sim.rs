@@ -8,6 +8,7 @@ pub(crate) mod delays;
 pub(crate) mod limits;
 pub(crate) mod notes;
 pub mod outside;
+pub mod passing;
 pub mod report;
 pub(crate) mod requests;
 pub mod rules;
@@ -86,7 +87,7 @@ impl<E: Engine> Run<E> {
     /// The same, writing the log at the boundary as it goes.
     #[must_use]
     pub fn with_log(mut self) -> Self {
-        self.log = Some(Log::new(&self.setup.environment));
+        self.log = Some(Log::new(&self.setup.environment, rules::shown_by(&self.setup.scenario.expect)));
         self
     }
 

@@ -1,9 +1,13 @@
 //! A verdict says what was looked at: an engine that breaks a rule fails wherever it is run, and what was not looked at is never green.
 
+#[path = "verdicts/nothing.rs"]
+mod nothing;
 #[path = "verdicts/output.rs"]
 mod output;
 #[path = "verdicts/readme.rs"]
 mod readme;
+#[path = "verdicts/walk.rs"]
+mod walk;
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -183,6 +187,17 @@ fn e_1_an_engine_without_interrupts_is_told_so_once() {
     let drop_cancel = || Saboteur::new(AgentLoop::default(), Canary::named("drop-cancel").unwrap());
     let report = &sweep_all(&loaded, NonZeroUsize::MIN, &Kind::ALL, drop_cancel)[0];
     assert_eq!((report.ignored.as_slice(), report.findings.len()), (&[Kind::Cancel][..], 1));
+}
+
+#[test]
+fn m_3_a_difference_that_each_later_request_repeats_is_told_once() {
+    let read = |name: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/world").join(name)).unwrap();
+    let folder = folder(&[("replayed.toml", &read("replayed.toml")), ("replayed.tape.jsonl", &read("replayed.tape.jsonl"))]);
+    let output = reenact(folder.path(), &["run", "replayed.toml", "--set", "prompt.0.text=Other", "--set", "matching.strict=true"]);
+    let complaints = text(&output.stderr);
+    let told: Vec<&str> = complaints.lines().filter(|line| line.contains("differs from the recorded one at messages[0]")).collect();
+    assert!(told.len() == 1 && told[0].ends_with("(and in 1 later request)"), "{complaints}");
+    assert_eq!(text(&output.stdout).matches("differs        messages[0]").count(), 2, "the transcript has both: {}", text(&output.stdout));
 }
 
 #[test]

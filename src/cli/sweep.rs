@@ -62,7 +62,8 @@ pub(super) fn run<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E
 }
 
 fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
-    let (scenarios, exit) = arguments.selection.load();
+    let selected = arguments.selection.load();
+    let (scenarios, exit) = (&selected.scenarios[..], selected.exit);
     if scenarios.is_empty() {
         return exit;
     }
@@ -74,7 +75,7 @@ fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync))
     // A panic is a finding, told with the command that shows it; its own words at each of a hundred boundaries would bury that.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
-    let reports = sweep_all(&scenarios, arguments.selection.threads(), kinds, new_engine);
+    let reports = sweep_all(scenarios, arguments.selection.threads(), kinds, new_engine);
     panic::set_hook(usual);
     let mut told = Vec::new();
     for (scenario, report) in scenarios.iter().zip(&reports) {
@@ -85,7 +86,7 @@ fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync))
     let with_findings = reports.iter().filter(|report| !report.findings.is_empty()).count();
     let count = |count: usize, noun| plural(count as u64, noun);
     let found = format!("{} in {}", count(findings, "finding"), count(with_findings, "scenario"));
-    say(&format!("{}, {}, {found}", count(scenarios.len(), "scenario"), count(runs, "run")));
+    say(&format!("{}, {}, {found}", selected.count(), count(runs, "run")));
     if let Some(CanaryArgument::Of(canary)) = arguments.canary {
         return exit.max(of_canary(canary, &reports));
     }

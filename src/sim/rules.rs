@@ -41,6 +41,12 @@ pub fn shows(expect: &Expect, oracle: &str) -> bool {
     expect.breaks.iter().any(|rule| rule == oracle)
 }
 
+/// The rules of which a run's log cannot be asked: those that its scenario breaks on purpose.
+pub(super) fn shown_by(expect: &Expect) -> Vec<Arc<str>> {
+    let refused = OF_REQUESTS.iter().filter(|_| expect.refusals.is_some()).map(|rule| Arc::from(*rule));
+    expect.breaks.iter().map(|rule| Arc::from(rule.as_str())).chain(refused).collect()
+}
+
 /// What the oracles saw of a run that ended so. `accepted` is an end that is wanted beside a terminal for every prompt.
 pub fn violations(mut oracles: Oracles, (end, at): (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
     // A run that is meant to get stuck, or was stopped from outside, had no chance to give what it owes.
@@ -79,6 +85,12 @@ impl<E> Report<E> {
         let transcript = || self.text(crate::transcript::text::Detail::Normal);
         assert!(self.failures.is_empty(), "this run is not as expected:\n  {}\n\n{}", self.failures.join("\n  "), transcript());
     }
+}
+
+/// A run in which the engine was told nothing has shown nothing, and is not green.
+pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
+    let is_told = transcript.events.iter().any(|event| matches!(event.what, What::Input(_)));
+    (!is_told).then(|| String::from("nothing happened: the engine was told nothing. Does the scenario have a [[prompt]]?"))
 }
 
 /// The broken rules of which the scenario does not speak, and those of which it does and that held.

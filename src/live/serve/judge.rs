@@ -9,6 +9,7 @@ use crate::engine::settings::ResultOrder;
 use crate::engine::time::{Micros, Time};
 use crate::oracle::Violation;
 use crate::prelude::*;
+use crate::scenario::types::Expect;
 use crate::sim::delays::Tolerance;
 use crate::sim::{requests, rules};
 use crate::transcript::event::{RunEnd, What};
@@ -27,8 +28,13 @@ pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
     {
         failures.push(format!("{}: {}", verdict.end.as_str(), end_text(&verdict.end)));
     }
-    if !setup.answers.is_empty() && setup.scenario.expect.requests.is_none() && verdict.asked.iter().all(|asked| asked.message.is_none()) {
+    if setup.scenario.expect.requests.is_none() && verdict.asked.iter().all(|asked| asked.message.is_none()) {
         failures.push(String::from("no request for a message came: is the client told where the server is (ANTHROPIC_BASE_URL)?"));
+    }
+    let unjudged = unjudged(&setup.scenario.expect);
+    if !unjudged.is_empty() {
+        let keys = unjudged.join(", ");
+        verdict.remarks.push(format!("not judged of a client, of which requests alone are seen: {keys} in [expect]"));
     }
     failures.extend(oracle_failures(setup, verdict));
     failures.extend(early_attempts(verdict));
@@ -41,6 +47,25 @@ pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
     let open = verdict.asked.iter().filter(|asked| asked.how == How::OpenAtEnd);
     verdict.remarks.extend(open.map(|asked| format!("an answer was still open when serving was over: {asked}")));
     verdict.failures.append(&mut failures);
+}
+
+/// What is expected and cannot be seen in requests.
+fn unjudged(expect: &Expect) -> Vec<&'static str> {
+    let Expect { terminal, terminals, transitions, result, text_present, text_absent, order, ends_after, ends_before, .. } = expect;
+    let is_own_end = terminal.as_deref() == Some("tape_exhausted");
+    let keys = [
+        ("terminal", terminal.is_some() && !is_own_end),
+        ("terminals", terminals.is_some()),
+        ("transitions", transitions.is_some()),
+        ("result", result.is_some()),
+        ("text_present", !text_present.is_empty()),
+        ("text_absent", !text_absent.is_empty()),
+        ("order", !order.is_empty()),
+        ("ends_after", ends_after.is_some()),
+        ("ends_before", ends_before.is_some()),
+        ("breaks", expect.breaks.iter().any(|rule| rule != BY_REQUESTS)),
+    ];
+    keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
 }
 
 fn oracle_failures(setup: &Setup, verdict: &Verdict) -> Vec<String> {

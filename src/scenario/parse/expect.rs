@@ -46,8 +46,8 @@ const RESULTS: [&str; 5] =
     ["success", "error_during_execution", "error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries"];
 
 /// Rules that one run can break by itself: those of the oracles (`oracle::ORACLES`), but for the one that compares two runs.
-pub(crate) const BREAKABLE: [&str; 14] =
-    ["O-1", "O-2", "O-3", "O-5", "O-6", "O-7", "O-8", "O-9", "O-10", "O-11", "O-12", "O-13", "O-14", "O-17"];
+pub(crate) const BREAKABLE: [&str; 15] =
+    ["O-1", "O-2", "O-3", "O-5", "O-6", "O-7", "O-8", "O-9", "O-10", "O-11", "O-12", "O-13", "O-14", "O-17", "O-27"];
 
 /// Reads what is expected.
 pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
@@ -68,6 +68,7 @@ pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
         order: reader.get("order").unwrap_or_default(),
         ends_after: reader.get("ends_after"),
         ends_before: reader.get("ends_before"),
+        may: reader.get("may").unwrap_or_default(),
     };
     if let (Some(after), Some(before), Some(member)) = (expect.ends_after, expect.ends_before, reader.member("ends_before"))
         && after > before
