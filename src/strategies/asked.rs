@@ -21,7 +21,7 @@ pub fn hook() -> impl Strategy<Value = ScriptedHook> {
     let parts = (name, select(HookEvent::ALL.to_vec()), matcher, timeout, usually_at_once(), vec(reply(hook_outcome()), 0..3));
     parts.prop_map(|(name, event, matcher, timeout, latency, replies)| {
         let matcher = matcher.filter(|_| event.is_about_a_tool());
-        ScriptedHook { definition: HookDefinition { name: name.into(), event, matcher, timeout }, latency, replies }
+        ScriptedHook { definition: HookDefinition { name: name.into(), event, matcher, timeout }, latency, replies, may: true }
     })
 }
 
@@ -60,7 +60,12 @@ pub fn permissions() -> impl Strategy<Value = PermissionSettings> {
 /// A person who is asked.
 pub fn permission() -> impl Strategy<Value = ScriptedPermission> {
     let replies = vec(reply(permission_answer()), 1..3);
-    (option::of(rule()), usually_at_once(), replies).prop_map(|(about, latency, replies)| ScriptedPermission { about, latency, replies })
+    (option::of(rule()), usually_at_once(), replies).prop_map(|(about, latency, replies)| ScriptedPermission {
+        about,
+        latency,
+        replies,
+        may: true,
+    })
 }
 
 /// What such a person answers.

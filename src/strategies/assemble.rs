@@ -156,7 +156,7 @@ fn asked() -> impl Strategy<Value = Asked> {
 fn surroundings_of_runs() -> impl Strategy<Value = Surroundings> {
     let timing = vary!(Timing::default(), 0.7; head: latency(), first_event: latency(), between_events: latency());
     let chunking = prop_oneof![Just(Chunking::Bytes), Just(Chunking::Random), (1_usize..200).prop_map(Chunking::Every)];
-    let auth = vary!(Auth::default(), 0.5; refresh: Just(Refresh::Fails), latency: latency());
+    let auth = vary!(Auth { may: true, ..Auth::default() }, 0.5; refresh: Just(Refresh::Fails), latency: latency());
     let api = vary!(Api::default(), 0.5;
         context_window: prop_oneof![3 => 900_u64..12_000, 1 => Just(200_000)].prop_map(Some),
         count_tokens: Just(true),
@@ -356,7 +356,7 @@ fn fitting_block(features: &Features, block: TurnBlock) -> Option<TurnBlock> {
             let is_odd = text.chars().any(|character| !character.is_ascii_lowercase() && !matches!(character, ' ' | '.'));
             Some(TurnBlock::Text(text).clone()).filter(|_| has(Feature::Content) || !is_odd)
         }
-        TurnBlock::Tool { name, input, id, outcome } => {
+        TurnBlock::Tool { name, input, id, outcome, slip } => {
             let is_there = match &*name {
                 super::tools::AGENT => has(Feature::Agents),
                 STRUCTURED => has(Feature::Structured),
@@ -369,7 +369,7 @@ fn fitting_block(features: &Features, block: TurnBlock) -> Option<TurnBlock> {
                 }
                 fitting(features, *outcome).map(Box::new)
             });
-            is_allowed.then(|| TurnBlock::Tool { name, input, id: id.filter(|_| has(Feature::Ids)), outcome })
+            is_allowed.then(|| TurnBlock::Tool { name, input, id: id.filter(|_| has(Feature::Ids)), outcome, slip })
         }
     }
 }
@@ -427,6 +427,8 @@ fn results(features: &Features, scenario: &Scenario, drawn: Vec<(usize, Scripted
         (1..).zip(&prompt.turns).map(move |(turn, script)| (Place { origin, turn }, script))
     });
     let ids: Vec<Arc<str>> = turns.flat_map(|(place, script)| tool_uses(script, place)).map(|(id, _)| id).collect();
-    let of = |(at, outcome): (usize, ScriptedOutcome)| Some((ids.get(at)?.clone(), fitting(features, outcome)?));
+    let of = |(at, outcome): (usize, ScriptedOutcome)| {
+        Some((ids.get(at)?.clone(), ScriptedOutcome { may: true, ..fitting(features, outcome)? }))
+    };
     drawn.into_iter().filter_map(of).collect()
 }

@@ -13,7 +13,7 @@ use crate::scenario::fault::{
 
 /// Any fault at any place.
 pub fn fault() -> impl Strategy<Value = FaultRule> {
-    (place(), kind()).prop_map(|(at, kind)| FaultRule { at, kind })
+    (place(), kind()).prop_map(|(at, kind)| FaultRule { at, kind, may: true })
 }
 
 /// Which requests are hit: mostly one of the first.

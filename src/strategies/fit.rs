@@ -156,6 +156,7 @@ fn cancel_late(scenario: &mut Scenario) {
         kind: InterruptKind::Cancel,
         moment: Moment::At(Micros::from_secs(number * HOURS * 3_600)),
         turns: Vec::new(),
+        may: true,
     };
     scenario.interrupts.splice(last..last, (1..=count as u64).map(cancel));
     scenario.limits = Limits { time: Micros::from_secs((count as u64 + 3) * HOURS * 3_600), ..Limits::default() };

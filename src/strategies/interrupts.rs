@@ -19,7 +19,7 @@ use crate::wire::block::Block;
 pub fn interrupt() -> impl Strategy<Value = Interrupt> {
     let message = (words(), turns()).prop_map(|(words, turns)| (InterruptKind::Interrupt(vec![Block::text(&words)]), turns));
     let kind = prop_oneof![Just((InterruptKind::Cancel, Vec::new())), message];
-    (kind, moment()).prop_map(|((kind, turns), moment)| Interrupt { kind, moment, turns })
+    (kind, moment()).prop_map(|((kind, turns), moment)| Interrupt { kind, moment, turns, may: true })
 }
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
@@ -33,6 +33,7 @@ pub fn dead() -> impl Strategy<Value = Interrupt> {
         kind: InterruptKind::Dead(names),
         moment,
         turns: Vec::new(),
+        may: true,
     })
 }
 
@@ -40,7 +41,7 @@ pub fn dead() -> impl Strategy<Value = Interrupt> {
 pub fn collapse() -> impl Strategy<Value = Interrupt> {
     (message_name(), message_name(), words(), moment()).prop_map(|(from, to, summary, moment)| {
         let kind = InterruptKind::Collapse(Arc::new(Staged { from, to, summary }));
-        Interrupt { kind, moment, turns: Vec::new() }
+        Interrupt { kind, moment, turns: Vec::new(), may: true }
     })
 }
 

@@ -70,7 +70,8 @@ pub fn check() -> impl Strategy<Value = Reply<ToolCheck>> {
         reason: words().prop_map(Some),
         suggestions: vec(rule(), 1..3),
     );
-    reply(found)
+    // The language excuses answers, and not what a tool finds.
+    reply(found).prop_map(|reply| Reply { may: false, ..reply })
 }
 
 /// What a server asks.
@@ -78,7 +79,7 @@ pub fn elicitation() -> impl Strategy<Value = ScriptedElicitation> {
     let answer = reply(option::of(words()));
     (words(), span(), answer, option::of(words())).prop_map(|(message, after, reply, if_declined)| {
         // Who never answers takes no time for it.
-        let reply = if reply.says.is_none() { Reply { latency: None, says: None } } else { reply };
+        let reply = if reply.says.is_none() { Reply { latency: None, says: None, may: true } } else { reply };
         ScriptedElicitation { message, after, reply, if_declined }
     })
 }
@@ -86,7 +87,7 @@ pub fn elicitation() -> impl Strategy<Value = ScriptedElicitation> {
 /// An answer to whoever asks, now and then none at all.
 pub fn reply<T: core::fmt::Debug + Clone + 'static>(says: impl Strategy<Value = T> + 'static) -> impl Strategy<Value = Reply<T>> {
     let says = prop_oneof![9 => says.prop_map(Some), 1 => Just(None)];
-    (option::weighted(0.4, latency()), says).prop_map(|(latency, says)| Reply { latency, says })
+    (option::weighted(0.4, latency()), says).prop_map(|(latency, says)| Reply { latency, says, may: true })
 }
 
 /// What of an outcome these features allow, and what goes together: what hangs has no result, and only errors have causes. `None` when nothing is

@@ -12,7 +12,7 @@ use super::values::{latency, model, vary, words};
 use crate::engine::settings::{AgentTool, InterruptBehaviour, Observable, ToolDefinition};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
-use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedTool, Turn, TurnBlock};
+use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedTool, Slip, Turn, TurnBlock};
 use crate::wire::json::Json;
 
 /// The tools that there may be: well-known ones, one that makes agents, one of a server, one of which nothing is known, one for structured output.
@@ -76,7 +76,13 @@ pub fn usual(name: &str) -> ToolDefinition {
 pub fn tool_use() -> impl Strategy<Value = TurnBlock> {
     let of = |name: &'static str| (if matches!(name, "Read" | "Edit" | "Bash") { 4 } else { 2 }, tool_use_of(name));
     let known = NAMES.map(of);
-    let wrong = Just(UNKNOWN).prop_map(|name| TurnBlock::Tool { name: name.into(), input: "{}".into(), id: None, outcome: None });
+    let wrong = Just(UNKNOWN).prop_map(|name| TurnBlock::Tool {
+        name: name.into(),
+        input: "{}".into(),
+        id: None,
+        outcome: None,
+        slip: Some(Slip::UnknownTool),
+    });
     Union::new_weighted(known.into_iter().chain([(1, wrong.boxed())]).collect())
 }
 
@@ -88,7 +94,7 @@ fn tool_use_of(name: &'static str) -> BoxedStrategy<TurnBlock> {
         return parts.prop_map(|(agents, outcome, id, odd)| agent_use(agents, outcome.unwrap_or_default(), id, odd)).boxed();
     }
     let parts = (input(name), outcome, id);
-    parts.prop_map(move |(input, outcome, id)| TurnBlock::Tool { name: name.into(), input, id, outcome: outcome.map(Box::new) }).boxed()
+    parts.prop_map(move |(input, outcome, id)| with_slip(name, input, id, outcome.map(Box::new))).boxed()
 }
 
 /// As many agents as there are answers for; `odd` is 0 for one more than that.
@@ -96,13 +102,18 @@ fn agent_use(agents: AgentScript, outcome: ScriptedOutcome, id: Option<Arc<str>>
     let count = agents.tasks.len() + usize::from(odd == 0);
     let several = if count > 1 { format!(r#","parallel_tasks":{count}"#) } else { String::new() };
     let input = format!(r#"{{"description":"look","prompt":"Look at it, please."{several}}}"#).into();
-    TurnBlock::Tool { name: AGENT.into(), input, id, outcome: Some(Box::new(ScriptedOutcome { agents, ..outcome })) }
+    with_slip(AGENT, input, id, Some(Box::new(ScriptedOutcome { agents, ..outcome })))
+}
+
+fn with_slip(name: &str, input: Arc<str>, id: Option<Arc<str>>, outcome: Option<Box<ScriptedOutcome>>) -> TurnBlock {
+    let slip = is_wrong(name, &input).then_some(Slip::InvalidInput);
+    TurnBlock::Tool { name: name.into(), input, id, outcome, slip }
 }
 
 /// What agents are answered: nothing that needs further agents.
 fn agents() -> impl Strategy<Value = AgentScript> {
     let tool = prop_oneof![tool_use_of("Read"), tool_use_of("Bash"), tool_use_of("Edit")];
-    let working = vec(tool, 1..3).prop_map(|content| Turn { content, ..Turn::default() });
+    let working = vec(tool, 1..3).prop_map(|content| Turn { content, may: true, ..Turn::default() });
     let task = (vec(working, 0..2), vec(closing_turn(), 2)).prop_map(|(working, closing)| working.into_iter().chain(closing).collect());
     (vec(task, 0..4), option::of(closing_turn())).prop_map(|(tasks, synthesis)| AgentScript { tasks, synthesis })
 }

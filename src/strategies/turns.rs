@@ -53,7 +53,7 @@ pub fn turn() -> impl Strategy<Value = Turn> {
     ];
     let reasons =
         vec!["end_turn", "max_tokens", "stop_sequence", "refusal", "pause_turn", "model_context_window_exceeded", "tool_use", "news"];
-    let usual = Turn::default();
+    let usual = Turn { may: true, ..Turn::default() };
     let whole = vary!(usual, 0.2;
         stop_reason: select(reasons).prop_map(|reason| Some(reason.into())),
         input_tokens: prop_oneof![3 => 1_u64..4_000, 1 => 4_000_u64..250_000].prop_map(Some),
@@ -83,7 +83,7 @@ fn literal() -> impl Strategy<Value = Turn> {
     let body = option::weighted(0.7, select(bodies).prop_map(Arc::from));
     (select(vec![200, 400, 403, 404, 413, 429, 500, 529]), body).prop_map(|(status, body)| {
         let body = if status == 200 { Some(body.unwrap_or_default()) } else { body };
-        Turn { status, body, ..Turn::default() }
+        Turn { status, body, may: true, ..Turn::default() }
     })
 }
 
@@ -94,5 +94,5 @@ pub fn is_literal(turn: &Turn) -> bool {
 
 /// An answer that ends a prompt.
 pub fn closing_turn() -> impl Strategy<Value = Turn> {
-    words().prop_map(|words| Turn { content: vec![TurnBlock::Text(words)], ..Turn::default() })
+    words().prop_map(|words| Turn { content: vec![TurnBlock::Text(words)], may: true, ..Turn::default() })
 }

@@ -116,10 +116,12 @@ fn first_difference(read: &Scenario, written: &Scenario) -> String {
     pair.map_or_else(String::new, |(read, written)| format!("{} for {}", read.trim(), written.trim()))
 }
 
-/// What the run itself says is wrong: requests that the API refuses, misuse of the contract. How it ended is asked by an oracle.
+/// What the run itself says is wrong: requests that the API refuses, misuse of the contract. How it ended is asked by an oracle, and what a
+/// generated scenario says need not come to pass.
 fn failures(failures: &[String]) -> Vec<Finding> {
-    let own = failures.iter().filter(|failure| !failure.starts_with("the run ended with"));
-    own.map(|failure| Finding::new(if failure.starts_with("the API refuses") { "refused" } else { "failure" }, failure)).collect()
+    let rules = [("the API refuses", "refused"), ("the engine broke the contract", "failure")];
+    let rule = |failure: &String| rules.iter().find(|(begins, _)| failure.starts_with(begins)).map(|(_, rule)| Finding::new(rule, failure));
+    failures.iter().filter_map(rule).collect()
 }
 
 fn repeated(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding> {
