@@ -134,7 +134,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
             return Exit::WrongInput;
         }
     };
-    let mut unpassed = passing::unpassed(arguments, &scenarios, &outcomes);
+    let mut unpassed = passing::unpassed(arguments, scenarios, &outcomes);
     let mut failed = 0;
     for (index, (scenario, outcome)) in scenarios.iter().zip(&outcomes).enumerate() {
         let problems = problems_of(arguments, scenario, outcome);

@@ -198,7 +198,7 @@ fn start(command: &[String], base: &str) -> Result<Option<Child>, Exit> {
     // Standard output is the verdict's; what the client says goes where messages go.
     command.args(rest).env("ANTHROPIC_BASE_URL", base).stdout(Stdio::from(std::io::stderr())).kill_on_drop(true);
     command.spawn().map(Some).map_err(|error| {
-        complain(&format!("cannot start `{program}`: {error}"));
+        complain(&format!("cannot start `{program}`: {error}; name a program that is installed, or give its path"));
         Exit::WrongInput
     })
 }

@@ -20,6 +20,7 @@ mod tests;
 
 use alarm::Alarm;
 use shape::Shape;
+pub(crate) use shape::thinking_below;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
 use super::diagram::Diagram;
@@ -133,6 +134,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Streaming", "answer complete", "Ended"),
         ("Streaming", "failed after blocks", "Abandoned"),
         ("Streaming", "fallback", "Ended"),
+        ("Streaming", "given up", "Ended"),
         ("Streaming", "retry later", "Waiting"),
         ("Waiting", "abort", "Ended"),
         ("Waiting", "next attempt", "AwaitingHead"),

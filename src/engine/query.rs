@@ -401,3 +401,6 @@ impl Query {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,7 +47,7 @@ pub struct Loaded {
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The path leads nowhere.
-    #[error("{}: no such file or folder; name a scenario (`*.toml`), a tape (`*.tape.jsonl`) or a folder of them", .0.display())]
+    #[error("{}: no such file or folder{}; name a scenario (`*.toml`), a tape (`*.tape.jsonl`) or a folder of them", .0.display(), near_text(.0))]
     Missing(PathBuf),
     /// The folder holds no scenario.
     #[error("{}: this folder holds no scenario (`*.toml` with a [[prompt]] or a `tape`){}; `reenact import RECORDING --out {}/NAME` makes one", folder.display(), if others.is_empty() { String::new() } else { format!("; {}", others_text(others)) }, folder.display())]
@@ -146,6 +146,19 @@ pub fn search(paths: &[PathBuf]) -> Found {
         }
     }
     Found { scenarios: search.found, others: search.others, errors }
+}
+
+/// `; did you mean x.toml?`, where the folder has a file of nearly this name.
+fn near_text(path: &Path) -> String {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let Some(wanted) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { return String::new() };
+    let whole = names.iter().find(|name| **name == format!("{wanted}.toml")).map(String::as_str);
+    let near = whole.or_else(|| parse::nearest::nearest(&wanted, names.iter().map(String::as_str)));
+    let with_folder = |name: &str| folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
+    near.map(|name| format!("; did you mean {}?", with_folder(name).display())).unwrap_or_default()
 }
 
 /// How many other files are named.

@@ -100,10 +100,13 @@ pub fn failures(runs: &[PlayedRun<'_>], view: View) -> Vec<String> {
     texts
 }
 
+/// Where something stands, the same in each run of a file; `None` for nowhere.
+type Key = Option<(usize, usize)>;
+
 /// Something that is wrong, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Problem {
-    key: Option<(usize, usize)>,
+    key: Key,
     text: String,
 }
 
@@ -126,7 +129,7 @@ struct Asked<'a> {
 }
 
 fn unpassed(runs: &[PlayedRun<'_>], view: View) -> Vec<Problem> {
-    let mut asked: BTreeMap<(Option<(usize, usize)>, Statement), Asked<'_>> = BTreeMap::new();
+    let mut asked: BTreeMap<(Key, Statement), Asked<'_>> = BTreeMap::new();
     for run in runs {
         let mut asked_for = None;
         for said in statements(&run.setup.scenario) {

@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::evidence::did_you_mean;
-use super::{PlayedRun, Problem, is_judged_elsewhere};
+use super::{Key, PlayedRun, Problem, is_judged_elsewhere};
 use crate::engine::contract::Environment;
 use crate::prelude::*;
 use crate::scenario::parse::nearest::nearest;
@@ -34,7 +34,7 @@ struct Found {
 /// What is wrong with the scripted tool uses of a file. One that says what it gets wrong must do so in some run.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
     let mut wrong = Vec::new();
-    let mut marked: BTreeMap<(Option<(usize, usize)>, Arc<str>), (bool, Problem)> = BTreeMap::new();
+    let mut marked: BTreeMap<(Key, Arc<str>), (bool, Problem)> = BTreeMap::new();
     for run in runs {
         for tool_use in tool_uses(&run.setup.scenario) {
             let TurnBlock::Tool { name, input, slip, .. } = tool_use.block else { continue };

@@ -120,7 +120,8 @@ fn first_difference(read: &Scenario, written: &Scenario) -> String {
 /// generated scenario says need not come to pass.
 fn failures(failures: &[String]) -> Vec<Finding> {
     let rules = [("the API refuses", "refused"), ("the engine broke the contract", "failure")];
-    let rule = |failure: &String| rules.iter().find(|(begins, _)| failure.starts_with(begins)).map(|(_, rule)| Finding::new(*rule, failure));
+    let rule =
+        |failure: &String| rules.iter().find(|(begins, _)| failure.starts_with(begins)).map(|(_, rule)| Finding::new(*rule, failure));
     failures.iter().filter_map(rule).collect()
 }
 
