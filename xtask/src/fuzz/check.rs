@@ -60,7 +60,7 @@ pub(super) fn check(scenario: &Scenario, number: u64) -> Checked {
     if number % 4 == 1 {
         findings.extend(through_a_plan(&setup, &transcript));
     }
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         findings.extend(interrupted(&setup, &transcript, number));
     }
     Checked { findings: distinct(findings), run: Some((transcript, report.end)), text }
@@ -120,8 +120,7 @@ fn first_difference(read: &Scenario, written: &Scenario) -> String {
 /// generated scenario says need not come to pass.
 fn failures(failures: &[String]) -> Vec<Finding> {
     let rules = [("the API refuses", "refused"), ("the engine broke the contract", "failure")];
-    let rule =
-        |failure: &String| rules.iter().find(|(begins, _)| failure.starts_with(begins)).map(|(_, rule)| Finding::new(*rule, failure));
+    let rule = |failure: &String| rules.iter().find(|(begins, _)| failure.starts_with(begins)).map(|(_, rule)| Finding::new(rule, failure));
     failures.iter().filter_map(rule).collect()
 }
 
