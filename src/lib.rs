@@ -26,6 +26,8 @@ pub mod oracle;
 pub mod runner;
 pub mod scenario;
 pub mod sim;
+#[cfg(feature = "proptest")]
+pub mod strategies;
 pub mod transcript;
 pub mod wire;
 pub mod world;

@@ -39,7 +39,8 @@ impl Budgets {
                     self.spent = self.spent + cost;
                 }
             }
-            Effect::Emit(Emission::User(message)) if !self.with_results.contains(&message.run.request) => {
+            // Turn 0 is what an earlier session left open: no answer of this one.
+            Effect::Emit(Emission::User(message)) if message.run.request.turn > 0 && !self.with_results.contains(&message.run.request) => {
                 self.with_results.push(message.run.request);
             }
             Effect::Emit(Emission::Answered { id, stop_reason, .. }) if stop_reason.as_deref() == Some("refusal") => {

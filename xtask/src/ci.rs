@@ -53,6 +53,11 @@ const STEPS: &[Step] = &[
         work: Work::Run("cargo clippy --workspace --all-targets -- --deny warnings"),
     },
     Step {
+        name: "clippy-fuzz",
+        holds: "the strategies and what fuzzes with them have no warning",
+        work: Work::Run("cargo clippy --package xtask --features fuzz -- --deny warnings"),
+    },
+    Step {
         name: "clippy-bench",
         holds: "the benchmark still builds",
         work: Work::Run("cargo clippy --package xtask --features bench -- --deny warnings"),
@@ -67,7 +72,17 @@ const STEPS: &[Step] = &[
         holds: "real connections build without the simulated network",
         work: Work::Run("cargo check --package reenact --no-default-features --features live --lib"),
     },
-    Step { name: "test", holds: "every test passes", work: Work::Run("cargo test --workspace") },
+    Step {
+        name: "strategies-alone",
+        holds: "the library gives strategies without reading files",
+        work: Work::Run("cargo check --package reenact --no-default-features --features proptest --lib"),
+    },
+    Step { name: "test", holds: "every test passes", work: Work::Run("cargo test --workspace --features reenact/proptest") },
+    Step {
+        name: "fuzz-scenarios",
+        holds: "no rule is broken by three thousand generated scenarios",
+        work: Work::Run("cargo xtask fuzz-scenarios --cases 3000"),
+    },
     Step {
         name: "docs",
         holds: "the documentation builds and its links lead somewhere",

@@ -1,13 +1,14 @@
 //! What people do by hand, as one command each: `cargo xtask ci`, `tidy`, `rules`, `schema`, `diagrams`, `mutants`, `insta`,
 //! `bench`,
-//! `clients`.
+//! `clients`, `fuzz-scenarios`.
 //!
-//! The standard library alone, so that it builds in a moment on a new machine; `bench` builds itself again with what it measures.
+//! The standard library alone, so that it builds in a moment on a new machine; `bench` and `fuzz-scenarios` build themselves again with what they need.
 
 mod bench;
 mod ci;
 mod clients;
 mod diagrams;
+mod fuzz;
 mod insta;
 mod mutants;
 mod rules;
@@ -41,6 +42,11 @@ cargo xtask <command>
            --only <part>       the cases with this in their names
            --with <agent>      a headless agent in their place, installed for it: claude-code (361 MB) or opencode (354 MB)
            --list              print the cases, run nothing
+  fuzz-scenarios  many whole scenarios from one seed, each run with all oracles; what breaks a rule is shrunk and written to a file
+           --cases <n>         how many (2000)
+           --seed <n>          from which seed (1)
+           --only <feature>    each of them with this feature, e.g. agents; may be given several times
+           --out <folder>      where findings are written (target/fuzz-scenarios)
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour
            --shard <k/n>       this part of the mutants and not the usual one
   insta  the proof that the real cargo-insta program understands our snapshots; fetches and builds it once
@@ -59,6 +65,7 @@ fn main() -> ExitCode {
         ["schema"] => schema::main(),
         ["bench", options @ ..] => bench::main(options),
         ["clients", options @ ..] => clients::main(options),
+        ["fuzz-scenarios", options @ ..] => fuzz::main(options),
         ["mutants", options @ ..] => mutants::main(options),
         ["insta", options @ ..] => insta::main(options),
         ["help" | "--help" | "-h"] => {

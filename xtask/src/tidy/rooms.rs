@@ -26,6 +26,7 @@ const TABLE: &[(&str, May)] = &[
     ("oracle", May::Import(&["wire", "engine", "transcript"])),
     ("sim", May::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle"])),
     ("explore", May::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
+    ("strategies", May::Import(&["wire", "engine", "scenario"])),
     ("tools", May::Import(&["engine"])),
     ("files", May::PureAnd(&[])),
     ("runner", May::PureAnd(&["files"])),

@@ -1,0 +1,434 @@
+//! From the parts of a case to its scenario: what of them its features take.
+
+use alloc::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::feature::{Feature, Features};
+use super::history::{Past, past};
+use super::outcomes::{fitting, outcome};
+use super::session::{budget, command_line, commands, limits, structured, surroundings, thinking};
+use super::settings::{compaction, execution, pipeline, requests, retry};
+use super::tools::{NAMES, STRUCTURED, is_wrong, tools, usual};
+use super::turns::{is_literal, is_plain, prompt};
+use super::values::{latency, model, vary};
+use super::{asked, faults, fit, interrupts};
+use crate::engine::budget::{Date, NanoUsd};
+use crate::engine::permission::PermissionSettings;
+use crate::engine::random::Seed;
+use crate::engine::settings::{Command, CompactionSettings, PipelineSettings, RetrySettings, SessionSettings, Settings, Thinking};
+use crate::prelude::*;
+use crate::scenario::asked::{Lookups, ScriptedHook, ScriptedPermission, Store};
+use crate::scenario::fault::{FaultKind, FaultRule, Instead};
+use crate::scenario::interrupt::Interrupt;
+use crate::scenario::script::{Origin, Place, tool_uses};
+use crate::scenario::types::{Api, Auth, Chunking, Prompt, Refresh, Scenario, ScriptedOutcome, ScriptedTool, Timing, Turn, TurnBlock};
+use crate::wire::block::Block;
+use crate::wire::json::Json;
+use crate::wire::models::Signatures;
+
+/// Everything that a case may be made of.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    seed: u64,
+    prompts: Vec<Prompt>,
+    command_lines: Vec<Option<Arc<str>>>,
+    commands: Vec<Command>,
+    tools: Vec<ScriptedTool>,
+    /// Which tools are there though nobody uses them.
+    idle_tools: Vec<bool>,
+    results: Vec<(usize, ScriptedOutcome)>,
+    past: Past,
+    model: Arc<str>,
+    requests: Settings,
+    execution: Settings,
+    pipeline: PipelineSettings,
+    retry: RetrySettings,
+    compaction: CompactionSettings,
+    session: Session,
+    asked: Asked,
+    faults: Vec<FaultRule>,
+    interrupts: Vec<Interrupt>,
+    background: Vec<Interrupt>,
+    surroundings: Surroundings,
+}
+
+#[derive(Clone, Debug)]
+struct Session {
+    surroundings: SessionSettings,
+    limits: SessionSettings,
+    thinking: Thinking,
+    budget: (NanoUsd, Date),
+    structured: (Json, u32),
+    fallback: Arc<str>,
+    handles_elicitation: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Asked {
+    hooks: Vec<ScriptedHook>,
+    permissions: PermissionSettings,
+    people: Vec<ScriptedPermission>,
+    store: Store,
+    lookups: Lookups,
+    looks_up: (bool, bool),
+}
+
+#[derive(Clone, Debug)]
+struct Surroundings {
+    timing: Timing,
+    chunking: Chunking,
+    auth: Auth,
+    api: Api,
+    default_answer: Option<Arc<str>>,
+}
+
+/// All parts, each independent of the others.
+pub(super) fn parts() -> impl Strategy<Value = Parts> {
+    let said = (vec(prompt(), 1..4), vec(option::weighted(0.5, command_line()), 4), commands());
+    let of_tools = (tools(), vec(any::<bool>(), NAMES.len()), vec((0_usize..9, outcome()), 0..3));
+    let settings = (model(), requests(), execution(), pipeline(), retry(), compaction());
+    let happening = (
+        vec(faults::fault(), 1..4),
+        vec(interrupts::interrupt(), 1..4),
+        vec(prop_oneof![interrupts::dead(), interrupts::collapse()], 1..4),
+    );
+    let all = (any::<u64>(), said, of_tools, past(), settings, session(), asked(), happening, surroundings_of_runs());
+    all.prop_map(|(seed, said, of_tools, past, settings, session, asked, happening, surroundings)| {
+        let (prompts, command_lines, commands) = said;
+        let (tools, idle_tools, results) = of_tools;
+        let (model, requests, execution, pipeline, retry, compaction) = settings;
+        let (faults, interrupts, background) = happening;
+        Parts {
+            seed,
+            prompts,
+            command_lines,
+            commands,
+            tools,
+            idle_tools,
+            results,
+            past,
+            model,
+            requests,
+            execution,
+            pipeline,
+            retry,
+            compaction,
+            session,
+            asked,
+            faults,
+            interrupts,
+            background,
+            surroundings,
+        }
+    })
+}
+
+fn session() -> impl Strategy<Value = Session> {
+    let parts = (surroundings(), limits(), thinking(), budget(), structured(), model(), any::<bool>());
+    parts.prop_map(|(surroundings, limits, thinking, budget, structured, fallback, handles_elicitation)| Session {
+        surroundings,
+        limits,
+        thinking,
+        budget,
+        structured,
+        fallback,
+        handles_elicitation,
+    })
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let people = (asked::permissions(), vec(asked::permission(), 0..3));
+    let parts = (vec(asked::hook(), 1..4), people, asked::store(), asked::lookups(), any::<(bool, bool)>());
+    parts.prop_map(|(hooks, (permissions, people), store, lookups, looks_up)| Asked {
+        hooks,
+        permissions,
+        people,
+        store,
+        lookups,
+        looks_up,
+    })
+}
+
+fn surroundings_of_runs() -> impl Strategy<Value = Surroundings> {
+    let timing = vary!(Timing::default(), 0.7; head: latency(), first_event: latency(), between_events: latency());
+    let chunking = prop_oneof![Just(Chunking::Bytes), Just(Chunking::Random), (1_usize..200).prop_map(Chunking::Every)];
+    let auth = vary!(Auth { may: true, ..Auth::default() }, 0.5; refresh: Just(Refresh::Fails), latency: latency());
+    let api = vary!(Api::default(), 0.5;
+        context_window: prop_oneof![3 => 900_u64..12_000, 1 => Just(200_000)].prop_map(Some),
+        count_tokens: Just(true),
+        counts_max_tokens: any::<bool>().prop_map(Some),
+        signatures: select(vec![Signatures::Ignore, Signatures::Drop]).prop_map(Some),
+    );
+    let default_answer = option::of(Just(Arc::from("Very well.")));
+    (timing, chunking, auth, api, default_answer).prop_map(|(timing, chunking, auth, api, default_answer)| Surroundings {
+        timing,
+        chunking,
+        auth,
+        api,
+        default_answer,
+    })
+}
+
+/// The scenario of these features.
+pub(super) fn assemble(features: &Features, mut parts: Parts) -> Scenario {
+    let has = |feature: Feature| features.contains(&feature);
+    let mut scenario = Scenario { seed: Seed(parts.seed), ..Scenario::default() };
+    scenario.settings = settings(features, &parts);
+    scenario.interrupts = happenings(features, &mut parts);
+    scenario.faults = parts.faults.into_iter().filter(|fault| takes_fault(features, &fault.kind)).collect();
+    scenario.prompts = prompts(features, parts.prompts, &parts.command_lines);
+    if has(Feature::History) {
+        scenario.history = parts.past.messages;
+        scenario.settings.session.orphaned_permission = parts.past.orphaned;
+    }
+    if has(Feature::Commands) {
+        scenario.settings.session.commands = parts.commands;
+    }
+    let Asked { hooks, permissions, people, store, lookups, looks_up } = parts.asked;
+    if has(Feature::Hooks) {
+        scenario.hooks = hooks;
+    }
+    if has(Feature::Permissions) {
+        (scenario.settings.permissions, scenario.permissions) = (Some(permissions), people);
+    }
+    if has(Feature::Store) {
+        scenario.store = store;
+    }
+    if has(Feature::Lookups) {
+        let session = &mut scenario.settings.session;
+        (session.look_up_skills, session.look_up_plugins) = looks_up;
+        scenario.lookups = lookups;
+    }
+    let Surroundings { timing, chunking, auth, api, default_answer } = parts.surroundings;
+    if has(Feature::Timing) {
+        (scenario.timing, scenario.auth) = (timing, auth);
+    }
+    if has(Feature::Chunking) {
+        scenario.chunking = chunking;
+    }
+    if has(Feature::Window) {
+        scenario.api = Api { counts_max_tokens: api.counts_max_tokens.filter(|_| api.context_window.is_some()), ..api };
+    }
+    scenario.default_answer = default_answer.filter(|_| has(Feature::Interrupts));
+    scenario.tools = tools_of(features, &scenario, parts.tools, &parts.idle_tools);
+    if has(Feature::Results) {
+        scenario.results = results(features, &scenario, parts.results);
+    }
+    fit::to_the_api(&mut scenario);
+    fit::to_an_end(features, &mut scenario);
+    scenario
+}
+
+fn settings(features: &Features, parts: &Parts) -> Settings {
+    let has = |feature: Feature| features.contains(&feature);
+    let mut settings = if has(Feature::Requests) { parts.requests.clone() } else { Settings::default() };
+    if has(Feature::Models) {
+        settings.model = parts.model.clone();
+    }
+    settings.stream = !has(Feature::Whole);
+    settings.streaming_execution = !has(Feature::Batches);
+    if has(Feature::Execution) {
+        let own = &parts.execution;
+        settings.emission_order = own.emission_order;
+        settings.result_order = own.result_order;
+        settings.result_delivery = own.result_delivery;
+        settings.max_concurrent_tools = own.max_concurrent_tools;
+        settings.max_batch_tools = own.max_batch_tools;
+        settings.sibling_abort = own.sibling_abort;
+        settings.tool_grace = own.tool_grace;
+    }
+    if has(Feature::Pipeline) {
+        settings.pipeline = parts.pipeline.clone();
+    }
+    if has(Feature::Retry) {
+        settings.retry = parts.retry.clone();
+    }
+    if has(Feature::Compaction) {
+        settings.compaction = parts.compaction.clone();
+    }
+    settings.session = session_settings(features, &parts.session);
+    settings
+}
+
+fn session_settings(features: &Features, parts: &Session) -> SessionSettings {
+    let has = |feature: Feature| features.contains(&feature);
+    let mut session = if has(Feature::Session) { parts.surroundings.clone() } else { SessionSettings::default() };
+    if has(Feature::Limits) {
+        let SessionSettings { max_turns, token_budget, task_budget, .. } = parts.limits;
+        (session.max_turns, session.token_budget, session.task_budget) = (max_turns, token_budget, task_budget);
+    }
+    if has(Feature::Budget) {
+        let (sum, date) = parts.budget;
+        (session.max_budget, session.date) = (Some(sum), date);
+    }
+    if has(Feature::Thinking) {
+        session.thinking = Some(parts.thinking);
+    }
+    if has(Feature::Structured) {
+        let (schema, most) = parts.structured.clone();
+        (session.json_schema, session.max_structured_output_retries) = (Some(schema), most);
+    }
+    if has(Feature::Fallback) {
+        session.fallback_model = Some(parts.fallback.clone());
+    }
+    session.elicitation_handler = has(Feature::Elicitation) && parts.handles_elicitation;
+    session
+}
+
+/// Interrupts, then what comes from the background, in the order in which they are written.
+fn happenings(features: &Features, parts: &mut Parts) -> Vec<Interrupt> {
+    let mut all = Vec::new();
+    if features.contains(&Feature::Interrupts) {
+        all.append(&mut parts.interrupts);
+    }
+    if features.contains(&Feature::Background) {
+        parts.background.sort_by_key(|interrupt| core::cmp::Reverse(interrupt.kind.section()));
+        all.append(&mut parts.background);
+    }
+    for interrupt in &mut all {
+        interrupt.turns = fitting_turns(features, core::mem::take(&mut interrupt.turns));
+    }
+    all
+}
+
+fn takes_fault(features: &Features, kind: &FaultKind) -> bool {
+    let feature = match kind {
+        FaultKind::Instead(Instead::Answer(_)) => Feature::Errors,
+        FaultKind::Instead(Instead::Connection(_)) => Feature::Connections,
+        FaultKind::Change(_) => Feature::Streams,
+    };
+    features.contains(&feature) && (features.contains(&Feature::Endless) || !fit::is_endless(kind))
+}
+
+fn prompts(features: &Features, mut prompts: Vec<Prompt>, command_lines: &[Option<Arc<str>>]) -> Vec<Prompt> {
+    let has = |feature: Feature| features.contains(&feature);
+    if !has(Feature::Prompts) && !has(Feature::Commands) {
+        prompts.truncate(1);
+    }
+    for (prompt, line) in prompts.iter_mut().zip(command_lines) {
+        if !has(Feature::Content) && !is_plain(&prompt.content) {
+            prompt.content = vec![Block::text("look at it")];
+        }
+        if let Some(line) = line.as_ref().filter(|_| has(Feature::Commands)) {
+            prompt.content = vec![Block::text(line)];
+        }
+        prompt.at = prompt.at.filter(|_| has(Feature::Prompts));
+        prompt.turns = fitting_turns(features, core::mem::take(&mut prompt.turns));
+    }
+    prompts
+}
+
+/// What of these answers the features allow. One of which nothing is left goes.
+fn fitting_turns(features: &Features, turns: Vec<Turn>) -> Vec<Turn> {
+    turns.into_iter().filter_map(|turn| fitting_turn(features, turn)).collect()
+}
+
+fn fitting_turn(features: &Features, turn: Turn) -> Option<Turn> {
+    let has = |feature: Feature| features.contains(&feature);
+    if is_literal(&turn) {
+        return Some(turn).filter(|_| has(Feature::Literal));
+    }
+    let mut content: Vec<TurnBlock> = turn.content.into_iter().filter_map(|block| fitting_block(features, block)).collect();
+    // A model thinks before it says or does something.
+    content.sort_by_key(|block| !matches!(block, TurnBlock::Thinking(_)));
+    let usage = has(Feature::Usage);
+    let whole = Turn {
+        content,
+        stop_reason: turn.stop_reason.filter(|_| has(Feature::StopReasons)),
+        input_tokens: turn.input_tokens.filter(|_| usage),
+        output_tokens: turn.output_tokens.filter(|_| usage),
+        cleared_tokens: turn.cleared_tokens.filter(|_| usage),
+        ..turn
+    };
+    // An answer that is nothing but thought cannot be sent back.
+    whole.content.iter().any(|block| !matches!(block, TurnBlock::Thinking(_))).then_some(whole)
+}
+
+fn fitting_block(features: &Features, block: TurnBlock) -> Option<TurnBlock> {
+    let has = |feature: Feature| features.contains(&feature);
+    match block {
+        TurnBlock::Thinking(text) => has(Feature::Thinking).then_some(TurnBlock::Thinking(text)),
+        TurnBlock::Text(text) => {
+            let is_odd = text.chars().any(|character| !character.is_ascii_lowercase() && !matches!(character, ' ' | '.'));
+            Some(TurnBlock::Text(text).clone()).filter(|_| has(Feature::Content) || !is_odd)
+        }
+        TurnBlock::Tool { name, input, id, outcome, slip } => {
+            let is_there = match &*name {
+                super::tools::AGENT => has(Feature::Agents),
+                STRUCTURED => has(Feature::Structured),
+                _ => true,
+            };
+            let is_allowed = has(Feature::Tools) && is_there && (has(Feature::WrongUses) || !is_wrong(&name, &input));
+            let outcome = outcome.and_then(|mut outcome| {
+                for task in &mut outcome.agents.tasks {
+                    *task = fitting_turns(features, core::mem::take(task));
+                }
+                fitting(features, *outcome).map(Box::new)
+            });
+            is_allowed.then(|| TurnBlock::Tool { name, input, id: id.filter(|_| has(Feature::Ids)), outcome, slip })
+        }
+    }
+}
+
+/// The tools that are used, and some that are not.
+fn tools_of(features: &Features, scenario: &Scenario, tools: Vec<ScriptedTool>, idle: &[bool]) -> Vec<ScriptedTool> {
+    let has = |feature: Feature| features.contains(&feature);
+    let is_used = |name: &str| all_turns(scenario).any(|turn| uses(turn, name));
+    let is_wanted = |name: &str, idle: bool| match name {
+        STRUCTURED => has(Feature::Structured),
+        _ => is_used(name) || was_used(scenario, name) || (idle && has(Feature::OddTools)),
+    };
+    let there = tools.into_iter().zip(idle).filter(|(tool, idle)| is_wanted(&tool.definition.name, **idle));
+    let fit = |(mut tool, _): (ScriptedTool, &bool)| {
+        if !has(Feature::OddTools) {
+            tool = ScriptedTool { definition: usual(&tool.definition.name), latency: None, outcome: tool.outcome };
+        }
+        tool.outcome = tool.outcome.and_then(|outcome| fitting(features, outcome));
+        if tool.outcome.as_ref().is_some_and(|outcome| outcome.check.is_some()) {
+            tool.definition.checks = true;
+        }
+        tool
+    };
+    there.map(fit).collect()
+}
+
+fn was_used(scenario: &Scenario, name: &str) -> bool {
+    scenario
+        .history
+        .iter()
+        .flat_map(|message| &message.content)
+        .any(|block| block.as_tool_use().is_some_and(|tool_use| *tool_use.name == *name))
+}
+
+fn uses(turn: &Turn, wanted: &str) -> bool {
+    turn.content.iter().any(|block| match block {
+        TurnBlock::Tool { name, outcome, .. } => {
+            let of_agents = outcome.iter().flat_map(|outcome| outcome.agents.tasks.iter().flatten().chain(&outcome.agents.synthesis));
+            **name == *wanted || of_agents.into_iter().any(|turn| uses(turn, wanted))
+        }
+        _ => false,
+    })
+}
+
+/// All answers but those of agents.
+pub(super) fn all_turns(scenario: &Scenario) -> impl Iterator<Item = &Turn> {
+    let of_prompts = scenario.prompts.iter().flat_map(|prompt| &prompt.turns);
+    of_prompts.chain(scenario.interrupts.iter().flat_map(|interrupt| &interrupt.turns))
+}
+
+/// Results for some of the tool uses that the answers to prompts ask for.
+fn results(features: &Features, scenario: &Scenario, drawn: Vec<(usize, ScriptedOutcome)>) -> BTreeMap<Arc<str>, ScriptedOutcome> {
+    let turns = (1..).zip(&scenario.prompts).flat_map(|(number, prompt)| {
+        let origin = Origin::Prompt(number);
+        (1..).zip(&prompt.turns).map(move |(turn, script)| (Place { origin, turn }, script))
+    });
+    let ids: Vec<Arc<str>> = turns.flat_map(|(place, script)| tool_uses(script, place)).map(|(id, _)| id).collect();
+    let of = |(at, outcome): (usize, ScriptedOutcome)| {
+        Some((ids.get(at)?.clone(), ScriptedOutcome { may: true, ..fitting(features, outcome)? }))
+    };
+    drawn.into_iter().filter_map(of).collect()
+}

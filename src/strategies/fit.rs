@@ -1,0 +1,163 @@
+//! What a scenario needs to be one that has an end, and requests that the API takes as far as that is up to the scenario.
+
+use super::assemble::all_turns;
+use super::feature::{Feature, Features};
+use crate::engine::settings::{CommandDeed, Thinking};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::fault::{Change, FaultKind, FaultRule, Instead, Span};
+use crate::scenario::interrupt::{Interrupt, InterruptKind, Moment};
+use crate::scenario::types::{Limits, Scenario, Turn, TurnBlock};
+use crate::wire::block::{Block, BlockKind, Message, Role};
+use crate::wire::json::Json;
+use crate::wire::models::{Generation, ModelFacts};
+
+/// Settings that no model takes together are the user's fault and not the engine's.
+pub(super) fn to_the_api(scenario: &mut Scenario) {
+    let models = models(scenario);
+    let settings = &mut scenario.settings;
+    settings.session.thinking = settings.session.thinking.and_then(|thinking| fitting_thinking(thinking, &models));
+    if let Some(Thinking::Budget(tokens)) = settings.session.thinking {
+        // No model thinks more than it may answer; what lowers `max_tokens` keeps to the same.
+        settings.max_tokens = settings.max_tokens.max(u64::from(tokens) + 500);
+        settings.retry.overflow_floor = settings.retry.overflow_floor.max(u64::from(tokens) + 500);
+        settings.retry.nonstreaming_max_tokens = settings.retry.nonstreaming_max_tokens.max(u64::from(tokens) + 500);
+    }
+    let thinks = matches!(settings.session.thinking, Some(Thinking::Budget(_)));
+    if thinks {
+        scenario.history.iter_mut().for_each(think_before);
+        in_all_turns(scenario, &|turn| think_first(turn));
+    }
+    if !all_models(&models, |generation| generation < Generation::Four6) {
+        // A turn that the API pauses has blocks of the API's own tools, which scripted turns have not: older models go on from any text.
+        in_all_turns(scenario, &no_pause);
+    }
+    // Nor do they go on from text that ends in a space.
+    in_all_turns(scenario, &|turn| {
+        let ends_in_space = |block: &TurnBlock| matches!(block, TurnBlock::Text(text) if text.ends_with(char::is_whitespace));
+        if turn.content.last().is_some_and(ends_in_space) {
+            no_pause(turn);
+        }
+    });
+}
+
+fn no_pause(turn: &mut Turn) {
+    turn.stop_reason = turn.stop_reason.take().filter(|reason| **reason != *"pause_turn");
+}
+
+/// Where thinking is on, the model begins with it.
+fn think_first(turn: &mut Turn) {
+    let begins = turn.content.first().is_none_or(|first| matches!(first, TurnBlock::Thinking(_)));
+    if !begins {
+        turn.content.insert(0, TurnBlock::Thinking("hm".into()));
+    }
+}
+
+fn think_before(message: &mut Arc<Message>) {
+    let begins = message.content.first().is_some_and(|first| matches!(first.kind(), BlockKind::Thinking { .. }));
+    if message.role == Role::Assistant && !begins {
+        let thought = Block::from(Json::trusted(r#"{"type":"thinking","thinking":"hm","signature":"c2lnbmVk"}"#));
+        let content = core::iter::once(thought).chain(message.content.iter().cloned()).collect();
+        *message = Arc::new(Message::assistant(content));
+    }
+}
+
+/// Changes all answers, those of agents too.
+fn in_all_turns(scenario: &mut Scenario, change: &dyn Fn(&mut Turn)) {
+    let of_prompts = scenario.prompts.iter_mut().flat_map(|prompt| &mut prompt.turns);
+    of_prompts.chain(scenario.interrupts.iter_mut().flat_map(|interrupt| &mut interrupt.turns)).for_each(|turn| in_turn(turn, change));
+}
+
+fn in_turn(turn: &mut Turn, change: &dyn Fn(&mut Turn)) {
+    change(turn);
+    for block in &mut turn.content {
+        if let TurnBlock::Tool { outcome: Some(outcome), .. } = block {
+            let agents = outcome.agents.tasks.iter_mut().flatten().chain(&mut outcome.agents.synthesis);
+            agents.for_each(|turn| in_turn(turn, change));
+        }
+    }
+}
+
+/// All models that requests may name.
+fn models(scenario: &Scenario) -> Vec<Arc<str>> {
+    let settings = &scenario.settings;
+    let session = &settings.session;
+    let switched = session.commands.iter().filter_map(|command| match &command.does {
+        CommandDeed::Switch(model) => Some(model.clone()),
+        _ => None,
+    });
+    let said = scenario.prompts.iter().any(|prompt| prompt.content.iter().any(|block| block.json().as_str().contains("/model c")));
+    let named = said.then(|| Arc::from("claude-haiku-4-5"));
+    let agents = scenario.tools.iter().filter_map(|tool| tool.definition.agent.as_ref().map(|agent| agent.fast_model.clone()));
+    let own = [Some(&settings.model), session.fallback_model.as_ref(), session.tool_use_summaries.as_ref()];
+    own.into_iter().flatten().cloned().chain(switched).chain(named).chain(agents).collect()
+}
+
+fn all_models(models: &[Arc<str>], fits: impl Fn(Generation) -> bool) -> bool {
+    models.iter().all(|model| ModelFacts::of(model).is_none_or(|facts| fits(facts.generation)))
+}
+
+/// Thinking that all of the models take, if there is one.
+fn fitting_thinking(thinking: Thinking, models: &[Arc<str>]) -> Option<Thinking> {
+    let all = |fits: fn(Generation) -> bool| all_models(models, fits);
+    let (takes_budget, takes_adaptive) =
+        (all(|generation| generation < Generation::Four7), all(|generation| generation > Generation::Four5));
+    match thinking {
+        Thinking::Off => all(|generation| generation != Generation::AlwaysThinks).then_some(thinking),
+        Thinking::Adaptive | Thinking::Budget(_) if takes_budget && takes_adaptive => Some(thinking),
+        Thinking::Adaptive if takes_budget => Some(Thinking::Budget(1_500)),
+        Thinking::Adaptive | Thinking::Budget(_) if takes_adaptive => Some(Thinking::Adaptive),
+        Thinking::Budget(_) if takes_budget => Some(thinking),
+        _ => None,
+    }
+}
+
+/// Whether nothing ends this fault but a timer of the engine, which may be switched off.
+pub(super) fn is_endless(kind: &FaultKind) -> bool {
+    matches!(kind, FaultKind::Change(Change::Stall { time: None, .. }))
+}
+
+/// What would wait for ever is cancelled after some hours, prompt by prompt; what is tried again without limit meets its fault so often and no more.
+pub(super) fn to_an_end(features: &Features, scenario: &mut Scenario) {
+    if !features.contains(&Feature::Endless) {
+        scenario.store.never_answers = false;
+        scenario.lookups.never_answers = false;
+        let hooks = scenario.hooks.iter_mut().flat_map(|hook| &mut hook.replies).map(|reply| &mut reply.says);
+        hooks.filter(|says| says.is_none()).for_each(|says| *says = Some(Default::default()));
+        for permission in &mut scenario.permissions {
+            permission.replies.retain(|reply| reply.says.is_some());
+        }
+        scenario.permissions.retain(|permission| !permission.replies.is_empty());
+    }
+    if scenario.settings.retry.unattended {
+        scenario.faults.iter_mut().for_each(bound);
+    }
+    if features.contains(&Feature::Endless) || scenario.settings.retry.unattended {
+        cancel_late(scenario);
+    }
+    debug_assert!(all_turns(scenario).all(|turn| turn.status == 200 || turn.content.is_empty()));
+}
+
+/// An error that comes again and again keeps an unattended call for ever.
+fn bound(fault: &mut FaultRule) {
+    if matches!(fault.kind, FaultKind::Instead(Instead::Answer(_))) {
+        let first = fault.at.attempt.map_or(1, |attempt| attempt.first);
+        let last = fault.at.attempt.and_then(|attempt| attempt.last).unwrap_or(first + 3);
+        fault.at.attempt = Some(Span { first, last: Some(last) });
+    }
+}
+
+/// One cancel for each prompt that there can be, each hours after the one before.
+fn cancel_late(scenario: &mut Scenario) {
+    const HOURS: u64 = 9;
+    let count = scenario.prompts.len() + scenario.interrupts.len() + 1;
+    let last = scenario.interrupts.iter().take_while(|interrupt| interrupt.kind.is_the_users()).count();
+    let cancel = |number: u64| Interrupt {
+        kind: InterruptKind::Cancel,
+        moment: Moment::At(Micros::from_secs(number * HOURS * 3_600)),
+        turns: Vec::new(),
+        may: true,
+    };
+    scenario.interrupts.splice(last..last, (1..=count as u64).map(cancel));
+    scenario.limits = Limits { time: Micros::from_secs((count as u64 + 3) * HOURS * 3_600), ..Limits::default() };
+}

@@ -1,0 +1,84 @@
+//! What the user does beside prompts, and what comes from the background.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::tools::NAMES;
+use super::turns::{closing_turn, turn};
+use super::values::{message_name, span, tool_use_id, words};
+use crate::engine::contract::{Agent, Staged};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
+use crate::scenario::types::Turn;
+use crate::wire::block::Block;
+
+/// A cancel or a message, at any anchor.
+pub fn interrupt() -> impl Strategy<Value = Interrupt> {
+    let message = (words(), turns()).prop_map(|(words, turns)| (InterruptKind::Interrupt(vec![Block::text(&words)]), turns));
+    let kind = prop_oneof![Just((InterruptKind::Cancel, Vec::new())), message];
+    (kind, moment()).prop_map(|((kind, turns), moment)| Interrupt { kind, moment, turns, may: true })
+}
+
+fn turns() -> impl Strategy<Value = Vec<Turn>> {
+    let some = (vec(turn(), 0..2), vec(closing_turn(), 3)).prop_map(|(turns, closing)| turns.into_iter().chain(closing).collect());
+    prop_oneof![some, Just(Vec::new())]
+}
+
+/// Messages that are dead.
+pub fn dead() -> impl Strategy<Value = Interrupt> {
+    (vec(message_name(), 1..4), moment()).prop_map(|(names, moment)| Interrupt {
+        kind: InterruptKind::Dead(names),
+        moment,
+        turns: Vec::new(),
+        may: true,
+    })
+}
+
+/// A span that was summarised in the background.
+pub fn collapse() -> impl Strategy<Value = Interrupt> {
+    (message_name(), message_name(), words(), moment()).prop_map(|(from, to, summary, moment)| {
+        let kind = InterruptKind::Collapse(Arc::new(Staged { from, to, summary }));
+        Interrupt { kind, moment, turns: Vec::new(), may: true }
+    })
+}
+
+/// When it happens.
+pub fn moment() -> impl Strategy<Value = Moment> {
+    let agent = prop_oneof![9 => Just(Agent::ROOT), 1 => tool_use_id().prop_map(|id| Agent::child(&id))];
+    let offset = prop_oneof![2 => Just(Micros::ZERO), 1 => span()];
+    let when = (anchor(), agent, any::<bool>(), offset).prop_map(|(anchor, agent, before, offset)| {
+        // Only what comes in from outside can be forestalled, and then at once.
+        let before = before && anchor.is_an_input();
+        let (side, offset) = if before { (Side::Before, Micros::ZERO) } else { (Side::After, offset) };
+        Moment::When { anchor, agent, side, offset }
+    });
+    prop_oneof![1 => span().prop_map(Moment::At), 4 => when]
+}
+
+/// What is waited for.
+pub fn anchor() -> impl Strategy<Value = Anchor> {
+    let nth = || 1_u32..4;
+    let state = select(ReachedState::ALL.to_vec()).prop_map(|(_, state)| state);
+    let name = select(NAMES.to_vec());
+    let events = [
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "ping",
+        "error",
+    ];
+    prop_oneof![
+        4 => (name, state, nth()).prop_map(|(name, state, nth)| Anchor::Tool { name: name.into(), state, nth }),
+        3 => (select(events.to_vec()), 1_u32..9).prop_map(|(name, nth)| Anchor::Event { name: name.into(), nth }),
+        2 => (option::of(1_u32..3), 1_u32..4, 1_u32..3).prop_map(|(prompt, request, attempt)| Anchor::Request { prompt, request, attempt }),
+        1 => nth().prop_map(|nth| Anchor::Retry { nth }),
+        1 => nth().prop_map(|nth| Anchor::Result { nth }),
+        1 => nth().prop_map(|nth| Anchor::Terminal { nth }),
+    ]
+}

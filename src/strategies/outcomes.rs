@@ -1,0 +1,124 @@
+//! What tool runs do.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::feature::{Feature, Features};
+use super::values::{latency, odd_text, rule, some_time, span, text, vary, words};
+use crate::engine::contract::FailureCause;
+use crate::engine::permission::{PermissionWord, ToolCheck};
+use crate::prelude::*;
+use crate::scenario::asked::{Reply, ScriptedElicitation};
+use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
+use crate::wire::json::Json;
+
+/// What a run does, with all that it may do at once; see [`fitting`].
+pub fn outcome() -> impl Strategy<Value = ScriptedOutcome> {
+    vary!(ScriptedOutcome::default(), 0.2;
+        content: content().prop_map(Some),
+        is_error: Just(true),
+        cause: select(vec![FailureCause::ExitCode, FailureCause::NotStarted, FailureCause::TimedOut]).prop_map(Some),
+        latency: latency().prop_map(Some),
+        progress: vec((span(), words()), 1..4),
+        context_change: words().prop_map(Some),
+        aborts: words().prop_map(Some),
+        ending: ending(),
+        stopping: stopping(),
+        check: check().prop_map(Some),
+        asks: elicitation().prop_map(Some),
+    )
+}
+
+/// What a result holds: text, nothing, very much, blocks.
+pub fn content() -> impl Strategy<Value = Json> {
+    let blocks = vec(text().prop_map(|text| format!(r#"{{"type":"text","text":{}}}"#, Json::of(&*text))), 0..3);
+    let image = r#"[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]"#;
+    prop_oneof![
+        4 => text().prop_map(|text| Json::of(&*text)),
+        1 => odd_text().prop_map(|text| Json::of(&*text)),
+        1 => Just(Json::of("")),
+        1 => (1_usize..9).prop_map(|thousands| Json::of(&*"0123456789".repeat(thousands * 100))),
+        1 => blocks.prop_map(|blocks| Json::trusted(format!("[{}]", blocks.join(",")))),
+        1 => Just(Json::trusted(image)),
+    ]
+}
+
+/// How a run ends.
+pub fn ending() -> impl Strategy<Value = ToolEnding> {
+    prop_oneof![
+        Just(ToolEnding::ReturnsTwice),
+        Just(ToolEnding::Hangs),
+        Just(ToolEnding::ReturnsNothing),
+        words().prop_map(ToolEnding::Panics)
+    ]
+}
+
+/// How a run takes being told to stop.
+pub fn stopping() -> impl Strategy<Value = ToolStopping> {
+    let deaf = prop_oneof![2 => Just(Deaf::No), 2 => some_time().prop_map(Deaf::For), 1 => Just(Deaf::Forever)];
+    (deaf, span()).prop_map(|(ignores, takes)| ToolStopping { ignores, takes })
+}
+
+/// What a tool finds that looks at its input.
+pub fn check() -> impl Strategy<Value = Reply<ToolCheck>> {
+    let word = select(PermissionWord::ALL.to_vec());
+    let found = vary!(ToolCheck::default(), 0.3;
+        problem: words().prop_map(Some),
+        permission: word.prop_map(Some),
+        reason: words().prop_map(Some),
+        suggestions: vec(rule(), 1..3),
+    );
+    // The language excuses answers, and not what a tool finds.
+    reply(found).prop_map(|reply| Reply { may: false, ..reply })
+}
+
+/// What a server asks.
+pub fn elicitation() -> impl Strategy<Value = ScriptedElicitation> {
+    let answer = reply(option::of(words()));
+    (words(), span(), answer, option::of(words())).prop_map(|(message, after, reply, if_declined)| {
+        // Who never answers takes no time for it.
+        let reply = if reply.says.is_none() { Reply { latency: None, says: None, may: true } } else { reply };
+        ScriptedElicitation { message, after, reply, if_declined }
+    })
+}
+
+/// An answer to whoever asks, now and then none at all.
+pub fn reply<T: core::fmt::Debug + Clone + 'static>(says: impl Strategy<Value = T> + 'static) -> impl Strategy<Value = Reply<T>> {
+    let says = prop_oneof![9 => says.prop_map(Some), 1 => Just(None)];
+    (option::weighted(0.4, latency()), says).prop_map(|(latency, says)| Reply { latency, says, may: true })
+}
+
+/// What of an outcome these features allow, and what goes together: what hangs has no result, and only errors have causes. `None` when nothing is
+/// said.
+pub fn fitting(features: &Features, mut outcome: ScriptedOutcome) -> Option<ScriptedOutcome> {
+    let usual = ScriptedOutcome::default();
+    let has = |feature| features.contains(&feature);
+    if !has(Feature::Outcomes) {
+        (outcome.content, outcome.is_error, outcome.latency) = (usual.content, usual.is_error, usual.latency);
+    }
+    if !has(Feature::Signals) {
+        (outcome.progress, outcome.context_change, outcome.aborts) = (usual.progress, usual.context_change, usual.aborts);
+    }
+    if !has(Feature::Endings) {
+        (outcome.ending, outcome.stopping) = (usual.ending, usual.stopping);
+    }
+    if outcome.ending == ToolEnding::Hangs && !has(Feature::Endless) {
+        outcome.ending = ToolEnding::Returns;
+    }
+    outcome.check = outcome.check.filter(|check| has(Feature::Checks) && (check.says.is_some() || has(Feature::Endless)));
+    outcome.asks = outcome.asks.filter(|asks| has(Feature::Elicitation) && (asks.reply.says.is_some() || has(Feature::Endless)));
+    if !matches!(outcome.ending, ToolEnding::Returns | ToolEnding::ReturnsTwice) {
+        (outcome.content, outcome.aborts) = (None, None);
+    }
+    outcome.cause = outcome.cause.filter(|_| outcome.is_error);
+    if !outcome.agents.tasks.is_empty() {
+        // The answers of the agents make the result.
+        (outcome.content, outcome.latency, outcome.ending) = (None, None, ToolEnding::Returns);
+    }
+    if outcome.agents.tasks.len() < 2 {
+        outcome.agents = AgentScript { synthesis: None, ..outcome.agents };
+    }
+    (outcome != ScriptedOutcome::default()).then_some(outcome)
+}

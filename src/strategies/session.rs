@@ -1,0 +1,85 @@
+//! What a session is given beside model and tools: budgets, limits, commands, structured output.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::values::{model, rule, vary, words};
+use crate::engine::budget::{Date, NanoUsd};
+use crate::engine::settings::{Command, CommandDeed, SessionSettings, Thinking};
+use crate::prelude::*;
+use crate::wire::json::Json;
+
+/// How often a field is not as usual.
+const SHARE: f64 = 0.3;
+
+/// What decides nothing about the loop: reports, surroundings, side calls.
+pub fn surroundings() -> impl Strategy<Value = SessionSettings> {
+    vary!(SessionSettings::default(), SHARE;
+        replay_user_messages: Just(true),
+        file_history: Just(true),
+        cwd: Just(Arc::from("/srv/w")),
+        mcp_servers: Just(vec![Arc::from("desk")]),
+        agents: Just(vec![Arc::from("reviewer")]),
+        status_reports: Just(true),
+        snip_replay: Just(false),
+        verbose: Just(true),
+        tool_use_summaries: model().prop_map(Some),
+        raised_max_tokens: (9_000_u64..30_000).prop_map(Some),
+    )
+}
+
+/// What thinking is asked for.
+pub fn thinking() -> impl Strategy<Value = Thinking> {
+    prop_oneof![Just(Thinking::Off), Just(Thinking::Adaptive), (1_024_u32..4_000).prop_map(Thinking::Budget)]
+}
+
+/// A sum that a few answers spend, and the day whose prices hold.
+pub fn budget() -> impl Strategy<Value = (NanoUsd, Date)> {
+    let day = select(vec!["2026-11-21", "2026-01-01", "2025-03-01"]);
+    (prop_oneof![3 => 1_u64..4_000, 1 => 4_000_u64..60_000], day)
+        .prop_map(|(micros, day)| (NanoUsd(micros * 1_000), Date::read(day).unwrap_or_default()))
+}
+
+/// Limits on turns and tokens.
+pub fn limits() -> impl Strategy<Value = SessionSettings> {
+    vary!(SessionSettings::default(), 0.5;
+        max_turns: (1_u32..5).prop_map(Some),
+        token_budget: (1_u64..9_000).prop_map(Some),
+        task_budget: (20_000_u64..90_000).prop_map(Some),
+    )
+}
+
+/// A schema, and how often it is asked for.
+pub fn structured() -> impl Strategy<Value = (Json, u32)> {
+    let schema =
+        select(vec![r#"{"type":"object"}"#, r#"{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"]}"#]);
+    (schema.prop_map(Json::trusted), 1_u32..4)
+}
+
+/// Commands beside the built-in ones.
+pub fn commands() -> impl Strategy<Value = Vec<Command>> {
+    let does = prop_oneof![
+        words().prop_map(CommandDeed::Answer),
+        words().prop_map(|words| CommandDeed::Ask(format!("{words} $ARGUMENTS").into())),
+        model().prop_map(CommandDeed::Switch),
+    ];
+    let one = (select(vec!["cost", "review", "clear"]), does, vec(rule(), 0..2));
+    vec(one.prop_map(|(name, does, allows)| Command { name: name.into(), does, allows }), 0..3)
+}
+
+/// What the user says who gives a command.
+pub fn command_line() -> impl Strategy<Value = Arc<str>> {
+    select(vec![
+        "/cost",
+        "/review it all",
+        "/clear",
+        "/compact",
+        "/compact the plan",
+        "/model claude-haiku-4-5",
+        "/model",
+        "/nonsense",
+        "/",
+    ])
+    .prop_map(Arc::from)
+}

@@ -1,0 +1,123 @@
+//! The settings of an engine, table by table. Each field has its own value in some cases, so that all of them are met, and few at once.
+
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::values::{some_time, span, text, vary, words};
+use crate::engine::settings::{
+    Cloud, CompactionSettings, EmissionOrder, Microcompact, OnOverload, PipelineSettings, ResultDelivery, ResultOrder, RetrySettings,
+    Settings,
+};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::wire::json::Json;
+
+/// How often a field is not as usual.
+const SHARE: f64 = 0.3;
+
+/// What requests say beside the conversation.
+pub fn requests() -> impl Strategy<Value = Settings> {
+    let system = prop_oneof![
+        2 => words().prop_map(|words| Json::of(&*words)),
+        1 => words().prop_map(|words| Json::trusted(format!(r#"[{{"type":"text","text":"{words}"}}]"#))),
+    ];
+    let extra =
+        select(vec![r#"{"temperature":0.5}"#, r#"{"metadata":{"user_id":"u"}}"#, r#"{"tool_choice":{"type":"auto"}}"#, r#"{"top_k":4}"#]);
+    vary!(Settings::default(), SHARE;
+        max_tokens: prop_oneof![2_000_u64..8_000, 8_001_u64..30_000],
+        system_prompt: system.prop_map(Some),
+        memory: Just(true),
+        append_system_prompt: text().prop_map(Some),
+        user_context: text().prop_map(Some),
+        system_context: text().prop_map(Some),
+        cache_breakpoints: Just(false),
+        request_extra: extra.prop_map(Json::trusted),
+        partial_messages: Just(true),
+        max_pause_resumes: 0_u32..4,
+        retry_refusal: Just(true),
+        background: Just(true),
+    )
+}
+
+/// How tools run.
+pub fn execution() -> impl Strategy<Value = Settings> {
+    vary!(Settings::default(), SHARE;
+        emission_order: Just(EmissionOrder::Arrival),
+        result_order: Just(ResultOrder::Emission),
+        result_delivery: Just(ResultDelivery::AtOnce),
+        max_concurrent_tools: (0_u32..4).prop_map(Some),
+        max_batch_tools: 1_u32..4,
+        sibling_abort: Just(false),
+        tool_grace: span(),
+    )
+}
+
+/// `[engine.pipeline]`.
+pub fn pipeline() -> impl Strategy<Value = PipelineSettings> {
+    vary!(PipelineSettings::default(), SHARE;
+        result_limit: 0_u64..600,
+        result_preview: 0_u64..300,
+        exit_code_aborts: Just(false),
+        hooks_shown_from: span(),
+        slow_from: span(),
+    )
+}
+
+/// `[engine.retry]`.
+pub fn retry() -> impl Strategy<Value = RetrySettings> {
+    vary!(RetrySettings::default(), 0.2;
+        max_retries: 0_u32..4,
+        base_delay: span(),
+        max_delay: span(),
+        jitter_percent: 0_u32..120,
+        max_retry_after: span(),
+        overloads_to_fallback: 1_u32..4,
+        on_overload: Just(OnOverload::GoOn),
+        fast_mode: Just(true),
+        fast_wait_max: span(),
+        fast_cooldown_min: span(),
+        fast_cooldown: span(),
+        unattended: Just(true),
+        unattended_max_delay: span(),
+        unattended_reset: span(),
+        heartbeat: some_time().prop_map(|time| time.max(Micros::from_millis(10))),
+        overflow_margin: 0_u64..2_000,
+        overflow_floor: 0_u64..4_000,
+        nonstreaming_fallback: Just(false),
+        nonstreaming_max_tokens: 500_u64..30_000,
+        nonstreaming_timeout: span(),
+        stream_idle: span(),
+        cloud: select(vec![Cloud::Bedrock, Cloud::Vertex]).prop_map(Some),
+    )
+}
+
+/// `[engine.compaction]`, with windows that a few turns fill.
+pub fn compaction() -> impl Strategy<Value = CompactionSettings> {
+    let small = || 0_u64..600;
+    let figures = vary!(CompactionSettings::default(), 0.25;
+        snip: Just(false),
+        microcompact: select(vec![Microcompact::Local, Microcompact::Cached]),
+        keep_results: 0_u32..4,
+        collapse: Just(false),
+        collapse_percent: 1_u32..120,
+        auto: Just(false),
+        reactive: Just(false),
+        output_cap: (1_u64..4_000).prop_map(Some),
+        max_failures: 1_u32..4,
+        summary_drops: 0_u32..4,
+        keep_messages: 0_u32..6,
+        attached_files: 0_u32..3,
+        attached_file_tokens: small(),
+        plan: words().prop_map(Some),
+        skills: words().prop_map(|words| vec![words]),
+    );
+    let window = option::weighted(0.8, prop_oneof![3 => 300_u64..6_000, 1 => Just(200_000)]);
+    let margins = option::weighted(0.8, (small(), small(), small(), small()));
+    (figures, window, margins).prop_map(|(figures, context_window, margins)| match margins {
+        None => CompactionSettings { context_window, ..figures },
+        Some((output_reserve, margin, warning_margin, hard_margin)) => {
+            CompactionSettings { context_window, output_reserve, margin, warning_margin, hard_margin, ..figures }
+        }
+    })
+}

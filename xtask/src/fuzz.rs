@@ -1,0 +1,44 @@
+//! `cargo xtask fuzz-scenarios`: many whole scenarios from one seed, each run with all that must hold in every run.
+//!
+//! ```text
+//!   seed, number ──> a scenario ──> check ──┬─> coverage
+//!                    (strategies)           └─> findings, one group a bug ──> shrunk by proptest ──> a file each
+//! ```
+//!
+//! The same seed gives the same cases, findings and files on any number of threads. What it needs is behind the feature `fuzz`, and the command starts
+//! itself again with it, optimised and with debug assertions.
+
+#[cfg(feature = "fuzz")]
+mod case;
+#[cfg(feature = "fuzz")]
+mod check;
+#[cfg(feature = "fuzz")]
+mod coverage;
+#[cfg(feature = "fuzz")]
+mod finding;
+#[cfg(feature = "fuzz")]
+mod keys;
+#[cfg(feature = "fuzz")]
+mod options;
+#[cfg(feature = "fuzz")]
+mod shrink;
+#[cfg(feature = "fuzz")]
+mod workers;
+
+#[cfg(feature = "fuzz")]
+pub(crate) use options::main;
+
+/// Starts the same command again with what it needs.
+#[cfg(not(feature = "fuzz"))]
+pub(crate) fn main(options: &[&str]) -> std::process::ExitCode {
+    let mut cargo = std::process::Command::new("cargo");
+    cargo.args(["run", "--quiet", "--profile", "fuzz", "--package", "xtask", "--features", "fuzz", "--", "fuzz-scenarios"]);
+    cargo.args(options).current_dir(crate::root());
+    match cargo.status() {
+        Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
+        Err(error) => {
+            eprintln!("xtask fuzz-scenarios: cargo could not be started: {error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

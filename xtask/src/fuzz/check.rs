@@ -1,0 +1,213 @@
+//! What must hold of a case: its scenario is one of the language, and its run breaks nothing that holds in every run.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use reenact::engine::agent_loop::AgentLoop;
+use reenact::engine::random::Seed;
+use reenact::explore::Guard;
+use reenact::explore::interrupt::{Boundary, Kind, Side};
+use reenact::explore::plan::planned;
+use reenact::explore::sweep::sweep;
+use reenact::explore::verdict::{look, violations_of};
+use reenact::files::schema;
+use reenact::oracle::repeat;
+use reenact::runner::Catching;
+use reenact::scenario::types::{Chunking, Scenario};
+use reenact::scenario::{parse, write};
+use reenact::sim::Run;
+use reenact::transcript::event::{RunEnd, Transcript, What};
+use reenact::transcript::json;
+use reenact::transcript::text::Detail;
+use reenact::wire::validate::is_defect;
+use reenact::world::setup::Setup;
+
+use super::finding::Finding;
+
+/// An end that says that the scenario has too few answers, which is not the engine's fault.
+const TOO_FEW_ANSWERS: &str = "tape_exhausted";
+
+/// What came of a case.
+pub(super) struct Checked {
+    pub(super) findings: Vec<Finding>,
+    /// What happened in the plain run; `None` where there was none.
+    pub(super) run: Option<(Transcript, RunEnd)>,
+    /// The scenario as it is written.
+    pub(super) text: String,
+}
+
+/// Checks a case. `number` decides which of the dearer checks it gets.
+pub(super) fn check(scenario: &Scenario, number: u64) -> Checked {
+    let mut findings = Vec::new();
+    let text = write::toml(scenario, &[]);
+    let setup = match read_back(scenario, &text) {
+        Ok(setup) => Arc::new(setup),
+        Err(finding) => return Checked { findings: vec![finding], run: None, text },
+    };
+    let report = match Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()) {
+        Ok(report) => report,
+        Err(panic) => return Checked { findings: vec![Finding::new("panic", panic)], run: None, text },
+    };
+    let transcript = report.transcript;
+    let violations = violations_of(&setup, &transcript, Some(TOO_FEW_ANSWERS));
+    findings.extend(violations.into_iter().map(|violation| Finding::new(violation.oracle, violation.text)));
+    findings.extend(failures(&report.failures));
+    findings.extend(repeated(&setup, &transcript));
+    findings.extend(written(&transcript));
+    if number % 4 == 3 {
+        findings.extend(chunked(&setup, &transcript));
+    }
+    if number % 4 == 1 {
+        findings.extend(through_a_plan(&setup, &transcript));
+    }
+    if number.is_multiple_of(2) {
+        findings.extend(interrupted(&setup, &transcript, number));
+    }
+    Checked { findings: distinct(findings), run: Some((transcript, report.end)), text }
+}
+
+/// Each bug of a case once: what an oracle says a check need not say again, nor an interrupted run what the plain one said.
+fn distinct(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut seen = BTreeSet::new();
+    findings.into_iter().filter(|finding| seen.insert(finding.what())).collect()
+}
+
+/// Whether a case has this finding, looked for as long as it takes.
+pub(super) fn has(scenario: &Scenario, wanted: &Finding) -> Option<Finding> {
+    let fingerprint = wanted.fingerprint();
+    let is_it = |finding: &Finding| finding.fingerprint() == fingerprint;
+    if wanted.interrupt.is_none() {
+        // Between them, these numbers get all checks but the interrupts.
+        return [1, 3].iter().find_map(|number| check(scenario, *number).findings.into_iter().find(is_it));
+    }
+    let setup = Arc::new(read_back(scenario, &write::toml(scenario, &[])).ok()?);
+    if wanted.rule.starts_with("O-") {
+        let report = sweep(&setup, &AgentLoop::default(), &Kind::ALL, &Catching);
+        let named = report.findings.into_iter().flat_map(|found| {
+            let interrupt = found.interrupt.map(|(place, kind)| (place.boundary, kind));
+            found.violations.into_iter().map(move |violation| Finding { interrupt, ..Finding::new(violation.oracle, violation.text) })
+        });
+        return named.into_iter().find(is_it);
+    }
+    let events = count_inputs(&Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript);
+    boundaries(events).find_map(|(boundary, kind)| interrupted_at(&setup, boundary, kind).into_iter().find(is_it))
+}
+
+/// The scenario is written, read back, and made ready as a file would be.
+fn read_back(scenario: &Scenario, text: &str) -> Result<Setup, Finding> {
+    let parsed = match Catching.run(|| parse::scenario("case.toml", text, &[])) {
+        Ok(Ok(parsed)) => parsed.scenario,
+        Ok(Err(faults)) => return Err(Finding::new("language", faults.0[0].message.clone())),
+        Err(panic) => return Err(Finding::new("language", format!("the parser panicked: {panic}"))),
+    };
+    if parsed != *scenario {
+        return Err(Finding::new("language", format!("what was written is read otherwise: {}", first_difference(&parsed, scenario))));
+    }
+    let mut setup = Setup::new(parsed, None).map_err(|error| Finding::new("language", error.to_string()))?;
+    schema::attach(&mut setup.environment);
+    setup.check_results().map_err(|error| Finding::new("language", error.to_string()))?;
+    Ok(setup)
+}
+
+/// The first word in which the two differ, when shown as Rust values.
+fn first_difference(read: &Scenario, written: &Scenario) -> String {
+    let (read, written) = (format!("{read:#?}"), format!("{written:#?}"));
+    let pair = read.lines().zip(written.lines()).find(|(one, other)| one != other);
+    pair.map_or_else(String::new, |(read, written)| format!("{} for {}", read.trim(), written.trim()))
+}
+
+/// What the run itself says is wrong: requests that the API refuses, misuse of the contract. How it ended is asked by an oracle, and what a
+/// generated scenario says need not come to pass.
+fn failures(failures: &[String]) -> Vec<Finding> {
+    let rules = [("the API refuses", "refused"), ("the engine broke the contract", "failure")];
+    let rule = |failure: &String| rules.iter().find(|(begins, _)| failure.starts_with(begins)).map(|(_, rule)| Finding::new(rule, failure));
+    failures.iter().filter_map(rule).collect()
+}
+
+fn repeated(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding> {
+    let again = Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
+    let other_digest = json::digest(&again) != json::digest(transcript);
+    let violation = repeat::compare(transcript, &again).map(|violation| violation.text);
+    violation.or(other_digest.then(|| String::from("the digest differs"))).map(|text| Finding::new("O-16", text))
+}
+
+/// The transcript can be shown and written, and is read back as it was.
+fn written(transcript: &Transcript) -> Option<Finding> {
+    let text = json::to_json_lines(transcript);
+    for detail in [Detail::Brief, Detail::Normal, Detail::Debug] {
+        if let Err(panic) = Catching.run(|| reenact::transcript::text::render(transcript, detail)) {
+            return Some(Finding::new("transcript", format!("it cannot be shown: {panic}")));
+        }
+    }
+    match json::from_json_lines(&text) {
+        Ok(read) if read == *transcript => None,
+        Ok(_) => Some(Finding::new("transcript", "it is read back otherwise")),
+        Err(error) => Some(Finding::new("transcript", error.to_string())),
+    }
+}
+
+/// O-15: however bodies are cut into chunks, the run is the same.
+fn chunked(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding> {
+    let chunking = if setup.scenario.chunking == Chunking::Bytes { Chunking::Every(7) } else { Chunking::Bytes };
+    let mut other = Setup::clone(setup);
+    other.scenario.chunking = chunking;
+    let again = Catching.run(|| Run::new(Arc::new(other), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
+    let place = transcript.events.iter().zip(again.events.iter()).position(|(one, other)| one != other);
+    let at = place.or((transcript.events.len() != again.events.len()).then_some(again.events.len()))?;
+    Some(Finding::new("O-15", format!("cut into other chunks, the run is another one from event {at} on")))
+}
+
+/// F-11: a run with its plan is the same whatever its seed.
+fn through_a_plan(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding> {
+    let scenario = Catching.run(|| planned(setup, &AgentLoop::default(), None, &Catching)).ok()?;
+    let mut again = match read_back(&scenario, &write::toml(&scenario, &[])) {
+        Ok(setup) => setup,
+        Err(finding) => return Some(Finding::new("plan", finding.text)),
+    };
+    again.scenario.seed = Seed(!again.scenario.seed.0);
+    again.environment.seed = again.scenario.seed;
+    let again = Catching.run(|| Run::new(Arc::new(again), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
+    // What of a plan does not come about is told at the end, and all of this did.
+    let violation = repeat::compare(transcript, &again)?;
+    Some(Finding::new("plan", format!("with its plan and another seed, {}", violation.text)))
+}
+
+/// A few interrupts, spread over the run.
+fn interrupted(setup: &Arc<Setup>, transcript: &Transcript, number: u64) -> Vec<Finding> {
+    const PLACES: u64 = 3;
+    let mut draws = Seed(number).draws("fuzz-interrupts", "");
+    let all: Vec<(Boundary, Kind)> = boundaries(count_inputs(transcript)).collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let chosen = (0..PLACES).map(|_| all[usize::try_from(draws.below(all.len() as u64)).unwrap_or(0)]);
+    chosen.flat_map(|(boundary, kind)| interrupted_at(setup, boundary, kind)).collect()
+}
+
+fn count_inputs(transcript: &Transcript) -> u64 {
+    transcript.events.iter().filter(|event| matches!(event.what, What::Input(_))).count() as u64
+}
+
+fn boundaries(events: u64) -> impl Iterator<Item = (Boundary, Kind)> {
+    let sides = |event| [Side::Before, Side::After].map(|side| Boundary { event, side });
+    (1..=events).flat_map(sides).flat_map(|boundary| Kind::ALL.map(|kind| (boundary, kind)))
+}
+
+fn interrupted_at(setup: &Arc<Setup>, boundary: Boundary, kind: Kind) -> Vec<Finding> {
+    // A run that is over before its last input is not interrupted there.
+    let Ok(looked) = look(setup, &AgentLoop::default(), boundary, kind, &Catching) else { return Vec::new() };
+    let violations = looked.violations.iter().map(|violation| Finding::new(violation.oracle, violation.text.clone()));
+    let own = looked.transcript.events.iter().filter_map(|event| match &event.what {
+        What::Misuse { text } => Some(Finding::new("failure", format!("the engine broke the contract: {text}"))),
+        What::Refused { id, rule, text, overruled: false } if is_defect(rule) => {
+            Some(Finding::new("refused", format!("the API refuses request {}: {text}", event.agent.key(*id))))
+        }
+        _ => None,
+    });
+    let ended_for_want = |finding: &Finding| finding.rule == "O-18" && finding.text.contains(TOO_FEW_ANSWERS);
+    violations
+        .chain(own)
+        .filter(|finding| !ended_for_want(finding))
+        .map(|finding| Finding { interrupt: Some((boundary, kind)), ..finding })
+        .collect()
+}

@@ -1,0 +1,275 @@
+//! What the cases reached: terminals, transitions, faults, steps, and which oracles had something to look at. What is never reached is not tried.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Debug, Write};
+
+use reenact::engine::contract::{Agent, ByAgent, Effect, Input};
+use reenact::engine::emission::{CompactionLevel, Note, PipelineStep, Transition};
+use reenact::oracle::ORACLES;
+use reenact::scenario::fault::{Change, ConnectFault, CutAfter, FaultKind, Instead};
+use reenact::scenario::types::Scenario;
+use reenact::strategies::feature::Feature;
+use reenact::transcript::event::{RunEnd, Transcript, What};
+
+/// What one case reached.
+pub(super) type Points = BTreeSet<String>;
+
+/// How many cases reached each point.
+#[derive(Default)]
+pub(super) struct Coverage {
+    cases: BTreeMap<String, u64>,
+}
+
+const TERMINALS: [&str; 12] = [
+    "completed",
+    "prompt_too_long",
+    "image_error",
+    "model_error",
+    "aborted_streaming",
+    "aborted_tools",
+    "blocking_limit",
+    "stop_hook_prevented",
+    "hook_stopped",
+    "max_turns",
+    "max_budget",
+    "structured_output_retries",
+];
+
+const TRANSITIONS: [Transition; 9] = [
+    Transition::NextTurn,
+    Transition::PauseTurnResume,
+    Transition::CollapseDrainRetry,
+    Transition::ReactiveCompactRetry,
+    Transition::MaxOutputTokensEscalate,
+    Transition::MaxOutputTokensRecovery,
+    Transition::StopHookBlocking,
+    Transition::TokenBudgetContinuation,
+    Transition::RefusalRetry,
+];
+
+const STEPS: [PipelineStep; 9] = [
+    PipelineStep::Validate,
+    PipelineStep::Check,
+    PipelineStep::PreHooks,
+    PipelineStep::Permission,
+    PipelineStep::Ask,
+    PipelineStep::Call,
+    PipelineStep::PostHooks,
+    PipelineStep::Map,
+    PipelineStep::Store,
+];
+
+const LEVELS: [CompactionLevel; 5] =
+    [CompactionLevel::Snip, CompactionLevel::Microcompact, CompactionLevel::Collapse, CompactionLevel::Auto, CompactionLevel::Reactive];
+
+const FAULTS: [&str; 12] = [
+    "an error",
+    "another answer",
+    "a cut after events",
+    "a cut after bytes",
+    "a stall",
+    "a stall without end",
+    "an inserted event",
+    "a duplicate event",
+    "a missing event",
+    "an empty body",
+    "another content type",
+    "a truncated input",
+];
+
+impl Coverage {
+    pub(super) fn add(&mut self, points: Points) {
+        points.into_iter().for_each(|point| *self.cases.entry(point).or_default() += 1);
+    }
+
+    /// Everything that was reached, with how many cases did.
+    pub(super) fn table(&self) -> String {
+        let mut out = String::new();
+        let mut group = "";
+        for (point, count) in &self.cases {
+            let (kind, name) = point.split_once(": ").unwrap_or(("", point));
+            if kind != group {
+                let _ = write!(out, "\n{kind}:");
+                group = kind;
+            }
+            let _ = write!(out, " {name} {count},");
+        }
+        out.trim_start().trim_end_matches(',').replace(",\n", "\n")
+    }
+
+    /// What should have been reached and was not.
+    pub(super) fn missing(&self) -> Vec<String> {
+        wanted().into_iter().filter(|point| !self.cases.contains_key(point)).collect()
+    }
+}
+
+/// What the cases should reach in the long run.
+fn wanted() -> Vec<String> {
+    let terminals = TERMINALS.iter().map(|name| format!("terminal: {name}"));
+    let transitions = TRANSITIONS.iter().map(|transition| format!("transition: {}", transition.as_str()));
+    let steps = STEPS.iter().map(|step| format!("step: {}", step.as_str()));
+    let levels = LEVELS.iter().map(|level| format!("compaction: {}", level.as_str()));
+    let faults = FAULTS.iter().map(|fault| format!("fault: {fault}")).chain([String::from("fault: a drip")]);
+    let connections = ConnectFault::ALL.iter().map(|(word, _)| format!("fault: connection {word}"));
+    let oracles = ORACLES.iter().map(|(oracle, _)| format!("oracle asked: {oracle}"));
+    let keys = super::keys::wanted().into_iter().map(|key| format!("key: {key}"));
+    terminals.chain(transitions).chain(steps).chain(levels).chain(faults).chain(connections).chain(oracles).chain(keys).collect()
+}
+
+/// What a case reached, from its scenario, the text of it, and its run.
+pub(super) fn points(scenario: &Scenario, text: &str, run: Option<&(Transcript, RunEnd)>) -> Points {
+    let mut points = Points::new();
+    points.extend(super::keys::of(text).into_iter().map(|key| format!("key: {key}")));
+    let Some((transcript, end)) = run else { return points };
+    let mut add = |kind: &str, name: &str| {
+        points.insert(format!("{kind}: {name}"));
+    };
+    add("end", end.as_str());
+    for oracle in ["O-10", "O-16"] {
+        add("oracle asked", oracle);
+    }
+    let mut running: BTreeMap<String, ()> = BTreeMap::new();
+    let mut models: ByAgent<BTreeSet<String>> = ByAgent::default();
+    for event in transcript.events.iter() {
+        match &event.what {
+            What::Input(input) => {
+                add("input", &first_word(input));
+                of_input(input, &mut running, &mut add);
+            }
+            What::Effect(effect) => {
+                add("effect", &first_word(effect));
+                of_effect(&event.agent, effect, &mut running, &mut add);
+            }
+            What::Request { id, request } => {
+                if id.attempt > 1 {
+                    add("oracle asked", "O-9");
+                }
+                let has = |kind: &str| {
+                    request.added.iter().any(|message| message.content.iter().any(|block| block.json().as_str().contains(kind)))
+                };
+                if has("\"tool_result\"") {
+                    add("oracle asked", "O-1");
+                }
+                let known = models.of(&event.agent);
+                known.insert(request.model.to_string());
+                if known.len() > 1 {
+                    add("oracle asked", "O-6");
+                }
+                let session = &scenario.settings.session;
+                if session.max_budget.is_some() || session.max_turns.is_some() || session.task_budget.is_some() {
+                    add("oracle asked", "O-13");
+                }
+            }
+            What::Fault { text, .. } => {
+                let hit = scenario.faults.iter().find(|fault| fault.kind.to_string() == **text);
+                hit.iter().for_each(|fault| add("fault", &fault_name(&fault.kind)));
+            }
+            _ => (),
+        }
+    }
+    points
+}
+
+fn of_input(input: &Input, running: &mut BTreeMap<String, ()>, add: &mut impl FnMut(&str, &str)) {
+    match input {
+        Input::Cancel | Input::Interrupt { .. } => add("oracle asked", "O-11"),
+        Input::ToolProgress { .. } => add("oracle asked", "O-14"),
+        Input::ToolEnded { run, .. } => {
+            running.remove(&run.to_string());
+        }
+        _ => (),
+    }
+}
+
+fn of_effect(agent: &Agent, effect: &Effect, running: &mut BTreeMap<String, ()>, add: &mut impl FnMut(&str, &str)) {
+    match effect {
+        Effect::StartTool { run, .. } => {
+            add("oracle asked", "O-2");
+            if agent.is_root() {
+                running.insert(run.to_string(), ());
+            }
+            if running.len() > 1 {
+                add("oracle asked", "O-3");
+            }
+        }
+        Effect::Finished { terminal, .. } => {
+            add("oracle asked", "O-8");
+            add("terminal", terminal.as_str());
+        }
+        Effect::Note(note) => of_note(note, add),
+        _ => (),
+    }
+}
+
+fn of_note(note: &Note, add: &mut impl FnMut(&str, &str)) {
+    match note {
+        Note::Transition(transition) => {
+            add("transition", transition.as_str());
+            // Each of these recovers from an error that consumers do not see.
+            if !matches!(transition, Transition::NextTurn | Transition::StopHookBlocking | Transition::TokenBudgetContinuation) {
+                add("oracle asked", "O-7");
+            }
+        }
+        Note::Pipeline { step, .. } => add("step", step.as_str()),
+        Note::Compaction { level, ran: true, .. } => {
+            add("compaction", level.as_str());
+            add("oracle asked", "O-12");
+        }
+        Note::Discarded { .. } => add("oracle asked", "O-5"),
+        Note::Repeated { .. } => add("oracle asked", "O-17"),
+        Note::Defect { name, .. } => add("defect", name),
+        Note::Tool { state, .. } => add("tool state", &first_word(state)),
+        _ => (),
+    }
+}
+
+fn fault_name(kind: &FaultKind) -> String {
+    let name = match kind {
+        FaultKind::Instead(Instead::Connection(how)) => {
+            let word = ConnectFault::ALL.iter().find(|(_, known)| known == how).map_or("", |(word, _)| word);
+            return format!("connection {word}");
+        }
+        FaultKind::Instead(Instead::Answer(answer)) if answer.status == 200 => "another answer",
+        FaultKind::Instead(Instead::Answer(_)) => "an error",
+        FaultKind::Change(Change::Cut { after: CutAfter::Events(_), .. }) => "a cut after events",
+        FaultKind::Change(Change::Cut { after: CutAfter::Bytes(_), .. }) => "a cut after bytes",
+        FaultKind::Change(Change::Stall { time: Some(_), .. }) => "a stall",
+        FaultKind::Change(Change::Stall { time: None, .. }) => "a stall without end",
+        FaultKind::Change(Change::Insert { .. }) => "an inserted event",
+        FaultKind::Change(Change::Duplicate { .. }) => "a duplicate event",
+        FaultKind::Change(Change::Missing { .. }) => "a missing event",
+        FaultKind::Change(Change::EmptyBody) => "an empty body",
+        FaultKind::Change(Change::ContentType(_)) => "another content type",
+        FaultKind::Change(Change::TruncateToolInput) => "a truncated input",
+        FaultKind::Change(Change::Drip { .. }) => "a drip",
+    };
+    name.to_string()
+}
+
+/// The name of a variant, and of the one inside of it: `Head`, `Emit(Assistant`. Nothing more of the value is written out.
+fn first_word(value: &impl Debug) -> String {
+    struct Sink(String);
+    impl Write for Sink {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            for c in text.chars() {
+                let opens = c == '(' && !self.0.contains('(');
+                if !c.is_alphanumeric() && !opens {
+                    return Err(fmt::Error);
+                }
+                self.0.push(c);
+            }
+            Ok(())
+        }
+    }
+    let mut sink = Sink(String::new());
+    // It fails where enough was written.
+    let _ = write!(sink, "{value:?}");
+    let Sink(name) = sink;
+    name.replace('(', " ").trim().to_string()
+}
+
+/// A feature by its name.
+pub(super) fn feature(name: &str) -> Result<Feature, String> {
+    let names = || Feature::ALL.iter().map(|feature| feature.as_str()).collect::<Vec<_>>().join(", ");
+    Feature::named(name).ok_or_else(|| format!("there is no feature `{name}`; there are {}", names()))
+}

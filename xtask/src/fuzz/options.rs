@@ -1,0 +1,149 @@
+//! The command: options in, progress and a summary out.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::{fs, panic};
+
+use proptest::strategy::ValueTree;
+use reenact::scenario::types::Scenario;
+use reenact::scenario::write;
+use reenact::strategies::feature::Feature;
+
+use super::case::Cases;
+use super::check::check;
+use super::coverage::{Coverage, feature, points};
+use super::finding::Finding;
+use super::shrink::shrink;
+use super::workers::in_order;
+
+/// From so many cases on, everything must have been reached.
+const LONG_RUN: u64 = 50_000;
+
+struct Options {
+    cases: u64,
+    seed: u64,
+    only: Vec<Feature>,
+    out: PathBuf,
+}
+
+/// One bug: the first case that showed it, and how many did.
+struct Group {
+    first: u64,
+    finding: Finding,
+    cases: u64,
+}
+
+pub(crate) fn main(options: &[&str]) -> ExitCode {
+    let options = match read(options) {
+        Ok(options) => options,
+        Err(problem) => return crate::usage(&problem),
+    };
+    // A panic is a finding; its words are in it.
+    panic::set_hook(Box::new(|_| ()));
+    let (coverage, groups) = search(&options);
+    let problems = write_all(&options, &groups);
+    println!("\n{}", coverage.table());
+    let missing = coverage.missing();
+    if !missing.is_empty() {
+        println!("\nnever reached ({}): {}", missing.len(), missing.join(", "));
+    }
+    println!("\n{} cases of seed {}, {} findings in {}", options.cases, options.seed, groups.len(), options.out.display());
+    for problem in &problems {
+        println!("{problem}");
+    }
+    let lacks = options.cases >= LONG_RUN && options.only.is_empty() && !missing.is_empty();
+    if lacks {
+        println!("what is never reached is never tried: give it to the strategies (src/strategies)");
+    }
+    if groups.is_empty() && !lacks { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn read(mut words: &[&str]) -> Result<Options, String> {
+    let mut options = Options { cases: 2_000, seed: 1, only: Vec::new(), out: crate::root().join("target/fuzz-scenarios") };
+    let number = |name: &str, text: &str| text.parse::<u64>().map_err(|_| format!("`{name}` wants a whole number, and `{text}` is none"));
+    loop {
+        words = match words {
+            [] => return Ok(options),
+            ["--cases", cases, rest @ ..] => {
+                options.cases = number("--cases", cases)?;
+                rest
+            }
+            ["--seed", seed, rest @ ..] => {
+                options.seed = number("--seed", seed)?;
+                rest
+            }
+            ["--only", name, rest @ ..] => {
+                options.only.push(feature(name)?);
+                rest
+            }
+            ["--out", folder, rest @ ..] => {
+                options.out = PathBuf::from(folder);
+                rest
+            }
+            _ => return Err(format!("`fuzz-scenarios` does not know `{}`", words.join(" "))),
+        };
+    }
+}
+
+fn search(options: &Options) -> (Coverage, BTreeMap<String, Group>) {
+    let (mut coverage, mut groups) = (Coverage::default(), BTreeMap::<String, Group>::new());
+    let step = (options.cases / 20).max(1);
+    in_order(
+        options.cases,
+        || Cases::new(options.seed, &options.only),
+        |cases, number| {
+            let scenario = cases.tree(number).current();
+            let checked = check(&scenario, number);
+            let reached = points(&scenario, &checked.text, checked.run.as_ref());
+            (checked.findings, reached)
+        },
+        |number, (findings, reached)| {
+            coverage.add(reached);
+            for finding in findings {
+                let group = groups.entry(finding.fingerprint()).or_insert_with(|| {
+                    println!("case {number}: {}: {}", finding.rule, finding.text);
+                    Group { first: number, finding: finding.clone(), cases: 0 }
+                });
+                group.cases += 1;
+            }
+            if (number + 1) % step == 0 {
+                println!("{} of {} cases, {} findings", number + 1, options.cases, groups.len());
+            }
+        },
+    );
+    (coverage, groups)
+}
+
+/// Shrinks each finding and writes it; gives a line each.
+fn write_all(options: &Options, groups: &BTreeMap<String, Group>) -> Vec<String> {
+    let groups: Vec<&Group> = groups.values().collect();
+    let mut lines = Vec::new();
+    in_order(
+        groups.len() as u64,
+        || Cases::new(options.seed, &options.only),
+        |cases, at| {
+            let group = groups[usize::try_from(at).unwrap_or(usize::MAX)];
+            shrink(cases.tree(group.first), &group.finding)
+        },
+        |at, (scenario, finding)| {
+            let group = groups[usize::try_from(at).unwrap_or(usize::MAX)];
+            lines.push(write_one(options, group, &scenario, &finding));
+        },
+    );
+    lines
+}
+
+fn write_one(options: &Options, group: &Group, scenario: &Scenario, finding: &Finding) -> String {
+    let file = options.out.join(finding.file_name());
+    let at = finding.interrupt.map_or_else(String::new, |(boundary, kind)| format!(" --interrupt-at {boundary} --interrupt-kind {kind}"));
+    let only: String = options.only.iter().map(|feature| format!(" --only {}", feature.as_str())).collect();
+    let comments = [
+        format!("{}: {}", finding.rule, finding.text),
+        format!("cargo run -- run {}{at} --oracles", file.display()),
+        format!("Case {} of cargo xtask fuzz-scenarios --seed {}{only}, shrunk; {} cases show it.", group.first, options.seed, group.cases),
+    ];
+    let written = fs::create_dir_all(&options.out).and_then(|()| fs::write(&file, write::toml(scenario, &comments)));
+    let place = written.map_or_else(|error| format!("cannot be written: {error}"), |()| file.display().to_string());
+    format!("{:>6} cases, first {}: {}: {}\n        {place}{at}", group.cases, group.first, finding.rule, finding.text)
+}

@@ -1,0 +1,109 @@
+//! A finding made small: proptest drops and reduces what is not needed for it.
+
+use proptest::strategy::ValueTree;
+use reenact::engine::settings::{CompactionSettings, RetrySettings};
+use reenact::scenario::types::{Chunking, Limits, Scenario, Timing};
+
+use reenact::strategies::fitted;
+
+use super::check::has;
+use super::finding::Finding;
+
+/// How many smaller scenarios are tried at most.
+const TRIES: u32 = 1_500;
+
+/// The smallest scenario that was found with this finding, and the finding as it shows there.
+pub(super) fn shrink(mut tree: impl ValueTree<Value = Scenario>, finding: &Finding) -> (Scenario, Finding) {
+    let mut smallest = (tree.current(), finding.clone());
+    let mut tries = 0;
+    if !tree.simplify() {
+        return dropped(smallest);
+    }
+    // A run that does not end by itself is dear.
+    let tries_max = if finding.rule == "O-18" { TRIES / 8 } else { TRIES };
+    while tries < tries_max {
+        let scenario = tree.current();
+        // What a case leaves out shrinks without changing anything.
+        let found = if scenario == smallest.0 {
+            Some(smallest.1.clone())
+        } else {
+            tries += 1;
+            has(&scenario, finding)
+        };
+        let goes_on = match found {
+            Some(found) => {
+                smallest = (scenario, found);
+                tree.simplify()
+            }
+            None => tree.complicate(),
+        };
+        if !goes_on {
+            break;
+        }
+    }
+    dropped(smallest)
+}
+
+/// The same without all that can go: what each case has, and proptest therefore keeps.
+fn dropped(mut smallest: (Scenario, Finding)) -> (Scenario, Finding) {
+    let mut at = 0;
+    while let Some(scenario) = without(&smallest.0, at).map(fitted) {
+        let found = if scenario == smallest.0 { None } else { has(&scenario, &smallest.1) };
+        match found {
+            // What is now in its place is next.
+            Some(found) => smallest = (scenario, found),
+            None => at += 1,
+        }
+    }
+    smallest
+}
+
+/// The scenario without the part of this number, the last turns first; `None` when it has no such part.
+fn without(scenario: &Scenario, mut at: usize) -> Option<Scenario> {
+    let mut scenario = scenario.clone();
+    macro_rules! try_each {
+        ($list:expr) => {
+            if let Some(index) = $list.len().checked_sub(at + 1) {
+                $list.remove(index);
+                return Some(scenario);
+            }
+            at -= $list.len();
+        };
+    }
+    for prompt in 0..scenario.prompts.len() {
+        try_each!(scenario.prompts[prompt].turns);
+        for turn in 0..scenario.prompts[prompt].turns.len() {
+            try_each!(scenario.prompts[prompt].turns[turn].content);
+        }
+    }
+    for interrupt in 0..scenario.interrupts.len() {
+        try_each!(scenario.interrupts[interrupt].turns);
+    }
+    try_each!(scenario.interrupts);
+    try_each!(scenario.faults);
+    try_each!(scenario.hooks);
+    try_each!(scenario.permissions);
+    try_each!(scenario.tools);
+    try_each!(scenario.settings.session.commands);
+    let whole: [fn(&mut Scenario); 14] = [
+        |scenario| scenario.history.clear(),
+        // A question and its answer go together.
+        |scenario| drop(scenario.history.drain(..scenario.history.len().min(2))),
+        |scenario| scenario.limits = Limits::default(),
+        |scenario| scenario.timing = Timing::default(),
+        |scenario| scenario.chunking = Chunking::default(),
+        |scenario| scenario.settings.retry = RetrySettings::default(),
+        |scenario| scenario.settings.compaction = CompactionSettings::default(),
+        |scenario| scenario.settings.session.json_schema = None,
+        |scenario| scenario.settings.session.max_budget = None,
+        |scenario| scenario.settings.session.fallback_model = None,
+        |scenario| scenario.settings.session.thinking = None,
+        |scenario| scenario.settings.stream = true,
+        |scenario| scenario.settings.streaming_execution = true,
+        |scenario| scenario.settings.permissions = None,
+    ];
+    whole.get(at).map(|reset| {
+        reset(&mut scenario);
+        scenario
+    })
+}
