@@ -18,7 +18,7 @@ impl Query {
         if let Some(total) = env.settings.session.task_budget {
             request.extra = with_task_budget(&request.extra, total, total.saturating_sub(self.carried.task_tokens_used));
         }
-        request
+        self.with_container(request)
     }
 
     /// Whether what was spent so far, a running answer included, is all that may be.

@@ -54,6 +54,7 @@ impl Query {
             return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
         }
         status::report(env, status::REQUESTING, effects);
+        self.heed_host(env, id);
         let request = self.request(env);
         let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };
