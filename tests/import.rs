@@ -1,10 +1,15 @@
 //! Recordings become tapes (K-5): the samples beside this file, and, where it is there, a folder of real recordings.
 //!
-//! The folder is `../shared/recordings`, or what `REENACT_RECORDINGS` names; without it those tests say loudly that they were skipped.
+//! The folders are `../shared/recordings` and `../shared/recordings2`, or what `REENACT_RECORDINGS` and `REENACT_RECORDINGS_2` name; without them
+//! those tests say loudly that they were skipped.
+
+#[path = "import/ends.rs"]
+mod ends;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use ends::{NOT_READ, OTHER_ENDS};
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::files::import::{Format, ImportError, ImportOptions, Imported, WriteImportError, import_bytes, import_file, write};
 use reenact::files::redact::Rules;
@@ -78,11 +83,14 @@ fn replayed(imported: &Imported) -> Vec<String> {
     assert!(matches!(write(imported, &folder.path().join("deep/er/x")), Err(WriteImportError::Exists(_))));
     let tape = tape::read(&written.tape).unwrap();
     let mut ends = Vec::new();
-    for path in &written.scenarios {
+    for (number, path) in written.scenarios.iter().enumerate() {
         let text = std::fs::read_to_string(path).unwrap();
         let parsed = parse::scenario("x.toml", &text, &[("matching.strict".into(), "true".into())])
             .unwrap_or_else(|faults| panic!("{faults}\n{text}"));
         let report = Run::new(Setup::new(parsed.scenario, Some(&tape)).unwrap().into(), AgentLoop::default()).to_end();
+        let is_announced = written.problems.iter().any(|(of, _)| *of == number);
+        assert_eq!(is_announced, !report.failures.is_empty(), "{:?}: {:?}", written.problems, report.failures);
+        assert_eq!(is_announced, text.contains("\n# A replay fails: "), "{text}");
         ends.push(format!("{}: {}", report.terminal(), report.failures.join("; ")));
         if std::env::args().any(|argument| argument == "--nocapture") {
             println!("{}\n{}", text, report.text(Detail::Normal));
@@ -90,23 +98,6 @@ fn replayed(imported: &Imported) -> Vec<String> {
     }
     ends
 }
-
-/// Samples and recordings whose replay by the reference engine under strict comparison does not end with `completed` and nothing to complain of:
-/// a part of the file's name, then for each thread how its run ends and a part of what a strict comparison says (nothing when it is empty).
-const OTHER_ENDS: &[(&str, &[(&str, &str)])] = &[
-    ("sample.sse", &[("tape_exhausted", "")]),
-    // The last thread never got an answer, so the engine asks again.
-    ("sample.claude-trace", &[("completed", ""), ("completed", ""), ("tape_exhausted", "")]),
-    // It ends at the output limit, and the engine asks for the rest.
-    ("incomplete_partial_json", &[("tape_exhausted", "no answer is left")]),
-    // The client dropped the model's answer, and the API said so.
-    ("f59a9391-643b", &[("model_error", "request 2 differs from the recorded one at messages[1].role")]),
-    // Two user messages in a row, which the engine joins.
-    ("rejects-malformed", &[("model_error", "request 1 differs from the recorded one at messages[2]")]),
-    ("handles_context_length_exceeded", &[("prompt_too_long", "")]),
-    ("test_anthropic_tools_streaming_legacy", &[("tape_exhausted", "")]),
-    ("anthropic-tool-no-args", &[("tape_exhausted", "")]),
-];
 
 /// Replays, and compares with what [`OTHER_ENDS`] says of this file.
 fn replays_as_expected(name: &str, imported: &Imported) {
@@ -144,6 +135,20 @@ const SAMPLES: [&str; 12] = [
 fn k_4_an_imported_session_replays_without_a_difference() {
     for name in SAMPLES {
         replays_as_expected(name, &sample(name));
+    }
+}
+
+/// Recordings of which each shows what was hard to import.
+#[test]
+fn k_4_recordings_of_every_kind_replay_or_say_that_they_do_not() {
+    let Some(files) = files_below("REENACT_RECORDINGS_2", "../shared/recordings2") else { return };
+    for path in files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if NOT_READ.iter().any(|part| name.contains(part)) {
+            eprintln!("SKIPPED: {name} is not read yet");
+            continue;
+        }
+        replays_as_expected(&name, &import_file(&path, &options()).unwrap_or_else(|error| panic!("{error}")));
     }
 }
 
@@ -355,12 +360,16 @@ fn k_5_each_reader_names_the_entry_that_is_wrong() {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the variable is documented at the head of this file")]
 fn recordings() -> Option<Vec<PathBuf>> {
-    let folder = std::env::var_os("REENACT_RECORDINGS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/recordings"), PathBuf::from);
+    files_below("REENACT_RECORDINGS", "../shared/recordings")
+}
+
+/// The files of a folder that a variable names, or of the usual one; `None`, loudly, where it is not there.
+#[expect(clippy::disallowed_methods, reason = "the variable is documented at the head of this file")]
+fn files_below(variable: &str, usual: &str) -> Option<Vec<PathBuf>> {
+    let folder = std::env::var_os(variable).map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(usual), PathBuf::from);
     if !folder.is_dir() {
-        eprintln!("SKIPPED: no recordings at {}; set REENACT_RECORDINGS", folder.display());
+        eprintln!("SKIPPED: no recordings at {}; set {variable}", folder.display());
         return None;
     }
     let mut files = Vec::new();

@@ -14,6 +14,7 @@ mod httpmock;
 mod node;
 mod opencode;
 mod parts;
+mod rehearsal;
 mod ruby_vcr;
 mod sse;
 mod vcrpy;
@@ -75,6 +76,8 @@ pub struct Written {
     pub tape: PathBuf,
     /// A scenario for each thread of conversation, `main` first.
     pub scenarios: Vec<PathBuf>,
+    /// What a replay will not do, a sentence each, with the number of the scenario that it is about.
+    pub problems: Vec<(usize, String)>,
 }
 
 /// Why an import could not be written.
@@ -238,7 +241,12 @@ pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportErr
     let beside = |ending: &str| stem.with_file_name(format!("{name}{ending}"));
     let tape_file = format!("{name}.tape.jsonl");
     let mut files = vec![(beside(".tape.jsonl"), encode(&imported.tape))];
-    for derived in derive::scenarios(&imported.tape, &tape_file) {
+    let mut problems = Vec::new();
+    for (number, mut derived) in derive::scenarios(&imported.tape, &tape_file).into_iter().enumerate() {
+        if let Some(problem) = rehearsal::problem(&derived, &imported.tape) {
+            derived.notes.push(problem.clone());
+            problems.push((number, problem));
+        }
         files.push((beside(&format!("{}.toml", derived.suffix())), toml(&derived.scenario, &derived.notes)));
     }
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
@@ -249,7 +257,7 @@ pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportErr
     }
     let mut paths = files.into_iter().map(|(path, _)| path);
     let tape = paths.next().unwrap_or_default();
-    Ok(Written { tape, scenarios: paths.collect() })
+    Ok(Written { tape, scenarios: paths.collect(), problems })
 }
 
 /// What people call the format of this recording, whether it can be imported or not; `None` when it is none that is known.
