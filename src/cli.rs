@@ -4,7 +4,9 @@
 //! | --- | --- |
 //! | 0 | everything ran and is as expected |
 //! | 1 | a run failed: an expectation, an oracle, a snapshot, a digest, a replay; a secret was found; a recording is not whole |
-//! | 2 | the input or the command line is wrong; the message says where |
+//! | 2 | the input or the command line is wrong; the message says where; or the output could not be written |
+//!
+//! A reader of the output that goes away (`| head`) changes no exit code.
 
 mod drive;
 mod import;
@@ -94,5 +96,5 @@ where
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Drive(arguments) => drive::run(&arguments),
     };
-    ExitCode::from(exit as u8)
+    ExitCode::from(output::exit_with(exit) as u8)
 }

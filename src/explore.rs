@@ -10,7 +10,7 @@
 
 pub mod audit;
 pub mod canary;
-
+mod ignored;
 pub mod interrupt;
 pub mod plan;
 pub mod sweep;

@@ -10,3 +10,4 @@ pub mod scenario;
 pub mod schema;
 pub mod snapshot;
 pub mod tape;
+pub(crate) mod text;

@@ -1,4 +1,4 @@
-//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-16).
+//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-17, O-27).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -13,6 +13,7 @@ mod abort;
 mod budgets;
 mod compaction;
 mod discarded;
+mod leftovers;
 mod order;
 mod overlap;
 mod pairs;
@@ -33,6 +34,7 @@ use abort::Abort;
 use budgets::Budgets;
 use compaction::Compaction;
 use discarded::Discarded;
+use leftovers::Leftovers;
 use order::Order;
 use pairs::Pairs;
 use repeated::Repeated;
@@ -48,9 +50,14 @@ use crate::engine::budget::PriceTable;
 use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
 use crate::engine::settings::{EmissionOrder, ResultOrder, SessionSettings};
 use crate::engine::time::{Micros, Time};
+use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::watch::Watch;
+use crate::wire::validate::is_defect;
+
+/// What an engine breaks that does what its driver cannot carry out.
+const CONTRACT: &str = "contract";
 
 /// A rule that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,7 +79,7 @@ impl fmt::Display for Violation {
 
 /// The oracles that there are, each with what it holds.
 pub const ORACLES: &[(&str, &str)] = &[
-    (pairs::ORACLE, "in every request each tool use has exactly one result, in the next user message, in the order asked for"),
+    (pairs::ORACLE, "in every request each tool use has exactly one result, first in the turn behind it, in the order asked for"),
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
     (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
     (discarded::ORACLE, "nothing of a discarded attempt comes out after the discard, and what was emitted of it is taken back"),
@@ -87,6 +94,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
+    (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
 ];
 
 /// All oracles over one run.
@@ -115,6 +123,9 @@ struct Watched {
     withheld: Withheld,
     budgets: Budgets,
     repeated: Repeated,
+    leftovers: Leftovers,
+    /// The last request, if it is known already to be one that the API does not take.
+    blamed: Option<RequestId>,
 }
 
 /// What the oracles need of an environment.
@@ -126,8 +137,13 @@ struct Rules {
     /// How many tools may run at once.
     at_once_max: Option<u32>,
     tool_grace: Micros,
+    /// How much later than asked for a timer may go off.
+    lateness: Micros,
     /// How many different requests may follow each other before anything comes out.
     silent_requests_max: u32,
+    tokenizer: Tokenizer,
+    /// What an earlier session left to the root.
+    history_tokens: u64,
     session: SessionSettings,
     prices: Arc<PriceTable>,
     /// Whether the scenario is about requests that the API does not take.
@@ -157,7 +173,10 @@ impl Oracles {
             emission_order: settings.emission_order,
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
+            lateness: Micros::ZERO,
             silent_requests_max: compaction::silent_max(&settings.compaction),
+            tokenizer: environment.tokenizer.clone(),
+            history_tokens: environment.history.iter().map(|message| environment.tokenizer.blocks(&message.content)).sum(),
             session: settings.session.clone(),
             prices: environment.prices.clone(),
             expects_refusals: false,
@@ -170,6 +189,15 @@ impl Oracles {
     pub fn with_refusals(mut self, expected: bool) -> Self {
         if let Some(rules) = Arc::get_mut(&mut self.rules) {
             rules.expects_refusals = expected;
+        }
+        self
+    }
+
+    /// The same for clocks that go by themselves: a timer may go off so much later than it was asked for.
+    #[must_use]
+    pub fn with_lateness(mut self, late: Micros) -> Self {
+        if let Some(rules) = Arc::get_mut(&mut self.rules) {
+            rules.lateness = late;
         }
         self
     }
@@ -215,18 +243,22 @@ impl Oracles {
         let found = &mut Findings { at, violations: &mut self.violations };
         let watched = Arc::make_mut(&mut self.agents).of(agent);
         if !self.rules.expects_refusals {
+            let known = found.violations.len();
             watched.pairs.on_request(&self.rules, id, &request.messages, found);
             watched.valid.on_request(id, request, found);
+            watched.blamed = (found.violations.len() > known).then_some(id);
         }
         watched.terminals.on_request(agent, id, found);
         watched.retry.on_request(at, id, &request.model, found);
         watched.abort.on_request(id, found);
-        watched.compaction.on_request(&self.rules, id, &request.messages, found);
+        let history = if agent.is_root() { self.rules.history_tokens } else { 0 };
+        watched.compaction.on_request(&self.rules, id, request, history, found);
         watched.discarded.on_request(found);
         watched.signatures.on_request(id, &request.model, &request.messages, found);
         watched.withheld.on_request(id, found);
         watched.budgets.on_request(&self.rules, id, request.extra.as_str(), found);
         watched.repeated.on_request(id);
+        watched.leftovers.on_request(id);
     }
 }
 
@@ -246,8 +278,9 @@ impl Watch for Oracles {
         let watched = Arc::make_mut(&mut self.agents).of(agent);
         watched.terminals.on_input(input);
         watched.retry.on_input(at, input);
-        watched.compaction.on_input(input);
+        watched.compaction.on_input(&self.rules, input);
         watched.repeated.on_input(input);
+        watched.leftovers.on_input(at, input);
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
@@ -267,19 +300,38 @@ impl Watch for Oracles {
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
         watched.retry.on_effect(at, effect, found);
         watched.abort.on_effect(effect, found);
-        watched.compaction.on_effect(effect);
+        watched.compaction.on_effect(&self.rules, effect);
         watched.terminals.on_effect(agent, effect, found);
         watched.discarded.on_effect(effect, found);
         watched.signatures.on_effect(effect);
         watched.withheld.on_effect(effect, found);
         watched.budgets.on_effect(&self.rules, effect);
         watched.repeated.on_effect(&self.rules.tools, effect, found);
+        watched.leftovers.on_effect(effect, found);
+        if let Effect::Finished { .. } = effect
+            && self.agents.get(&Agent::ROOT).is_some_and(|root| !root.terminals.is_any_open())
+        {
+            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.leftovers.expect_no_timer(found));
+        }
     }
 
-    fn note(&mut self, at: Time, _agent: &Agent, what: &What) {
-        if let What::Ended { end: RunEnd::Idle | RunEnd::Stalled } = what {
-            let found = &mut Findings { at, violations: &mut self.violations };
-            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.abort.on_end(found));
+    fn note(&mut self, at: Time, agent: &Agent, what: &What) {
+        let found = &mut Findings { at, violations: &mut self.violations };
+        match what {
+            What::Ended { end: RunEnd::Idle | RunEnd::Stalled } => {
+                Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.abort.on_end(found));
+            }
+            // The API of a scenario may know more than the rules of validity: what it has answered before, for one.
+            What::Refused { id, rule, text, overruled: false } if !self.rules.expects_refusals && is_defect(rule) => {
+                if Arc::make_mut(&mut self.agents).of(agent).blamed != Some(*id) {
+                    found.add(valid::ORACLE, format!("the API refuses request {id}: {text}"));
+                }
+            }
+            // What an oracle has blamed in this instant needs no second word.
+            What::Misuse { text } if found.violations.last().is_none_or(|last| last.at != at) => {
+                found.add(CONTRACT, format!("the engine broke the contract: {text}"));
+            }
+            _ => (),
         }
     }
 }

@@ -38,7 +38,9 @@ pub type Outcome<E> = Result<Report<E>, Panic>;
 #[error("the engine panicked: {0}")]
 pub struct Panic(pub String);
 
-/// Runs one scenario file against an engine: the shortest way to test an engine of your own.
+/// Runs one scenario file against an engine, and asks all oracles about it: the shortest way to test an engine of your own.
+///
+/// What is not as it should be is in the report's `failures`; [`Report::assert`] panics with them.
 ///
 /// # Errors
 /// When the scenario cannot be read; what it says names file, line and column.
@@ -53,7 +55,16 @@ where
     E: Engine + Send,
     F: Fn() -> E + Sync,
 {
-    in_parallel(scenarios, threads, |scenario| run_one(scenario, new_engine()))
+    run_each(scenarios, threads, |scenario| Run::new(scenario.setup.clone(), new_engine()))
+}
+
+/// The same with runs that `new_run` makes, so that they may be others than the usual ones.
+pub fn run_each<E, F>(scenarios: &[Loaded], threads: NonZeroUsize, new_run: F) -> Vec<Outcome<E>>
+where
+    E: Engine + Send,
+    F: Fn(&Loaded) -> Run<E> + Sync,
+{
+    in_parallel(scenarios, threads, |scenario| Catching.run(|| new_run(scenario).to_end()).map_err(Panic))
 }
 
 /// Does the same work on each item; results come back in the order of the items.
@@ -84,19 +95,10 @@ where
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs one scenario and keeps the log at the engine's boundary.
-pub fn run_logged<E: Engine>(scenario: &Loaded, engine: E) -> Outcome<E> {
-    Catching.run(|| Run::new(scenario.setup.clone(), engine).with_log().to_end()).map_err(Panic)
-}
-
 /// How many threads there are cores for.
 #[expect(clippy::disallowed_methods, reason = "only the runner may ask: it changes how long a run takes, never what it says")]
 pub fn threads_available() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
-
-fn run_one<E: Engine>(scenario: &Loaded, engine: E) -> Outcome<E> {
-    Catching.run(|| Run::new(scenario.setup.clone(), engine).to_end()).map_err(Panic)
 }
 
 /// Makes a panic of an engine a value, so that it ends its own run only.

@@ -5,10 +5,12 @@
 
 pub mod agenda;
 pub(crate) mod delays;
+pub(crate) mod limits;
 pub(crate) mod notes;
 pub mod outside;
 pub mod report;
 pub(crate) mod requests;
+pub mod rules;
 
 mod injected;
 
@@ -16,6 +18,7 @@ use agenda::Agenda;
 use injected::Injected;
 use outside::Outside;
 use report::Report;
+use rules::JudgedBy;
 
 use crate::engine::contract::{Agent, Effect, Effects, Engine, Input};
 use crate::engine::log::Log;
@@ -43,6 +46,7 @@ pub struct Run<E, W = Recorder> {
     requests: u64,
     /// What exists only because of an injection.
     injected: Injected,
+    judged_by: JudgedBy,
     /// Where requests go when the world does not answer them.
     outside: Option<Outside>,
     watcher: W,
@@ -82,7 +86,14 @@ impl<E: Engine> Run<E> {
     /// The same, writing the log at the boundary as it goes.
     #[must_use]
     pub fn with_log(mut self) -> Self {
-        self.log = Some(Log::new(&self.setup.environment));
+        self.log = Some(Log::new(&self.setup.environment, rules::shown_by(&self.setup.scenario.expect)));
+        self
+    }
+
+    /// The same, judged by what its scenario expects alone: the rules that hold in every run are not asked.
+    #[must_use]
+    pub fn without_oracles(mut self) -> Self {
+        self.judged_by = JudgedBy::Scenario;
         self
     }
 
@@ -109,6 +120,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
             requests: 0,
             injected: Injected::default(),
             outside: None,
+            judged_by: JudgedBy::ScenarioAndOracles,
             scratch: Scratch::default(),
             setup,
         };
@@ -161,7 +173,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
         }
         self.events += 1;
         if self.events > self.setup.scenario.limits.events {
-            return Some(RunEnd::LimitReached { limit: "events".into() });
+            return Some(RunEnd::LimitReached { limit: limits::EVENTS.into() });
         }
         self.step(agent, &input)
     }
@@ -182,11 +194,11 @@ impl<E: Engine, W: Watch> Run<E, W> {
 
     /// Lets an arrival happen; what it brings is due then, and may be nothing.
     fn let_happen(&mut self, at: Time, arrival: Arrival) -> Option<RunEnd> {
-        if !self.world.awaits(&arrival) {
+        if !self.world.awaits(at, &arrival) {
             return None;
         }
         if at > Time::ZERO + self.setup.scenario.limits.time {
-            return Some(RunEnd::LimitReached { limit: "virtual time".into() });
+            return Some(RunEnd::LimitReached { limit: limits::TIME.into() });
         }
         self.now = self.now.max(at);
         let mut schedule = core::mem::take(&mut self.scratch.schedule);
@@ -314,8 +326,11 @@ impl<E: Engine, W: Watch> Run<E, W> {
         if matches!(effect, Effect::Request { .. }) {
             self.requests += 1;
             if self.requests > self.setup.scenario.limits.requests {
-                return Some(RunEnd::LimitReached { limit: "requests".into() });
+                return Some(RunEnd::LimitReached { limit: limits::REQUESTS.into() });
             }
+        }
+        if let Effect::Finished { prompt, .. } = effect {
+            self.world.on_over(agent, *prompt);
         }
         if agent.is_root() && self.injected.carry_out(effect, &mut self.due) {
             return None;

@@ -55,6 +55,8 @@ pub struct World {
     user: User,
     watch: Watch,
     timers: Timers,
+    /// For which requests new credentials are on their way.
+    refreshing: Vec<(Agent, RequestId)>,
     /// Interrupts whose moment came in the step that is carried out.
     happening: Vec<usize>,
     /// How many answers were on their way so far: what arrives names its delivery, not its request, which an engine may name twice.
@@ -179,6 +181,7 @@ impl World {
             Effect::RefreshAuth { id, .. } => {
                 let takes = self.choices(setup).latency(Waited::Auth, &agent.key(*id), &setup.scenario.auth.latency, 0);
                 schedule.push((now + takes, Arrival(What::Auth(agent.clone(), *id))));
+                self.refreshing.push((agent.clone(), *id));
             }
             Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(agent, *timer))))),
             Effect::CancelTimer { timer } => self.timers.cancel(agent, *timer),
@@ -222,11 +225,23 @@ impl World {
         self.happening.extend(self.watch.effect(setup, agent, effect));
     }
 
-    /// Whether an arrival is still to happen: a timer that was cancelled is not, and no time passes for it.
-    pub fn awaits(&self, arrival: &Arrival) -> bool {
-        match arrival.0 {
-            What::Timer(serial) => self.timers.is_set(serial),
-            _ => true,
+    /// A prompt is over: what was asked for it and cannot be taken back (the look of a tool at its input, a place for a result, skills and
+    /// plugins, credentials) matters to nobody any more. What an engine can take back, it must (O-27).
+    pub fn on_over(&mut self, agent: &Agent, prompt: u32) {
+        self.refreshing.retain(|(of, id)| of != agent || id.prompt != prompt);
+        self.questions.of(agent).on_over(prompt);
+    }
+
+    /// Whether an arrival at this time is still to happen: one that was taken back, or that matters to nobody, is not, and no time passes
+    /// for it. So a run is over when the last thing that matters is.
+    pub fn awaits(&self, at: Time, arrival: &Arrival) -> bool {
+        match &arrival.0 {
+            What::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial() == *serial),
+            What::Tool(agent, run, deed) => self.tools.awaits(at, agent, *run, *deed),
+            What::Timer(serial) => self.timers.is_set(*serial),
+            What::Auth(agent, id) => self.refreshing.iter().any(|(of, open)| (of, open) == (agent, id)),
+            What::Answered(agent, number) => self.questions.get(agent).is_some_and(|questions| questions.is_open(*number)),
+            What::Prompt | What::Interrupt(_) => true,
         }
     }
 
@@ -246,6 +261,7 @@ impl World {
                 inputs.extend(input.map(|input| (agent, input)));
             }
             What::Auth(agent, id) => {
+                self.refreshing.retain(|(of, open)| (of, *open) != (&agent, id));
                 inputs.push((agent, Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }));
             }
             What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(|(agent, timer)| (agent, Input::Timer(timer)))),

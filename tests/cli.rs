@@ -137,7 +137,7 @@ fn d_5_check_compares_digests() {
     let folder = folder(&[("hello.toml", HELLO)]);
     let output = reenact(folder.path(), &["run", "hello.toml", "--check"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("1 digests the same"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("1 digest the same"), "{}", text(&output.stdout));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn f_9_each_run_of_a_matrix_has_its_snapshot_and_can_be_named() {
     let checked = reenact(folder.path(), &["run", "scenarios", "--check", "--format", "digest"]);
     assert!(text(&checked.stderr).contains("check: 2 digests the same"), "{}", text(&checked.stderr));
     let swept = reenact(folder.path(), &["sweep", "scenarios", "--canary", "double-terminal"]);
-    assert!(text(&swept.stderr).contains("run scenarios/a.toml@seed=1 --oracles"), "{}", text(&swept.stderr));
+    assert!(text(&swept.stderr).contains("run scenarios/a.toml@seed=1 --canary"), "{}", text(&swept.stderr));
     refused(folder.path(), &["run", "scenarios/a.toml@seed=3"], &["no run of this file is called so", "scenarios/a.toml@seed=1"]);
     refused(folder.path(), &["run", "scenarios/a.toml", "--log", "x.log"], &["takes one scenario, and these are 2"]);
 }

@@ -331,7 +331,8 @@ fn k_2_no_secret_reaches_the_disk() {
     }
     assert!(file.contains("it is REDACTED000001xxx"), "{file}");
     let scan = Command::new(env!("CARGO_BIN_EXE_reenact")).arg("scan").arg(&path).output().unwrap();
-    assert_eq!((scan.status.code(), String::from_utf8(scan.stdout).unwrap().trim()), (Some(0), "no secrets found"));
+    assert_eq!(scan.status.code(), Some(0));
+    assert!(String::from_utf8(scan.stdout).unwrap().starts_with("no secrets found in 1 file, "));
     std::fs::write(&path, file.replace("it is REDACTED", "it is sk-ant-api03-REDACTED")).unwrap();
     let scan = Command::new(env!("CARGO_BIN_EXE_reenact")).arg("scan").arg(&path).output().unwrap();
     assert_eq!(scan.status.code(), Some(1));
@@ -364,7 +365,8 @@ fn k_2_a_secret_in_the_path_of_a_folder_is_replaced_as_it_is_in_bodies() {
     let file = std::fs::read_to_string(&tape).unwrap();
     assert!(!file.contains(SECRET) && !file.contains(NAME), "{file}");
     let scan = Command::new(env!("CARGO_BIN_EXE_reenact")).args(["scan", "--redact"]).arg(&rules).arg(&tape).output().unwrap();
-    assert_eq!((scan.status.code(), String::from_utf8(scan.stdout).unwrap().trim()), (Some(0), "no secrets found"));
+    assert_eq!(scan.status.code(), Some(0));
+    assert!(String::from_utf8(scan.stdout).unwrap().starts_with("no secrets found in 1 file, "));
     let read = reenact::files::tape::read(&tape).unwrap();
     let path = |wanted| &read.header.folders.iter().find(|(folder, _)| *folder == wanted).unwrap().1;
     let said = format!("home {}/a, tmp {}/b", path(Folder::Home), path(Folder::Tmp));

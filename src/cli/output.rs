@@ -1,28 +1,36 @@
-//! Writing to standard output and standard error.
+//! Writing to standard output and standard error: the one place that decides what happens when nobody reads.
 //!
-//! A reader that goes away (`| head`) ends the program quietly; that is how pipes end.
+//! A reader that goes away (`| head`) costs the text that it would have read and nothing else: the command does all its work, writes all
+//! its files, and ends with its own exit code. Output that is lost otherwise (a full disk) is said once and makes the exit code 2.
 
 use std::io::{ErrorKind, Write, stderr, stdout};
-use std::process::exit;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Exit;
+
+/// Whether output was lost that somebody wanted.
+static IS_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes text and a line end to standard output.
 pub(super) fn say(text: &str) {
-    finish(writeln!(stdout().lock(), "{}", text.strip_suffix('\n').unwrap_or(text)));
-}
-
-/// Writes a message to standard error.
-pub(super) fn complain(text: &str) {
-    finish(writeln!(stderr().lock(), "{}", text.trim_end_matches('\n')));
-}
-
-fn finish(result: std::io::Result<()>) {
-    match result {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => exit(0),
+    match writeln!(stdout().lock(), "{}", text.strip_suffix('\n').unwrap_or(text)) {
+        // Who does not read wants nothing more.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => (),
         Err(error) => {
-            // If this fails too, there is nowhere left to say it.
-            let _ = writeln!(stderr().lock(), "cannot write the output: {error}");
-            exit(2)
+            if !IS_LOST.swap(true, Ordering::Relaxed) {
+                complain(&format!("cannot write the output: {error}"));
+            }
         }
         Ok(()) => (),
     }
+}
+
+/// Writes a message to standard error. If that fails there is nowhere left to say it, and the exit code stands.
+pub(super) fn complain(text: &str) {
+    let _ = writeln!(stderr().lock(), "{}", text.trim_end_matches('\n'));
+}
+
+/// The exit code of a command, worse where its output was lost.
+pub(super) fn exit_with(exit: Exit) -> Exit {
+    if IS_LOST.load(Ordering::Relaxed) { exit.max(Exit::WrongInput) } else { exit }
 }

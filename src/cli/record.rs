@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::Exit;
 use super::output::complain;
 use crate::files::redact::Rules;
+use crate::files::text;
 use crate::live::record::{Client, Options, run as record};
 
 #[derive(Debug, clap::Args)]
@@ -74,7 +75,8 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         }
     };
     complain(&format!("{} in {}", recorded.summary.text(), arguments.out.display()));
-    let fallen_short = if recorded.summary.is_whole() { Exit::Fine } else { Exit::Failed };
+    // A tape without an exchange is nothing that anybody wanted.
+    let fallen_short = if recorded.summary.is_whole() && recorded.summary.exchanges > 0 { Exit::Fine } else { Exit::Failed };
     match recorded.client.map(code_of) {
         None | Some(0) => ExitCode::from(fallen_short as u8),
         Some(code) => ExitCode::from(code),
@@ -90,7 +92,7 @@ fn tell(text: &str) {
 pub(super) fn rules(files: &[PathBuf]) -> Result<Arc<Rules>, String> {
     let mut texts = Vec::new();
     for path in files {
-        texts.push(std::fs::read_to_string(path).map_err(|error| format!("--redact {}: cannot be read ({error})", path.display()))?);
+        texts.push(text::read(path).map_err(|error| format!("--redact {}: {error}", path.display()))?);
     }
     let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     Rules::with(&texts).map_err(|error| format!("--redact {}: {error}", names.join(", ")))

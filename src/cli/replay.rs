@@ -1,14 +1,16 @@
 //! `reenact replay LOG`.
 
-use std::fs;
 use std::path::PathBuf;
 
 use super::Exit;
 use super::output::{complain, say};
-use crate::engine::contract::Engine;
-use crate::engine::log::{ReplayError, replay_with};
-use crate::files::schema;
+use crate::engine::contract::{Effects, Engine, Input};
+use crate::engine::log::{ReplayError, Replayed, environment, replay_in};
+use crate::engine::time::Time;
+use crate::files::{schema, text};
+use crate::oracle::{Oracles, Violation};
 use crate::prelude::*;
+use crate::transcript::watch::Watch as _;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -18,21 +20,23 @@ pub(super) struct Arguments {
 
 pub(super) fn run<E: Engine>(arguments: &Arguments, engine: E) -> Exit {
     let path = arguments.log.display();
-    let text = match fs::read(&arguments.log).map(String::from_utf8) {
-        Ok(Ok(text)) => text,
-        Ok(Err(_)) => {
-            complain(&format!("{path}: not UTF-8 text; a boundary log is JSON Lines"));
-            return Exit::WrongInput;
-        }
-        Err(error) => {
-            complain(&format!("{path}: {error}; `reenact run SCENARIO --log {path}` writes one"));
+    let text = match text::read(&arguments.log) {
+        Ok(text) => text,
+        Err(problem) => {
+            complain(&format!("{path}: {problem}; `reenact run SCENARIO --log {path}` writes one"));
             return Exit::WrongInput;
         }
     };
-    match replay_with(&text, engine, schema::attach) {
-        Ok(done) => {
-            say(&format!("{path}: {} steps, {} effects, all equal, until {}", done.steps, done.effects, done.until));
-            Exit::Fine
+    match replay(&text, engine) {
+        Ok((Replayed { steps: 0, .. }, _)) => {
+            complain(&format!("{path}: the log holds no step, so nothing was compared; `reenact run SCENARIO --log {path}` writes one"));
+            Exit::Failed
+        }
+        Ok((done, broken)) => {
+            let (steps, effects) = (plural(done.steps as u64, "step"), plural(done.effects as u64, "effect"));
+            say(&format!("{path}: {steps}, {effects}, all equal, until {}", done.until));
+            broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
+            if broken.is_empty() { Exit::Fine } else { Exit::Failed }
         }
         Err(error @ ReplayError::Differs { .. }) => {
             complain(&format!("{path}: {error}"));
@@ -43,4 +47,17 @@ pub(super) fn run<E: Engine>(arguments: &Arguments, engine: E) -> Exit {
             Exit::WrongInput
         }
     }
+}
+
+/// Compares the effects, and asks the oracles. How the run ended is not in the log, so what was left open is not asked for.
+fn replay<E: Engine>(text: &str, engine: E) -> Result<(Replayed, Vec<Violation>), ReplayError> {
+    let (mut environment, shows) = environment(text)?;
+    schema::attach(&mut environment);
+    let mut oracles = Oracles::new(&environment);
+    let done = replay_in(text, engine, &environment, |at: Time, input: &Input, effects: &Effects| {
+        oracles.input(at, effects.agent(), input);
+        effects.iter().for_each(|(agent, effect)| oracles.effect(at, agent, effect));
+    })?;
+    let is_shown = |violation: &Violation| shows.iter().any(|rule| **rule == *violation.oracle);
+    Ok((done, oracles.into_violations().into_iter().filter(|violation| !is_shown(violation)).collect()))
 }

@@ -16,7 +16,6 @@ use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
 use crate::explore::interrupt::{Boundary, Kind};
-use crate::explore::verdict::violations_of;
 use crate::files::atomic;
 use crate::files::plan::is_ours;
 use crate::files::scenario::Loaded;
@@ -57,9 +56,12 @@ pub(super) struct Arguments {
     /// Write the run with all its choices as a scenario here, which makes the same run whatever the seed (one scenario only)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "snapshots", "accept"])]
     write_plan: Option<PathBuf>,
-    /// Ask all oracles as well: rules that must hold in every run
-    #[arg(long)]
+    /// They are asked anyway
+    #[arg(long, hide = true, conflicts_with = "no_oracles")]
     oracles: bool,
+    /// Do not ask the oracles, which are rules that must hold in every run: the verdict is then of what the scenarios expect alone
+    #[arg(long, conflicts_with_all = ["interrupt_at", "check"])]
+    no_oracles: bool,
     /// Interrupt the run before or after its N-th event, as a sweep does (one scenario only); expectations are not asked for
     #[arg(long, value_name = "N[:before|after]", conflicts_with_all = ["check", "snapshots", "accept", "log"])]
     interrupt_at: Option<Boundary>,
@@ -103,14 +105,15 @@ pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, new_engine:
 }
 
 fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
-    let (scenarios, mut exit) = match arguments.level.seeds {
+    let selected = match arguments.level.seeds {
         Some(seeds) => arguments.selection.load_seeds(seeds.get()),
         None => arguments.selection.load(),
     };
+    let (scenarios, mut exit) = (&selected.scenarios[..], selected.exit);
     if scenarios.is_empty() {
         return exit;
     }
-    if let Err(problem) = check_usage(arguments, &scenarios) {
+    if let Err(problem) = check_usage(arguments, scenarios) {
         complain(&problem);
         return Exit::WrongInput;
     }
@@ -118,7 +121,12 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
         exit = exit.max(look::run(arguments, &scenarios[0], boundary, &new_engine()));
         return exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     }
-    let outcomes = match level::run(arguments, &scenarios, arguments.selection.threads(), new_engine) {
+    if arguments.no_oracles {
+        complain(
+            "note: --no-oracles: the rules that must hold in every run are not asked; what follows is of what the scenarios expect alone",
+        );
+    }
+    let outcomes = match level::run(arguments, scenarios, arguments.selection.threads(), new_engine) {
         Ok(outcomes) => outcomes,
         Err(problem) => {
             complain(&problem);
@@ -138,11 +146,12 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
         exit = exit.max(write_log(path, &outcomes[0]));
     }
     exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
-    if arguments.format == Format::Text && scenarios.len() > 1 {
-        say(&format!("{} scenarios, {failed} failed; {}", scenarios.len(), provenance(&outcomes)));
+    if arguments.format == Format::Text && scenarios.len() + selected.unread > 1 {
+        let asked = if arguments.no_oracles { "; oracles not asked" } else { "" };
+        say(&format!("{}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
     }
     if arguments.check {
-        exit = exit.max(check::run(arguments, &scenarios, new_engine));
+        exit = exit.max(check::run(arguments, scenarios, new_engine));
     }
     exit
 }
@@ -189,11 +198,6 @@ fn problems_of<E>(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<E>
         Err(panic) => return vec![panic.to_string()],
     };
     let mut problems = report.failures.clone();
-    if arguments.oracles {
-        let expected = scenario.setup.scenario.expect.terminal.as_deref();
-        let violations = violations_of(&scenario.setup, &report.transcript, expected);
-        problems.extend(violations.iter().map(ToString::to_string));
-    }
     let standing = if arguments.accept {
         snapshot::approve(scenario, report)
     } else if arguments.snapshots {

@@ -27,10 +27,15 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
             return Exit::WrongInput;
         }
     };
-    let (mut exit, mut secrets) = (Exit::Fine, 0);
+    let (mut exit, mut secrets, mut bytes) = (Exit::Fine, 0, 0);
     for path in &arguments.tapes {
         match std::fs::read(path) {
+            Ok(contents) if cannot_be_searched(&contents).is_some() => {
+                complain(&format!("{}: {}", path.display(), cannot_be_searched(&contents).unwrap_or_default()));
+                exit = Exit::WrongInput;
+            }
             Ok(contents) => {
+                bytes += contents.len();
                 if !is_tape(&contents) {
                     complain(&format!("note: {} is no tape, and was searched as text", path.display()));
                 }
@@ -42,7 +47,8 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
                 }
             }
             Err(error) => {
-                complain(&format!("{}: cannot be read ({error})", path.display()));
+                let advice = if path.is_dir() { ": name the tapes in it" } else { "" };
+                complain(&format!("{}: cannot be read ({error}){advice}", path.display()));
                 exit = Exit::WrongInput;
             }
         }
@@ -52,9 +58,21 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
             "secrets found: {secrets}; record or import again, or take them out by hand, keeping each string as long as it is"
         ));
     } else if exit == Exit::Fine {
-        say("no secrets found");
+        let files = plural(arguments.tapes.len() as u64, "file");
+        say(&format!("no secrets found in {files}, {}", plural(bytes as u64, "byte")));
     }
     exit
+}
+
+/// Why nothing could be found in a file, whatever it holds.
+fn cannot_be_searched(contents: &[u8]) -> Option<&'static str> {
+    match contents {
+        [] => Some("it is empty, so nothing was looked at: name the file that the recorder wrote"),
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [b'P', b'K', 3, 4, ..] => {
+            Some("it is compressed, and was not looked at: unpack it first")
+        }
+        _ => None,
+    }
 }
 
 /// Whether a file begins as a tape does.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::Exit;
 use super::output::complain;
 use crate::explore::canary::{CANARIES, Canary};
-use crate::files::scenario::{Loaded, find, load_all};
+use crate::files::scenario::{Found, Loaded, load_all, others_text, search};
 use crate::prelude::*;
 use crate::runner::threads_available;
 
@@ -26,50 +26,70 @@ pub(super) struct Selection {
     threads: Option<NonZeroUsize>,
 }
 
+/// What a command takes.
+#[derive(Debug)]
+pub(super) struct Selected {
+    /// What can be run.
+    pub(super) scenarios: Vec<Loaded>,
+    /// How many files are none of these, because something is wrong with them.
+    pub(super) unread: usize,
+    /// The exit code so far.
+    pub(super) exit: Exit,
+}
+
+impl Selected {
+    /// `3 scenarios, 1 file that cannot be read`.
+    pub(super) fn count(&self) -> String {
+        let scenarios = plural(self.scenarios.len() as u64, "scenario");
+        match self.unread {
+            0 => scenarios,
+            1 => format!("{scenarios}, 1 file that cannot be run"),
+            count => format!("{scenarios}, {count} files that cannot be run"),
+        }
+    }
+}
+
 impl Selection {
     /// Everything that can be read; what cannot is complained about, all of it.
-    pub(super) fn load(&self) -> (Vec<Loaded>, Exit) {
-        let (paths, errors) = find(&self.paths);
-        let mut exit = if errors.is_empty() { Exit::Fine } else { Exit::WrongInput };
-        errors.iter().for_each(|error| complain(&error.to_string()));
-        let mut scenarios = Vec::new();
-        for path in paths {
-            match load_all(&path, &self.overrides()) {
-                Ok(runs) => {
-                    let warnings: Vec<&String> = runs.iter().flat_map(|run| &run.warnings).collect();
-                    if !warnings.is_empty() {
-                        exit = Exit::WrongInput; // the rest is run all the same: nothing is lost (F-2)
-                    }
-                    warnings.iter().for_each(|warning| complain(warning));
-                    scenarios.extend(runs);
-                }
-                Err(error) => {
-                    complain(&error.to_string());
-                    exit = Exit::WrongInput;
-                }
-            }
+    pub(super) fn load(&self) -> Selected {
+        let (paths, exit) = self.search();
+        let read = read_all(&paths, &self.overrides());
+        Selected { exit: exit.max(read.exit), ..read }
+    }
+
+    /// What the paths lead to; what they do not is complained about.
+    fn search(&self) -> (Vec<PathBuf>, Exit) {
+        let Found { scenarios, others, errors } = search(&self.paths);
+        if !others.is_empty() {
+            complain(&format!("note: left out: {}", others_text(&others)));
         }
-        (scenarios, exit)
+        errors.iter().for_each(|error| complain(&error.to_string()));
+        if scenarios.is_empty() && errors.is_empty() {
+            complain("there is nothing to run: name a scenario");
+        }
+        let is_fine = errors.is_empty() && !scenarios.is_empty();
+        (scenarios, if is_fine { Exit::Fine } else { Exit::WrongInput })
     }
 
     /// The same with each of the seeds from 1 on.
-    pub(super) fn load_seeds(&self, seeds: u64) -> (Vec<Loaded>, Exit) {
-        let (mut all, mut exit) = (Vec::new(), Exit::Fine);
+    pub(super) fn load_seeds(&self, seeds: u64) -> Selected {
+        let (paths, exit) = self.search();
+        let mut all = Selected { scenarios: Vec::new(), unread: 0, exit };
         for seed in 1..=seeds {
-            let Self { paths, seed: _, set, threads } = self;
-            let (mut runs, one) = Self { paths: paths.clone(), seed: Some(seed), set: set.clone(), threads: *threads }.load();
-            for run in &mut runs {
+            let overrides = [&self.set[..], &[(String::from("seed"), format!("\"{seed}\""))]].concat();
+            let mut read = read_all(&paths, &overrides);
+            for run in &mut read.scenarios {
                 run.name = format!("{}{}seed={seed}", run.name, if run.name.contains('@') { "," } else { "@" });
                 // As it is typed to make this one again.
                 run.path = format!("{} --seed {seed}", run.path.display()).into();
             }
-            all.extend(runs);
-            exit = one;
-            if exit != Exit::Fine {
+            all.scenarios.extend(read.scenarios);
+            (all.unread, all.exit) = (read.unread, all.exit.max(read.exit));
+            if read.exit != Exit::Fine {
                 break; // the others would say the same
             }
         }
-        (all, exit)
+        all
     }
 
     /// What was named.
@@ -101,6 +121,28 @@ impl Selection {
         let set = self.set.iter().map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))));
         set.chain(self.seed.map(|seed| format!(" --seed {seed}"))).collect()
     }
+}
+
+/// The scenarios of files; what cannot be read is complained about, all of it.
+fn read_all(paths: &[PathBuf], overrides: &[(String, String)]) -> Selected {
+    let mut read = Selected { scenarios: Vec::new(), unread: 0, exit: Exit::Fine };
+    for path in paths {
+        match load_all(path, overrides) {
+            Ok(runs) => {
+                let warnings: Vec<&String> = runs.iter().flat_map(|run| &run.warnings).collect();
+                if !warnings.is_empty() {
+                    read.exit = Exit::WrongInput; // the rest is run all the same: nothing is lost (F-2)
+                }
+                warnings.iter().for_each(|warning| complain(warning));
+                read.scenarios.extend(runs);
+            }
+            Err(error) => {
+                complain(&error.to_string());
+                (read.unread, read.exit) = (read.unread + 1, Exit::WrongInput);
+            }
+        }
+    }
+    read
 }
 
 /// A word as a shell takes it.

@@ -1,5 +1,6 @@
 //! `reenact sweep PATH…`: interrupts at every boundary, all oracles on each run (E-1).
 
+use std::collections::BTreeSet;
 use std::env;
 use std::panic;
 use std::path::Path;
@@ -16,6 +17,7 @@ use crate::explore::sweep::{Finding, SweepReport};
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
 use crate::runner::sweep::sweep_all;
+use crate::transcript::event::RunEnd;
 
 /// How many findings of a scenario are shown.
 const SHOWN_MAX: usize = 3;
@@ -60,7 +62,8 @@ pub(super) fn run<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E
 }
 
 fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
-    let (scenarios, exit) = arguments.selection.load();
+    let selected = arguments.selection.load();
+    let (scenarios, exit) = (&selected.scenarios[..], selected.exit);
     if scenarios.is_empty() {
         return exit;
     }
@@ -72,29 +75,84 @@ fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync))
     // A panic is a finding, told with the command that shows it; its own words at each of a hundred boundaries would bury that.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
-    let reports = sweep_all(&scenarios, arguments.selection.threads(), kinds, new_engine);
+    let reports = sweep_all(scenarios, arguments.selection.threads(), kinds, new_engine);
     panic::set_hook(usual);
+    let mut told = Vec::new();
     for (scenario, report) in scenarios.iter().zip(&reports) {
-        show(arguments, scenario, report);
+        show(arguments, scenario, report, &mut told);
     }
     let runs: usize = reports.iter().map(|report| report.runs).sum();
     let findings: usize = reports.iter().map(|report| report.findings.len()).sum();
     let with_findings = reports.iter().filter(|report| !report.findings.is_empty()).count();
-    say(&format!("{} scenarios, {runs} runs, {findings} findings in {with_findings} scenarios", scenarios.len()));
-    if findings > 0 { exit.max(Exit::Failed) } else { exit }
+    let count = |count: usize, noun| plural(count as u64, noun);
+    let found = format!("{} in {}", count(findings, "finding"), count(with_findings, "scenario"));
+    say(&format!("{}, {}, {found}", selected.count(), count(runs, "run")));
+    if let Some(CanaryArgument::Of(canary)) = arguments.canary {
+        return exit.max(of_canary(canary, &reports));
+    }
+    exit.max(reports.iter().map(verdict).max().unwrap_or(Exit::Failed))
 }
 
-fn show(arguments: &Arguments, scenario: &Loaded, report: &SweepReport) {
-    let SweepReport { boundaries, runs, findings } = report;
-    let word = if findings.is_empty() { "ok" } else { "FAILED" };
-    say(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {:>5} findings", scenario.name, findings.len()));
+/// A canary is there to be caught.
+fn of_canary(canary: Canary, reports: &[SweepReport]) -> Exit {
+    let violations = reports.iter().flat_map(|report| &report.findings).flat_map(|finding| &finding.violations);
+    let caught_by: BTreeSet<&str> = violations.map(|violation| violation.oracle).collect();
+    let Canary { name, oracle, about, .. } = canary;
+    if caught_by.is_empty() {
+        complain(&format!(
+            "canary {name} was NOT caught, neither by {oracle} nor by another: it {about}, and nothing here gives it a chance to, or the oracle \
+             is blind; sweep a scenario in which it can do harm"
+        ));
+        return Exit::Failed;
+    }
+    let by: Vec<&str> = caught_by.iter().copied().collect();
+    say(&format!(
+        "canary {name} was caught by {}{}",
+        by.join(", "),
+        if caught_by.contains(oracle) { "" } else { ", not by its own oracle" }
+    ));
+    Exit::Fine
+}
+
+fn verdict(report: &SweepReport) -> Exit {
+    if report.findings.is_empty() && report.boundaries > 0 { Exit::Fine } else { Exit::Failed }
+}
+
+/// `told` are the findings that say the same of each scenario, and were shown.
+fn show(arguments: &Arguments, scenario: &Loaded, report: &SweepReport, told: &mut Vec<Vec<Kind>>) {
+    let SweepReport { boundaries, runs, findings, ignored, shown: _, usual_end: _ } = report;
+    let word = if verdict(report) == Exit::Fine { "ok" } else { "FAILED" };
+    let found = plural(findings.len() as u64, "finding");
+    say(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}", scenario.name));
+    remarks(report).iter().for_each(|remark| complain(&format!("note: {}: {remark}", scenario.path.display())));
+    let is_told = !ignored.is_empty() && told.contains(ignored);
+    let findings = if is_told && !arguments.all { &findings[..0] } else { findings };
+    if !is_told {
+        told.push(ignored.clone());
+    }
     let shown = if arguments.all { findings.len() } else { SHOWN_MAX.min(findings.len()) };
     for finding in &findings[..shown] {
         complain(&text(arguments, scenario, finding));
     }
     if shown < findings.len() {
-        complain(&format!("{}: {} more findings: --all shows them", scenario.path.display(), findings.len() - shown));
+        let more = plural((findings.len() - shown) as u64, "further finding");
+        complain(&format!("{}: {more}: --all shows them", scenario.path.display()));
     }
+}
+
+/// What was not looked at, and what is as the scenario says.
+fn remarks(report: &SweepReport) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if report.boundaries == 0 {
+        remarks.push(String::from("nothing was interrupted: the engine was told nothing in this run"));
+    }
+    if let Some(RunEnd::LimitReached { limit }) = &report.usual_end {
+        remarks.push(format!("the run as it is ends at its limit on {limit}: what would come after it is not interrupted"));
+    }
+    if report.shown > 0 {
+        remarks.push(format!("the rules that the scenario says are broken (`breaks`) are, in {}", plural(report.shown as u64, "run")));
+    }
+    remarks
 }
 
 fn text(arguments: &Arguments, scenario: &Loaded, finding: &Finding) -> String {
@@ -115,7 +173,7 @@ fn command(arguments: &Arguments, path: &Path, finding: &Finding) -> String {
     let mut command = format!("{} run {}", program.as_deref().unwrap_or("reenact"), quoted(&path.to_string_lossy()));
     command += &match &finding.interrupt {
         Some((place, kind)) => format!(" --interrupt-at {} --interrupt-kind {kind}", place.boundary),
-        None => String::from(" --oracles"),
+        None => String::new(),
     };
     command += &arguments.selection.options();
     if let Some(CanaryArgument::Of(canary)) = arguments.canary {

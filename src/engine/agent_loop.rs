@@ -23,11 +23,9 @@ impl Engine for AgentLoop {
         let agent = effects.agent().clone();
         if agent.is_root() {
             // The grace of a tool and that of the agents who carry it out end at the same instant: theirs first, for it waits for them.
-            if !self.agents.is_empty() && matches!(input, Input::Timer(timer) if timer.id == GRACE_TIMER) {
-                for agent in self.agents.addresses() {
-                    self.step_child(env, now, &agent, input, effects);
-                }
-                self.settle(env, now, &mut seen, effects);
+            if *input == Input::Timer(GRACE_TIMER) && self.agents.is_any_grace_over(now) {
+                effects.push(Effect::SetTimer { timer: GRACE_TIMER, at: now });
+                return;
             }
             self.step_root(env, now, input, effects);
         } else {
@@ -55,7 +53,7 @@ impl AgentLoop {
     fn settle(&mut self, env: &Environment, now: Time, seen: &mut usize, effects: &mut Effects) {
         loop {
             while let Some(told) = self.carry_out_next(env, now, seen, effects) {
-                if let Some(Told(input)) = told {
+                for Told(input) in told {
                     self.step_root(env, now, &input, effects);
                 }
             }
@@ -66,7 +64,7 @@ impl AgentLoop {
     }
 
     /// Looks at the next effect; `None` when there is none left.
-    fn carry_out_next(&mut self, env: &Environment, now: Time, seen: &mut usize, effects: &mut Effects) -> Option<Option<Told>> {
+    fn carry_out_next(&mut self, env: &Environment, now: Time, seen: &mut usize, effects: &mut Effects) -> Option<Vec<Told>> {
         let (agent, effect) = effects.get_mut(*seen)?;
         *seen += 1;
         if agent.is_root() {
@@ -74,12 +72,12 @@ impl AgentLoop {
                 if let Effect::StopTool { run } = *effect {
                     self.agents.stop(now, run, effects);
                 }
-                return Some(None);
+                return Some(Vec::new());
             };
-            let Some(tool) = env.tool(&tool_use.name).and_then(|tool| tool.agent.as_ref()) else { return Some(None) };
+            let Some(tool) = env.tool(&tool_use.name).and_then(|tool| tool.agent.as_ref()) else { return Some(Vec::new()) };
             let (run, tool_use) = (*run, tool_use.clone());
             *effect = Effect::StartAgent { run, tool_use: tool_use.clone() };
-            return Some(self.agents.start(env, now, (run, &tool_use), tool, effects));
+            return Some(self.agents.start(env, now, (run, &tool_use), tool, effects).into_iter().collect());
         }
         let (agent, effect) = (agent.clone(), effect.clone());
         Some(self.agents.on_effect(now, &agent, &effect, effects))

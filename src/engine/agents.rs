@@ -59,6 +59,8 @@ struct Child {
     agent: Agent,
     env: Arc<Environment>,
     session: Session,
+    /// How many tools it has asked for.
+    tool_uses: u64,
     /// What its result message says.
     said: Option<Said>,
     is_over: bool,
@@ -126,21 +128,24 @@ impl Agents {
     }
 
     /// Takes note of what an agent wants or says.
-    pub(crate) fn on_effect(&mut self, now: Time, agent: &Agent, effect: &Effect, effects: &mut Effects) -> Option<Told> {
-        let at = self.groups.iter().position(|group| group.children.iter().any(|child| child.agent == *agent))?;
+    pub(crate) fn on_effect(&mut self, now: Time, agent: &Agent, effect: &Effect, effects: &mut Effects) -> Vec<Told> {
+        let is_of = |group: &Group| group.children.iter().any(|child| child.agent == *agent);
+        let Some(at) = self.groups.iter().position(is_of) else { return Vec::new() };
+        let Some(child) = self.groups[at].children.iter_mut().find(|child| child.agent == *agent) else { return Vec::new() };
         match effect {
             Effect::Emit(Emission::Assistant(message)) => {
-                let tool_use = message.block.as_tool_use()?;
-                self.groups[at].progress(agent, &tool_use.name)
+                let Some(tool_use) = message.block.as_tool_use() else { return Vec::new() };
+                child.tool_uses += 1;
+                self.groups[at].progress(agent, &tool_use.name).into_iter().collect()
             }
             Effect::Emit(Emission::Result(result)) => {
-                let child = self.groups[at].children.iter_mut().find(|child| child.agent == *agent)?;
                 let text = if result.is_error { result.errors.join("; ").into() } else { result.text.clone() };
-                child.said = Some(Said { text, is_error: result.is_error });
-                None
+                let tokens = result.usage.all_tokens();
+                child.said = Some(Said { text, is_error: result.is_error, tool_uses: child.tool_uses, tokens });
+                Vec::new()
             }
             Effect::Finished { .. } => self.on_finished(now, at, agent, effects),
-            _ => None,
+            _ => Vec::new(),
         }
     }
 
@@ -155,6 +160,11 @@ impl Agents {
         self.groups.iter().flat_map(|group| &group.children).map(|child| child.agent.clone()).collect()
     }
 
+    /// Whether the grace of a tool is over by now in one of them, and its timer still to ring.
+    pub(crate) fn is_any_grace_over(&self, now: Time) -> bool {
+        self.groups.iter().flat_map(|group| &group.children).any(|child| child.session.is_grace_over(now))
+    }
+
     /// A tool ended elsewhere: what waited for it in this agent may start.
     pub(crate) fn on_room(&mut self, now: Time, agent: &Agent, effects: &mut Effects) {
         if let Some(child) = self.children_mut().find(|child| child.agent == *agent) {
@@ -167,19 +177,24 @@ impl Agents {
         self.groups.iter_mut().flat_map(|group| &mut group.children)
     }
 
-    fn on_finished(&mut self, now: Time, at: usize, agent: &Agent, effects: &mut Effects) -> Option<Told> {
+    fn on_finished(&mut self, now: Time, at: usize, agent: &Agent, effects: &mut Effects) -> Vec<Told> {
         let group = &mut self.groups[at];
-        let child = group.children.iter_mut().find(|child| child.agent == *agent)?;
+        let Some(child) = group.children.iter_mut().find(|child| child.agent == *agent) else { return Vec::new() };
         child.is_over = true;
+        let done = format!("done, {}", result::counts(&[child.result()]));
+        let mut told: Vec<Told> = group.progress(agent, &done).into_iter().collect();
         if !group.children.iter().all(|child| child.is_over) {
-            return group.progress(agent, "done");
+            return told;
         }
         if let Some(outcome) = group.outcome() {
             let group = self.groups.remove(at);
-            return Some(ended(group.run, &outcome));
+            told.push(ended(group.run, &outcome));
+            return told;
         }
         group.synthesise(now, effects);
-        None
+        let so_far = group.results.as_deref().map(result::counts).unwrap_or_default();
+        told.extend(group.told(&format!("synthesis: begins, {so_far} so far")));
+        told
     }
 }
 
@@ -217,12 +232,16 @@ impl Group {
     /// Progress of one agent, as progress of the tool.
     fn progress(&self, agent: &Agent, text: &str) -> Option<Told> {
         let number = 1 + self.children.iter().position(|child| child.agent == *agent)?;
-        let text = match (self.children.len(), self.is_stopped) {
-            (_, true) => return None,
-            (1, _) => text.into(),
-            (count, _) => format!("task {number} of {count}: {text}").into(),
-        };
-        Some(Told(Input::ToolProgress { run: self.run, text }))
+        match (self.children.len(), &self.results) {
+            (_, Some(_)) => self.told(&format!("synthesis: {text}")),
+            (1, None) => self.told(text),
+            (count, None) => self.told(&format!("task {number} of {count}: {text}")),
+        }
+    }
+
+    /// A tool use that was told to stop says nothing more.
+    fn told(&self, text: &str) -> Option<Told> {
+        (!self.is_stopped).then(|| Told(Input::ToolProgress { run: self.run, text: text.into() }))
     }
 }
 
@@ -243,7 +262,7 @@ impl Child {
         env.settings.session.changes.clear(); // they are about the root's requests
         env.settings.session.host_messages.clear();
         env.settings.session.tool_use_summaries = None; // whoever looks on sees the root's turns
-        Self { agent, env: Arc::new(env), session: Session::default(), said: None, is_over: false }
+        Self { agent, env: Arc::new(env), session: Session::default(), tool_uses: 0, said: None, is_over: false }
     }
 
     fn ask(&mut self, now: Time, prompt: &str, effects: &mut Effects) {
@@ -256,7 +275,7 @@ impl Child {
     }
 
     fn result(&self) -> Said {
-        self.said.clone().unwrap_or(Said { text: "".into(), is_error: true })
+        self.said.clone().unwrap_or(Said { text: "".into(), is_error: true, tool_uses: self.tool_uses, tokens: 0 })
     }
 }
 

@@ -29,7 +29,7 @@ use super::settings::Environment;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::assembler::{Assembler, Step};
-use crate::wire::block::Block;
+use crate::wire::block::{Block, BlockKind};
 use crate::wire::event::Event;
 use crate::wire::http::Header;
 use crate::wire::order::Violation;
@@ -38,7 +38,7 @@ use crate::wire::usage::{Usage, cleared_input_tokens};
 use crate::wire::whole::whole_message;
 
 /// The timer that ends the wait before a retry; its generation is the attempt that it begins.
-pub(crate) const RETRY_TIMER: u32 = 1;
+const RETRY_TIMER: u32 = 1;
 
 /// One answer from the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,8 +146,10 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
 pub(crate) enum Verdict {
     /// Nothing.
     Pending,
-    /// A block of the stream is complete.
-    Block(Arc<AssistantMessage>),
+    /// Blocks of the stream are complete: one that stopped, or those that came with its first event.
+    Blocks(Vec<Arc<AssistantMessage>>),
+    /// The stream says why the model stopped, and the tokens until then; it may say more.
+    StopReason(Arc<str>, Usage),
     /// The answer is complete.
     Ended(Ended),
     /// The call is lost.
@@ -318,22 +320,36 @@ impl ApiCall {
         for violation in &notes {
             effects.push(Effect::Note(defect(self.id, violation)));
         }
+        let is_refusal = |assembler: &Assembler| assembler.stop_reason().is_some_and(|reason| &**reason == "refusal");
         match step {
             Step::Nothing => Verdict::Pending,
-            Step::Started | Step::Delta | Step::Ended => {
+            Step::Started { blocks } => {
                 self.usage = *assembler.usage();
-                if step == Step::Delta {
-                    self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
+                if is_refusal(assembler) {
+                    self.refusal_category = category(event.data(), "/message/stop_details/category");
                 }
-                if step == Step::Delta && assembler.stop_reason().is_some_and(|reason| &**reason == "refusal") {
+                if blocks.is_empty() {
+                    return Verdict::Pending;
+                }
+                *handed_up = true;
+                Verdict::Blocks(messages(self.id, assembler.message_id(), assembler.model(), blocks))
+            }
+            Step::Delta => {
+                self.usage = *assembler.usage();
+                self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
+                let Some(stop_reason) = assembler.stop_reason() else { return Verdict::Pending };
+                if is_refusal(assembler) {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
+                Verdict::StopReason(stop_reason.clone(), self.usage)
+            }
+            Step::Ended => {
+                self.usage = *assembler.usage();
                 Verdict::Pending
             }
             Step::Block { index, block } => {
                 *handed_up = true;
-                let message = message(self.id, assembler.message_id(), assembler.model(), index, block);
-                Verdict::Block(Arc::new(message))
+                Verdict::Blocks(vec![Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block))])
             }
             Step::Failed { kind, message } => {
                 let kind = if kind.is_empty() { "unnamed_error".into() } else { kind };
@@ -372,7 +388,7 @@ impl ApiCall {
 
     /// A timer rings: a wait is over, or an answer takes too long. One that is neither is stale.
     pub(crate) fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut Effects) -> Verdict {
-        if timer.id == RETRY_TIMER && timer.generation == self.id.attempt + 1 {
+        if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
         let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.ring(now));
@@ -393,6 +409,10 @@ impl ApiCall {
         }
     }
 
+    fn retry_timer(&self) -> TimerId {
+        TimerId { id: RETRY_TIMER, generation: self.id.attempt + 1 }
+    }
+
     /// Credentials were renewed, or are not to be had.
     pub(crate) fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> Verdict {
         let State::Refreshing(failure) = &self.state else { return Verdict::Pending };
@@ -404,9 +424,23 @@ impl ApiCall {
         Verdict::Pending
     }
 
+    /// What the model was saying when the call was aborted (Q-10a): its open text and thinking. Half of a tool's input is no input.
+    pub(crate) fn unfinished(&self) -> Vec<Arc<AssistantMessage>> {
+        let State::Streaming { assembler, .. } = &self.state else { return Vec::new() };
+        let is_said = |block: &Block| match block.kind() {
+            BlockKind::Text(text) | BlockKind::Thinking { thinking: text, .. } => !text.trim().is_empty(),
+            _ => false,
+        };
+        let said = assembler.open_blocks().filter(|(_, block)| is_said(block));
+        said.map(|(index, block)| Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block))).collect()
+    }
+
     /// Ends an attempt or a wait at once.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) {
         let is_open = matches!(self.state, State::AwaitingHead | State::Streaming { .. } | State::AwaitingBody { .. });
+        if let State::Waiting { .. } = self.state {
+            effects.push(Effect::CancelTimer { timer: self.retry_timer() });
+        }
         self.to("abort", State::Ended);
         self.disarm(effects);
         if is_open {
@@ -425,9 +459,8 @@ impl ApiCall {
                 self.usage = whole.usage;
                 self.refusal_category = category(body, "/stop_details/category");
                 self.cleared_input_tokens = cleared_input_tokens(body);
-                let blocks = (0..).zip(whole.blocks);
-                let messages = blocks.map(|(index, block)| Arc::new(message(self.id, &whole.id, &whole.model, index, block)));
-                self.ended(now, messages.collect(), whole.stop_reason, effects)
+                let blocks = messages(self.id, &whole.id, &whole.model, whole.blocks);
+                self.ended(now, blocks, whole.stop_reason, effects)
             }
             Err(problem) => self.fail(env, now, Failure::of("unreadable_answer", &problem.to_string()), effects),
         }
@@ -442,6 +475,11 @@ impl ApiCall {
         let (model, cleared_input_tokens, took) = (self.request.model.clone(), self.cleared_input_tokens, now.since(self.since));
         Verdict::Ended(Ended { blocks, stop_reason, model, usage, refusal_category, cleared_input_tokens, took })
     }
+}
+
+/// Blocks that came together, from index 0 on.
+fn messages(id: RequestId, api_id: &str, model: &str, blocks: Vec<Block>) -> Vec<Arc<AssistantMessage>> {
+    (0..).zip(blocks).map(|(index, block)| Arc::new(message(id, api_id, model, index, block))).collect()
 }
 
 /// the uuid says where the block comes from.

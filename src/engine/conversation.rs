@@ -334,6 +334,7 @@ impl Conversation {
 
     /// About how many tokens a request for it has: what the API counted last, less what was taken out of it since, and the estimate for what
     /// is newer. Where nothing was counted yet, `frame` is what comes with the messages (system prompt, tools).
+    #[cfg(test)]
     pub(crate) fn tokens(&self, frame: impl FnOnce() -> u64) -> u64 {
         self.tokens_by(frame, Item::tokens)
     }

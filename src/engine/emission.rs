@@ -48,7 +48,11 @@ pub enum Emission {
     },
     /// One finished content block of an answer, or an error in an answer's place.
     Assistant(Arc<AssistantMessage>),
-    /// An answer is complete: what its assistant messages did not know yet.
+    /// The block that the model was at when its answer was aborted, as far as it came (Q-10a): text or thinking. It will not be completed, and no
+    /// request holds it.
+    Aborted(Arc<AssistantMessage>),
+    /// Why the model stopped, and the answer's tokens: what its assistant messages did not know yet. Said as soon as the stream says it, and
+    /// again if the stream says something else later.
     Answered {
         /// Which request it answers.
         id: RequestId,

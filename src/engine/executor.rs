@@ -31,13 +31,13 @@ use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome,
 use super::emission::{AssistantMessage, Denial, Emission, Note, PipelineStep, ToolState};
 use super::hook::HOOK_TIMER;
 use super::permission::PermissionAnswer;
-use super::settings::{Environment, InterruptBehaviour, ResultDelivery, Settings};
+use super::settings::{InterruptBehaviour, ResultDelivery, Settings};
 use super::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
 
-/// The timer that ends the grace of tools that were told to stop. Which ones is a matter of the time, so any setting of it may ring.
-pub(crate) const GRACE_TIMER: u32 = 2;
+/// The timer that ends the grace of tools that were told to stop. Which ones is a matter of the time; the owner sets it (O-27).
+pub(crate) const GRACE_TIMER: TimerId = TimerId { id: 2, generation: 1 };
 
 /// Runs one answer's tools.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,22 +91,24 @@ impl Executor {
         entry.note(if entry.class == Class::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, scope.effects);
         if let Some(reason) = abort::why(&self.aborts, false, entry.interrupt) {
             entry.complete_aborted(&reason, scope.effects); // T-13: the scope stays aborted for the executor's life
-        } else if scope.env.tool(&tool_use.name).is_none() {
-            entry.complete(&unknown_tool(scope.env, &tool_use.name), scope.effects);
+        } else if entry.batch.is_some() {
+            entry.complete_unknown(scope.env, scope.effects);
         }
         self.entries.push(entry);
-        if scope.env.settings.streaming_execution {
-            self.scan(scope);
-        }
+        self.scan(scope);
         self.check_invariants();
     }
 
     /// The stream is over: without streaming execution, the batches are cut and the first one starts (T-20).
     pub(crate) fn on_stream_over(&mut self, scope: &mut Scope<'_>) {
         if !scope.env.settings.streaming_execution {
-            let classes: Vec<Class> = self.entries.iter().map(|entry| entry.class).collect();
+            let class = |entry: &Entry| scope.env.tool(&entry.tool_use.name).map(|_| entry.class);
+            let classes: Vec<Option<Class>> = self.entries.iter().map(class).collect();
             for (entry, batch) in self.entries.iter_mut().zip(admission::batches(&classes)) {
-                entry.batch = batch;
+                entry.batch = Some(batch);
+                if matches!(entry.state, State::Queued { .. }) {
+                    entry.complete_unknown(scope.env, scope.effects);
+                }
             }
             self.scan(scope);
         }
@@ -125,7 +127,7 @@ impl Executor {
     pub(crate) fn is_for(input: &Input) -> bool {
         match input {
             Input::HookEnded { hook, .. } => matches!(hook.subject, HookSubject::Tool(_)),
-            Input::Timer(timer) => matches!(timer.id, HOOK_TIMER | GRACE_TIMER),
+            Input::Timer(timer) => [HOOK_TIMER, GRACE_TIMER].contains(timer),
             input => run_of(input).is_some(),
         }
     }
@@ -137,7 +139,7 @@ impl Executor {
         if let Input::ToolEnded { run, .. } = input {
             self.ghosts.retain(|ghost| ghost.run != *run);
         }
-        if let Input::Timer(TimerId { id: GRACE_TIMER, .. }) = input {
+        if *input == Input::Timer(GRACE_TIMER) {
             self.on_grace_over(scope);
         }
         let mut ended = Ended::default();
@@ -173,20 +175,13 @@ impl Executor {
     /// counts as executing until it stops or its grace is over. Hooks and questions end with it.
     pub(crate) fn discard(mut self, scope: &mut Scope<'_>) -> Self {
         let until = scope.now + scope.env.settings.tool_grace;
-        let mut stopping = false;
         for entry in &self.entries {
             let until = match &entry.state {
                 State::Stopping { until, .. } => *until,
-                State::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == Halt::Stopping => {
-                    stopping = true;
-                    until
-                }
+                State::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == Halt::Stopping => until,
                 _ => continue,
             };
             self.ghosts.push(Ghost { run: entry.run, class: entry.class, until });
-        }
-        if stopping {
-            scope.effects.push(Effect::SetTimer { timer: TimerId { id: GRACE_TIMER, generation: 1 }, at: until });
         }
         let has_run = |entry: &&Entry| entry.class == Class::Exclusive && entry.has_run;
         let finished = self.entries.iter().filter(has_run).map(|entry| (entry.run, entry.tool_use.clone()));
@@ -219,6 +214,24 @@ impl Executor {
     /// Whether a tool runs that a submitted message has to wait for.
     pub(crate) fn blocks_interrupt(&self) -> bool {
         self.entries.iter().any(|entry| matches!(entry.state, State::Executing(_)) && entry.interrupt == InterruptBehaviour::Block)
+    }
+
+    /// When the grace of a tool that was told to stop is over next (T-15a).
+    pub(crate) fn grace_until(&self) -> Option<Time> {
+        let stopping = self.entries.iter().filter_map(|entry| match entry.state {
+            State::Stopping { until, .. } => Some(until),
+            _ => None,
+        });
+        stopping.chain(self.ghosts.iter().map(|ghost| ghost.until)).min()
+    }
+
+    /// When the time of a hook is up next.
+    pub(crate) fn hooks_until(&self) -> Option<Time> {
+        let pipelines = self.entries.iter().filter_map(|entry| match &entry.state {
+            State::Executing(pipeline) => pipeline.hooks_until(),
+            _ => None,
+        });
+        pipelines.min()
     }
 
     /// What hooks want the model to know, to be sent behind the results, in the order of the tool uses (T-23, T-26).
@@ -286,8 +299,9 @@ impl Executor {
         entry.complete(&outcome, scope.effects);
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
         let settings = &scope.env.settings;
+        let cascades = if settings.streaming_execution { settings.sibling_abort } else { settings.batch_sibling_abort };
         let fails_siblings = outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
-        if fails_siblings && settings.sibling_abort && self.aborts == Aborts::default() {
+        if fails_siblings && cascades && self.aborts == Aborts::default() {
             let failed = abort::description(&self.entries[index].tool_use);
             self.abort_siblings(scope, batch, failed);
         }
@@ -298,7 +312,7 @@ impl Executor {
     }
 
     /// T-13. Without streaming execution the scope is one batch (T-20).
-    fn abort_siblings(&mut self, scope: &mut Scope<'_>, batch: u32, failed: String) {
+    fn abort_siblings(&mut self, scope: &mut Scope<'_>, batch: Option<u32>, failed: String) {
         self.aborts.sibling = Some(failed.into());
         self.apply_aborts(scope, |entry| entry.batch == batch);
         if !scope.env.settings.streaming_execution {
@@ -308,7 +322,6 @@ impl Executor {
 
     fn apply_aborts(&mut self, scope: &mut Scope<'_>, concerns: impl Fn(&Entry) -> bool) {
         let until = scope.now + scope.env.settings.tool_grace;
-        let mut stopping = false;
         for index in 0..self.entries.len() {
             let entry = &mut self.entries[index];
             let Some(reason) = abort::why(&self.aborts, entry.is_running(), entry.interrupt).filter(|_| concerns(entry)) else { continue };
@@ -319,16 +332,12 @@ impl Executor {
                     Halt::Stopping => {
                         entry.to("abort", State::Stopping { reason, until });
                         entry.note(ToolState::Stopping, scope.effects);
-                        stopping = true;
                     }
                     // The scope is aborted already, so nothing more follows from how it ended.
                     Halt::Ended(done) => drop(self.finish(scope, index, done)),
                 },
                 _ => (),
             }
-        }
-        if stopping {
-            scope.effects.push(Effect::SetTimer { timer: TimerId { id: GRACE_TIMER, generation: 1 }, at: until });
         }
         self.check_invariants();
     }
@@ -347,11 +356,13 @@ impl Executor {
         self.report(scope.effects);
     }
 
-    /// T-4 and T-5; without streaming execution only the first batch that is not over takes part (T-20).
+    /// T-4 and T-5; without streaming execution only the first batch that is not over takes part, and none before the batches are cut (T-20).
     fn admitted(&self, settings: &Settings, elsewhere: Elsewhere) -> Vec<usize> {
+        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != Slot::Over).and_then(|entry| entry.batch) else {
+            return Vec::new();
+        };
         let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, Slot::Executing));
-        let batch = self.entries.iter().find(|entry| entry.slot() != Slot::Over).map_or(0, |entry| entry.batch);
-        let own = self.entries.iter().filter(|entry| entry.batch <= batch).map(|entry| (entry.class, entry.slot()));
+        let own = self.entries.iter().filter(|entry| entry.batch.is_some_and(|of| of <= batch)).map(|entry| (entry.class, entry.slot()));
         let others = elsewhere.slots();
         let before = others.len() + self.ghosts.len();
         let slots: Vec<_> = others.into_iter().chain(ghosts).chain(own).collect();
@@ -427,13 +438,6 @@ fn context_change(run: ToolRun, class: Class, outcome: &ToolOutcome, effects: &m
     }
     effects.push(Effect::Note(Note::ContextChanged { run, change: change.clone() }));
     Some(change)
-}
-
-/// T-2.
-fn unknown_tool(env: &Environment, name: &str) -> ToolOutcome {
-    let known: Vec<&str> = env.tools.iter().map(|tool| &*tool.name).collect();
-    let known = if known.is_empty() { String::from("none") } else { known.join(", ") };
-    ToolOutcome::error(&format!("No tool named {name} is available. Available tools: {known}."))
 }
 
 /// The tool run that an input is about.

@@ -26,6 +26,9 @@ struct HeaderLine {
     reenact_log: u32,
     contract: u32,
     environment: Environment,
+    /// Rules that the run breaks because its scenario shows a hazard (`O-3`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shows: Vec<Arc<str>>,
 }
 
 /// One step.
@@ -65,10 +68,10 @@ pub struct Log {
 }
 
 impl Log {
-    /// Begins with the header line.
-    pub fn new(environment: &Environment) -> Self {
+    /// Begins with the header line. `shows` are the rules that the run breaks on purpose.
+    pub fn new(environment: &Environment, shows: Vec<Arc<str>>) -> Self {
         let mut log = Self { text: String::new() };
-        log.line(&HeaderLine { reenact_log: LOG_VERSION, contract: CONTRACT_VERSION, environment: environment.clone() });
+        log.line(&HeaderLine { reenact_log: LOG_VERSION, contract: CONTRACT_VERSION, environment: environment.clone(), shows });
         log
     }
 
@@ -150,22 +153,44 @@ pub fn replay<E: Engine>(text: &str, engine: E) -> Result<Replayed, ReplayError>
 ///
 /// # Errors
 /// Like [`replay`].
-pub fn replay_with<E: Engine>(text: &str, mut engine: E, prepare: impl FnOnce(&mut Environment)) -> Result<Replayed, ReplayError> {
-    let mut lines = (1..).zip(text.lines());
-    let mut environment = header(lines.next().map_or("", |(_, line)| line))?;
+pub fn replay_with<E: Engine>(text: &str, engine: E, prepare: impl FnOnce(&mut Environment)) -> Result<Replayed, ReplayError> {
+    let (mut environment, _) = environment(text)?;
     prepare(&mut environment);
+    replay_in(text, engine, &environment, |_, _, _| ())
+}
+
+/// The environment that a log's engine had, and the rules that its run breaks on purpose.
+///
+/// # Errors
+/// When the text does not begin as a log that this version reads.
+pub fn environment(text: &str) -> Result<(Environment, Vec<Arc<str>>), ReplayError> {
+    header(text.lines().next().unwrap_or_default())
+}
+
+/// The same as [`replay`] in the environment that is given, telling each step.
+///
+/// # Errors
+/// Like [`replay`].
+pub fn replay_in<E: Engine>(
+    text: &str,
+    mut engine: E,
+    environment: &Environment,
+    mut tell: impl FnMut(Time, &Input, &Effects),
+) -> Result<Replayed, ReplayError> {
+    let lines = (1..).zip(text.lines()).skip(1);
     let mut done = Replayed { steps: 0, effects: 0, until: Time::ZERO };
     for (line, text) in lines {
         let step: ReadStep<'_> = serde_json::from_str(text).map_err(|error| ReplayError::Line { line, problem: error.to_string() })?;
         let mut effects = Effects::of(step.agent.clone());
-        engine.step(&environment, step.t, &step.input, &mut effects);
+        engine.step(environment, step.t, &step.input, &mut effects);
         compare(line, &step.effects, &sent(&effects))?;
+        tell(step.t, &step.input, &effects);
         done = Replayed { steps: done.steps + 1, effects: done.effects + step.effects.len(), until: step.t };
     }
     Ok(done)
 }
 
-fn header(line: &str) -> Result<Environment, ReplayError> {
+fn header(line: &str) -> Result<(Environment, Vec<Arc<str>>), ReplayError> {
     let value: serde_json::Value = serde_json::from_str(line).map_err(|_| ReplayError::NoHeader)?;
     let log = value["reenact_log"].as_u64().ok_or(ReplayError::NoHeader)?;
     let contract = value["contract"].as_u64().unwrap_or(0);
@@ -173,7 +198,7 @@ fn header(line: &str) -> Result<Environment, ReplayError> {
         return Err(ReplayError::Newer { log, contract });
     }
     let header: HeaderLine = serde_json::from_str(line).map_err(|error| ReplayError::Line { line: 1, problem: error.to_string() })?;
-    Ok(header.environment)
+    Ok((header.environment, header.shows))
 }
 
 fn compare(line: usize, logged: &[&RawValue], replayed: &[Sent]) -> Result<(), ReplayError> {

@@ -27,13 +27,16 @@ mod outcome;
 mod output_limit;
 mod stop_hooks;
 mod structured;
+mod timers;
 mod token_budget;
 mod too_long;
 mod tool_summary;
 
+use diagram::Before;
 pub(crate) use diagram::DIAGRAM;
 use outcome::{Attempt, Ending};
 pub(crate) use outcome::{Carried, Last, OfModel, Outcome, Tail, Totals};
+use timers::Timers;
 use tool_summary::ToolSummary;
 
 use super::call::{ApiCall, Verdict as CallVerdict};
@@ -71,6 +74,7 @@ pub(crate) struct Query {
     queued: Vec<(u32, Arc<[Block]>)>,
     /// What the last turn's tools did, as long as it is asked for (S-7).
     tool_summary: Option<Box<ToolSummary>>,
+    timers: Timers,
     state: State,
 }
 
@@ -123,6 +127,14 @@ enum State {
 }
 
 impl State {
+    fn executor(&self) -> Option<&Executor> {
+        match self {
+            Self::Calling { turn, .. } | Self::AwaitingTools { turn } | Self::Ending { turn, .. } => Some(&turn.executor),
+            Self::Settling { executor, .. } | Self::Compacting { executor, .. } | Self::StopHooks { executor, .. } => Some(executor),
+            Self::Finished => None,
+        }
+    }
+
     fn executor_mut(&mut self) -> Option<&mut Executor> {
         match self {
             Self::Calling { turn, .. } | Self::AwaitingTools { turn } | Self::Ending { turn, .. } => Some(&mut turn.executor),
@@ -147,6 +159,8 @@ enum AfterCompaction {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Turn {
     blocks: Vec<Arc<AssistantMessage>>,
+    /// What consumers were told of the answer's end, once they were.
+    told: Option<Box<Emission>>,
     /// The tokens of the answer, once it is complete.
     usage: Option<Usage>,
     executor: Executor,
@@ -193,25 +207,31 @@ impl Query {
             totals: Totals::default(),
             queued: Vec::new(),
             tool_summary: None,
+            timers: Timers::default(),
             state: State::Finished,
         };
         query.carried.turn_to(query.frame.model());
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
         let before = query.before(effects).at_the_start();
         let verdict = query.settle_orphans(env, now, begins, effects);
-        query.passed(&before, &verdict, effects);
+        query.after_step(&before, &verdict, effects);
         (query, verdict)
     }
 
     /// Takes everything that can happen while the prompt is worked on.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
         let before = self.before(effects);
-        if let Some(verdict) = self.step_tool_summary(env, now, input, effects) {
-            self.passed(&before, &verdict, effects);
-            self.check_invariants();
-            return verdict;
-        }
-        let verdict = match input {
+        self.timers.hear(now, input);
+        let verdict = match self.step_tool_summary(env, now, input, effects) {
+            Some(verdict) => verdict,
+            None => self.step_prompt(env, now, input, effects),
+        };
+        self.after_step(&before, &verdict, effects);
+        verdict
+    }
+
+    fn step_prompt(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text } => {
                 if let Some(executor) = self.state.executor_mut() {
@@ -225,10 +245,19 @@ impl Query {
                 Verdict::Running
             }
             _ => self.step_state(env, now, input, effects),
-        };
-        self.passed(&before, &verdict, effects);
+        }
+    }
+
+    /// What holds at the end of each step is brought about, and looked at.
+    fn after_step(&mut self, before: &Before, verdict: &Verdict, effects: &mut Effects) {
+        self.set_timers(effects);
+        self.passed(before, verdict, effects);
         self.check_invariants();
-        verdict
+    }
+
+    /// When the grace of a tool is over next (T-15a).
+    pub(crate) fn grace_until(&self) -> Option<Time> {
+        self.timers.grace()
     }
 
     /// What concerns tools; hooks that run for something else have the same timer (T-23, Q-16).
@@ -240,7 +269,7 @@ impl Query {
             None => self.settle(env, now, effects),
         };
         match (verdict, input) {
-            (Verdict::Running, Input::Timer(timer)) if timer.id == HOOK_TIMER => self.step_state(env, now, input, effects),
+            (Verdict::Running, Input::Timer(HOOK_TIMER)) => self.step_state(env, now, input, effects),
             (verdict, _) => verdict,
         }
     }
@@ -271,8 +300,7 @@ impl Query {
         }
         let before = self.before(effects);
         let verdict = self.abort(env, now, AbortKind::Interrupt, effects);
-        self.passed(&before, &verdict, effects);
-        self.check_invariants();
+        self.after_step(&before, &verdict, effects);
         (false, verdict)
     }
 
@@ -315,7 +343,13 @@ impl Query {
     fn on_call_verdict(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
         match verdict {
             CallVerdict::Pending => Verdict::Running,
-            CallVerdict::Block(message) => self.on_block(env, now, &message, effects),
+            CallVerdict::Blocks(messages) => self.on_blocks(env, now, &messages, effects),
+            CallVerdict::StopReason(stop_reason, usage) => {
+                if let State::Calling { call, turn } = &mut self.state {
+                    turn.tell_end(call.id(), Some(stop_reason), usage, effects);
+                }
+                Verdict::Running
+            }
             CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
             CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
             CallVerdict::Abandoned(failure) => self.on_abandoned(env, now, failure, effects),
@@ -325,22 +359,18 @@ impl Query {
 
     /// What runs here, as the other agents of the tree see it (T-4).
     pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
-        let executor = match &self.state {
-            State::Calling { turn, .. } | State::AwaitingTools { turn } | State::Ending { turn, .. } => &turn.executor,
-            State::Settling { executor, .. } | State::Compacting { executor, .. } | State::StopHooks { executor, .. } => executor,
-            State::Finished => return Elsewhere::default(),
-        };
-        executor.executing(env)
+        self.state.executor().map_or_else(Elsewhere::default, |executor| executor.executing(env))
     }
 
     /// A tool ended in another agent of the tree: what waited for it may start.
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
-        // Without streaming execution nothing starts before the stream is over (T-20).
-        let may_start = env.settings.streaming_execution || matches!(self.state, State::Settling { .. } | State::AwaitingTools { .. });
-        if may_start && let Some(executor) = self.state.executor_mut() {
+        let before = self.before(effects);
+        if let Some(executor) = self.state.executor_mut() {
             executor.on_room(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         }
-        self.settle(env, now, effects)
+        let verdict = self.settle(env, now, effects);
+        self.after_step(&before, &verdict, effects);
+        verdict
     }
 
     /// Says what there is to say, and hands everything to the session.

@@ -133,6 +133,14 @@ impl Session {
         }
     }
 
+    /// Whether the grace of a tool is over by now (T-15a).
+    pub(crate) fn is_grace_over(&self, now: Time) -> bool {
+        match &self.state {
+            State::Idle { .. } | State::Starting(_) => false,
+            State::Running { query, .. } => query.grace_until().is_some_and(|until| until <= now),
+        }
+    }
+
     /// A tool ended in another agent of the tree: what waited for it may start.
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let before = effects.len();

@@ -120,6 +120,8 @@ pub struct Settings {
     pub max_batch_tools: u32,
     /// Whether an error of a shell tool aborts its siblings (T-13).
     pub sibling_abort: bool,
+    /// Whether it does so without streaming execution, too: the siblings are those of its batch then (T-20).
+    pub batch_sibling_abort: bool,
     /// How long a tool that was told to stop may take (T-15a).
     pub tool_grace: Micros,
     /// What happens around the call of a tool (T-27 to T-29).
@@ -174,6 +176,7 @@ impl Default for Settings {
             streaming_execution: true,
             max_batch_tools: 10,
             sibling_abort: true,
+            batch_sibling_abort: false,
             tool_grace: Micros::from_secs(5),
             pipeline: PipelineSettings::default(),
             retry: RetrySettings::default(),

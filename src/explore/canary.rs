@@ -32,6 +32,7 @@ enum Trick {
     DropResultFromRequest,
     SwapResultsInRequest,
     InventResultInRequest,
+    TextBeforeResults,
     DropResult,
     DoubleResult,
     DropResultsAfterCancel,
@@ -55,6 +56,8 @@ enum Trick {
     ForgetTheTurnLimit,
     DropRepetition,
     SendEmptyText,
+    KeepTimers,
+    KeepRequestsOpen,
 }
 
 /// All of them, by the number of their oracle.
@@ -62,6 +65,7 @@ pub const CANARIES: &[Canary] = &[
     canary("drop-result-from-request", "O-1", "leaves the last result out of each request", Trick::DropResultFromRequest),
     canary("swap-results-in-request", "O-1", "turns the results of a request's last message round", Trick::SwapResultsInRequest),
     canary("invent-result-in-request", "O-1", "adds a result to each request that nobody asked for", Trick::InventResultInRequest),
+    canary("text-before-results", "O-1", "puts text before the results in each request", Trick::TextBeforeResults),
     canary("drop-result", "O-2", "emits no result of the first tool use", Trick::DropResult),
     canary("double-result", "O-2", "emits each result twice", Trick::DoubleResult),
     canary("drop-results-after-cancel", "O-2", "emits no result once the user cancels", Trick::DropResultsAfterCancel),
@@ -85,6 +89,8 @@ pub const CANARIES: &[Canary] = &[
     canary("swap-results", "O-14", "emits each second result before the first", Trick::SwapResults),
     canary("count-across-copies", "O-16", "counts terminals in memory that all copies share", Trick::CountAcrossCopies),
     canary("drop-repetition", "O-17", "does not say that a tool runs again", Trick::DropRepetition),
+    canary("keep-timers", "O-27", "cancels no timer", Trick::KeepTimers),
+    canary("keep-requests-open", "O-27", "closes no request", Trick::KeepRequestsOpen),
 ];
 
 const fn canary(name: &'static str, oracle: &'static str, about: &'static str, trick: Trick) -> Canary {

@@ -3,11 +3,12 @@
 use super::Guard;
 use super::interrupt::{Boundary, Kind, TEXT};
 use crate::engine::contract::{Block, Engine};
+use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::interrupt::InterruptKind;
 use crate::scenario::plan::PlannedInterrupt;
 use crate::scenario::types::{Expect, Scenario};
-use crate::sim::Run;
+use crate::sim::{Run, rules};
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::wire::validate::is_defect;
 use crate::world::setup::Setup;
@@ -30,7 +31,7 @@ pub fn planned<E: Engine>(setup: &Setup, engine: &E, interrupt: Option<(Boundary
     let mut scenario = setup.scenario.clone();
     if interrupt.is_some() {
         let transcript = run.watcher().clone().into_transcript(&None, scenario.seed);
-        scenario.expect = of_interrupted(&scenario.expect, end.as_ref(), &transcript);
+        scenario.expect = of_interrupted(&setup, end.as_ref(), &transcript);
     }
     if let Some(plan) = run.plan() {
         scenario.plan = plan;
@@ -51,10 +52,15 @@ fn of_boundary(boundary: Boundary, kind: Kind) -> PlannedInterrupt {
     PlannedInterrupt { event: boundary.event, side, kind }
 }
 
-/// What was expected of the uninterrupted run is not asked for; how this one ended, and that a scenario is about refusals, stays said.
-fn of_interrupted(expect: &Expect, end: Option<&RunEnd>, transcript: &Transcript) -> Expect {
+/// What was expected of the uninterrupted run is not asked for; how this one ended, that a scenario is about refusals, and which rules it
+/// shows broken, stays said.
+fn of_interrupted(setup: &Setup, end: Option<&RunEnd>, transcript: &Transcript) -> Expect {
+    let expect = &setup.scenario.expect;
     let is_refusal = |what: &What| matches!(what, What::Refused { rule, overruled: false, .. } if is_defect(rule));
     let refusals = transcript.events.iter().filter(|event| is_refusal(&event.what)).count() as u64;
     let terminal = end.filter(|end| **end != RunEnd::Idle).map(|end| end.as_str().into());
-    Expect { refusals: expect.refusals.map(|_| refusals), terminal, ..Expect::default() }
+    let broken = rules::violations_in(setup, transcript, terminal.as_deref(), Micros::ZERO);
+    let is_broken = |rule: &&String| broken.iter().any(|violation| violation.oracle == rule.as_str());
+    let breaks = expect.breaks.iter().filter(is_broken).cloned().collect();
+    Expect { breaks, refusals: expect.refusals.map(|_| refusals), terminal, ..Expect::default() }
 }

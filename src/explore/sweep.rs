@@ -1,15 +1,15 @@
 //! E-1: each kind of interrupt at every boundary of a scenario's run, each on a copy of the run at that point; all oracles on each.
 //!
-//! Complete, not sampled. What the scenario expects of its uninterrupted run is not asked for; what must hold in every run is, and
+//! Complete, not sampled. A rule of which the scenario says that it is broken (`[expect] breaks`) is a remark, not a finding. What the scenario expects of its uninterrupted run is not asked for; what must hold in every run is, and
 //! that it ends as a run should: with a terminal for every prompt, or as the uninterrupted run does.
 
 use super::interrupt::{Boundary, Kind, Place, Side, content, describe, inject};
 use super::verdict::{judge, panicked};
-use super::{Guard, audit};
+use super::{Guard, audit, ignored};
 use crate::engine::contract::{Block, Engine, Input};
 use crate::oracle::{Oracles, Violation};
 use crate::prelude::*;
-use crate::sim::{Finished, Run};
+use crate::sim::{Finished, Run, rules};
 use crate::transcript::event::RunEnd;
 use crate::world::setup::Setup;
 
@@ -22,6 +22,12 @@ pub struct SweepReport {
     pub runs: usize,
     /// What did not hold, in the order of the boundaries; empty when all is well.
     pub findings: Vec<Finding>,
+    /// The kinds of interrupt of which the engine takes no notice anywhere: one finding stands for all that follow from it.
+    pub ignored: Vec<Kind>,
+    /// In how many runs a rule was broken of which the scenario says so.
+    pub shown: usize,
+    /// How the run ended without an interrupt; `None` when it panicked.
+    pub usual_end: Option<RunEnd>,
 }
 
 /// A run in which something did not hold.
@@ -35,20 +41,18 @@ pub struct Finding {
 
 /// Sweeps over one scenario. `engine` is the engine under test in its first state.
 pub fn sweep<E: Engine>(setup: &Arc<Setup>, engine: &E, kinds: &[Kind], guard: &impl Guard) -> SweepReport {
-    let mut sweep = Sweep { kinds, guard, content: content(), usual_end: None, report: SweepReport::default() };
-    let mut run = Run::watched(
-        setup.clone(),
-        engine.clone(),
-        Oracles::new(&setup.environment).with_refusals(setup.scenario.expect.refusals.is_some()),
-    );
+    let expect = &setup.scenario.expect;
+    let mut sweep = Sweep { kinds, guard, content: content(), setup, report: SweepReport::default() };
+    let mut run = Run::watched(setup.clone(), engine.clone(), rules::oracles(setup));
     run.expect_injections();
-    let expected = setup.scenario.expect.terminal.as_deref();
-    sweep.usual_end = sweep.check(&run, expected, None, Run::finish);
-    if sweep.usual_end.is_some() {
+    sweep.report.usual_end = sweep.check(&run, expect.terminal.as_deref(), None, Run::finish);
+    if sweep.report.usual_end.is_some() {
         sweep.walk(run);
-        let (runs, findings) = audit::audit(setup, engine, kinds, sweep.report.boundaries, guard);
-        sweep.report.runs += runs;
-        sweep.report.findings.extend(findings);
+        let SweepReport { findings, boundaries, runs, ignored, .. } = &mut sweep.report;
+        (*ignored, *findings) = ignored::fold(setup, engine, kinds, core::mem::take(findings), guard);
+        let (audited, differences) = audit::audit(setup, engine, kinds, *boundaries, guard);
+        *runs += audited;
+        findings.extend(differences);
     }
     sweep.report
 }
@@ -57,8 +61,7 @@ struct Sweep<'a, G> {
     kinds: &'a [Kind],
     guard: &'a G,
     content: Arc<[Block]>,
-    /// How the uninterrupted run ends; an interrupted one may end so too.
-    usual_end: Option<RunEnd>,
+    setup: &'a Setup,
     report: SweepReport,
 }
 
@@ -87,7 +90,8 @@ impl<G: Guard> Sweep<'_, G> {
     }
 
     fn interrupt<E: Engine>(&mut self, run: &Run<E, Oracles>, boundary: Boundary, input: &Input) {
-        let usual_end = self.usual_end.clone();
+        // An interrupted run may end as the uninterrupted one does.
+        let usual_end = self.report.usual_end.clone();
         let content = self.content.clone();
         for kind in self.kinds {
             let place = || (Place { boundary, at: run.now(), event: describe(input) }, *kind);
@@ -109,10 +113,13 @@ impl<G: Guard> Sweep<'_, G> {
         self.report.runs += 1;
         // What was wrong before the interrupt is a finding of the run as it is.
         let known = run.watcher().violations().len();
-        let (end, violations) = match self.guard.run(|| work(run.clone())) {
-            Ok(Finished { end, at, watcher, .. }) => (Some(end.clone()), judge(watcher, known, (&end, at), accepted)),
+        let (end, mut violations) = match self.guard.run(|| work(run.clone())) {
+            Ok(Finished { end, at, watcher, .. }) => (Some(end.clone()), judge(self.setup, watcher, known, (&end, at), accepted)),
             Err(panic) => (None, vec![panicked(run.now(), &panic)]),
         };
+        let all = violations.len();
+        violations.retain(|violation| !rules::shows(&self.setup.scenario.expect, violation.oracle));
+        self.report.shown += usize::from(violations.len() < all);
         if !violations.is_empty() {
             self.report.findings.push(Finding { interrupt: place.map(|place| place()), violations });
         }

@@ -3,13 +3,12 @@
 use super::Guard;
 use super::interrupt::{Boundary, Kind, interrupt_at};
 use crate::engine::contract::Engine;
-use crate::engine::time::Time;
+use crate::engine::time::{Micros, Time};
 use crate::oracle::{Oracles, Violation, repeat};
 use crate::prelude::*;
-use crate::sim::Run;
+use crate::sim::{Run, limits, rules};
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::record::Recorder;
-use crate::transcript::text::end_text;
 use crate::world::setup::Setup;
 
 /// What a run breaks that ends otherwise than with a terminal for every prompt.
@@ -34,7 +33,10 @@ pub fn look<E: Engine>(setup: &Arc<Setup>, engine: &E, boundary: Boundary, kind:
     let new_run = || Run::new(setup.clone(), engine.clone());
     let mut run = new_run();
     interrupt_at(&mut run, boundary, kind).map_err(|(end, events)| {
-        format!("event {boundary} is not reached: the run is over after {events} events ({}): name one of these", end_text(&end))
+        format!(
+            "event {boundary} is not reached: the run is over after {events} events ({}): name one of these",
+            limits::end_text(setup, &end)
+        )
     })?;
     let usual_end = guard.run(|| new_run().finish().end).ok();
     let copy = guard.run(|| run.clone().finish());
@@ -59,26 +61,25 @@ pub fn look<E: Engine>(setup: &Arc<Setup>, engine: &E, boundary: Boundary, kind:
 
 /// What is wrong with the run of a transcript. `accepted` is an end that counts as good beside a terminal for every prompt.
 pub fn violations_of(setup: &Setup, transcript: &Transcript, accepted: Option<&str>) -> Vec<Violation> {
-    let mut oracles = Oracles::new(&setup.environment).with_refusals(setup.scenario.expect.refusals.is_some());
-    oracles.watch(transcript);
+    let violations = rules::violations_in(setup, transcript, accepted, Micros::ZERO);
     match transcript.events.last().map(|event| (event.at, &event.what)) {
-        Some((at, What::Ended { end })) => judge(oracles, 0, (end, at), accepted),
-        _ => oracles.into_violations(),
+        Some((at, What::Ended { end })) => with_end(setup, violations, (end, at), accepted),
+        _ => violations,
     }
 }
 
 /// What is wrong with a finished run, beside the `known` violations that it began with.
-pub(super) fn judge(mut oracles: Oracles, known: usize, (end, at): (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
-    let is_good = *end == RunEnd::Idle || accepted == Some(end.as_str());
-    // A run that is meant to get stuck, or was stopped from outside, had no chance to give what it owes.
-    if *end == RunEnd::Idle || (*end == RunEnd::Stalled && !is_good) {
-        oracles.expect_nothing_open(at);
-    }
-    let mut violations = oracles.into_violations();
+pub(super) fn judge(setup: &Setup, oracles: Oracles, known: usize, end: (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
+    let mut violations = rules::violations(oracles, end, accepted);
     violations.drain(..known);
-    // One that ends badly because of what an oracle saw needs no second word.
+    with_end(setup, violations, end, accepted)
+}
+
+/// One that ends badly because of what an oracle saw needs no second word.
+fn with_end(setup: &Setup, mut violations: Vec<Violation>, (end, at): (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
+    let is_good = *end == RunEnd::Idle || accepted == Some(end.as_str());
     if violations.is_empty() && !is_good {
-        let text = format!("the run ended with {}: {}", end.as_str(), end_text(end));
+        let text = format!("the run ended with {}: {}", end.as_str(), limits::end_text(setup, end));
         violations.push(Violation { at, oracle: ENDS, text });
     }
     violations

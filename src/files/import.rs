@@ -243,7 +243,7 @@ pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportErr
     let mut files = vec![(beside(".tape.jsonl"), encode(&imported.tape))];
     let mut problems = Vec::new();
     for (number, mut derived) in derive::scenarios(&imported.tape, &tape_file).into_iter().enumerate() {
-        if let Some(problem) = rehearsal::problem(&derived, &imported.tape) {
+        if let Some(problem) = rehearsal::problem(&mut derived, &imported.tape) {
             derived.notes.push(problem.clone());
             problems.push((number, problem));
         }

@@ -1,12 +1,15 @@
 //! Finding scenario files and making them ready to run.
 
+mod ignored;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{import, schema, tape};
+use self::ignored::Ignored;
+use super::{import, schema, tape, text};
 use crate::engine::budget::PriceTable;
 use crate::prelude::*;
 use crate::scenario::derive;
@@ -39,8 +42,13 @@ pub enum LoadError {
     #[error("{}: no such file or folder; name a scenario (`*.toml`), a tape (`*.tape.jsonl`) or a folder of them", .0.display())]
     Missing(PathBuf),
     /// The folder holds no scenario.
-    #[error("{}: this folder holds no scenario (`*.toml`); `reenact import RECORDING --out {}/NAME` makes one", .0.display(), .0.display())]
-    NoScenarios(PathBuf),
+    #[error("{}: this folder holds no scenario (`*.toml` with a [[prompt]] or a `tape`){}; `reenact import RECORDING --out {}/NAME` makes one", folder.display(), if others.is_empty() { String::new() } else { format!("; {}", others_text(others)) }, folder.display())]
+    NoScenarios {
+        /// Which.
+        folder: PathBuf,
+        /// TOML files that it holds.
+        others: Vec<PathBuf>,
+    },
     /// The file cannot be read.
     #[error("{}: {problem}", path.display())]
     Read {
@@ -86,20 +94,41 @@ pub enum LoadError {
     Tape(String),
 }
 
-/// The scenario files that `paths` name, in order, each once; folders are searched, their entries sorted by name. Files whose name begins
-/// with `_` are there to be extended and are only run when they are named themselves (F-9). Behind an `@` a path may name some of the runs of
-/// a matrix: `x.toml@seed=1`.
+/// What paths lead to.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The scenarios, in order, each once.
+    pub scenarios: Vec<PathBuf>,
+    /// TOML files in the folders that are no scenarios.
+    pub others: Vec<PathBuf>,
+    /// One for each path that leads to no scenario.
+    pub errors: Vec<LoadError>,
+}
+
+/// The scenarios alone, and what is wrong with the paths. See [`search`].
 ///
 /// # Errors
 /// One for each path that leads to no scenario.
 pub fn find(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<LoadError>) {
+    let Found { scenarios, errors, others: _ } = search(paths);
+    (scenarios, errors)
+}
+
+/// The scenario files that `paths` name, in order, each once; folders are searched, their entries sorted by name, without hidden ones, what git
+/// ignores, `target` and `node_modules`. Files whose name begins with `_` are there to be extended and are only run when they are named themselves
+/// (F-9). Behind an `@` a path may name some of the runs of a matrix: `x.toml@seed=1`.
+pub fn search(paths: &[PathBuf]) -> Found {
     let (mut search, mut errors) = (Search::default(), Vec::new());
     for path in paths {
         if path.is_dir() {
             search.met_any = false;
-            match search.folder(path) {
+            let known = search.others.len();
+            match search.folder(path, &Ignored::above(path)) {
                 Err(error) => errors.push(error),
-                Ok(()) if !search.met_any => errors.push(LoadError::NoScenarios(path.clone())),
+                Ok(()) if !search.met_any => {
+                    let others = search.others.split_off(known);
+                    errors.push(LoadError::NoScenarios { folder: path.clone(), others });
+                }
                 Ok(()) => (),
             }
         } else if split(path).0.exists() {
@@ -108,19 +137,31 @@ pub fn find(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<LoadError>) {
             errors.push(LoadError::Missing(path.clone()));
         }
     }
-    (search.found, errors)
+    Found { scenarios: search.found, others: search.others, errors }
+}
+
+/// How many other files are named.
+const OTHERS_NAMED: usize = 3;
+
+/// `4 TOML files are no scenarios: a.toml, b.toml, c.toml, …`.
+pub fn others_text(others: &[PathBuf]) -> String {
+    let names: Vec<String> = others.iter().take(OTHERS_NAMED).map(|other| other.display().to_string()).collect();
+    let are = if others.len() == 1 { "is no scenario" } else { "are no scenarios" };
+    let more = if others.len() > OTHERS_NAMED { ", …" } else { "" };
+    format!("{} {are}: {}{more}", plural(others.len() as u64, "TOML file"), names.join(", "))
 }
 
 /// What was found, and what was visited: links may lead in circles, and two paths to the same file.
 #[derive(Default)]
 struct Search {
     found: Vec<PathBuf>,
+    others: Vec<PathBuf>,
     visited: BTreeSet<PathBuf>,
     met_any: bool,
 }
 
 impl Search {
-    fn folder(&mut self, folder: &Path) -> Result<(), LoadError> {
+    fn folder(&mut self, folder: &Path, above: &Ignored) -> Result<(), LoadError> {
         if !self.is_new(folder) {
             self.met_any = true;
             return Ok(());
@@ -129,10 +170,17 @@ impl Search {
         let entries = fs::read_dir(folder).map_err(read)?.map(|entry| entry.map(|entry| entry.path()));
         let mut entries: Vec<PathBuf> = entries.collect::<Result<_, _>>().map_err(read)?;
         entries.sort();
+        let ignored = above.within(folder);
         for entry in entries {
+            let is_toml = || entry.is_file() && entry.extension().is_some_and(|extension| extension == "toml") && !is_base(&entry);
+            if ignored.covers(&entry, entry.is_dir()) {
+                continue;
+            }
             if entry.is_dir() {
-                self.folder(&entry)?;
-            } else if entry.is_file() && entry.extension().is_some_and(|extension| extension == "toml") && !is_base(&entry) {
+                self.folder(&entry, &ignored)?;
+            } else if is_toml() && is_other(&entry) {
+                self.others.push(entry);
+            } else if is_toml() {
                 self.file(entry);
             }
         }
@@ -160,6 +208,11 @@ fn absolute(path: &Path) -> PathBuf {
         (Ok(file), None) => file,
         (Err(_), _) => path.into(),
     }
+}
+
+/// Whether a file can be read, and is no scenario. What is wrong with one that cannot be read is said when it is run.
+fn is_other(path: &Path) -> bool {
+    text::read(path).is_ok_and(|text| !parse::is_scenario(&text))
 }
 
 /// Whether a file is there to be extended.
@@ -238,10 +291,7 @@ fn read_text(path: &Path) -> Result<String, LoadError> {
     {
         return Err(LoadError::Recording { path: path.into(), format });
     }
-    String::from_utf8(bytes).map_err(|error| LoadError::Read {
-        path: path.into(),
-        problem: format!("not UTF-8 text (byte {}); a scenario is a TOML file", error.utf8_error().valid_up_to() + 1),
-    })
+    text::decode(bytes).map_err(|problem| LoadError::Read { path: path.into(), problem })
 }
 
 /// The files that extend each other, from the one that was named downwards.
@@ -262,7 +312,7 @@ impl Chain {
         if !file.is_file() {
             return Err(format!("there is no file {} to extend; the path is relative to the file that says it", file.display()));
         }
-        let text = fs::read_to_string(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+        let text = text::read(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         self.files.push(file.clone());
         Ok(Source { name: file.display().to_string(), text })
     }
@@ -314,7 +364,7 @@ fn prices_file(file: &Path, parsed: &Parsed) -> Option<PathBuf> {
 }
 
 fn prices(path: &Path, parsed: &Parsed) -> Result<PriceTable, LoadError> {
-    let table = match fs::read_to_string(path) {
+    let table = match text::read(path) {
         Ok(text) => PriceTable::read(&text).map_err(|error| error.to_string()),
         Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that says it")),
     };

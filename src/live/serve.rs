@@ -12,7 +12,7 @@
 
 mod connection;
 pub mod gate;
-mod judge;
+pub(super) mod judge;
 mod open;
 mod owner;
 mod play;

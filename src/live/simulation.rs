@@ -25,8 +25,8 @@ use crate::engine::contract::{Agent, Engine};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::network::{Change, Network, NetworkFault, Phase};
-use crate::sim::Run;
 use crate::sim::report::Report;
+use crate::sim::{Run, limits};
 use crate::transcript::event::{Event, RunEnd, What};
 use crate::world::setup::Setup;
 
@@ -223,13 +223,15 @@ fn finished<E>(mut report: Report<E>, kept: Kept, shortened: bool) -> Finished<E
     let at = report.transcript.events.last().map_or(Time::ZERO, |event| event.at);
     let verdict = kept.into_verdict(at);
     report.transcript.events = with_unused(&report.transcript.events, &verdict.unused);
-    if matches!(&report.end, RunEnd::LimitReached { limit } if &**limit == "virtual time") && shortened {
+    if matches!(&report.end, RunEnd::LimitReached { limit } if &**limit == limits::TIME) && shortened {
         report.failures.push("a simulated network runs for an hour at most: scale the times, e.g. --scale 1%".into());
     }
-    for failure in &verdict.failures {
-        if !report.failures.contains(failure) {
-            report.failures.push(failure.clone());
-        }
-    }
+    // The server sees requests only: what it says of a rule, the report has said.
+    let is_told = |failure: &String| {
+        let mut broken = report.violations.iter().flatten();
+        report.failures.contains(failure) || broken.any(|violation| *failure == serve::judge::words(violation))
+    };
+    let new: Vec<String> = verdict.failures.iter().filter(|failure| !is_told(failure)).cloned().collect();
+    report.failures.extend(new);
     Finished { report, verdict }
 }

@@ -5,7 +5,7 @@
 use super::running::{Running, asked_about};
 use super::{Findings, Rules};
 use crate::engine::contract::{Effect, Emission, Input, RequestId};
-use crate::engine::time::Time;
+use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 
 pub(super) const ORACLE: &str = "O-11";
@@ -31,7 +31,8 @@ impl Abort {
             _ => false,
         };
         if let (Self::Working { prompt }, true) = (&*self, aborts) {
-            let by = if running.tools().is_empty() { at } else { at + rules.tool_grace };
+            let grace = if running.tools().is_empty() { Micros::ZERO } else { rules.tool_grace + rules.lateness };
+            let by = at + grace;
             *self = Self::Aborted { prompt: *prompt, by };
         }
     }

@@ -15,8 +15,10 @@ pub(super) const ORACLE: &str = "O-13";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Budgets {
     spent: NanoUsd,
-    /// What the latest attempt cost.
-    last: NanoUsd,
+    /// The latest attempt, and what it cost.
+    last: Option<(RequestId, NanoUsd)>,
+    /// The latest answer that was a refusal: it may be free.
+    refused: Option<RequestId>,
     /// The answers of the prompt that had results.
     with_results: Vec<RequestId>,
     /// How many of them were complete.
@@ -30,14 +32,20 @@ impl Budgets {
         match effect {
             Effect::Note(Note::Attempt(report)) if rules.session.max_budget.is_some() => {
                 let charge = Charge { model: &report.model, date: rules.session.date, is_fast: false, is_refused_at_once: false };
-                self.last = rules.prices.cost(&report.usage, charge);
-                self.spent = self.spent + self.last;
+                if self.refused != Some(report.id) {
+                    let cost = rules.prices.cost(&report.usage, charge);
+                    self.last = Some((report.id, cost));
+                    self.spent = self.spent + cost;
+                }
             }
             Effect::Emit(Emission::User(message)) if !self.with_results.contains(&message.run.request) => {
                 self.with_results.push(message.run.request);
             }
-            Effect::Emit(Emission::Answered { stop_reason, .. }) if stop_reason.as_deref() == Some("refusal") => {
-                self.spent = NanoUsd(self.spent.0.saturating_sub(self.last.0)); // it may be free
+            Effect::Emit(Emission::Answered { id, stop_reason, .. }) if stop_reason.as_deref() == Some("refusal") => {
+                self.refused = Some(*id);
+                if let Some((_, cost)) = self.last.take_if(|(last, _)| last == id) {
+                    self.spent = NanoUsd(self.spent.0.saturating_sub(cost.0));
+                }
             }
             // What did not count is no turn.
             Effect::Note(Note::Discarded { id, .. }) => self.with_results.retain(|with_results| with_results != id),

@@ -1,16 +1,24 @@
 //! O-12: a compaction makes the context smaller, and compactions do not go round in circles (C-4, C-5, C-8a).
 //!
-//! What a context holds is known from outside: the last request that something came of, and what was said since. The first request after a
-//! compaction must hold less than that, by the same estimate that the engine goes by. That no compaction parts a tool use from its
-//! result is O-1's: a request shows it.
+//! What a context holds is known from outside, and measured twice: by the estimate that the engine goes by (the last request that something came
+//! of, and what was said since), and as C-4 counts (what the API counted with that answer, and what was said since). The requests after a
+//! compaction must hold less than the larger of the two; where the API counted, also less than the engine says that there was. That no compaction
+//! parts a tool use from its result is O-1's: a request shows it.
+//!
+//! Whatever may have joined the conversation counts as said: too much makes the oracle lenient, too little would blame an engine for what it
+//! was told.
 
 use super::{Findings, Rules};
-use crate::engine::contract::{Effect, Emission, Input, Message, RequestId};
+use crate::engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Request, RequestId};
 use crate::engine::settings::CompactionSettings;
 use crate::prelude::*;
 use crate::wire::tokens;
+use crate::wire::usage::Usage;
 
 pub(super) const ORACLE: &str = "O-12";
+
+/// How many tokens an engine may put around what a hook said: which hook it is, that it objects.
+const AROUND_A_HOOK: u64 = 40;
 
 /// How many different requests may be made in a row of which nothing comes out: what was asked, the same with spans collapsed, the same
 /// after a reactive compaction; each with a compaction before it, and that one, with all the further tries of a summarising call.
@@ -21,15 +29,19 @@ pub(super) fn silent_max(settings: &CompactionSettings) -> u32 {
 /// What the context holds, as far as can be seen, in tokens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compaction {
-    /// The messages of the last request that something came of; `None` after a compaction and at the beginning.
+    /// The last request that something came of; `None` after a compaction and at the beginning.
     answered: Option<u64>,
+    /// The most that the API counted since the last compaction: an answer that is not kept leaves the count of one before it.
+    counted: u64,
     /// The most that a request has asked about since.
     asked: u64,
-    /// What was said since, by whomever.
+    /// What was said since, by the model.
+    answers: u64,
+    /// What was said since, by anybody else.
     said: u64,
     /// Prompts that are not in the conversation yet.
     waiting: Vec<(u32, u64)>,
-    /// What the context held before the compaction that was announced last, and what people said since.
+    /// What the context held before the compaction that was announced last, and what people said since, until something comes of a request.
     before: Option<u64>,
     /// The last request, attempts aside.
     last: Option<(u32, u32)>,
@@ -38,17 +50,28 @@ pub(super) struct Compaction {
 }
 
 impl Compaction {
-    pub(super) fn on_input(&mut self, input: &Input) {
-        if let Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } = input {
-            self.waiting.push((*prompt, tokens::blocks(&**content)));
+    pub(super) fn on_input(&mut self, rules: &Rules, input: &Input) {
+        match input {
+            Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } => {
+                self.waiting.push((*prompt, rules.tokenizer.blocks(content)));
+            }
+            // What hooks of a compaction say is part of what it makes.
+            Input::HookEnded { hook, outcome } if !matches!(hook.subject, HookSubject::Compaction(_)) => self.people_say(of_hook(outcome)),
+            _ => (),
         }
     }
 
-    pub(super) fn on_request(&mut self, rules: &Rules, id: RequestId, messages: &[Arc<Message>], found: &mut Findings<'_>) {
-        let tokens = tokens::messages(messages);
+    /// `history` is what an earlier session left to this agent.
+    pub(super) fn on_request(&mut self, rules: &Rules, id: RequestId, request: &Request, history: u64, found: &mut Findings<'_>) {
+        if self.last.is_none() {
+            self.said += history;
+        }
         self.take_in(id.prompt);
+        let frame = request.system.as_ref().map_or(0, tokens::system) + request.tools.as_ref().map_or(0, tokens::tools);
+        let tokens = frame + request.messages.iter().map(|message| rules.tokenizer.blocks(&message.content)).sum::<u64>();
         self.asked = self.asked.max(tokens);
-        if let Some(before) = self.before.take().filter(|before| tokens >= *before) {
+        if let Some(before) = self.before.filter(|before| tokens >= *before) {
+            self.before = None;
             found.add(ORACLE, format!("request {id} has about {tokens} tokens after a compaction, and there were {before} before it"));
         }
         if self.last != Some((id.prompt, id.turn)) {
@@ -60,25 +83,30 @@ impl Compaction {
         }
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect) {
-        let Effect::Emit(emission) = effect else { return };
+    pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect) {
+        let emission = match effect {
+            // A prompt that made no request is in the conversation all the same.
+            Effect::Finished { prompt, .. } => return self.take_in(*prompt),
+            Effect::Emit(emission) => emission,
+            _ => return,
+        };
         match emission {
-            Emission::CompactBoundary { .. } => {
-                self.before = Some(self.answered.unwrap_or(self.asked) + self.said);
-                (self.answered, self.asked, self.said) = (None, 0, 0);
+            Emission::CompactBoundary { tokens_before, .. } => {
+                self.before = Some(self.held(*tokens_before));
+                (self.answered, self.counted, self.asked, self.answers, self.said) = (None, 0, 0, 0, 0);
             }
             Emission::Assistant(message) => {
                 self.silent = 0;
                 if message.error.is_none() {
-                    self.on_answered();
-                    self.said += tokens::block(&message.block);
+                    self.on_answered(None);
+                    self.answers += rules.tokenizer.blocks(core::slice::from_ref(&message.block));
                 }
             }
-            Emission::Answered { .. } => {
+            Emission::Answered { usage, .. } => {
                 self.silent = 0;
-                self.on_answered();
+                self.on_answered(Some(usage));
             }
-            Emission::User(message) => self.said += tokens::block(&message.block),
+            Emission::User(message) => self.said += rules.tokenizer.blocks(core::slice::from_ref(&message.block)),
             Emission::Hidden { text, .. } | Emission::HookContext { text, .. } => self.said += tokens::of_text(text),
             Emission::QueuedCommand { prompt, .. } => self.take_in(*prompt),
             Emission::Interrupted { text, .. } => self.people_say(tokens::of_text(text)),
@@ -87,10 +115,21 @@ impl Compaction {
         }
     }
 
+    /// What the context held before a compaction. `told` is the engine's word: it counts where the API's count has grown old.
+    fn held(&self, told: u64) -> u64 {
+        let estimated = self.answered.unwrap_or(self.asked) + self.answers + self.said;
+        let counted = self.counted + self.said;
+        estimated.max(counted.min(told))
+    }
+
     /// The last request is part of the conversation now.
-    fn on_answered(&mut self) {
+    fn on_answered(&mut self, usage: Option<&Usage>) {
+        self.before = None;
         if self.asked > 0 {
-            (self.answered, self.asked, self.said) = (Some(self.asked), 0, 0);
+            (self.answered, self.asked, self.answers, self.said) = (Some(self.asked), 0, 0, 0);
+        }
+        if let Some(tokens) = usage.and_then(Usage::context_tokens) {
+            self.counted = self.counted.max(tokens);
         }
     }
 
@@ -107,4 +146,10 @@ impl Compaction {
             *before += tokens;
         }
     }
+}
+
+/// All that the model may be told of what a hook said.
+fn of_hook(outcome: &HookOutcome) -> u64 {
+    let texts = [&outcome.reason, &outcome.context, &outcome.stop].into_iter().flatten();
+    texts.map(|text| tokens::of_text(text) + AROUND_A_HOOK).sum()
 }

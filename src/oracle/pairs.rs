@@ -1,11 +1,14 @@
-//! O-1: in every request, each tool use has exactly one result, in the next user message, in the order that the settings ask for
-//! (T-8); no result without its use.
+//! O-1: in every request, each tool use has exactly one result, in what the API joins to the next user message, before anything else in it, in
+//! the order that the settings ask for (T-8); no result without its use.
+//!
+//! All but the order is the API's own rule, so the API's own check is asked. O-10 leaves it out: what is wrong with results is told once.
 
 use super::{Findings, Rules};
 use crate::engine::contract::{Effect, Emission, Message, RequestId, Role};
 use crate::engine::settings::ResultOrder;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
+use crate::wire::validate;
 
 pub(super) const ORACLE: &str = "O-1";
 
@@ -28,47 +31,45 @@ impl Pairs {
     }
 
     pub(super) fn on_request(&self, rules: &Rules, id: RequestId, messages: &[Arc<Message>], found: &mut Findings<'_>) {
-        let mut asked: &[Block] = &[];
-        for message in messages {
-            let results = match message.role {
-                Role::User => &*message.content,
-                _ => &[],
-            };
-            self.check(rules, id, asked, results, found);
-            asked = if message.role == Role::Assistant { &message.content } else { &[] };
+        if let Some(refusal) = validate::pairs(messages) {
+            return found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));
         }
-        self.check(rules, id, asked, &[], found);
-    }
-
-    /// One answer of the model and the user message behind it.
-    fn check(&self, rules: &Rules, id: RequestId, asked: &[Block], answered: &[Block], found: &mut Findings<'_>) {
-        let uses = || asked.iter().filter_map(Block::as_tool_use).map(|tool_use| &tool_use.id);
-        let results = || answered.iter().filter_map(result_id);
-        if uses().eq(results()) && rules.result_order == ResultOrder::ToolUse {
-            return;
-        }
-        for tool_use in uses() {
-            match results().filter(|result| *result == tool_use).count() {
-                1 => (),
-                0 => found.add(ORACLE, format!("request {id} has tool use {tool_use} without a result in the next user message")),
-                count => found.add(ORACLE, format!("request {id} has {count} results of tool use {tool_use}")),
+        // Each use has its one result: what is left to see is their order.
+        for turns in Turns::of(messages).0.windows(2) {
+            if !self.is_in_order(rules, &turns[0].1, &turns[1].1) {
+                let order = match rules.result_order {
+                    ResultOrder::ToolUse => "their tool uses",
+                    ResultOrder::Emission => "their emission",
+                };
+                found.add(ORACLE, format!("request {id} has its results in another order than {order}"));
             }
         }
-        for result in results().filter(|result| !uses().any(|tool_use| tool_use == *result)) {
-            found.add(ORACLE, format!("request {id} has a result of {result}, which the answer before it does not ask for"));
-        }
+    }
+
+    /// One turn of the model and the turn behind it.
+    fn is_in_order(&self, rules: &Rules, asked: &[&Block], answered: &[&Block]) -> bool {
+        let uses = || asked.iter().filter_map(|block| block.as_tool_use()).map(|tool_use| &tool_use.id);
         let place = |result: &Arc<str>| match rules.result_order {
             ResultOrder::ToolUse => uses().position(|tool_use| tool_use == result),
             ResultOrder::Emission => self.emitted.iter().position(|emitted| emitted == result),
         };
-        let places: Vec<usize> = results().filter_map(place).collect();
-        if !places.is_sorted() {
-            let order = match rules.result_order {
-                ResultOrder::ToolUse => "their tool uses",
-                ResultOrder::Emission => "their emission",
-            };
-            found.add(ORACLE, format!("request {id} has its results in another order than {order}"));
+        answered.iter().filter_map(|block| result_id(block)).filter_map(place).is_sorted()
+    }
+}
+
+/// A conversation as the API reads it: neighbours of the same role are one turn.
+struct Turns<'a>(Vec<(Role, Vec<&'a Block>)>);
+
+impl<'a> Turns<'a> {
+    fn of(messages: &'a [Arc<Message>]) -> Self {
+        let mut turns: Vec<(Role, Vec<&Block>)> = Vec::new();
+        for message in messages {
+            match turns.last_mut().filter(|(role, _)| *role == message.role) {
+                Some((_, blocks)) => blocks.extend(&message.content),
+                None => turns.push((message.role, message.content.iter().collect())),
+            }
         }
+        Self(turns)
     }
 }
 

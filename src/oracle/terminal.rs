@@ -61,6 +61,11 @@ impl Terminals {
         }
     }
 
+    /// Whether a prompt has no terminal yet.
+    pub(super) fn is_any_open(&self) -> bool {
+        self.0.iter().any(|(_, standing)| *standing == Standing::Open)
+    }
+
     fn on_emission(&self, emission: &Emission, found: &mut Findings<'_>) {
         let (prompt, what) = match emission {
             Emission::Init { prompt, .. } => (*prompt, "an init message"),
@@ -78,7 +83,7 @@ impl Terminals {
     }
 
     fn expect_any_open(&self, found: &mut Findings<'_>) {
-        if !self.0.iter().any(|(_, standing)| *standing == Standing::Open) {
+        if !self.is_any_open() {
             found.add(ORACLE, String::from("a message about tools came out, and no prompt is open"));
         }
     }

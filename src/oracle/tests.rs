@@ -1,13 +1,15 @@
 //! Each oracle alone, on short lists of events made by hand.
 
 mod answers;
+mod compactions;
+mod leftovers;
 
 use super::*;
 use crate::engine::contract::{
     AnswerEnd, Block, Emission, Header, HookEvent, HookInput, HookRun, HookSubject, Json, PermissionAnswer, Request, Role, Settings,
     Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
 };
-use crate::engine::emission::{AssistantMessage, CompactTrigger, UserMessage};
+use crate::engine::emission::{AssistantMessage, UserMessage};
 use crate::engine::settings::InterruptBehaviour;
 use crate::wire::block::Message;
 use crate::wire::block::{BlockKind, ToolInput};
@@ -101,15 +103,17 @@ impl Story {
         self.effect(Effect::Finished { prompt: 1, terminal: Terminal::Completed })
     }
 
-    /// The run is over: which oracles complained, once for each complaint. That the requests of a story are mostly no valid ones is left out.
+    /// The run is over: which oracles complained, once for each complaint. That the requests of a story are mostly no valid ones is left out,
+    /// and that most stories leave something open.
     fn broken(self) -> Vec<&'static str> {
-        self.all_broken().into_iter().filter(|oracle| *oracle != valid::ORACLE).collect()
+        self.broken_but(&[valid::ORACLE, super::leftovers::ORACLE])
     }
 
-    fn all_broken(mut self) -> Vec<&'static str> {
+    /// The same, with others left out.
+    fn broken_but(mut self, left_out: &[&str]) -> Vec<&'static str> {
         self.oracles.note(self.at, &Agent::ROOT, &What::Ended { end: RunEnd::Idle });
         self.oracles.expect_nothing_open(self.at);
-        self.oracles.violations().iter().map(|violation| violation.oracle).collect()
+        self.oracles.violations().iter().map(|violation| violation.oracle).filter(|oracle| !left_out.contains(oracle)).collect()
     }
 }
 
@@ -130,7 +134,7 @@ fn o_1_each_use_has_its_result_in_the_next_user_message() {
     let table: [(&[Block], &[&str], &str); 6] = [
         (&[a.clone(), b.clone()], &[], "both, in order"),
         (core::slice::from_ref(&a), &["O-1"], "one is missing"),
-        (&[], &["O-1", "O-1"], "both are missing"),
+        (&[], &["O-1"], "both are missing"),
         (&[a.clone(), b.clone(), b.clone()], &["O-1"], "one is there twice"),
         (&[b.clone(), a.clone()], &["O-1"], "the wrong way round"),
         (&[a.clone(), b.clone(), result_block(2)], &["O-1"], "one that nobody asked for"),
@@ -139,10 +143,53 @@ fn o_1_each_use_has_its_result_in_the_next_user_message() {
         let story = Story::new().request(1, &[(Role::User, &[]), (Role::Assistant, two), (Role::User, results)]);
         assert_eq!(story.terminal().broken(), expected, "{reason}");
     }
-    let late = [(Role::Assistant, two), (Role::User, &[][..]), (Role::User, &[a.clone(), b.clone()][..])];
-    assert_eq!(Story::new().request(1, &late).terminal().broken(), ["O-1"; 4], "not in the next message, and alone in the one behind");
+    let text = Block::text("and");
+    let joined: [(&[&[Block]], &[&str], &str); 6] = [
+        (&[&[a.clone()], &[b.clone()]], &[], "neighbours of one role are one turn"),
+        (&[&[], &[a.clone(), b.clone()]], &[], "an empty one is none"),
+        (&[&[a.clone(), b.clone(), text.clone()]], &[], "results come first"),
+        (&[&[text.clone(), a.clone(), b.clone()]], &["O-1"], "text comes first"),
+        (&[&[a.clone(), text.clone(), b.clone()]], &["O-1"], "text comes between"),
+        (&[&[text.clone()], &[a.clone(), b.clone()]], &["O-1"], "text comes first, in a message of its own"),
+    ];
+    for (messages, expected, reason) in joined {
+        let said = messages.iter().map(|content| (Role::User, *content));
+        let all: Vec<_> = [(Role::User, &[][..]), (Role::Assistant, two)].into_iter().chain(said).collect();
+        assert_eq!(Story::new().request(1, &all).terminal().broken(), expected, "{reason}");
+    }
+    let late =
+        [(Role::Assistant, two), (Role::User, &[text.clone()][..]), (Role::Assistant, &[text.clone()][..]), (Role::User, &[a, b][..])];
+    assert_eq!(Story::new().request(1, &late).terminal().broken(), ["O-1"], "not in the next turn");
     let last = [(Role::User, &[][..]), (Role::Assistant, two)];
-    assert_eq!(Story::new().request(1, &last).terminal().broken(), ["O-1"; 2], "the request ends with tool uses");
+    assert_eq!(Story::new().request(1, &last).terminal().broken(), ["O-1"], "the request ends with tool uses");
+}
+
+#[test]
+fn m_2_what_the_scenario_s_api_refuses_is_a_finding_and_told_once() {
+    let refused = |messages: &[(Role, &[Block])], rule: &str| {
+        let mut story = Story::new().request(1, messages);
+        let what = What::Refused { id: ASKED, rule: rule.into(), text: "no".into(), overruled: false };
+        story.oracles.note(story.at, &Agent::ROOT, &what);
+        story.terminal().broken_but(&[super::leftovers::ORACLE])
+    };
+    let (says, empty): (&[Block], &[Block]) = (&[Block::text("hi")], &[]);
+    assert_eq!(refused(&[(Role::User, says)], "invalid_signature"), ["O-10"]);
+    assert_eq!(refused(&[(Role::User, says)], "prompt_too_long"), NONE, "nobody but the API can count that");
+    assert_eq!(refused(&[(Role::User, empty)], "empty_content"), ["O-10"], "it is the same thing");
+}
+
+#[test]
+fn e_1_what_the_contract_does_not_allow_is_a_finding() {
+    let misuse = |story: Story| {
+        let mut story = story;
+        story.oracles.note(story.at, &Agent::ROOT, &What::Misuse { text: "no such prompt".into() });
+        story.broken_but(&[super::leftovers::ORACLE])
+    };
+    let says: &[Block] = &[Block::text("hi")];
+    let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
+    let asked = || Story::new().request(1, &[(Role::User, says)]).input(end.clone());
+    assert_eq!(misuse(asked().terminal()), ["contract"]);
+    assert_eq!(misuse(asked().terminal().terminal()), ["O-8"], "an oracle has blamed it");
 }
 
 #[test]
@@ -244,6 +291,19 @@ fn o_11_a_cancelled_prompt_ends_within_the_grace() {
     assert_eq!(with_tool().asks("R", 1).result(0).result(1).terminal().broken(), ["O-11"], "starts a tool");
     assert_eq!(with_tool().result(0).broken(), ["O-11", "O-8"], "never");
     assert_eq!(Story::new().request(1, &[]).terminal().input(Input::Cancel).input(head()).broken(), NONE, "nothing is worked on");
+}
+
+#[test]
+fn o_11_on_a_clock_that_goes_by_itself_the_end_may_be_as_late_as_its_timers() {
+    let broken = |late_ms| {
+        let mut story = Story::with(|settings| settings.tool_grace = Micros::from_millis(2));
+        story.oracles = story.oracles.with_lateness(Micros::from_millis(late_ms));
+        let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+        let cancelled = story.request(1, &[]).asks("R", 0).input(Input::Cancel);
+        cancelled.input(head()).input(head()).input(head()).result(0).terminal().broken()
+    };
+    assert_eq!(broken(1), NONE);
+    assert_eq!(broken(0), ["O-11"]);
 }
 
 #[test]
@@ -397,58 +457,14 @@ fn o_9_attempts_are_numbered_on() {
     }
 }
 
-impl Story {
-    /// A request with one message of so many characters.
-    fn asks_about(self, turn: u32, characters: usize) -> Self {
-        self.request(turn, &[(Role::User, &[Block::text(&"x".repeat(characters))])])
-    }
-
-    fn compacted(self) -> Self {
-        let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before: 9, tokens_after: 1, kept: Vec::new() };
-        let summary = Emission::Hidden { uuid: "u".into(), why: "summary".into(), text: "short".into() };
-        self.effect(Effect::Emit(boundary)).effect(Effect::Emit(summary))
-    }
-}
-
-#[test]
-fn o_12_a_compaction_makes_the_context_smaller() {
-    let asked = || Story::new().asks_about(1, 300).says(Block::text(&"y".repeat(60)));
-    let says = |prompt| Input::Interrupt { prompt, content: [Block::text(&"z".repeat(300))].into() };
-    let table = [
-        (asked().asks_about(2, 500).compacted().asks_about(3, 100), &[][..], "smaller"),
-        (asked().asks_about(2, 500).compacted().asks_about(3, 348), &[], "a little smaller: the answer counts"),
-        (asked().asks_about(2, 500).compacted().asks_about(3, 360), &["O-12"], "as large"),
-        (asked().asks_about(2, 500).compacted().asks_about(3, 900), &["O-12"], "larger"),
-        (asked().asks_about(2, 500).compacted().input(says(1)).asks_about(3, 600), &[], "the user has said more since"),
-        (asked().asks_about(2, 500).compacted().input(says(2)).asks_about(3, 600), &["O-12"], "that waits for its turn"),
-        (Story::new().asks_about(1, 500).compacted().asks_about(2, 490), &[], "what an earlier session left"),
-        (Story::new().asks_about(1, 500).compacted().asks_about(2, 600), &["O-12"], "it was asked about first"),
-        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 36), &[], "twice"),
-        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 400), &["O-12"], "twice, and larger"),
-        (asked().asks_about(2, 900).asks_about(3, 1_800), &[], "nothing was compacted"),
-    ];
-    for (story, expected, reason) in table {
-        let broken: Vec<_> = story.terminal().broken().into_iter().filter(|oracle| *oracle == "O-12").collect();
-        assert_eq!(broken, expected, "{reason}");
-    }
-}
-
-#[test]
-fn o_12_requests_do_not_go_round_in_circles() {
-    let rounds = |count| (1..=count).fold(Story::new(), |story, turn| story.asks_about(turn, 9));
-    assert_eq!(rounds(19).terminal().broken(), NONE);
-    assert_eq!(rounds(20).terminal().broken(), ["O-12"]);
-    let answered = rounds(19).says(Block::text("at last"));
-    assert_eq!((20..38).fold(answered, |story, turn| story.asks_about(turn, 9)).terminal().broken(), NONE);
-}
-
 #[test]
 fn o_10_a_request_is_one_that_the_api_takes() {
     let says: &[Block] = &[Block::text("hi")];
-    let sent = |messages: &[(Role, &[Block])]| Story::new().request(1, messages).terminal().all_broken();
+    let sent = |messages: &[(Role, &[Block])]| Story::new().request(1, messages).terminal().broken_but(&[super::leftovers::ORACLE]);
     assert_eq!(sent(&[(Role::User, says)]), NONE);
     assert_eq!(sent(&[(Role::User, &[])]), ["O-10"]);
-    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), ["O-10"]);
+    assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), NONE, "the model may begin");
+    assert_eq!(sent(&[(Role::System, says), (Role::User, says)]), ["O-10"], "a system message may not");
     assert_eq!(sent(&[(Role::User, says), (Role::Assistant, &[use_block("R", 0)]), (Role::User, says)]), ["O-1"], "pairs are O-1's");
 }
 
@@ -462,7 +478,7 @@ fn b_8_each_agent_is_watched_by_itself_and_overlaps_in_the_whole_tree() {
         for (agent, effect) in effects {
             story.oracles.effect(story.at, agent, effect);
         }
-        story.ends(0).result(0).terminal().all_broken()
+        story.ends(0).result(0).terminal().broken()
     };
     let finished = || Effect::Finished { prompt: 1, terminal: Terminal::Completed };
     assert_eq!(of(&[(&child, init()), (&child, finished())]), NONE, "a child has a terminal of its own");

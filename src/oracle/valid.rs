@@ -1,4 +1,5 @@
-//! O-10: every request is one that the API takes (N-6, M-2). That tool uses and results belong together is O-1's to see.
+//! O-10: every request is one that the API takes (N-6, M-2). That tool uses and results belong together, and where results stand, is O-1's to
+//! see, by the same check.
 
 use super::Findings;
 use crate::engine::contract::{Request, RequestId};

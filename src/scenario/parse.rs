@@ -20,6 +20,7 @@ mod fault;
 mod host;
 mod injected_fault;
 mod interrupts;
+mod kind;
 mod matrix;
 mod mend;
 mod nearest;
@@ -48,8 +49,11 @@ use super::types::{Scenario, TapeSource, TurnBlock};
 use crate::engine::random::Seed;
 use crate::prelude::*;
 
+#[cfg(test)]
+pub(crate) use self::expect::BREAKABLE;
 pub use self::extends::{FindBase, Source};
 pub use self::fault::{Fault, Faults};
+pub use self::kind::is_scenario;
 
 /// A scenario, and what else its text says.
 #[derive(Clone, Debug, PartialEq)]

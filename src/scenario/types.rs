@@ -378,6 +378,8 @@ pub struct Expect {
     pub delays: Option<Vec<(Micros, Micros)>>,
     /// How many requests the API refuses because they are not valid (M-2); `None` for not one.
     pub refusals: Option<u64>,
+    /// The rules (`O-3`) that the run breaks, because the scenario shows a hazard: these and no others.
+    pub breaks: Vec<String>,
     /// The models asked, in order of first use.
     pub models: Option<Vec<String>>,
     /// The last result's subtype.

@@ -402,6 +402,7 @@ fn expect_keys(out: &mut Out, expect: &Expect) {
         requests,
         delays,
         refusals,
+        breaks,
         models,
         result,
         text_present,
@@ -427,6 +428,7 @@ fn expect_keys(out: &mut Out, expect: &Expect) {
             out.raw(key, count);
         }
     }
+    out.texts("breaks", breaks);
     if let Some(delays) = delays {
         let spans: Vec<String> = delays.iter().map(|delay| range(*delay)).collect();
         out.raw("delays", format!("[{}]", spans.join(", ")));

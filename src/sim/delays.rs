@@ -29,6 +29,11 @@ impl Tolerance {
         Self { early: Self::EARLY + tick, late: Micros::from_millis(250) + tick, late_percent: 10 }
     }
 
+    /// How much later than asked for a timer may go off.
+    pub(crate) fn lateness(self) -> Micros {
+        self.late
+    }
+
     /// What passes for something between the two.
     fn around(self, (least, most): (Micros, Micros)) -> (Micros, Micros) {
         (Micros(least.0.saturating_sub(self.early.0)), most + most.scaled(self.late_percent, 100) + self.late)

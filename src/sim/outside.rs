@@ -10,7 +10,9 @@
 
 use super::Run;
 use super::delays::Tolerance;
+use super::limits;
 use super::report::Report;
+use super::rules::JudgedBy;
 use crate::engine::contract::{Agent, Effect, Engine, Input, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -91,7 +93,11 @@ impl<E: Engine> Run<E> {
         let unused = self.unused_answers();
         let transcript = self.watcher.into_transcript(&self.setup.scenario.title, self.setup.scenario.shown_seed());
         let tolerance = self.outside.as_ref().map_or(Tolerance::NONE, |outside| outside.tolerance);
-        Report::new(&self.setup, self.engine, transcript, end, &self.world, &unused, tolerance).with_log(self.log)
+        let report = Report::new(&self.setup, self.engine, transcript, end, &self.world, &unused, tolerance).with_log(self.log);
+        match self.judged_by {
+            JudgedBy::ScenarioAndOracles => report.with_oracles(&self.setup, tolerance.lateness()),
+            JudgedBy::Scenario => report,
+        }
     }
 }
 
@@ -110,13 +116,13 @@ impl<E: Engine, W: Watch> Run<E, W> {
         loop {
             while self.due.is_empty() {
                 if now >= limit {
-                    return Progress::Ended(RunEnd::LimitReached { limit: "virtual time".into() });
+                    return Progress::Ended(RunEnd::LimitReached { limit: limits::TIME.into() });
                 }
                 let Some((at, arrival)) = self.agenda.peek() else {
                     let waits = self.outside.as_ref().is_some_and(|outside| !outside.open.is_empty());
                     return if waits { Progress::Waits(limit) } else { self.reach().map_or(Progress::Waits(limit), Progress::Ended) };
                 };
-                if at > now && self.world.awaits(arrival) {
+                if at > now && self.world.awaits(at, arrival) {
                     return Progress::Waits(at.min(limit));
                 }
                 let Some((_, arrival)) = self.agenda.pop() else { continue };

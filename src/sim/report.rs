@@ -3,11 +3,14 @@
 use alloc::collections::BTreeMap;
 
 use super::delays::Tolerance;
+use super::limits;
 use super::requests;
+use super::rules;
 use crate::engine::contract::{Effect, Terminal};
 use crate::engine::emission::{Emission, Note};
 use crate::engine::log::Log;
 use crate::engine::time::Micros;
+use crate::oracle::Violation;
 use crate::prelude::*;
 use crate::scenario::types::Expect;
 use crate::transcript::event::{RunEnd, Transcript, What};
@@ -26,6 +29,9 @@ pub struct Report<E> {
     pub terminals: Vec<Terminal>,
     /// What the scenario expects and did not get, one sentence each; empty when all is well.
     pub failures: Vec<String>,
+    /// What did not hold of the rules that hold in every run; `None` where they were not asked. Those that the scenario does not say
+    /// itself are failures too.
+    pub violations: Option<Vec<Violation>>,
     /// The log at the boundary, if one was wanted.
     pub log: Option<Log>,
     /// The engine in its last state.
@@ -42,7 +48,8 @@ impl<E> Report<E> {
         unused: &[Arc<str>],
         tolerance: Tolerance,
     ) -> Self {
-        let mut report = Self { transcript, end, terminals: world.terminals().to_vec(), failures: Vec::new(), log: None, engine };
+        let mut report =
+            Self { transcript, end, terminals: world.terminals().to_vec(), failures: Vec::new(), violations: None, log: None, engine };
         report.failures = report.check(setup, world, unused, tolerance);
         report
     }
@@ -79,8 +86,9 @@ impl<E> Report<E> {
         let mut failures = Vec::new();
         let expect = &setup.scenario.expect;
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
-            failures.push(format!("the run ended with {}: {}", self.end.as_str(), text::end_text(&self.end)));
+            failures.push(format!("the run ended with {}: {}", self.end.as_str(), limits::end_text(setup, &self.end)));
         }
+        failures.extend(rules::nothing_happened(&self.transcript));
         failures.extend(requests::refusal_failures(&self.transcript, expect));
         failures.extend(self.whats().filter_map(|what| match what {
             What::Misuse { text } => Some(format!("the engine broke the contract: {text}")),

@@ -40,13 +40,23 @@ pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expect) -> Vec<
 
 /// M-3: where requests differ from the recorded ones, which is a failure under `strict`.
 pub(super) fn differences(transcript: &Transcript) -> Vec<String> {
-    let difference = |event: &Event| match &event.what {
-        What::Difference { id, difference } => {
-            Some(format!("request {} differs from the recorded one at {difference}", event.agent.key(*id)))
+    let mut told: Vec<(String, String, usize)> = Vec::new();
+    for event in transcript.events.iter() {
+        let What::Difference { id, difference } = &event.what else { continue };
+        let difference = difference.to_string();
+        // Each request repeats the conversation, and what differs in it.
+        match told.iter_mut().find(|(_, known, _)| *known == difference) {
+            Some((_, _, later)) => *later += 1,
+            None => told.push((event.agent.key(*id), difference, 0)),
         }
-        _ => None,
+    }
+    let sentence = |(request, difference, later): (String, String, usize)| match later {
+        0 => format!("request {request} differs from the recorded one at {difference}"),
+        _ => {
+            format!("request {request} differs from the recorded one at {difference} (and in {})", plural(later as u64, "later request"))
+        }
     };
-    transcript.events.iter().filter_map(difference).collect()
+    told.into_iter().map(sentence).collect()
 }
 
 /// How many requests there were, how long after each other, for which models, and what they held.

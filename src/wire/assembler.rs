@@ -1,7 +1,7 @@
 //! From stream events to finished blocks: what the official SDKs call accumulation (N-3), with the order rules checked (N-4).
 //!
 //! ```text
-//! message_start         -> Started            id, model, first usage
+//! message_start         -> Started { … }      id, model, first usage, and blocks where it brings some
 //! content_block_start 0 -> Nothing
 //! content_block_delta 0 -> Nothing            kept until the block stops: tool input is text till then
 //! content_block_stop  0 -> Block { 0, … }     parsed, and as the JSON that goes back
@@ -14,9 +14,10 @@
 
 use super::{
     block::Block,
-    event::{Event, MessageDelta, MessageStart, Payload},
+    event::{Delta, Event, MessageDelta, MessageStart, NAMELESS, Payload},
+    json::Json,
     order::{Verdict, Violation},
-    partial::Partial,
+    partial::{NotAdded, Partial},
     usage::Usage,
 };
 use crate::prelude::*;
@@ -25,6 +26,8 @@ use crate::prelude::*;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assembler {
     state: State,
+    /// Whether the stream gives its events names: one without is nothing of the answer then.
+    names_events: bool,
     message_id: Arc<str>,
     model: Arc<str>,
     usage: Usage,
@@ -37,8 +40,12 @@ enum State {
     #[default]
     BeforeStart,
     Open(Content),
-    /// With the indexes of blocks that never stopped.
-    Ended(Vec<u32>),
+    Ended {
+        /// The indexes of blocks that never stopped.
+        incomplete: Vec<u32>,
+        /// How many blocks there are.
+        blocks: usize,
+    },
     /// An error event, or a violation that is one. It has been reported.
     Failed,
 }
@@ -63,7 +70,10 @@ pub enum Step {
     /// Nothing to act on.
     Nothing,
     /// `message_start`: id, model and first usage are there.
-    Started,
+    Started {
+        /// Blocks that it brought, complete, from index 0 on: none, or the whole answer where code that the API runs asks for tools.
+        blocks: Vec<Block>,
+    },
     /// A block is complete.
     Block {
         /// Its place in the answer's content.
@@ -86,6 +96,17 @@ pub enum Step {
     Refused(Violation),
 }
 
+impl Step {
+    /// The blocks that are complete with it, in order.
+    pub fn into_blocks(self) -> Vec<Block> {
+        match self {
+            Self::Started { blocks } => blocks,
+            Self::Block { block, .. } => vec![block],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// How an event ends early: with the violation that refuses it.
 type Judged<T> = Result<T, Violation>;
 
@@ -100,9 +121,9 @@ impl Assembler {
     /// After [`Step::Failed`] and [`Step::Refused`] every further event is [`Step::Nothing`].
     pub fn on_event(&mut self, event: &Event, notes: &mut Vec<Violation>) -> Step {
         let step = match &mut self.state {
-            State::BeforeStart => self.on_event_before_start(event.payload(), notes),
-            State::Open(_) => self.on_event_while_open(event.payload(), notes),
-            State::Ended(_) => on_event_after_end(event.payload(), notes),
+            State::BeforeStart => self.on_event_before_start(event, notes),
+            State::Open(_) => self.on_event_while_open(event, notes),
+            State::Ended { .. } => self.on_event_after_end(event, notes),
             State::Failed => judge(Violation::EventAfterFailure, notes).map(|()| Step::Nothing),
         };
         let step = step.unwrap_or_else(Step::Refused);
@@ -119,8 +140,13 @@ impl Assembler {
     pub fn at_end_of_stream(&self) -> Result<(), Violation> {
         match self.state {
             State::BeforeStart | State::Open(_) => Err(Violation::EndWithoutMessageStop),
-            State::Ended(_) | State::Failed => Ok(()),
+            State::Ended { .. } | State::Failed => Ok(()),
         }
+    }
+
+    /// Whether the whole answer is there.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.state, State::Ended { .. })
     }
 
     /// The API's id of the message; empty before [`Step::Started`].
@@ -151,18 +177,34 @@ impl Assembler {
     /// The indexes of blocks that never stopped: closed without being handed over. Empty before [`Step::Ended`].
     pub fn incomplete(&self) -> &[u32] {
         match &self.state {
-            State::Ended(incomplete) => incomplete,
+            State::Ended { incomplete, .. } => incomplete,
             _ => &[],
         }
     }
 
-    fn on_event_before_start(&mut self, payload: &Payload<'_>, notes: &mut Vec<Violation>) -> Judged<Step> {
-        match payload {
-            Payload::MessageStart(start) => return Ok(self.on_message_start(start)),
+    /// The blocks that have begun and not stopped, as far as they came: nobody knows what they would have become.
+    pub fn open_blocks(&self) -> impl Iterator<Item = (u32, Block)> + '_ {
+        let content = match &self.state {
+            State::Open(content) => Some(content),
+            _ => None,
+        };
+        content.into_iter().flat_map(|content| &content.blocks).filter_map(|(index, slot)| match slot {
+            Slot::Open(partial) => Some((*index, partial.finish())),
+            Slot::Stopped => None,
+        })
+    }
+
+    fn on_event_before_start(&mut self, event: &Event, notes: &mut Vec<Violation>) -> Judged<Step> {
+        match event.payload() {
+            Payload::MessageStart(start) => {
+                self.names_events = event.name() != NAMELESS;
+                return Ok(self.on_message_start(start));
+            }
             Payload::Error { kind, message } => return Ok(failed(kind, message)),
             Payload::Ping => judge(Violation::PingOutsideMessage, notes)?,
             Payload::Unknown { .. } => judge(Violation::UnknownEvent, notes)?,
-            Payload::Malformed { .. } => judge(Violation::MalformedEvent, notes)?,
+            // Where events have no names this may have been the beginning. The next event is refused then.
+            Payload::Malformed { .. } => judge(malformed(event, true), notes)?,
             _ => judge(Violation::EventBeforeMessageStart, notes)?,
         }
         Ok(Step::Nothing)
@@ -172,20 +214,20 @@ impl Assembler {
         self.message_id = Arc::from(&*start.id);
         self.model = Arc::from(&*start.model);
         self.usage = start.usage;
-        self.state = State::Open(Content::default());
-        Step::Started
+        self.stop_reason = start.stop_reason.as_deref().map(Arc::from);
+        self.stop_sequence = start.stop_sequence.as_deref().map(Arc::from);
+        let blocks: Vec<Block> = start.content.iter().map(|block| Block::from(Json::trusted(&**block))).collect();
+        let slots = (0..).zip(&blocks).map(|(index, _)| (index, Slot::Stopped)).collect();
+        self.state = State::Open(Content { blocks: slots, message_deltas: 0 });
+        Step::Started { blocks }
     }
 
-    fn on_event_while_open(&mut self, payload: &Payload<'_>, notes: &mut Vec<Violation>) -> Judged<Step> {
+    fn on_event_while_open(&mut self, event: &Event, notes: &mut Vec<Violation>) -> Judged<Step> {
         let State::Open(content) = &mut self.state else { return Ok(Step::Nothing) };
-        match payload {
+        match event.payload() {
             Payload::BlockStart { index, kind, block } => content.on_start(*index, Partial::new(kind, block), notes)?,
-            Payload::BlockDelta { index, delta } => {
-                if content.open_block(*index, [Violation::DeltaForUnknownBlock, Violation::DeltaAfterBlockStop])?.add(delta).is_err() {
-                    judge(Partial::refusal(delta), notes)?;
-                }
-            }
-            Payload::BlockStop { index } => return content.on_stop(*index),
+            Payload::BlockDelta { index, delta } => content.on_delta(*index, delta, notes)?,
+            Payload::BlockStop { index } => return content.on_stop(*index, notes),
             Payload::MessageDelta(delta) => {
                 content.message_deltas = content.message_deltas.saturating_add(1);
                 return Ok(self.on_message_delta(delta));
@@ -195,8 +237,30 @@ impl Assembler {
             Payload::Ping => (),
             Payload::MessageStart(_) => judge(Violation::SecondMessageStart, notes)?,
             Payload::Unknown { .. } => judge(Violation::UnknownEvent, notes)?,
-            Payload::Malformed { .. } => judge(Violation::MalformedEvent, notes)?,
+            Payload::Malformed { .. } => judge(malformed(event, self.names_events), notes)?,
         }
+        Ok(Step::Nothing)
+    }
+
+    /// The answer is complete: nothing that comes now can be a part of it, and content that claims to be one is refused.
+    fn on_event_after_end(&mut self, event: &Event, notes: &mut Vec<Violation>) -> Judged<Step> {
+        let State::Ended { blocks, .. } = self.state else { return Ok(Step::Nothing) };
+        let violation = match event.payload() {
+            Payload::Error { kind, message } => return Ok(failed(kind, message)),
+            Payload::MessageDelta(delta) => {
+                judge(Violation::MessageDeltaAfterMessageStop, notes)?;
+                self.usage.overwrite_with(&delta.usage);
+                return Ok(Step::Delta);
+            }
+            Payload::BlockStop { index } if usize::try_from(*index).is_ok_and(|index| index < blocks) => Violation::SecondBlockStop,
+            Payload::Ping => Violation::PingOutsideMessage,
+            Payload::Unknown { .. } => Violation::UnknownEvent,
+            Payload::MessageStop => Violation::SecondMessageStop,
+            Payload::MessageStart(_) => Violation::SecondMessageStart,
+            Payload::Malformed { .. } => malformed(event, true),
+            _ => Violation::EventAfterMessageStop,
+        };
+        judge(violation, notes)?;
         Ok(Step::Nothing)
     }
 
@@ -214,7 +278,7 @@ impl Assembler {
 
     fn on_message_stop(&mut self, notes: &mut Vec<Violation>) -> Judged<Step> {
         let State::Open(content) = &self.state else { return Ok(Step::Nothing) };
-        if content.message_deltas == 0 {
+        if content.message_deltas == 0 && self.stop_reason.is_none() {
             judge(Violation::NoMessageDelta, notes)?;
         }
         let cut_off = cuts_off(self.stop_reason.as_deref());
@@ -225,7 +289,7 @@ impl Assembler {
                 incomplete.push(*index);
             }
         }
-        self.state = State::Ended(incomplete);
+        self.state = State::Ended { incomplete, blocks: content.blocks.len() };
         Ok(Step::Ended)
     }
 }
@@ -248,37 +312,38 @@ impl Content {
         Ok(())
     }
 
-    fn on_stop(&mut self, index: u32) -> Judged<Step> {
-        let partial = self.open_block(index, [Violation::StopForUnknownBlock, Violation::SecondBlockStop])?;
+    fn on_delta(&mut self, index: u32, delta: &Delta<'_>, notes: &mut Vec<Violation>) -> Judged<()> {
+        let misfit = match self.blocks.get_mut(&index) {
+            None => return judge(Violation::DeltaForUnknownBlock, notes),
+            Some(Slot::Open(partial)) => match partial.add(delta) {
+                Ok(()) => return Ok(()),
+                Err(NotAdded) => Violation::DeltaKindMismatch,
+            },
+            Some(Slot::Stopped) => Violation::DeltaAfterBlockStop,
+        };
+        let violation = match delta {
+            Delta::Unknown { .. } => Violation::UnknownDelta,
+            delta if delta.is_empty() => Violation::EmptyDelta,
+            _ => misfit,
+        };
+        judge(violation, notes)
+    }
+
+    fn on_stop(&mut self, index: u32, notes: &mut Vec<Violation>) -> Judged<Step> {
+        let partial = match self.blocks.get(&index) {
+            None => return judge(Violation::StopForUnknownBlock, notes).map(|()| Step::Nothing),
+            Some(Slot::Stopped) => return judge(Violation::SecondBlockStop, notes).map(|()| Step::Nothing),
+            Some(Slot::Open(partial)) => partial,
+        };
         let block = partial.finish();
         self.blocks.insert(index, Slot::Stopped);
         Ok(Step::Block { index, block })
     }
-
-    /// The open block with this index, or the first violation when there is none and the second when it has stopped.
-    fn open_block(&mut self, index: u32, [unknown, stopped]: [Violation; 2]) -> Judged<&mut Partial> {
-        match self.blocks.get_mut(&index) {
-            Some(Slot::Open(partial)) => Ok(partial),
-            Some(Slot::Stopped) => Err(stopped),
-            None => Err(unknown),
-        }
-    }
 }
 
-fn on_event_after_end(payload: &Payload<'_>, notes: &mut Vec<Violation>) -> Judged<Step> {
-    judge(
-        match payload {
-            Payload::Error { kind, message } => return Ok(failed(kind, message)),
-            Payload::Ping => Violation::PingOutsideMessage,
-            Payload::Unknown { .. } => Violation::UnknownEvent,
-            Payload::MessageStop => Violation::SecondMessageStop,
-            Payload::MessageStart(_) => Violation::SecondMessageStart,
-            Payload::Malformed { .. } => Violation::MalformedEvent,
-            _ => Violation::EventAfterMessageStop,
-        },
-        notes,
-    )?;
-    Ok(Step::Nothing)
+/// What data is called that cannot be read. `names_count` says whether an event of the answer would have a name.
+fn malformed(event: &Event, names_count: bool) -> Violation {
+    if names_count && event.name() == NAMELESS { Violation::NamelessData } else { Violation::MalformedEvent }
 }
 
 /// Carries out what the table says: the one place where a violation gets its consequence.
@@ -302,5 +367,7 @@ fn failed(kind: &str, message: &str) -> Step {
     Step::Failed { kind: kind.into(), message: message.into() }
 }
 
+#[cfg(test)]
+mod perturbation;
 #[cfg(test)]
 mod tests;

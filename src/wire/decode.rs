@@ -3,19 +3,24 @@
 //! Nine events in ten of a stream are small deltas that the API always writes the same way, so these are recognised by their shape;
 //! every other text, and every delta written otherwise, goes through the JSON parser. Both ways give the same payload.
 //!
-//! The data's own `type` decides, as in both official SDKs, not the SSE event name. The one exception is the name `ping` on data
-//! without a `type`: both SDKs drop such an event by its name, and there is nothing in it to lose.
+//! The data's own `type` decides, as in both official SDKs, not the SSE event name. Where the data has none, the name does: both SDKs
+//! drop a `ping` and fail at an `error` by the name alone, and what stands under a name that is not the API's is nothing of the answer
+//! (`event: data`, `data: [DONE]`). Both pass over an event without data.
 //!
 //! A lone surrogate escape in a string reads as U+FFFD here; [`Event::data`](super::event::Event::data) keeps the exact text.
 
 use memchr::memchr2;
 
 use super::{
-    event::{Delta, MessageDelta, MessageStart, Payload},
+    event::{Delta, MessageDelta, MessageStart, NAMELESS, Payload},
     raw::{self, Object},
     usage::Usage,
 };
 use crate::prelude::*;
+
+/// The events that the API has.
+const EVENTS: [&str; 8] =
+    ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "ping", "error"];
 
 /// Decodes one event's data. `name` is the SSE event name; the data's own `type` decides.
 pub fn payload<'a>(name: &str, data: &'a str) -> Payload<'a> {
@@ -88,15 +93,20 @@ fn string_by_shape(text: &str) -> Option<(Cow<'_, str>, &str)> {
 /// Decodes any data.
 fn by_parser<'a>(name: &str, data: &'a str) -> Payload<'a> {
     let problem = match Object::parse(data) {
+        Err(_) if name == "error" => return Payload::Error { kind: "".into(), message: data.into() },
         Err(error) => Cow::Owned(error.to_string()),
         Ok(object) => match object.string("type") {
-            Some(kind) => return typed(kind, &object).unwrap_or_else(|problem| Payload::Malformed { problem }),
-            None => missing("type", "a string"),
+            Some(kind) if name != "error" || EVENTS.contains(&&*kind) => {
+                return typed(kind, &object).unwrap_or_else(|problem| Payload::Malformed { problem });
+            }
+            _ if name == "error" => return error(&object),
+            _ => missing("type", "a string"),
         },
     };
     match name {
         "ping" => Payload::Ping,
-        _ => Payload::Malformed { problem },
+        name if !data.is_empty() && (name == NAMELESS || EVENTS.contains(&name)) => Payload::Malformed { problem },
+        name => Payload::Unknown { kind: Cow::Owned(name.into()) },
     }
 }
 
@@ -115,26 +125,36 @@ fn typed<'a>(kind: Cow<'a, str>, event: &Object<'a>) -> Result<Payload<'a>, Cow<
 }
 
 fn message_start<'a>(message: &Object<'a>) -> Result<MessageStart<'a>, Cow<'static, str>> {
-    // What stood here would belong to no block, so it would be lost in silence.
-    if message.present("content").is_some_and(|content| raw::elements(content).map_or(true, |blocks| !blocks.is_empty())) {
-        return Err(Cow::Borrowed("`message.content` is not an empty list"));
+    let content = message.present("content").map(raw::elements).transpose().map_err(|_| missing("message.content", "a list"))?;
+    let content = content.unwrap_or_default();
+    for block in &content {
+        block_kind(&Object::parse(block).map_err(|_| missing("message.content", "a list of objects"))?)?;
     }
     Ok(MessageStart {
-        id: optional_string(message, "id")?.unwrap_or_default(),
-        model: optional_string(message, "model")?.unwrap_or_default(),
+        // Nothing follows from these two but names.
+        id: message.string("id").unwrap_or_default(),
+        model: message.string("model").unwrap_or_default(),
         usage: message.object("usage").as_ref().map(usage).unwrap_or_default(),
+        content: content.into_iter().map(Cow::Borrowed).collect(),
+        stop_reason: optional_string(message, "stop_reason")?,
+        stop_sequence: optional_string(message, "stop_sequence")?,
     })
 }
 
 fn block_start<'a>(event: &Object<'a>) -> Result<Payload<'a>, Cow<'static, str>> {
     let block = object(event, "content_block")?;
-    let kind = required_string(&block, "type")?;
+    Ok(Payload::BlockStart { index: index(event)?, kind: block_kind(&block)?, block: Cow::Borrowed(block.text()) })
+}
+
+/// The `type` of a block that has what its type requires.
+fn block_kind<'a>(block: &Object<'a>) -> Result<Cow<'a, str>, Cow<'static, str>> {
+    let kind = required_string(block, "type")?;
     if kind == "tool_use" {
         // Without these the tool can neither be found nor be answered.
-        required_string(&block, "id")?;
-        required_string(&block, "name")?;
+        required_string(block, "id")?;
+        required_string(block, "name")?;
     }
-    Ok(Payload::BlockStart { index: index(event)?, kind, block: Cow::Borrowed(block.text()) })
+    Ok(kind)
 }
 
 fn delta<'a>(event: &Object<'a>) -> Result<Delta<'a>, Cow<'static, str>> {
@@ -160,13 +180,13 @@ fn message_delta<'a>(event: &Object<'a>) -> Result<MessageDelta<'a>, Cow<'static
     })
 }
 
-/// An error is one however little it says.
+/// An error is one however little it says, with or without what the API wraps it in.
 fn error<'a>(event: &Object<'a>) -> Payload<'a> {
     let error = event.object("error");
     let member = |key| error.as_ref().and_then(|error| error.string(key));
     Payload::Error {
-        kind: member("type").unwrap_or_default(),
-        message: member("message").or_else(|| event.string("error")).unwrap_or_default(),
+        kind: member("type").or_else(|| event.string("type").filter(|kind| kind != "error")).unwrap_or_default(),
+        message: member("message").or_else(|| event.string("error")).or_else(|| event.string("message")).unwrap_or_default(),
     }
 }
 

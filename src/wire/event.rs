@@ -9,6 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{decode, usage::Usage};
 use crate::prelude::*;
 
+/// The name of an event for which the stream gave none.
+pub(super) const NAMELESS: &str = "message";
+
 /// A stream event as received: the SSE event name, the data as text, and what was understood of it.
 ///
 /// Two events are equal when name and data are; the payload follows from them.
@@ -81,12 +84,12 @@ pub enum Payload<'a> {
         /// `error.message`; empty when absent.
         message: Cow<'a, str>,
     },
-    /// A `type` this version does not know: passed through.
+    /// A `type` this version does not know, or data without one under a name that it does not know: passed through.
     Unknown {
-        /// The `type`.
+        /// The `type`, or else the event's name.
         kind: Cow<'a, str>,
     },
-    /// Not JSON, or a known type whose required members are missing.
+    /// Not JSON, or a known type whose required members are missing, under a name that the API has for its events or under none.
     Malformed {
         /// What is wrong.
         problem: Cow<'a, str>,
@@ -102,6 +105,12 @@ pub struct MessageStart<'a> {
     pub model: Cow<'a, str>,
     /// First token counts.
     pub usage: Usage,
+    /// The blocks that came with it, each as its JSON text: all of the answer where code that the API runs asks for tools.
+    pub content: Vec<Cow<'a, str>>,
+    /// `stop_reason`; `None` when null or absent, as in all answers whose content comes later.
+    pub stop_reason: Option<Cow<'a, str>>,
+    /// `stop_sequence`; `None` when null or absent.
+    pub stop_sequence: Option<Cow<'a, str>>,
 }
 
 /// What `message_delta` says.
@@ -142,9 +151,14 @@ impl Payload<'_> {
     /// The same, free of the text it was read from.
     pub fn into_owned(self) -> Payload<'static> {
         match self {
-            Payload::MessageStart(start) => {
-                Payload::MessageStart(MessageStart { id: own(start.id), model: own(start.model), usage: start.usage })
-            }
+            Payload::MessageStart(start) => Payload::MessageStart(MessageStart {
+                id: own(start.id),
+                model: own(start.model),
+                usage: start.usage,
+                content: start.content.into_iter().map(own).collect(),
+                stop_reason: start.stop_reason.map(own),
+                stop_sequence: start.stop_sequence.map(own),
+            }),
             Payload::BlockStart { index, kind, block } => Payload::BlockStart { index, kind: own(kind), block: own(block) },
             Payload::BlockDelta { index, delta } => Payload::BlockDelta { index, delta: delta.into_owned() },
             Payload::BlockStop { index } => Payload::BlockStop { index },
@@ -163,6 +177,14 @@ impl Payload<'_> {
 }
 
 impl Delta<'_> {
+    /// Whether it adds nothing, wherever it is put.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) | Self::InputJson(text) | Self::Thinking(text) | Self::Signature(text) => text.is_empty(),
+            Self::Citation(_) | Self::Compaction(_) | Self::Unknown { .. } => false,
+        }
+    }
+
     fn into_owned(self) -> Delta<'static> {
         match self {
             Delta::Text(text) => Delta::Text(own(text)),

@@ -92,6 +92,11 @@ impl ModelFacts {
         if self.generation >= Generation::Five1 { Signatures::Drop } else { Signatures::Ignore }
     }
 
+    /// The levels of effort that it knows, in the order in which the API lists them; `None` where they were not seen.
+    pub fn efforts(&self) -> Option<&'static [&'static str]> {
+        (self.prefix == "claude-opus-4-6").then_some(&["high", "low", "max", "medium"])
+    }
+
     /// How many images a request may hold.
     pub fn images_max(&self) -> usize {
         if self.window <= 200_000 { 100 } else { 600 }

@@ -15,8 +15,10 @@ use crate::prelude::*;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Violation {
-    /// An event of a `type` that is not known.
+    /// An event of a `type` that is not known, or data without one under a name that is not the API's.
     UnknownEvent,
+    /// Data that is no event, without a name, where events have names or after the end.
+    NamelessData,
     /// A ping before `message_start` or after `message_stop`.
     PingOutsideMessage,
     /// An event other than ping and error before `message_start`.
@@ -41,6 +43,8 @@ pub enum Violation {
     DeltaKindMismatch,
     /// A delta of a `type` that is not known.
     UnknownDelta,
+    /// A delta that adds nothing, for a block that takes no such delta or has stopped.
+    EmptyDelta,
     /// `content_block_stop` for a block that never started.
     StopForUnknownBlock,
     /// A further `content_block_stop` for the same block.
@@ -53,6 +57,8 @@ pub enum Violation {
     NoMessageDelta,
     /// A further `message_stop`.
     SecondMessageStop,
+    /// A `message_delta` after `message_stop`.
+    MessageDeltaAfterMessageStop,
     /// Another event after `message_stop`.
     EventAfterMessageStop,
     /// An event after `error`, or after a violation that is an error.
@@ -78,7 +84,14 @@ pub const TABLE: &[(Violation, Verdict, &str)] = &[
     (
         Violation::UnknownEvent,
         Verdict::Accept,
-        "The API announces that event types may be added. The event stays in the record, and no block depends on it.",
+        "The API announces that event types may be added. The event stays in the record, and no block depends on it. Gateways end \
+         streams with `data: [DONE]` under a name of theirs: SDKs of before October 2026 drop it by its name, later ones fail because \
+         it is not JSON, and the answer is complete all the same.",
+    ),
+    (
+        Violation::NamelessData,
+        Verdict::Accept,
+        "Both SDKs pass over everything that has no name. Where events have no names at all it may have carried content, and is malformed.",
     ),
     (Violation::PingOutsideMessage, Verdict::Accept, "A ping may come anywhere and says nothing; both SDKs drop it."),
     (
@@ -93,16 +106,24 @@ pub const TABLE: &[(Violation, Verdict, &str)] = &[
         "The Python SDK passes over it and then writes the second answer's deltas into the first one's blocks; the TypeScript SDK \
          fails.",
     ),
-    (Violation::MalformedEvent, Verdict::Error, "It may have carried content. Both SDKs fail on it."),
+    (
+        Violation::MalformedEvent,
+        Verdict::Error,
+        "It may have carried content. Both SDKs fail on it, but for three kinds: a block's start without a number, which they never \
+         read; a tool use without id or name, which can neither be run nor be answered; a stop reason that is no text, by which \
+         nobody can tell what follows.",
+    ),
     (
         Violation::BlockIndexReused,
         Verdict::Error,
-        "Both SDKs append a block but write its deltas into the older one: content in the wrong place.",
+        "Both SDKs append a block but write its deltas into the older one: content in the wrong place. A block without deltas would \
+         come whole there; whether any come is not known when it begins.",
     ),
     (
         Violation::BlockIndexSkipped,
         Verdict::Error,
-        "A whole block was lost on the way. Both SDKs number blocks by their order of arrival, so deltas find none or the wrong one.",
+        "A whole block was lost on the way. Both SDKs number blocks by their order of arrival, so deltas find none or the wrong one. \
+         A block without deltas would come whole there, but nobody knows what was lost.",
     ),
     (
         Violation::BlocksInterleaved,
@@ -119,7 +140,8 @@ pub const TABLE: &[(Violation, Verdict, &str)] = &[
     (
         Violation::DeltaAfterBlockStop,
         Verdict::Error,
-        "Both SDKs change a block that was already handed over as complete; a tool may be running with its input.",
+        "Both SDKs change a block that was already handed over as complete; a tool may be running with its input. Only who waits for \
+         the whole answer has it whole.",
     ),
     (Violation::DeltaKindMismatch, Verdict::Error, "Both SDKs drop it in silence, and its content with it."),
     (
@@ -127,6 +149,7 @@ pub const TABLE: &[(Violation, Verdict, &str)] = &[
         Verdict::Note,
         "The API may add delta types, and both SDKs pass over them. Noted because the block that is sent back cannot contain it.",
     ),
+    (Violation::EmptyDelta, Verdict::Accept, "There is nothing in it to lose; both SDKs pass over it."),
     (
         Violation::StopForUnknownBlock,
         Verdict::Error,
@@ -134,8 +157,9 @@ pub const TABLE: &[(Violation, Verdict, &str)] = &[
     ),
     (
         Violation::SecondBlockStop,
-        Verdict::Error,
-        "Whoever acts when a block stops has the block twice, as in the TypeScript SDK's `contentBlock` event.",
+        Verdict::Note,
+        "Both SDKs have the whole answer. Noted because the TypeScript SDK's `contentBlock` event comes twice; here a block is handed \
+         over once.",
     ),
     (
         Violation::ToolUseCutOff,
@@ -146,18 +170,30 @@ pub const TABLE: &[(Violation, Verdict, &str)] = &[
     (
         Violation::BlockNeverStopped,
         Verdict::Error,
-        "The API stops every other block. Claude Code loses the block and asks again; both SDKs keep what may be only a part of it.",
+        "The API stops every other block, so something was lost on the way, and it may not be the stop alone. Claude Code loses the block \
+         and asks again; both SDKs take what is there for the whole, a tool's half input too.",
     ),
     (
         Violation::NoMessageDelta,
         Verdict::Note,
-        "Every client gives the whole content, without a stop reason and with the first token counts.",
+        "Every client gives the whole content, without a stop reason and with the first token counts. Nothing is missing, and nothing \
+         noted, where `message_start` brought the whole answer with its stop reason.",
     ),
-    (Violation::SecondMessageStop, Verdict::Error, "The TypeScript SDK records the answer a second time."),
+    (
+        Violation::SecondMessageStop,
+        Verdict::Note,
+        "Both SDKs have the whole answer. Noted because the TypeScript SDK lists it twice; here it ends once.",
+    ),
+    (
+        Violation::MessageDeltaAfterMessageStop,
+        Verdict::Note,
+        "Both SDKs have the whole content and take the token counts. Noted because the Python SDK takes its stop reason, too; the \
+         TypeScript SDK and this one keep the one that `message_stop` found.",
+    ),
     (
         Violation::EventAfterMessageStop,
         Verdict::Error,
-        "The Python SDK adds it to an answer that was complete; the TypeScript SDK and Claude Code pass over it.",
+        "The Python SDK adds a delta or a block to an answer that was complete; the TypeScript SDK and Claude Code pass over it.",
     ),
     (Violation::EventAfterFailure, Verdict::Accept, "The stream has failed already and is read no further, as in the SDKs."),
     (
@@ -172,6 +208,7 @@ impl Violation {
     pub fn name(self) -> &'static str {
         match self {
             Self::UnknownEvent => "unknown-event",
+            Self::NamelessData => "nameless-data",
             Self::PingOutsideMessage => "ping-outside-message",
             Self::EventBeforeMessageStart => "event-before-message-start",
             Self::SecondMessageStart => "second-message-start",
@@ -184,12 +221,14 @@ impl Violation {
             Self::DeltaAfterBlockStop => "delta-after-block-stop",
             Self::DeltaKindMismatch => "delta-kind-mismatch",
             Self::UnknownDelta => "unknown-delta",
+            Self::EmptyDelta => "empty-delta",
             Self::StopForUnknownBlock => "stop-for-unknown-block",
             Self::SecondBlockStop => "second-block-stop",
             Self::ToolUseCutOff => "tool-use-cut-off",
             Self::BlockNeverStopped => "block-never-stopped",
             Self::NoMessageDelta => "no-message-delta",
             Self::SecondMessageStop => "second-message-stop",
+            Self::MessageDeltaAfterMessageStop => "message-delta-after-message-stop",
             Self::EventAfterMessageStop => "event-after-message-stop",
             Self::EventAfterFailure => "event-after-failure",
             Self::EndWithoutMessageStop => "end-without-message-stop",

@@ -6,7 +6,6 @@ use super::{
     block::{Block, ToolInput},
     event::Delta,
     json::{Json, push_string},
-    order::Violation,
     raw::{self, Object},
 };
 use crate::prelude::*;
@@ -63,14 +62,6 @@ impl Partial {
             Delta::Unknown { .. } => return Err(NotAdded),
         }
         Ok(())
-    }
-
-    /// What it is called that a delta was not added.
-    pub(super) fn refusal(delta: &Delta<'_>) -> Violation {
-        match delta {
-            Delta::Unknown { .. } => Violation::UnknownDelta,
-            _ => Violation::DeltaKindMismatch,
-        }
     }
 
     /// Known kinds take the deltas that the API has for them, or none; a kind that is not known takes every delta that is.

@@ -1,6 +1,6 @@
 //! The message that an answer brings, streamed or whole, put together while its body comes.
 
-use super::assembler::{Assembler, Step};
+use super::assembler::Assembler;
 use super::block::Block;
 use super::event::Event;
 use super::sse::{Frame, Framer};
@@ -55,9 +55,8 @@ impl Reply {
             Form::Broken => return,
         };
         let mut sink = |frame: Frame<'_>| {
-            if let Step::Block { block, .. } = assembler.on_event(&Event::decode(frame.event, frame.data), &mut Vec::new()) {
-                self.blocks.push(block);
-            }
+            let step = assembler.on_event(&Event::decode(frame.event, frame.data), &mut Vec::new());
+            self.blocks.extend(step.into_blocks());
         };
         if framer.feed(piece, &mut sink).is_err() {
             self.form = Form::Broken;
@@ -85,15 +84,11 @@ impl Reply {
                 let whole = whole_message(core::str::from_utf8(&body).ok()?).ok()?;
                 Some(Replied { id: whole.id, blocks: whole.blocks, stop_reason: whole.stop_reason })
             }
-            Form::Stream { assembler, .. } => {
-                // A message has a stop reason from its last event but one on; what failed has none.
-                let is_whole = assembler.at_end_of_stream().is_ok() && assembler.stop_reason().is_some();
-                is_whole.then(|| Replied {
-                    id: assembler.message_id().clone(),
-                    stop_reason: assembler.stop_reason().cloned(),
-                    blocks: self.blocks,
-                })
-            }
+            Form::Stream { assembler, .. } => assembler.is_complete().then(|| Replied {
+                id: assembler.message_id().clone(),
+                stop_reason: assembler.stop_reason().cloned(),
+                blocks: self.blocks,
+            }),
             Form::Broken => None,
         }
     }
@@ -129,6 +124,9 @@ mod tests {
         assert_eq!(after(&EVENTS[..4]).into_blocks(), [Block::text("a")], "what is complete of it is there");
         let failed = [EVENTS[0], EVENTS[1], EVENTS[2], r#"{"type":"error","error":{"type":"overloaded_error","message":""}}"#];
         assert_eq!(after(&failed).finish(), None);
+        assert_eq!(after(&[EVENTS[0], EVENTS[3], failed[3]]).finish(), None, "it failed, though its stop reason is known");
+        let whole = r#"{"type":"message_start","message":{"id":"msg_1","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn"}}"#;
+        assert_eq!(after(&[whole, EVENTS[4]]).finish().unwrap().blocks, [Block::text("a")], "its content came with the start");
     }
 
     #[test]

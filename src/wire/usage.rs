@@ -63,6 +63,12 @@ impl Usage {
         Some(more.into_iter().flatten().fold(self.input_tokens?, u64::saturating_add))
     }
 
+    /// All tokens that were counted, in and out.
+    pub fn all_tokens(&self) -> u64 {
+        let all = [self.input_tokens, self.output_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens];
+        all.into_iter().flatten().fold(0, u64::saturating_add)
+    }
+
     /// Adds the figures of a further answer: for totals over a session, where each answer counts once.
     pub fn add(&mut self, other: &Usage) {
         let add = |mine: &mut Option<u64>, theirs: Option<u64>| {

@@ -7,10 +7,12 @@
 //!
 //! Pure functions over a request: what is sent is not written out for this. The texts are the API's where they were seen in its documentation
 //! or in public reports; where only the rule is known they are as plain as the API's own, and marked `plausible` beside the code: nobody should
-//! take those for observed. Neighbours of the same role are one turn and not refused.
+//! take those for observed. Neighbours of the same role are one turn and not refused. What was recorded as taken is taken here: the model may
+//! begin, an id may be used again in a later turn.
 
 mod frame;
 mod image;
+mod tools;
 mod turns;
 
 use frame::Framed;
@@ -93,15 +95,31 @@ fn of_framed(request: &Request, facts: Option<&ModelFacts>, framed: &Framed, rul
         .or_else(|| tokens(request, facts, rules))
 }
 
+/// What the API says of tool uses and their results alone, which [`Rules::pairs`] leaves out elsewhere.
+pub fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
+    turns::pairs(messages)
+}
+
 /// The same for a body as it came: what is no request is refused too.
 pub fn refusal_of_body(body: &str, rules: &Rules) -> Option<Refusal> {
     if body.len() > REQUEST_BYTES_MAX {
         return Some(too_large());
     }
-    malformed(body).or_else(|| match Request::from_json(body) {
+    match request(body) {
         Ok(request) => refusal(&request, rules),
-        Err(problem) => Some(Refusal::invalid("malformed", format!("The request body is not valid: {problem}"))), // plausible
-    })
+        Err(refused) => Some(refused),
+    }
+}
+
+/// A body read as a request.
+///
+/// # Errors
+/// What the API says to a body that is none.
+pub fn request(body: &str) -> Result<Request, Refusal> {
+    if let Some(refusal) = malformed(body) {
+        return Err(refusal);
+    }
+    Request::from_json(body).map_err(|problem| Refusal::invalid("malformed", format!("The request body is not valid: {problem}"))) // plausible
 }
 
 /// Whether a request that breaks this rule is a defect of who made it. That a prompt has grown too long is not: nobody but the API can count it.
@@ -169,15 +187,22 @@ fn malformed(body: &str) -> Option<Refusal> {
         return Some(missing(name));
     }
     let messages = members.get("messages").and_then(|messages| elements(messages).ok()).unwrap_or_default();
+    let last = messages.len().saturating_sub(1);
     (0..).zip(messages).find_map(|(index, message): (usize, _)| {
-        let role = Object::parse(message).ok().and_then(|message| message.string("role"));
-        match role.as_deref() {
-            Some("user" | "assistant" | "system") => None,
+        let Ok(message) = Object::parse(message) else {
+            return Some(Refusal::invalid("malformed", format!("messages.{index}: Input does not match the expected shape.")));
+        };
+        match message.string("role").as_deref() {
+            // A text block that is empty is another matter, and a request that was read no longer tells which it was.
+            Some("assistant") if index == last => None,
+            Some("user" | "assistant" | "system") => (message.get("content") == Some("\"\"")).then(|| turns::empty(index)),
             Some(_) => Some(Refusal::invalid("unknown_role", format!("messages.{index}.role: Input should be 'user' or 'assistant'"))), // plausible
             None => Some(missing(&format!("messages.{index}.role"))),
         }
     })
 }
 
+#[cfg(test)]
+mod recorded;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use super::faults::{TimedEvent, by_event, with_events};
 use super::pacing::Times;
 use super::plan::{Head, Plan};
 use crate::prelude::*;
-use crate::wire::assembler::{Assembler, Step};
+use crate::wire::assembler::Assembler;
 use crate::wire::event::Event;
 use crate::wire::http::Header;
 use crate::wire::json::Json;
@@ -90,17 +90,18 @@ pub(crate) fn unstreamed(plan: &Plan) -> Option<Plan> {
     let (mut assembler, mut blocks) = (Assembler::new(), Vec::new());
     let body: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
     let sink = &mut |frame: Frame<'_>| {
-        if let Step::Block { block, .. } = assembler.on_event(&Event::decode(frame.event, frame.data), &mut Vec::new()) {
-            blocks.push(block.json().to_string());
-        }
+        let step = assembler.on_event(&Event::decode(frame.event, frame.data), &mut Vec::new());
+        blocks.extend(step.into_blocks());
     };
     Framer::new().feed(&body, sink).ok()?;
-    assembler.at_end_of_stream().ok()?;
+    if !assembler.is_complete() {
+        return None;
+    }
     let text = format!(
         r#"{{"id":{},"type":"message","role":"assistant","model":{},"content":[{}],"stop_reason":{},"stop_sequence":{},"usage":{}}}"#,
         Json::of(&**assembler.message_id()),
         Json::of(&**assembler.model()),
-        blocks.join(","),
+        blocks.iter().map(|block| block.json().as_str()).collect::<Vec<_>>().join(","),
         Json::of(&assembler.stop_reason()),
         Json::of(&assembler.stop_sequence()),
         Json::of(assembler.usage()),

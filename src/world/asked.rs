@@ -147,6 +147,20 @@ impl Questions {
         self.open.retain(|open| !matches!(open.answer, Input::ElicitationAnswered { run, .. } if run == withdrawn));
     }
 
+    /// A prompt is over, and nobody waits any more for what an engine cannot take back.
+    pub(crate) fn on_over(&mut self, over: u32) {
+        self.open.retain(|open| match open.answer {
+            Input::ToolChecked { run, .. } | Input::ResultStored { run, .. } => run.request.prompt != over,
+            Input::LookedUp { prompt, .. } => prompt != over,
+            _ => true,
+        });
+    }
+
+    /// Whether a question still waits for its answer.
+    pub(crate) fn is_open(&self, number: u32) -> bool {
+        self.open.iter().any(|open| open.number == number)
+    }
+
     /// The answer to a question, unless it was withdrawn.
     pub(crate) fn answer(&mut self, number: u32) -> Option<Input> {
         let index = self.open.iter().position(|open| open.number == number)?;
@@ -267,7 +281,26 @@ mod tests {
         assert_eq!(questions.open.len(), 2, "others are not concerned");
         questions.stop_hook(FIRST);
         questions.withdraw(RUN);
+        assert!(!questions.is_open(hook) && !questions.is_open(permission));
         assert_eq!((questions.answer(hook), questions.answer(permission)), (None, None));
+    }
+
+    #[test]
+    fn o_27_when_a_prompt_is_over_what_cannot_be_taken_back_is_awaited_no_more() {
+        let setup = hook(Vec::new());
+        let mut questions = Questions::default();
+        let choices = &mut Choices::of(&setup.scenario, None);
+        let asked = [
+            questions.check(&setup, choices, Time::ZERO, RUN, &tool_use(), "toolu_1"),
+            questions.store(&setup, choices, Time::ZERO, RUN),
+            questions.look_up(&setup, choices, Time::ZERO, Catalogue::Skills, 1),
+            questions.hook(&setup, choices, Time::ZERO, FIRST),
+        ];
+        let open = |questions: &Questions| asked.map(|asked| questions.is_open(asked.unwrap().1));
+        questions.on_over(2);
+        assert_eq!(open(&questions), [true; 4], "another prompt");
+        questions.on_over(1);
+        assert_eq!(open(&questions), [false, false, false, true], "a hook can be stopped");
     }
 
     #[test]

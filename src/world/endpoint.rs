@@ -18,7 +18,7 @@ use crate::prelude::*;
 use crate::scenario::thread::is_messages;
 use crate::wire::held::{Held, NotHeld, Whole};
 use crate::wire::request::Request;
-use crate::wire::tokens;
+use crate::wire::{tokens, validate};
 use callers::Callers;
 
 /// The API of one scenario, and what it knows of its clients.
@@ -110,8 +110,7 @@ impl Endpoint {
         let invalid = |problem: String| Box::new(refused(400, "invalid_request_error", &problem));
         let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
         let whole = self.held.whole(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
-        let request = Request::from_json(&whole.body);
-        let request = request.map_err(|error| invalid(format!("the body is no request for a message: {error}")))?;
+        let request = validate::request(&whole.body).map_err(|refusal| invalid(refusal.message))?;
         Ok((whole, request))
     }
 

@@ -142,13 +142,18 @@ impl Tools {
         Some((listens + takes, Deed::Stops))
     }
 
+    /// Whether a run will do this at this time: one that has ended does nothing, and one that stops does nothing else.
+    pub(crate) fn awaits(&self, at: Time, agent: &Agent, run: ToolRun, deed: Deed) -> bool {
+        self.running.iter().any(|running| running.is(agent, run) && !running.is_past(at, deed))
+    }
+
     /// Lets a run do something: the input that it brings, if it still matters, and what it does later because of it.
     pub(crate) fn arrive(&mut self, now: Time, agent: &Agent, run: ToolRun, deed: Deed) -> (Option<Input>, Option<(Time, Deed)>) {
         let Some(index) = self.running.iter().position(|running| running.is(agent, run)) else { return (None, None) };
         let running = &self.running[index];
         let ended = |outcome: &Arc<ToolOutcome>| Some(Input::ToolEnded { run, outcome: outcome.clone() });
         let outcome = match deed {
-            Deed::Progress(_) | Deed::Asks | Deed::Ends if running.stops.is_some_and(|from| from <= now) => return (None, None),
+            deed if running.is_past(now, deed) => return (None, None),
             Deed::Asks => {
                 let message = running.performance.asks.as_ref().map(|asks| asks.message.clone());
                 self.running[index].question = Question::Open;
@@ -183,6 +188,11 @@ impl Tools {
 impl Running {
     fn is(&self, agent: &Agent, run: ToolRun) -> bool {
         self.run == run && self.agent == *agent
+    }
+
+    /// Whether it does nothing but stop by now.
+    fn is_past(&self, now: Time, deed: Deed) -> bool {
+        matches!(deed, Deed::Progress(_) | Deed::Asks | Deed::Ends) && self.stops.is_some_and(|from| from <= now)
     }
 
     /// What it gives when it ends by itself.

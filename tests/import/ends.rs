@@ -35,6 +35,4 @@ pub(crate) const NOT_READ: &[&str] = &[
     "CreateMessage.httprr",
     "advisor-stop-reasons",
     "clear-thinking",
-    "gateway_message_delta_metadata",
-    "programmatic-tool-calling",
 ];

@@ -29,7 +29,10 @@ pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, scenarios: 
     if differences > 0 {
         return Exit::Failed;
     }
-    let verdict = format!("check: {} digests the same on one thread, on eight, and in a fresh process with another TZ and LANG", one.len());
+    let verdict = format!(
+        "check: {} the same on one thread, on eight, and in a fresh process with another TZ and LANG",
+        plural(one.len() as u64, "digest")
+    );
     if arguments.format == Format::Text {
         say(&verdict)
     } else {
@@ -79,9 +82,9 @@ fn fresh_process(arguments: &Arguments, scenarios: &[Loaded]) -> Result<Vec<Stri
         return Ok(digests);
     }
     Err(format!(
-        "a fresh process gave {} digests for {} scenarios: {}",
-        digests.len(),
-        scenarios.len(),
+        "a fresh process gave {} for {}: {}",
+        plural(digests.len() as u64, "digest"),
+        plural(scenarios.len() as u64, "scenario"),
         String::from_utf8_lossy(&output.stderr)
     ))
 }

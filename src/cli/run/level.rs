@@ -18,7 +18,7 @@ use crate::live::driver::{Options, Upstream, drive};
 use crate::live::network::Machine;
 use crate::live::simulation::{SimulationError, run_in_network};
 use crate::prelude::*;
-use crate::runner::{Outcome, Panic, in_parallel, run_all, run_logged};
+use crate::runner::{Outcome, Panic, in_parallel, run_each};
 use crate::sim::Run;
 
 #[derive(Debug, clap::Args)]
@@ -62,6 +62,7 @@ pub(super) fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result
         Level::Engine | Level::Network if upstream.is_some() => return only("--upstream", "live"),
         Level::Engine | Level::Live if scale.is_some() => return only("--scale", "network"),
         Level::Engine | Level::Live if seeds.is_some() => return only("--seeds", "network"),
+        Level::Network if arguments.no_oracles => return only("--no-oracles", "engine"),
         Level::Engine => return Ok(()),
         Level::Live if upstream.is_none() => {
             return Err("--level live needs --upstream URL: where do requests go? `reenact serve SCENARIO` opens a server".into());
@@ -92,9 +93,6 @@ pub(super) fn run<E: Engine + Send + 'static>(
             if arguments.format == Format::Text {
                 tell_what_is_left_out(scenarios);
             }
-            if arguments.log.is_some() {
-                return Ok(vec![run_logged(&scenarios[0], new_engine())]);
-            }
             Ok(run_quietly(arguments, scenarios, threads, new_engine))
         }
         Level::Network => Ok(run_quietly(arguments, scenarios, threads, new_engine)),
@@ -110,10 +108,17 @@ pub(super) fn run_quietly<E: Engine + Send + 'static>(
     new_engine: &(impl Fn() -> E + Sync),
 ) -> Vec<Outcome<E>> {
     if arguments.level.level != Level::Network {
-        return run_all(scenarios, threads, new_engine);
+        return run_each(scenarios, threads, |scenario| new_run(arguments, scenario, new_engine()));
     }
     let scale = arguments.level.scale.unwrap_or_default();
     in_parallel(scenarios, threads, |scenario| on_network(scenario, new_engine(), scale))
+}
+
+/// A run as the options have it.
+fn new_run<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: E) -> Run<E> {
+    let run = Run::new(scenario.setup.clone(), engine);
+    let run = if arguments.log.is_some() { run.with_log() } else { run };
+    if arguments.no_oracles { run.without_oracles() } else { run }
 }
 
 /// An engine that is answered by the world itself has no network.
@@ -149,7 +154,7 @@ fn live<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: E) -> Resul
         None => MADE_UP_KEY.into(),
     };
     let upstream = Upstream::read(url, &key, ca.as_deref()).map_err(|error| format!("--upstream: {error}"))?;
-    let run = Run::new(scenario.setup.clone(), engine).with_log();
+    let run = new_run(arguments, scenario, engine).with_log();
     let no_runtime = |_: Exit| String::from("without a runtime there are no connections");
     let driven = runtime().map_err(no_runtime)?.block_on(async {
         let mut signals = listen().map_err(no_runtime)?;

@@ -9,6 +9,8 @@ use crate::explore::verdict::look;
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
 use crate::runner::Catching;
+use crate::scenario::types::Expect;
+use crate::sim::rules;
 use crate::transcript::{json, text};
 
 /// Interrupts the run, shows it and what the oracles say. What the scenario expects of its uninterrupted run is not asked for.
@@ -26,8 +28,12 @@ pub(super) fn run<E: Engine>(arguments: &Arguments, scenario: &Loaded, boundary:
         Format::Digest => say(&format!("{}  {}", json::digest(&looked.transcript), scenario.name)),
         Format::Text => say(&format!("{}\n{}", scenario.name, text::render(&looked.transcript, arguments.detail()))),
     }
-    for violation in &looked.violations {
-        complain(&format!("{path}: {violation}"));
+    let expect = &scenario.setup.scenario.expect;
+    let (shown, broken): (Vec<_>, Vec<_>) = looked.violations.iter().partition(|violation| rules::shows(expect, violation.oracle));
+    shown.iter().for_each(|violation| complain(&format!("note: {path}: {violation}, as the scenario says (`breaks`)")));
+    broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
+    if *expect != Expect::default() {
+        complain("note: what the scenario expects of its run without an interrupt was not asked for");
     }
-    if looked.violations.is_empty() { Exit::Fine } else { Exit::Failed }
+    if broken.is_empty() { Exit::Fine } else { Exit::Failed }
 }

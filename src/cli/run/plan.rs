@@ -40,6 +40,6 @@ pub(super) fn write<E: Engine>(path: &Path, arguments: &Arguments, loaded: &Load
 
 /// Of a transcript, or the words of a panic.
 fn digest<E: Engine>(setup: &Arc<Setup>, engine: &E) -> String {
-    let run = || Run::new(setup.clone(), engine.clone()).to_end().transcript;
+    let run = || Run::new(setup.clone(), engine.clone()).without_oracles().to_end().transcript;
     crate::explore::Guard::run(&Catching, run).map_or_else(|panic| panic, |transcript| json::digest(&transcript))
 }

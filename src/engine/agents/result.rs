@@ -9,6 +9,10 @@ pub(super) struct Said {
     pub(super) text: Arc<str>,
     /// Whether it failed.
     pub(super) is_error: bool,
+    /// How many tools it asked for.
+    pub(super) tool_uses: u64,
+    /// How many tokens it used up.
+    pub(super) tokens: u64,
 }
 
 impl Said {
@@ -21,6 +25,13 @@ impl Said {
         };
         (text, self.is_error)
     }
+}
+
+/// What agents used up, all together.
+pub(super) fn counts(results: &[Said]) -> String {
+    let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let sum = |of: fn(&Said) -> u64| results.iter().map(of).fold(0, u64::saturating_add);
+    format!("{}, {}", plural(sum(|said| said.tool_uses), "tool use"), plural(sum(|said| said.tokens), "token"))
 }
 
 /// All results by their number.
@@ -45,9 +56,11 @@ mod tests {
 
     #[test]
     fn b_8_results_are_listed_by_number() {
-        let said = |text: &str, is_error| Said { text: text.into(), is_error };
+        let said = |text: &str, is_error| Said { text: text.into(), is_error, tool_uses: 2, tokens: 1_000 };
         let results = [said("one", false), said("lost", true), said("", false)];
         assert_eq!(list(&results), "Result 1:\none\n\nResult 2:\nThe agent failed: lost\n\nResult 3:\nThe agent ended without an answer.");
+        assert_eq!(counts(&results), "6 tool uses, 3000 tokens");
+        assert_eq!(counts(&[Said { tool_uses: 1, tokens: 0, ..said("", false) }]), "1 tool use, 0 tokens");
         assert!(
             synthesis("Look.", &results).starts_with("3 agents worked on the same task, each by itself.\n\nThe task:\nLook.\n\nResult 1:")
         );

@@ -43,11 +43,13 @@ impl Task {
         if length("prompt") < 10 {
             problems.push("`prompt` must be text of at least 10 characters");
         }
-        let count = input.get("parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
+        // A model that leaves a member out may write null in its place.
+        let given = |key: &str| input.get(key).filter(|value| !value.is_null());
+        let count = given("parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
         if count.is_none() {
             problems.push("`parallel_tasks` must be a whole number from 1 to 5");
         }
-        if input.get("model").is_some() && length("model") == 0 {
+        if given("model").is_some() && length("model") == 0 {
             problems.push("`model` must be the name of a model");
         }
         if !problems.is_empty() {

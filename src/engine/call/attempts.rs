@@ -1,7 +1,7 @@
 //! What follows a failed attempt: the decision of the policy is carried out, or goes up.
 
-use super::{ApiCall, RETRY_TIMER, State, Verdict, shape};
-use crate::engine::contract::{Effect, Effects, TimerId};
+use super::{ApiCall, State, Verdict, shape};
+use crate::engine::contract::{Effect, Effects};
 use crate::engine::emission::{AttemptReport, Emission, Note};
 use crate::engine::retry::{self, Call, Case, Decision, Failure, overload};
 use crate::engine::settings::Environment;
@@ -134,11 +134,10 @@ impl ApiCall {
         let is_cut = retry.unattended && retry.heartbeat > Micros::ZERO;
         let rings = if is_cut { until.min(now + retry.heartbeat) } else { until };
         self.to("retry later", State::Waiting { since, until, rings });
-        let timer = TimerId { id: RETRY_TIMER, generation: self.id.attempt + 1 };
-        effects.push(Effect::SetTimer { timer, at: rings });
+        effects.push(Effect::SetTimer { timer: self.retry_timer(), at: rings });
     }
 
-    /// The timer of a wait rings. That of a wait that was broken off may ring into a later one: it must not cut that short.
+    /// The timer of a wait rings. A driver may let one ring that was cancelled: it must not cut a later wait short.
     pub(super) fn on_wait_over(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         match self.state {
             State::Waiting { until, .. } if until <= now => self.attempt(env, now, effects),

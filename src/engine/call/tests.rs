@@ -77,7 +77,7 @@ impl Driven {
     fn breaks_after_a_block(&mut self) -> Verdict {
         self.head(200);
         let verdicts = self.events(BLOCK);
-        assert!(matches!(verdicts.last(), Some(Verdict::Block(_))), "{verdicts:?}");
+        assert!(matches!(verdicts.last(), Some(Verdict::Blocks(_))), "{verdicts:?}");
         self.end(&AnswerEnd::Reset)
     }
 
@@ -96,6 +96,32 @@ const BLOCK: &[(&str, &str)] = &[
     ("content_block_delta", r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}"#),
     ("content_block_stop", r#"{"type":"content_block_stop","index":0}"#),
 ];
+
+/// An answer that came whole with its first event.
+const WHOLE: &[(&str, &str)] = &[
+    (
+        "message_start",
+        r#"{"type":"message_start","message":{"id":"msg_1","model":"m","content":[{"type":"text","text":"Hm"},{"type":"tool_use","id":"toolu_1","name":"Roll","input":{}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":1}}}"#,
+    ),
+    ("message_stop", r#"{"type":"message_stop"}"#),
+];
+
+#[test]
+fn n_3_blocks_that_come_with_message_start_are_handed_up_at_once_and_in_order() {
+    let mut call = Driven::open(settings(RetrySettings::default()), "m");
+    call.head(200);
+    let verdicts = call.events(WHOLE);
+    let Verdict::Blocks(blocks) = &verdicts[0] else { panic!("{verdicts:?}") };
+    let uuids: Vec<&str> = blocks.iter().map(|message| &*message.uuid).collect();
+    assert_eq!(uuids, ["p1.r1.a1.b0", "p1.r1.a1.b1"]);
+    assert_eq!(verdicts[1], Verdict::Pending);
+    let Verdict::Ended(ended) = call.end(&AnswerEnd::Complete) else { panic!("the answer is complete") };
+    assert_eq!((ended.blocks.len(), ended.stop_reason.as_deref()), (0, Some("tool_use")), "handed up once");
+    let mut cut = Driven::open(settings(RetrySettings::default()), "m");
+    cut.head(200);
+    let _ = cut.events(&WHOLE[..1]);
+    assert!(matches!(cut.end(&AnswerEnd::Reset), Verdict::Abandoned(_)), "the owner forgets what was handed up");
+}
 
 fn requests(effects: &[Effect]) -> Vec<(RequestId, Arc<Request>)> {
     let of = |effect: &Effect| match effect {

@@ -5,7 +5,7 @@
 //!                       └─ 20,000 below ─┘└──── 13,000 ────────┘└─ room for the answer ─┘
 //! ```
 
-use crate::engine::conversation::Conversation;
+use crate::engine::conversation::{Conversation, Item};
 use crate::engine::session::prompt::Frame;
 use crate::engine::settings::{CompactionSettings, Environment};
 
@@ -47,7 +47,22 @@ pub(super) fn answer_room(settings: &CompactionSettings) -> u64 {
 /// About how many tokens a request for the conversation has: what the API counted last, and for newer content what the tokenizer says, if there
 /// is one, or else the estimate. What comes with the messages is estimated until the API has counted it.
 pub(super) fn context_tokens(env: &Environment, conversation: &Conversation) -> u64 {
-    conversation.tokens_by(|| Frame::of(env).tokens(), |item| env.tokenizer.blocks(&item.message.content))
+    conversation.tokens_by(|| Frame::of(env).tokens(), |item| item_tokens(env, item))
+}
+
+/// About how many tokens an item has: what the tokenizer says, if there is one, or else the estimate.
+pub(super) fn item_tokens(env: &Environment, item: &Item) -> u64 {
+    env.tokenizer.blocks(&item.message.content)
+}
+
+/// How many tokens of a context go when all but what `stays` is replaced (C-8a): what C-4 counted, less what stays. `whole` and `stays` are
+/// estimates. Where the API counted less than the estimate for the whole, every part of it shrinks alike.
+pub(super) fn replaced_tokens(context: u64, whole: u64, stays: u64) -> u64 {
+    if context >= whole {
+        return context.saturating_sub(stays);
+    }
+    let share = u128::from(context) * u128::from(whole.saturating_sub(stays)) / u128::from(whole);
+    u64::try_from(share).unwrap_or(context)
 }
 
 /// So many percent of a figure, rounded down; split so that no window is too large for it.
@@ -104,6 +119,21 @@ mod tests {
         conversation.push_answer(RequestId::first(1), vec![Block::text("c")], Some(usage));
         conversation.push_user("p2", ItemKind::Prompt, vec![Block::text("d")]);
         assert_eq!(context_tokens(&env, &conversation), 501 + 10, "what the API has counted holds");
+    }
+
+    #[test]
+    fn c_8a_what_is_replaced_is_the_count_less_what_stays() {
+        let table = [
+            (1_000, 1_000, 300, 700, "the estimate is all there is"),
+            (175_000, 100, 60, 174_940, "the API counted more"),
+            (500, 1_000, 400, 300, "the API counted half of the estimate"),
+            (0, 1_000, 400, 0, "the API counted nothing"),
+            (0, 0, 0, 0, "there is nothing"),
+            (u64::MAX - 1, u64::MAX, 0, u64::MAX - 1, "no figure is too large"),
+        ];
+        for (context, whole, stays, replaced, reason) in table {
+            assert_eq!(replaced_tokens(context, whole, stays), replaced, "{reason}");
+        }
     }
 
     #[test]

@@ -11,10 +11,10 @@
 //! of its own with the next turn's number. Nothing here compacts anything by itself: a compaction's own call never comes to the cascade.
 
 use super::cascade::note;
-use super::estimate::{answer_room, context_tokens};
+use super::estimate::{answer_room, context_tokens, item_tokens, replaced_tokens};
 use super::outcome::{Compacted, Failed, Spent};
 use super::summary::{self, Added, Parts};
-use super::{reactive, rounds};
+use super::{Excess, reactive, rounds};
 use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict};
 use crate::engine::contract::{Effect, Effects, Input, RequestId};
 use crate::engine::conversation::{Conversation, Item, ItemKind, answer_name};
@@ -40,7 +40,7 @@ pub(crate) struct Cause {
     /// What the user wants the summary to mind (C-9).
     pub(crate) instructions: Option<Arc<str>>,
     /// How many tokens have to go, where the API said so (C-5): [`excess`](super::excess) of the error.
-    pub(crate) excess: Option<u64>,
+    pub(crate) excess: Option<Excess>,
     /// Whether media are left out.
     pub(crate) without_media: bool,
 }
@@ -66,12 +66,10 @@ pub(crate) struct Compaction {
 /// How much there was, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sizes {
-    /// The whole context, as the API counted it.
+    /// The whole context, as C-4 counts it.
     context: u64,
-    /// The messages by the estimate, so that before and after are measured alike (C-8a).
-    messages: u64,
-    /// What comes with any messages.
-    frame: u64,
+    /// What of it goes: the summary has to be smaller than that (C-8a).
+    replaced: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -123,24 +121,26 @@ impl Compaction {
         effects: &mut Effects,
     ) -> Result<Self, Box<Failed>> {
         let settings = &env.settings.compaction;
-        let sizes = Sizes {
-            context: context_tokens(env, conversation),
-            messages: conversation.view().iter().map(|seen| seen.item.tokens()).sum(),
-            frame: frame.tokens(),
-        };
+        let mut sizes = Sizes { context: context_tokens(env, conversation), replaced: 0 };
         let seen = conversation.view().into_iter().map(|seen| as_it_goes_on(&seen.item, cause.without_media)).collect();
         let spent = Spent { standing, ..Spent::default() };
         let Some(parts) = Parts::of(seen, settings) else {
             let failure = Failure::of("nothing_to_summarise", "there is nothing before the last message that could be summarised");
             return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
         };
+        let whole: u64 = conversation.view().iter().map(|seen| item_tokens(env, &seen.item)).sum();
+        let kept: u64 = parts.kept.iter().map(|item| item_tokens(env, item)).sum();
+        sizes.replaced = replaced_tokens(sizes.context, frame.tokens() + whole, frame.tokens() + kept);
         let request = conversation.with_edit(frame.request(&[], None));
-        let left_out = request.tools.as_ref().map_or(0, tokens::tools) + parts.kept.iter().map(|item| item.tokens()).sum::<u64>();
+        let left_out = request.tools.as_ref().map_or(0, tokens::tools) + kept;
         let base = Box::new(summary::request(request, answer_room(settings)));
         let instructions = cause.instructions.iter().cloned().collect();
         let asked_about = parts.replaced.clone();
         let mut compaction = Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: State::Over };
-        let too_much = compaction.cause.excess.map(|excess| (excess + tokens::of_text(summary::PROMPT)).saturating_sub(left_out));
+        let too_much = compaction.cause.excess.map(|excess| {
+            let excess = excess.in_estimate(frame.tokens() + whole);
+            (excess + tokens::of_text(summary::PROMPT)).saturating_sub(left_out)
+        });
         if let Some(excess) = too_much.filter(|excess| *excess > 0) {
             compaction.leave_out(Some(excess));
         }
@@ -172,7 +172,7 @@ impl Compaction {
                 self.on_call(env, now, verdict, effects)
             }
             State::PostHooks { hooks, .. } => match hook_verdict(hooks, now, input, effects) {
-                Some(said) => self.on_post_hooks(&said, effects),
+                Some(said) => self.on_post_hooks(env, &said, effects),
                 None => Verdict::Running,
             },
             State::Over => Verdict::Running,
@@ -180,6 +180,14 @@ impl Compaction {
         self.passed(&before, &verdict);
         self.check_invariants();
         verdict
+    }
+
+    /// When the time of a hook is up next.
+    pub(crate) fn hooks_until(&self) -> Option<Time> {
+        match &self.state {
+            State::PreHooks { hooks, .. } | State::PostHooks { hooks, .. } => hooks.until(),
+            State::Asking { .. } | State::Over => None,
+        }
     }
 
     /// Ends it at once (C-8); returns what it cost. The conversation was never touched.
@@ -222,9 +230,9 @@ impl Compaction {
     fn on_call(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
         let State::Asking { call, blocks } = &mut self.state else { return Verdict::Running };
         match verdict {
-            CallVerdict::Pending => Verdict::Running,
-            CallVerdict::Block(message) => {
-                blocks.push(message);
+            CallVerdict::Pending | CallVerdict::StopReason(..) => Verdict::Running,
+            CallVerdict::Blocks(complete) => {
+                blocks.extend(complete);
                 Verdict::Running
             }
             CallVerdict::Abandoned(_) => {
@@ -265,7 +273,7 @@ impl Compaction {
             Err(failure) => return self.fail(failure, effects),
         };
         let added = Added::of(&answer_name(call.id()), &said, &self.parts, &env.settings.compaction);
-        if let Err(failure) = self.check_smaller(added.tokens()) {
+        if let Err(failure) = self.tokens_after(added.tokens(env)) {
             return self.fail(failure, effects);
         }
         let told = Json::of(&Told { trigger: self.cause.trigger.as_str(), summary: Some(&said) });
@@ -275,7 +283,7 @@ impl Compaction {
                 self.state = State::PostHooks { hooks, added: Box::new(added) };
                 Verdict::Running
             }
-            None => self.finish(&added, &HookVerdict::default(), effects),
+            None => self.finish(env, &added, &HookVerdict::default(), effects),
         }
     }
 
@@ -283,7 +291,9 @@ impl Compaction {
     fn on_lost(&mut self, env: &Environment, now: Time, id: RequestId, failure: Failure, effects: &mut Effects) -> Verdict {
         self.state = State::Over;
         let is_worth_it = reactive::is_too_long(&failure) && self.drops < env.settings.compaction.summary_drops;
-        if is_worth_it && self.leave_out(reactive::excess(&failure)) {
+        let asked = || self.asked_about.iter().map(|item| item.tokens()).sum::<u64>() + tokens::request(&self.base);
+        let excess = reactive::excess(&failure).map(|excess| excess.in_estimate(asked() + tokens::of_text(summary::PROMPT)));
+        if is_worth_it && self.leave_out(excess) {
             self.drops += 1;
             self.ask(env, now, after(id), effects);
             return Verdict::Running;
@@ -291,9 +301,9 @@ impl Compaction {
         self.fail(failure, effects)
     }
 
-    fn on_post_hooks(&mut self, said: &HookVerdict, effects: &mut Effects) -> Verdict {
+    fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut Effects) -> Verdict {
         let State::PostHooks { added, .. } = core::mem::replace(&mut self.state, State::Over) else { return Verdict::Running };
-        self.finish(&added, said, effects)
+        self.finish(env, &added, said, effects)
     }
 
     /// Leaves the oldest whole rounds out of what the model is asked about (C-7); `false` when there is only one.
@@ -315,23 +325,23 @@ impl Compaction {
         }
     }
 
-    /// C-8a.
-    fn check_smaller(&self, added: u64) -> Result<(), Failure> {
-        let after = added + self.parts.kept.iter().map(|item| item.tokens()).sum::<u64>();
-        if after < self.sizes.messages {
-            return Ok(());
+    /// How many tokens the context has once so many are added in the place of what goes; a failure if that makes it no smaller (C-8a).
+    fn tokens_after(&self, added: u64) -> Result<u64, Failure> {
+        let Sizes { context, replaced } = self.sizes;
+        if added < replaced {
+            return Ok(context - replaced + added);
         }
-        let message = format!("{after} tokens would take the place of {}", self.sizes.messages);
-        Err(Failure::of("summary_not_smaller", &message))
+        Err(Failure::of("summary_not_smaller", &format!("{added} tokens would take the place of {replaced}")))
     }
 
     /// Puts the new conversation together and says so, in the order that C-4 gives.
-    fn finish(&mut self, added: &Added, said: &HookVerdict, effects: &mut Effects) -> Verdict {
+    fn finish(&mut self, env: &Environment, added: &Added, said: &HookVerdict, effects: &mut Effects) -> Verdict {
         self.state = State::Over;
         let contexts: Vec<Block> = said.contexts.iter().map(|(_, context)| Block::text(context)).collect();
-        if let Err(failure) = self.check_smaller(added.tokens() + tokens::blocks(&contexts)) {
-            return self.fail(failure, effects);
-        }
+        let tokens_after = match self.tokens_after(added.tokens(env) + env.tokenizer.blocks(&contexts)) {
+            Ok(tokens_after) => tokens_after,
+            Err(failure) => return self.fail(failure, effects),
+        };
         let id = added.summary.name.clone();
         let mut items = vec![added.summary.clone()];
         items.extend(self.parts.kept.iter().cloned());
@@ -340,7 +350,7 @@ impl Compaction {
             items.push(Arc::new(Item::user(format!("{id}.hooks"), ItemKind::Hidden, contexts)));
         }
         let conversation = Conversation::of(items);
-        let tokens = (self.sizes.context, conversation.tokens(|| self.sizes.frame));
+        let tokens = (self.sizes.context, tokens_after);
         let trigger = self.cause.trigger;
         let why = match trigger {
             CompactTrigger::Auto => "the context had reached the threshold",
@@ -412,7 +422,7 @@ fn step_call(call: &mut ApiCall, env: &Environment, now: Time, input: &Input, ef
 fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mut Effects) -> Option<HookVerdict> {
     match input {
         Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome),
-        Input::Timer(timer) if timer.id == HOOK_TIMER => hooks.on_timer(now, effects),
+        Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
         _ => None,
     }
 }

@@ -3,15 +3,33 @@
 use crate::engine::retry::{Decision, Failure};
 use crate::wire::error::ContextFigures;
 
-/// By how many tokens a request was over the limit, where the error has figures.
-pub(crate) fn excess(failure: &Failure) -> Option<u64> {
-    let excess = match ContextFigures::read(&failure.message)? {
-        ContextFigures::PromptTooLong { tokens, maximum } => tokens.saturating_sub(maximum),
+/// By how much a request was over the limit, in tokens as the API counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Excess {
+    /// How many have to go.
+    tokens: u64,
+    /// How many the input has.
+    of: u64,
+}
+
+impl Excess {
+    /// The same share of what is `estimated` for that request: what goes is chosen by the estimate, and the API counts otherwise.
+    pub(super) fn in_estimate(self, estimated: u64) -> u64 {
+        let share = (u128::from(self.tokens) * u128::from(estimated)).div_ceil(u128::from(self.of.max(1)));
+        u64::try_from(share).unwrap_or(u64::MAX)
+    }
+}
+
+/// By how much a request was over the limit, where the error has figures.
+pub(crate) fn excess(failure: &Failure) -> Option<Excess> {
+    let (of, wanted, limit) = match ContextFigures::read(&failure.message)? {
+        ContextFigures::PromptTooLong { tokens, maximum } => (tokens, tokens, maximum),
         ContextFigures::InputAndMaxTokens { input_tokens, max_tokens, limit } => {
-            input_tokens.saturating_add(max_tokens).saturating_sub(limit)
+            (input_tokens, input_tokens.saturating_add(max_tokens), limit)
         }
     };
-    (excess > 0).then_some(excess)
+    let tokens = wanted.saturating_sub(limit);
+    (tokens > 0).then_some(Excess { tokens, of })
 }
 
 /// Whether a call failed because it was too long itself.
@@ -47,11 +65,26 @@ mod tests {
 
     #[test]
     fn c_5_the_error_s_figures_say_how_much_has_to_go() {
-        assert_eq!(excess(&said("prompt is too long: 200251 tokens > 200000 maximum")), Some(251));
+        let of = |message: &str| excess(&said(message)).map(|excess| (excess.tokens, excess.of));
+        assert_eq!(of("prompt is too long: 200251 tokens > 200000 maximum"), Some((251, 200_251)));
         let limit = "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length";
-        assert_eq!(excess(&said(limit)), Some(9_573));
+        assert_eq!(of(limit), Some((9_573, 188_240)));
         assert_eq!(excess(&said("prompt is too long")), None);
         assert_eq!(excess(&said("prompt is too long: 5 tokens > 5 maximum")), None);
+    }
+
+    #[test]
+    fn c_5_the_api_s_figures_become_a_share_of_the_estimate() {
+        let table = [
+            ((10, 100, 100), 10, "both count alike"),
+            ((50_000, 200_000, 80), 20, "a quarter goes, however few there are"),
+            ((50, 200, 8_001), 2_001, "and is rounded up"),
+            ((u64::MAX, u64::MAX, u64::MAX), u64::MAX, "no figure is too large"),
+            ((7, 0, 100), 700, "an API that counted nothing is taken at its word"),
+        ];
+        for ((tokens, of, estimated), expected, reason) in table {
+            assert_eq!(Excess { tokens, of }.in_estimate(estimated), expected, "{reason}");
+        }
     }
 
     #[test]

@@ -11,11 +11,12 @@ mod media;
 
 pub(super) use media::without_media;
 
+use super::estimate::item_tokens;
 use super::rounds;
 use crate::engine::conversation::{Item, ItemKind};
 use crate::engine::emission::AssistantMessage;
 use crate::engine::retry::Failure;
-use crate::engine::settings::CompactionSettings;
+use crate::engine::settings::{CompactionSettings, Environment};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
@@ -130,11 +131,25 @@ pub(super) fn read(blocks: &[Arc<AssistantMessage>], stop_reason: Option<&str>) 
         _ => None,
     };
     let said: Vec<Arc<str>> = blocks.iter().filter_map(text).collect();
-    let said = said.join("\n").trim().to_owned();
+    let said = said.join("\n");
+    let said = untagged(said.trim());
     if said.is_empty() {
         return Err(Failure::of("empty_summary", "the model answered without any text"));
     }
     Ok(said.into())
+}
+
+/// C-4a: the summary in what was said. The prompt asks for plain text, so all of it is the summary, and there is no reason to ask once more for
+/// tags. Models that know another prompt may put it into tags, and an analysis before it: what is in the tags stands alone then.
+fn untagged(said: &str) -> &str {
+    let tagged = || {
+        let rest = match said.strip_prefix("<analysis>") {
+            Some(analysis) => analysis.split_once("</analysis>")?.1.trim_start(),
+            None => said,
+        };
+        rest.strip_prefix("<summary>")?.strip_suffix("</summary>")
+    };
+    tagged().map_or(said, str::trim)
 }
 
 /// The items that a summary brings with it.
@@ -157,8 +172,8 @@ impl Added {
     }
 
     /// All that is added, in tokens.
-    pub(super) fn tokens(&self) -> u64 {
-        self.summary.tokens() + self.attachments.as_ref().map_or(0, |item| item.tokens())
+    pub(super) fn tokens(&self, env: &Environment) -> u64 {
+        item_tokens(env, &self.summary) + self.attachments.as_ref().map_or(0, |item| item_tokens(env, item))
     }
 }
 
@@ -242,6 +257,22 @@ mod tests {
         assert_eq!(&*kind(&[text], "refusal"), "summary_refused");
         assert_eq!(&*kind(&[thinking], "end_turn"), "empty_summary");
         assert_eq!(&*kind(&[block(r#"{"type":"text","text":" \n"}"#)], "end_turn"), "empty_summary");
+    }
+
+    #[test]
+    fn c_4a_a_summary_needs_no_tags_and_loses_those_it_has() {
+        let table = [
+            ("plain", "plain"),
+            ("<summary>\nin tags\n</summary>", "in tags"),
+            ("<analysis>first this</analysis>\n\n<summary>then that</summary>", "then that"),
+            ("<analysis>first this</analysis>\n\nthen that", "<analysis>first this</analysis>\n\nthen that"),
+            ("The page has <summary>a title</summary>", "The page has <summary>a title</summary>"),
+            ("<summary>cut off", "<summary>cut off"),
+            ("<summary> </summary>", ""),
+        ];
+        for (said, summary) in table {
+            assert_eq!(untagged(said), summary, "{said}");
+        }
     }
 
     #[test]

@@ -87,7 +87,8 @@ const DESCRIPTION_CHARACTERS_MAX: usize = 40;
 pub(crate) fn description(tool_use: &ToolUse) -> String {
     let ToolInput::Valid(input) = &tool_use.input else { return tool_use.name.to_string() };
     let value = input.to_value();
-    let present = ["command", "file_path", "pattern"].iter().find_map(|key| value.get(key));
+    // A model that leaves a member out may write null in its place.
+    let present = ["command", "file_path", "pattern"].iter().filter_map(|key| value.get(key)).find(|value| !value.is_null());
     match present.and_then(serde_json::Value::as_str).filter(|text| !text.is_empty()) {
         None => tool_use.name.to_string(),
         Some(text) => {
@@ -150,6 +151,8 @@ mod tests {
         assert_eq!(of(r#"{"pattern":"x*"}"#), "Bash(x*)");
         assert_eq!(of(r#"{"command":"","pattern":"x"}"#), "Bash", "the first that is present, if it is text");
         assert_eq!(of(r#"{"command":5}"#), "Bash");
+        assert_eq!(of(r#"{"command":null,"file_path":"/a"}"#), "Bash(/a)", "null is absent");
+        assert_eq!(of(r#"{"command":null}"#), "Bash");
         assert_eq!(of("{}"), "Bash");
         let forty = "x".repeat(40);
         assert_eq!(of(&format!(r#"{{"command":"{forty}"}}"#)), format!("Bash({forty})"));

@@ -46,16 +46,19 @@ pub(crate) fn admit(entries: &[(Class, Slot)], safe_at_once: Option<u32>) -> Vec
     starts
 }
 
-/// Which batch each entry runs in, from 0: consecutive safe ones share one, each exclusive one has its own (T-20).
-pub(crate) fn batches(classes: &[Class]) -> Vec<u32> {
+/// Which batch each entry runs in, from 0: consecutive safe ones share one, each exclusive one has its own (T-20). `None` stands for an entry
+/// that will not run, whose tool is unknown: it splits no batch.
+pub(crate) fn batches(classes: &[Option<Class>]) -> Vec<u32> {
     let mut batch = 0;
     let mut before = None;
     let mut numbers = Vec::with_capacity(classes.len());
     for class in classes {
-        if before.is_some_and(|before| before == Class::Exclusive || *class == Class::Exclusive) {
-            batch += 1;
+        if let Some(class) = class {
+            if before.is_some_and(|before| before == Class::Exclusive || *class == Class::Exclusive) {
+                batch += 1;
+            }
+            before = Some(*class);
         }
-        before = Some(*class);
         numbers.push(batch);
     }
     numbers
@@ -131,11 +134,17 @@ mod tests {
     #[test]
     fn t_20_consecutive_safe_ones_form_a_batch() {
         let of = |picture: &str| -> Vec<u32> {
-            let class = |entry| if entry == 'R' { Class::Safe } else { Class::Exclusive };
+            let class = |entry| match entry {
+                'R' => Some(Class::Safe),
+                'W' => Some(Class::Exclusive),
+                _ => None,
+            };
             batches(&picture.chars().map(class).collect::<Vec<_>>())
         };
         assert_eq!(of("RRWRR"), [0, 0, 1, 2, 2]);
         assert_eq!(of("WWR"), [0, 1, 2]);
+        assert_eq!(of("R?R"), [0, 0, 0], "an unknown tool splits no batch");
+        assert_eq!(of("?RW?R?"), [0, 0, 1, 1, 2, 2]);
         assert_eq!(of(""), [] as [u32; 0]);
     }
 

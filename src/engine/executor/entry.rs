@@ -25,8 +25,8 @@ pub(super) struct Entry {
     /// Whether an error of it aborts its siblings (T-13).
     pub(super) shell: bool,
     pub(super) interrupt: InterruptBehaviour,
-    /// Which batch it runs in; 0 while tools run beside the stream (T-20).
-    pub(super) batch: u32,
+    /// Which batch it runs in; 0 where tools run beside the stream, `None` where they wait for its end (T-20).
+    pub(super) batch: Option<u32>,
     /// Progress that is in and not emitted.
     pub(super) progress: Vec<Arc<str>>,
     /// Whether it was called and ended by itself.
@@ -101,7 +101,7 @@ impl Entry {
             shell: definition.is_some_and(|definition| definition.shell),
             // T-17: an answer that fails counts as block.
             interrupt: definition.and_then(|definition| definition.interrupt).unwrap_or(InterruptBehaviour::Block),
-            batch: 0,
+            batch: env.settings.streaming_execution.then_some(0),
             progress: Vec::new(),
             has_run: false,
             heard: Heard::default(),
@@ -146,6 +146,17 @@ impl Entry {
 
     pub(super) fn complete(&mut self, outcome: &ToolOutcome, effects: &mut Effects) {
         self.complete_by("outcome", outcome, effects);
+    }
+
+    /// T-2: the answer to a use of a tool that there is not; nothing where there is one.
+    pub(super) fn complete_unknown(&mut self, env: &Environment, effects: &mut Effects) {
+        let name = &self.tool_use.name;
+        if env.tool(name).is_some() {
+            return;
+        }
+        let known: Vec<&str> = env.tools.iter().map(|tool| &*tool.name).collect();
+        let known = if known.is_empty() { String::from("none") } else { known.join(", ") };
+        self.complete(&ToolOutcome::error(&format!("No tool named {name} is available. Available tools: {known}.")), effects);
     }
 
     /// Gives the synthetic result of an aborted tool use (T-16).

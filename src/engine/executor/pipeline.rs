@@ -199,6 +199,14 @@ impl Pipeline {
         halt
     }
 
+    /// When the time of a hook is up next.
+    pub(super) fn hooks_until(&self) -> Option<Time> {
+        match &self.step {
+            Step::PreHooks { hooks, .. } | Step::PostHooks { hooks, .. } => hooks.until(),
+            _ => None,
+        }
+    }
+
     /// Whether the tool itself runs.
     pub(super) fn is_calling(&self) -> bool {
         matches!(self.step, Step::Calling { .. })
@@ -312,8 +320,9 @@ impl Pipeline {
     fn on_ended(&mut self, scope: &mut Scope<'_>, outcome: &Arc<ToolOutcome>) -> Verdict {
         let outcome =
             if outcome.content.as_str() == "null" { Arc::new(words::nothing(&self.tool_use.name, outcome)) } else { outcome.clone() };
-        if outcome.abort.is_some() {
-            return Verdict::Done(self.unstored(scope.env, &outcome));
+        if let Some(reason) = &outcome.abort {
+            let Done { outcome, denial } = self.unstored(scope.env, &outcome);
+            return Verdict::Done(Done { outcome: Arc::new(words::with_reason(&outcome, reason)), denial });
         }
         let event = if outcome.is_error { HookEvent::PostToolFailure } else { HookEvent::PostToolUse };
         match self.start_hooks(scope, PipelineStep::PostHooks, event, |pipeline| words::told_after(&pipeline.input(), &outcome)) {

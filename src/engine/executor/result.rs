@@ -29,6 +29,11 @@ pub(super) fn cut(content: &Json, characters: u64, limit: u64) -> Json {
     shortened(content, limit, &format!("[{left_out} of {characters} characters were left out here: there is no place to store them.]"))
 }
 
+/// The whole content and a note behind it.
+pub(super) fn with_note(content: &Json, note: &str) -> Json {
+    shortened(content, u64::MAX, note)
+}
+
 /// The first `keep` characters of text, a note behind them, and every block that is no text.
 fn shortened(content: &Json, keep: u64, note: &str) -> Json {
     let mut left = keep;

@@ -8,6 +8,7 @@ use super::*;
 use crate::engine::contract::RequestId;
 use crate::engine::permission::context::PermissionContext;
 use crate::engine::settings::EmissionOrder;
+use crate::engine::settings::Environment;
 use crate::engine::settings::ToolDefinition;
 use crate::wire::block::ToolInput;
 use crate::wire::json::Json;

@@ -12,8 +12,8 @@ use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 
-/// The timer that ends the wait for hooks. Which ones is a matter of the time, so any setting of it may ring.
-pub(crate) const HOOK_TIMER: u32 = 3;
+/// The timer that ends the wait for hooks. Which ones is a matter of the time; the owner sets it (O-27).
+pub(crate) const HOOK_TIMER: TimerId = TimerId { id: 3, generation: 1 };
 
 /// Hooks that run at once for the same thing.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +60,13 @@ impl RunningHooks {
             .collect();
         for hook in &hooks {
             effects.push(Effect::RunHook { hook: hook.run, input: input.clone() });
-            effects.push(Effect::SetTimer { timer: TimerId { id: HOOK_TIMER, generation: 1 }, at: hook.until });
         }
         (!hooks.is_empty()).then_some(Self { since: now, hooks })
+    }
+
+    /// When the time of one that has not answered is up next.
+    pub(crate) fn until(&self) -> Option<Time> {
+        self.hooks.iter().filter(|hook| hook.outcome.is_none()).map(|hook| hook.until).min()
     }
 
     /// Takes what a hook said; the verdict when it was the last. What is said late or by another hook counts for nothing.

@@ -21,6 +21,8 @@ impl Query {
         self.drop_tool_summary(now, effects);
         let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
             State::Calling { mut call, turn } => {
+                // Q-10a: consumers are given what the model was saying; it is no part of the conversation.
+                call.unfinished().into_iter().for_each(|message| effects.push(Effect::Emit(Emission::Aborted(message))));
                 call.abort(now, effects);
                 self.totals.count_lost(env, now, &call);
                 self.carried.standing = call.standing();

@@ -6,7 +6,7 @@ use super::too_long;
 use super::{Query, State, Turn, Verdict, observable};
 use crate::engine::call::Ended;
 use crate::engine::compaction;
-use crate::engine::contract::{Effect, Effects, Terminal};
+use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::emission::{AssistantMessage, Emission, Note, Transition};
 use crate::engine::executor::{Executor, Scope};
 use crate::engine::retry::Failure;
@@ -29,6 +29,16 @@ impl Query {
         self.check_budget(env, now, effects)
     }
 
+    /// The same for blocks that came together, as long as the prompt goes on.
+    pub(super) fn on_blocks(&mut self, env: &Environment, now: Time, messages: &[Arc<AssistantMessage>], effects: &mut Effects) -> Verdict {
+        for message in messages {
+            if let verdict @ Verdict::Finished(_) = self.on_block(env, now, message, effects) {
+                return verdict;
+            }
+        }
+        Verdict::Running
+    }
+
     /// The answer is complete: its blocks decide what follows.
     pub(super) fn on_answer(&mut self, env: &Environment, now: Time, ended: Ended, effects: &mut Effects) -> Verdict {
         for message in &ended.blocks {
@@ -37,12 +47,7 @@ impl Query {
             }
         }
         let State::Calling { call, mut turn } = core::mem::replace(&mut self.state, State::Finished) else { return Verdict::Running };
-        effects.push(Effect::Emit(Emission::Answered {
-            id: call.id(),
-            uuid: turn.blocks.last().map(|message| message.uuid.clone()),
-            stop_reason: ended.stop_reason.clone(),
-            usage: ended.usage,
-        }));
+        turn.tell_end(call.id(), ended.stop_reason.clone(), ended.usage, effects);
         self.carried.standing = call.standing();
         turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
         turn.usage = Some(ended.usage);
@@ -163,6 +168,18 @@ impl Query {
             let mut results = turn.executor.results(&env.settings);
             results.extend(turn.executor.attachments());
             self.carried.conversation.push_user(results_name(first.id), ItemKind::Results, results);
+        }
+    }
+}
+
+impl Turn {
+    /// why the model stopped, and its tokens, unless consumers know just that already.
+    pub(super) fn tell_end(&mut self, id: RequestId, stop_reason: Option<Arc<str>>, usage: Usage, effects: &mut Effects) {
+        let uuid = self.blocks.last().map(|message| message.uuid.clone());
+        let end = Box::new(Emission::Answered { id, uuid, stop_reason, usage });
+        if self.told.as_ref() != Some(&end) {
+            effects.push(Effect::Emit(Emission::clone(&end)));
+            self.told = Some(end);
         }
     }
 }

@@ -65,7 +65,7 @@ impl Query {
         let State::StopHooks { hooks, .. } = &mut self.state else { return Verdict::Running };
         let verdict = match input {
             Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome),
-            Input::Timer(timer) if timer.id == HOOK_TIMER => hooks.on_timer(now, effects),
+            Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
             _ => None,
         };
         let Some(verdict) = verdict else { return Verdict::Running };

@@ -64,6 +64,8 @@ impl<E> Saboteur<E> {
             Effect::Emit(Emission::ApiRetry { .. }) if self.canary.trick == Trick::DropRetryNotice => (),
             Effect::Emit(Emission::Tombstone { .. }) if self.canary.trick == Trick::DropTombstone && !self.is_done => self.is_done = true,
             Effect::Note(Note::Repeated { .. }) if self.canary.trick == Trick::DropRepetition => (),
+            Effect::CancelTimer { .. } if self.canary.trick == Trick::KeepTimers => (),
+            Effect::CloseRequest { .. } if self.canary.trick == Trick::KeepRequestsOpen => (),
             Effect::Note(Note::Transition(_)) if self.canary.trick == Trick::ErrorBeforeRecovery => {
                 effects.push(Effect::Emit(Emission::Assistant(Arc::new(self.error()))));
                 effects.push(effect);
@@ -110,6 +112,7 @@ impl<E> Saboteur<E> {
                 content[..results].reverse();
             }
             Trick::SendEmptyText => content.push(Block::text("")),
+            Trick::TextBeforeResults if content.first().is_some_and(is_result) => content.insert(0, Block::text("Here they are:")),
             Trick::InventResultInRequest => content.insert(0, Block::tool_result("toolu_invented", &Json::of("nothing"), false)),
             Trick::GrowAfterCompaction if core::mem::take(&mut self.is_done) => content.push(Block::text(&"long ".repeat(1_000))),
             _ => (),
@@ -170,7 +173,9 @@ impl<E> Saboteur<E> {
 
     fn ask_again(&self, effects: &mut Effects) {
         if let Some((id, request)) = &self.last_request {
-            effects.push(Effect::Request { id: RequestId { attempt: id.attempt + 1, ..*id }, request: request.clone() });
+            let id = RequestId { attempt: id.attempt + 1, ..*id };
+            effects.push(Effect::Request { id, request: request.clone() });
+            effects.push(Effect::CloseRequest { id }); // a request that is left open would be another oracle's to see
         }
     }
 }

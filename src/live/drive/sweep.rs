@@ -101,9 +101,9 @@ fn problems(usual: &Driven, run: &Result<Driven, String>) -> Vec<String> {
 }
 
 impl Swept {
-    /// Whether nothing is wrong with any of the runs.
+    /// Whether there were runs, and nothing is wrong with any of them.
     pub fn is_fine(&self) -> bool {
-        self.usual.failures.is_empty() && self.rows.iter().all(|row| row.problems.is_empty())
+        self.usual.failures.is_empty() && !self.rows.is_empty() && self.rows.iter().all(|row| row.problems.is_empty())
     }
 }
 
@@ -135,7 +135,11 @@ impl fmt::Display for Swept {
             }
         }
         let failed = self.rows.iter().filter(|row| !row.problems.is_empty()).count();
-        write!(f, "{} boundaries, {failed} with something wrong", self.rows.len())
+        match self.rows.len() {
+            0 => f.write_str("no boundary, so nothing was tried: FAILED"),
+            1 => write!(f, "1 boundary, {failed} with something wrong"),
+            count => write!(f, "{count} boundaries, {failed} with something wrong"),
+        }
     }
 }
 

@@ -7,10 +7,11 @@ use super::verdict::{Asked, How, Verdict};
 use crate::engine::contract::{Agent, Input, RequestId};
 use crate::engine::settings::ResultOrder;
 use crate::engine::time::{Micros, Time};
-use crate::oracle::Oracles;
+use crate::oracle::Violation;
 use crate::prelude::*;
+use crate::scenario::types::Expect;
 use crate::sim::delays::Tolerance;
-use crate::sim::requests;
+use crate::sim::{requests, rules};
 use crate::transcript::event::{RunEnd, What};
 use crate::transcript::text::end_text;
 use crate::wire::error::ApiError;
@@ -27,8 +28,13 @@ pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
     {
         failures.push(format!("{}: {}", verdict.end.as_str(), end_text(&verdict.end)));
     }
-    if !setup.answers.is_empty() && setup.scenario.expect.requests.is_none() && verdict.asked.iter().all(|asked| asked.message.is_none()) {
+    if setup.scenario.expect.requests.is_none() && verdict.asked.iter().all(|asked| asked.message.is_none()) {
         failures.push(String::from("no request for a message came: is the client told where the server is (ANTHROPIC_BASE_URL)?"));
+    }
+    let unjudged = unjudged(&setup.scenario.expect);
+    if !unjudged.is_empty() {
+        let keys = unjudged.join(", ");
+        verdict.remarks.push(format!("not judged of a client, of which requests alone are seen: {keys} in [expect]"));
     }
     failures.extend(oracle_failures(setup, verdict));
     failures.extend(early_attempts(verdict));
@@ -43,15 +49,40 @@ pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
     verdict.failures.append(&mut failures);
 }
 
+/// What is expected and cannot be seen in requests.
+fn unjudged(expect: &Expect) -> Vec<&'static str> {
+    let Expect { terminal, terminals, transitions, result, text_present, text_absent, order, ends_after, ends_before, .. } = expect;
+    let is_own_end = terminal.as_deref() == Some("tape_exhausted");
+    let keys = [
+        ("terminal", terminal.is_some() && !is_own_end),
+        ("terminals", terminals.is_some()),
+        ("transitions", transitions.is_some()),
+        ("result", result.is_some()),
+        ("text_present", !text_present.is_empty()),
+        ("text_absent", !text_absent.is_empty()),
+        ("order", !order.is_empty()),
+        ("ends_after", ends_after.is_some()),
+        ("ends_before", ends_before.is_some()),
+        ("breaks", expect.breaks.iter().any(|rule| rule != BY_REQUESTS)),
+    ];
+    keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
+}
+
 fn oracle_failures(setup: &Setup, verdict: &Verdict) -> Vec<String> {
-    let mut environment = setup.environment.clone();
-    environment.settings.result_order = ResultOrder::Emission; // of which nothing is seen
-    let mut oracles = Oracles::new(&environment).with_refusals(setup.scenario.expect.refusals.is_some());
+    if rules::shows(&setup.scenario.expect, BY_REQUESTS) {
+        return Vec::new();
+    }
+    let mut setup = setup.clone();
+    setup.environment.settings.result_order = ResultOrder::Emission; // of which nothing is seen
+    let mut oracles = rules::oracles(&setup);
     oracles.watch(&verdict.transcript);
     let violations = oracles.into_violations();
-    let broken = violations.iter().filter(|violation| violation.oracle == BY_REQUESTS);
-    // Without the time: equal runs of a client are to fail with equal words.
-    broken.map(|violation| format!("{}: {}", violation.oracle, violation.text)).collect()
+    violations.iter().filter(|violation| violation.oracle == BY_REQUESTS).map(words).collect()
+}
+
+/// A broken rule without the time: equal runs of a client are to fail with equal words.
+pub(in crate::live) fn words(violation: &Violation) -> String {
+    format!("{}: {}", violation.oracle, violation.text)
 }
 
 /// who is told when to come back does not come sooner.

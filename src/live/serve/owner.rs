@@ -221,6 +221,6 @@ mod tests {
             owner.on_connection_ended(connections.join_next().await.unwrap());
             owner.into_verdicts(Time::ZERO)
         });
-        assert_eq!(verdicts[0].1.failures, ["the server panicked: a wrong turn"]);
+        assert_eq!(verdicts[0].1.failures[0], "the server panicked: a wrong turn");
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn asks_for_more(answer: &Answer) -> bool {
     each_object(answer, &mut |text| {
         let Ok(object) = Object::parse(text) else { return };
         reason = match object.string("type").as_deref() {
+            Some("message_start") => object.object("message").and_then(|message| Some(message.string("stop_reason")?.into_owned())),
             Some("message_delta") => object.object("delta").and_then(|delta| Some(delta.string("stop_reason")?.into_owned())),
             Some("message") => object.string("stop_reason").map(Cow::into_owned),
             _ => return,
@@ -85,15 +86,17 @@ pub(super) fn each_object(answer: &Answer, sink: &mut impl FnMut(&str)) {
 fn of_object(text: &str, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
     let Ok(object) = Object::parse(text) else { return };
     match object.string("type").as_deref() {
-        Some("message_start") => models.extend(object.object("message").and_then(|message| message.string("model")).map(Arc::from)),
+        Some("message_start") => object.object("message").iter().for_each(|message| of_message(message, models, tools)),
         Some("content_block_start") => tool_used(object.object("content_block"), tools),
-        Some("message") => {
-            models.extend(object.string("model").map(Arc::from));
-            let content = object.get("content").and_then(|content| elements(content).ok());
-            content.into_iter().flatten().for_each(|block| tool_used(Object::parse(block).ok(), tools));
-        }
+        Some("message") => of_message(&object, models, tools),
         _ => (),
     }
+}
+
+fn of_message(message: &Object<'_>, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
+    models.extend(message.string("model").map(Arc::from));
+    let content = message.get("content").and_then(|content| elements(content).ok());
+    content.into_iter().flatten().for_each(|block| tool_used(Object::parse(block).ok(), tools));
 }
 
 fn tool_used(block: Option<Object<'_>>, tools: &mut Vec<ScriptedTool>) {

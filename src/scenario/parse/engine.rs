@@ -40,6 +40,7 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
         settings.max_batch_tools = most;
     }
     reader.set("sibling_abort", &mut settings.sibling_abort);
+    reader.set("batch_sibling_abort", &mut settings.batch_sibling_abort);
     reader.set("tool_grace", &mut settings.tool_grace);
     settings.pipeline = reader.section("pipeline", "[engine.pipeline]", pipeline).unwrap_or_default();
     settings.retry = reader.section("retry", "[engine.retry]", retry::retry).unwrap_or_default();

@@ -103,14 +103,23 @@ fn visible(character: char) -> char {
     if character.is_control() && character != '\t' { '\u{fffd}' } else { character }
 }
 
-/// All faults, an empty line between two, and how many there are.
+/// How many faults are shown; a page of them is enough to begin with.
+const FAULTS_SHOWN: usize = 10;
+
+/// A page of faults, an empty line between two, and how many there are.
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for fault in &self.0 {
-            writeln!(f, "{fault}\n")?;
+        let mut last_help = None;
+        for fault in self.0.iter().take(FAULTS_SHOWN) {
+            // What stands just above need not be read again.
+            let is_known = fault.help.is_some() && last_help == fault.help.as_ref();
+            let again = Fault { help: fault.help.as_ref().map(|_| String::from("as above")), ..fault.clone() };
+            writeln!(f, "{}\n", if is_known { &again } else { fault })?;
+            last_help = fault.help.as_ref();
         }
         match self.0.len() {
             1 => f.write_str("1 fault; mend it and run again"),
+            count if count > FAULTS_SHOWN => write!(f, "{count} faults, the first {FAULTS_SHOWN} are shown; mend them and run again"),
             count => write!(f, "{count} faults; mend them and run again"),
         }
     }
@@ -140,6 +149,16 @@ mod tests {
         let marked = lines[2].chars().position(|c| c == '^').unwrap();
         assert_eq!(lines[1].chars().skip(marked).take(4).collect::<String>(), "oops");
         assert!(lines.iter().all(|line| line.chars().count() < 140), "{shown}");
+    }
+
+    #[test]
+    fn f_7_many_faults_are_a_page_and_a_count() {
+        let text = "a\n".repeat(500);
+        let fault = |line: usize| Fault::at("x", &text, 2 * line, 2 * line + 1, "unknown".into(), Some("known here: `b`".into()));
+        let shown = Faults((0..500).map(fault).collect()).to_string();
+        assert!(shown.lines().count() < 60, "{shown}");
+        assert_eq!(shown.matches("known here: `b`").count(), 1, "{shown}");
+        assert!(shown.ends_with("500 faults, the first 10 are shown; mend them and run again"), "{shown}");
     }
 
     #[test]

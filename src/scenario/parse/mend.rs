@@ -5,6 +5,8 @@
 //! value (or, when even its key cannot be made out, by nothing), and the file is read again until only its meaning is left to judge.
 //! The lines stay where they are, and so does every key, so places in the mended text are places in the file.
 
+pub(super) mod syntax;
+
 use core::ops::Range;
 
 use toml::de::{DeTable, Error};

@@ -1,7 +1,7 @@
 //! Collects what is wrong while a scenario is read: nothing stops at the first fault (F-7).
 
 use super::fault::{Fault, Faults};
-use super::mend::Mended;
+use super::mend::{Mended, syntax};
 use super::nearest::nearest;
 use super::tree::{Place, Value};
 use crate::prelude::*;
@@ -63,12 +63,8 @@ impl Report {
         let source = self.sources.len();
         self.sources.push(Source { name: name.into(), text: text.into(), lost: mended.lost.clone(), is_file: true });
         for (span, message) in &mended.errors {
-            let (message, help) = match message.split_once(", expected ") {
-                Some((message, "literal string")) => (message, Some("put it in quotes".into())),
-                Some((message, expected)) => (message, Some(format!("expected {expected}"))),
-                None => (message.as_str(), None),
-            };
-            self.value(Place { source, start: span.start, end: span.end }, message.into(), help);
+            let (message, help) = syntax::explained(text, span, message);
+            self.value(Place { source, start: span.start, end: span.end }, message, help);
         }
         source
     }

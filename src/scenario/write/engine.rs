@@ -52,6 +52,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         streaming_execution,
         max_batch_tools,
         sibling_abort,
+        batch_sibling_abort,
         tool_grace,
         pipeline,
         retry,
@@ -83,6 +84,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         out.raw("max_batch_tools", max_batch_tools);
     }
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
+    out.flag("batch_sibling_abort", *batch_sibling_abort, default.batch_sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
     super::session::session(out, session);
     super::session::orphan_section(out, session);

@@ -191,6 +191,7 @@ fn f_6_settings_read_back() {
         streaming_execution: false,
         max_batch_tools: 3,
         sibling_abort: false,
+        batch_sibling_abort: true,
         tool_grace: Micros::from_millis(1),
         pipeline: PipelineSettings {
             check_inputs: false,
@@ -272,6 +273,7 @@ fn f_6_conditions_and_expectations_read_back() {
             requests: Some(2),
             delays: Some(vec![(Micros::from_millis(500), Micros::from_millis(750)), (Micros(7), Micros(7))]),
             refusals: Some(1),
+            breaks: vec!["O-3".into()],
             models: Some(Vec::new()),
             result: Some("success".into()),
             text_present: vec!["a".into()],

@@ -33,7 +33,7 @@ fn n_2_message_events_are_typed() {
         cache_read_input_tokens: Some(7),
         ..Usage::default()
     };
-    assert_eq!(start, Payload::MessageStart(MessageStart { id: "msg_1".into(), model: "m".into(), usage }));
+    assert_eq!(start, Payload::MessageStart(MessageStart { id: "msg_1".into(), model: "m".into(), usage, ..MessageStart::default() }));
     let delta = decode(concat!(
         r#"{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END","stop_details":null},"#,
         r#""usage":{"output_tokens":97}}"#
@@ -106,8 +106,32 @@ fn n_2_the_type_in_the_data_decides_not_the_event_name() {
 }
 
 #[test]
+fn n_2_a_name_decides_where_the_data_has_no_type() {
+    let unknown = |kind: &str| Payload::Unknown { kind: kind.to_owned().into() };
+    for data in ["[DONE]", "sunny", "null", r#"{"sunny":true}"#, ""] {
+        assert_eq!(payload("data", data), unknown("data"), "{data}");
+    }
+    assert_eq!(payload("content_block_delta", ""), unknown("content_block_delta"), "both SDKs pass over an event without data");
+    assert_eq!(payload("message", ""), unknown("message"));
+    assert!(matches!(payload("data", r#"{"type":"message_stop","#), Payload::Unknown { .. }));
+    assert!(matches!(payload("content_block_delta", "[DONE]"), Payload::Malformed { .. }));
+    assert!(matches!(payload("data", r#"{"type":"content_block_stop"}"#), Payload::Malformed { .. }), "the type is the API's");
+    let error = |kind: &str, message: &str| Payload::Error { kind: kind.to_owned().into(), message: message.to_owned().into() };
+    assert_eq!(payload("error", "upstream timed out"), error("", "upstream timed out"));
+    assert_eq!(payload("error", r#"{"error":{"type":"api_error","message":"m"}}"#), error("api_error", "m"));
+    assert_eq!(payload("error", r#"{"type":"overloaded_error","message":"m"}"#), error("overloaded_error", "m"), "without the wrapper");
+}
+
+#[test]
+fn n_2_a_message_that_comes_with_its_content_is_read() {
+    let block = r#"{"type":"tool_use","id":"t","name":"n","input":{"a": 1}}"#;
+    let data = format!(r#"{{"type":"message_start","message":{{"id":7,"model":null,"content":[ {block} ],"stop_reason":"tool_use"}}}}"#);
+    let expected = MessageStart { content: vec![block.into()], stop_reason: Some("tool_use".into()), ..MessageStart::default() };
+    assert_eq!(decode(&data), Payload::MessageStart(expected), "an id that is no text is none, as nothing follows from it");
+}
+
+#[test]
 fn n_2_malformed_data_says_what_is_wrong() {
-    assert!(problem("").starts_with("EOF while parsing"));
     assert!(problem("upstream timed out").starts_with("expected value"));
     assert!(problem("[DONE]").contains("expected a JSON object"));
     assert!(problem(r#"{"type":"message_stop"} x"#).starts_with("trailing characters"));
@@ -115,8 +139,10 @@ fn n_2_malformed_data_says_what_is_wrong() {
         (r#"{"index":0}"#, "`type` is missing or not a string"),
         (r#"{"type":7}"#, "`type` is missing or not a string"),
         (r#"{"type":"message_start"}"#, "`message` is missing or not an object"),
-        (r#"{"type":"message_start","message":{"id":1}}"#, "`id` is missing or not a string"),
-        (r#"{"type":"message_start","message":{"content":[{"type":"text"}]}}"#, "`message.content` is not an empty list"),
+        (r#"{"type":"message_start","message":{"content":"Hi"}}"#, "`message.content` is missing or not a list"),
+        (r#"{"type":"message_start","message":{"content":["Hi"]}}"#, "`message.content` is missing or not a list of objects"),
+        (r#"{"type":"message_start","message":{"content":[{"text":"Hi"}]}}"#, "`type` is missing or not a string"),
+        (r#"{"type":"message_start","message":{"content":[{"type":"tool_use","id":"t"}]}}"#, "`name` is missing or not a string"),
         (r#"{"type":"content_block_start","index":0}"#, "`content_block` is missing or not an object"),
         (r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t"}}"#, "`name` is missing or not a string"),
         (r#"{"type":"content_block_stop"}"#, "`index` is missing or not a whole number"),

@@ -1,4 +1,4 @@
-//! What the API asks of all that surrounds the conversation: the output cap, thinking, tools, cache breakpoints (N-6).
+//! What the API asks of all that surrounds the conversation: the output cap, thinking, sampling, effort, cache breakpoints (N-6).
 
 use memchr::memmem::Finder;
 
@@ -7,7 +7,7 @@ use super::super::json::Json;
 use super::super::models::{Generation, ModelFacts};
 use super::super::raw::{Object, elements};
 use super::super::request::Request;
-use super::Refusal;
+use super::{Refusal, tools};
 use crate::prelude::*;
 
 /// How many cache breakpoints there may be.
@@ -61,8 +61,22 @@ fn refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let extra = if request.extra.as_str() == "{}" { None } else { Object::parse(request.extra.as_str()).ok() };
     output_cap(request, facts)
         .or_else(|| of_thinking(request, facts))
-        .or_else(|| extra.and_then(|extra| forced_tool(&extra, request, facts)))
-        .or_else(|| request.tools.as_ref().and_then(twice_named))
+        .or_else(|| extra.as_ref().and_then(|extra| temperature(extra).or_else(|| effort(extra, facts))))
+        .or_else(|| extra.as_ref().and_then(|extra| forced_tool(extra, request, facts)))
+        .or_else(|| request.tools.as_ref().and_then(tools::refusal))
+}
+
+fn temperature(extra: &Object<'_>) -> Option<Refusal> {
+    let temperature: f64 = extra.present("temperature")?.parse().ok()?;
+    (!(0.0..=1.0).contains(&temperature)).then(|| Refusal::invalid("temperature", "temperature: range: 0..1"))
+}
+
+/// Where it is known which levels a model has.
+fn effort(extra: &Object<'_>, facts: Option<&ModelFacts>) -> Option<Refusal> {
+    let asked = extra.object("output_config")?.string("effort")?;
+    let levels = facts?.efforts()?;
+    let text = format!("This model does not support effort level '{asked}'. Supported levels: {}.", levels.join(", "));
+    (!levels.contains(&&*asked)).then(|| Refusal::invalid("effort", text))
 }
 
 fn output_cap(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
@@ -131,14 +145,6 @@ fn forced_tool(extra: &Object<'_>, request: &Request, facts: Option<&ModelFacts>
     }
     let thinks = thinking(request).is_some_and(|thinking| thinking.kind == "enabled");
     thinks.then(|| Refusal::invalid("tool_choice", "Thinking may not be enabled when tool_choice forces tool use.")) // plausible
-}
-
-fn twice_named(tools: &Json) -> Option<Refusal> {
-    let list = elements(tools.as_str()).ok()?;
-    let mut names: Vec<Cow<'_, str>> = list.into_iter().filter_map(|tool| Object::parse(tool).ok()?.string("name")).collect();
-    names.sort_unstable();
-    let is_twice = names.windows(2).any(|pair| pair[0] == pair[1]);
-    is_twice.then(|| Refusal::invalid("tool_names", "tools: Tool names must be unique.")) // plausible
 }
 
 /// How many cache breakpoints there are beside those of the frame, and whether each stands where one may.

@@ -28,6 +28,8 @@ fn block(word: &str) -> Block {
         _ if word == "cached" => r#"{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}"#.into(),
         _ if word == "cached-think" => r#"{"type":"redacted_thinking","data":"x","cache_control":{"type":"ephemeral"}}"#.into(),
         _ if word == "paused" => r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{}}"#.into(),
+        _ if word == "found" => r#"{"type":"web_search_tool_result","tool_use_id":"s","content":[]}"#.into(),
+        _ if word == "blank" => return Block::text(" \n"),
         _ => return Block::text(if word == "empty" { "" } else { word }),
     };
     Block::from(Json::parse(&json).unwrap())
@@ -73,12 +75,20 @@ fn n_6_the_conversation_table() {
         ("u:result=X", "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: X. Each", "a result without use"),
         ("u:hi | a:use=A | u:result=A result=X", "messages.2.content.1: unexpected `tool_use_id`", "a second one without use"),
         ("u:hi | a:use=A | u:result=A result=A", "each `tool_use` must have a single result", "two results"),
-        ("u:hi | a:use=A | u:result=A | a:x use=A | u:result=A", "messages.3.content.1: `tool_use` ids must be unique", "an id twice"),
+        ("u:hi | a:use=A | u:result=A | a:x use=A | u:result=A", "taken", "an id again in a later turn"),
+        ("u:hi | a:use=A | u:result=A | a:x use=A | u:y", missing, "whose result is asked for again"),
+        ("u:hi | a:use=A x use=A | u:result=A", "messages.1.content.2: `tool_use` ids must be unique", "an id twice in a message"),
+        ("u:hi | a:use=A | a:use=A | u:result=A", "messages.2.content.0: `tool_use` ids must be unique", "an id twice in a turn"),
         ("u:hi | a:use=A.B | u:result=A.B", "messages.1.content.0.tool_use.id: String should match pattern", "an odd id"),
         ("u: | a:x", "messages.0: all messages must have non-empty content", "a message without content"),
         ("u:hi | a:", "taken", "but for the last answer"),
         ("u:hi empty", "messages: text content blocks must be non-empty", "empty text"),
-        ("a:hi | u:x", r#"messages: first message must use the "user" role"#, "the model begins"),
+        ("u:blank", "messages: text content blocks must contain non-whitespace text", "blank text"),
+        ("u:hi | a:x blank | u:y", "must contain non-whitespace text", "blank text of the model's"),
+        ("u:hi | a:paused blank y | u:z", "taken", "blank text beside a server tool"),
+        ("u:hi | a:paused empty | u:z", "messages: text content blocks must be non-empty", "empty text beside a server tool"),
+        ("a:hi | u:x", "taken", "the model begins"),
+        ("a:use=A | u:result=A", "taken", "the model begins with a tool use"),
         ("u:use=A", "`tool_use` blocks can only be in `assistant` messages", "the user asks for a tool"),
         ("u:hi | a:result=A", "`tool_result` blocks can only be in `user` messages", "the model answers"),
         ("u:hi | s:be brief", "messages: Unexpected role \"system\".", "a system message where the model takes none"),
@@ -123,6 +133,18 @@ fn n_6_the_frame_table() {
         ("claude-opus-5-5", 2_001, kind("disabled"), "\"thinking.type.disabled\" is not supported"),
         ("claude-opus-5-5", 9, r#"{"tool_choice":{"type":"any"}}"#.into(), "tool_choice: type \"tool\" and \"any\" are not supported"),
         ("claude-sonnet-4-5", 9, r#"{"tool_choice":{"type":"any"}}"#.into(), "taken"),
+        ("claude-sonnet-4-5", 9, r#"{"temperature":-0.1}"#.into(), "temperature: range: 0..1"),
+        ("claude-sonnet-4-5", 9, r#"{"temperature":1.1}"#.into(), "temperature: range: 0..1"),
+        ("claude-sonnet-4-5", 9, r#"{"temperature":1e0}"#.into(), "taken"),
+        ("claude-sonnet-4-5", 9, r#"{"temperature":null}"#.into(), "taken"),
+        (
+            "claude-opus-4-6",
+            9,
+            r#"{"output_config":{"effort":"xhigh"}}"#.into(),
+            "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.",
+        ),
+        ("claude-opus-4-6", 9, r#"{"output_config":{"effort":"max"}}"#.into(), "taken"),
+        ("claude-opus-4-8", 9, r#"{"output_config":{"effort":"xhigh"}}"#.into(), "taken"),
     ];
     for (model, max_tokens, members, expected) in table {
         let said = extra(model, max_tokens, &members);
@@ -143,7 +165,80 @@ fn n_6_prefill_is_refused_from_4_6_on_and_a_paused_answer_is_none() {
     trailing.messages.push(Arc::new(Message::assistant(vec![Block::text("I ")])));
     assert_eq!(said(&trailing), "400 messages: final assistant content cannot end with trailing whitespace");
     assert_eq!(of("claude-opus-5", "u:hi | s:brief"), "taken");
-    assert!(of("claude-opus-5", "u:hi | s:brief | u:x").contains("must follow a `user` message"));
+}
+
+#[test]
+fn n_6_system_messages_follow_a_user_turn_or_a_server_tool() {
+    let of = |picture| said(&Request { model: "claude-opus-5".into(), ..request(picture) });
+    for picture in ["u:hi | s:brief", "u:hi | s:brief | s:kind", "u:hi | s:a | s:b | a:yes | u:x", "a:paused found | s:brief | a:yes | u:x"]
+    {
+        assert_eq!(of(picture), "taken", "{picture}");
+    }
+    for (picture, place) in
+        [("s:brief | u:hi", 0), ("u:hi | s:brief | u:x", 1), ("u:hi | a:yes | s:brief", 2), ("u:hi | s:a | s:b | u:x", 2)]
+    {
+        let text = of(picture);
+        assert!(text.starts_with(&format!("400 messages.{place}: a `system` message must follow a `user` message")), "{picture}: {text}");
+    }
+}
+
+#[test]
+fn n_6_the_table_of_input_schemas() {
+    let of = |tools: &str| said(&Request { tools: Some(Json::parse(tools).unwrap()), ..request("u:hi") });
+    let tool = |schema: &str| of(&format!(r#"[{{"type":"web_search_20250305","name":"w"}},{{"name":"t","input_schema":{schema}}}]"#));
+    assert_eq!(tool(r#"{"type":"object"}"#), "taken");
+    assert_eq!(tool(r#"{"type":"object","properties":{"a":true},"$defs":{"N":{"$ref":"N"}}}"#), "taken", "it is not compiled");
+    assert_eq!(tool("true"), "400 tools.1.custom.input_schema: Input does not match the expected shape.");
+    assert_eq!(tool(r#"{"anyOf":[]}"#), "400 tools.1.custom.input_schema.type: Field required");
+    assert_eq!(tool(r#"{"type":["object"]}"#), "400 tools.1.custom.input_schema.type: Input should be 'object'");
+    assert_eq!(
+        of(r#"[{"type":"custom","name":"t","input_schema":{"type":"string"}}]"#),
+        "400 tools.0.custom.input_schema.type: Input should be 'object'"
+    );
+    assert_eq!(of(r#"[{"name":"t"},{"name":"t"}]"#), "400 tools: Tool names must be unique.");
+}
+
+#[test]
+fn n_6_the_table_of_strict_schemas() {
+    let tools = |schemas: &[String]| {
+        let tools: Vec<String> = (0..)
+            .zip(schemas)
+            .map(|(nth, schema): (usize, _)| format!(r#"{{"name":"t{nth}","strict":true,"input_schema":{schema}}}"#))
+            .collect();
+        said(&Request { tools: Some(Json::parse(&format!("[{}]", tools.join(","))).unwrap()), ..request("u:hi") })
+    };
+    let object = |members: &str| format!(r#"{{"type":"object",{members}}}"#);
+    let many = |count: usize, schema: &str, required: bool| {
+        let names = |form: &dyn Fn(usize) -> String| (0..count).map(form).collect::<Vec<_>>().join(",");
+        let properties = names(&|nth| format!(r#""p{nth}":{schema}"#));
+        let required = if required { names(&|nth| format!(r#""p{nth}""#)) } else { String::new() };
+        object(&format!(r#""properties":{{{properties}}},"required":[{required}]"#))
+    };
+    let plain = object(r#""properties":{}"#);
+    assert_eq!(tools(&vec![plain.clone(); 20]), "taken");
+    assert!(tools(&vec![plain; 21]).starts_with("400 Too many strict tools (21). The maximum number of strict tools supported is 20."));
+    assert_eq!(tools(&[many(24, r#"{"type":"string"}"#, false)]), "taken");
+    let optional = "400 Schemas contains too many optional parameters (25), which would";
+    assert!(tools(&[many(25, r#"{"type":"string"}"#, false)]).starts_with(optional));
+    assert!(
+        tools(&[many(12, r#"{"type":"string"}"#, false), many(13, r#"{"type":"string"}"#, false)]).starts_with(optional),
+        "all tools count"
+    );
+    assert!(
+        tools(&[object(&format!(r#""properties":{{"p":{}}},"required":["p"]"#, many(25, "{}", false)))]).starts_with(optional),
+        "and all depths"
+    );
+    assert_eq!(tools(&[many(16, r#"{"type":["string","null"]}"#, true)]), "taken");
+    let unions = "400 Schemas contains too many parameters with union types (17 parameters";
+    assert!(tools(&[many(17, r#"{"type":["string","null"]}"#, true)]).starts_with(unions));
+    assert!(tools(&[many(17, r#"{"anyOf":[]}"#, true)]).starts_with(unions));
+    let boolean = "400 tools.1.custom: For 'object' type, property 'properties' is not supported";
+    assert_eq!(tools(&[many(1, "{}", true), many(1, &many(1, "true", true), true)]), boolean);
+    let circle = |definitions: &str| tools(&[object(&format!(r#""$defs":{{{definitions}}}"#))]);
+    assert!(circle(r##""A":{"items":{"$ref":"#/$defs/A"}}"##).contains("in schema definitions: A -> A. Self"));
+    assert!(circle(r##""A":{"$ref":"#/$defs/B"},"B":{"anyOf":[{"$ref":"#/$defs/A"}]}"##).contains("definitions: A -> B -> A. Self"));
+    assert!(circle(r##""A":{"$ref":"#/$defs/B"},"B":{"properties":{"b":{"$ref":"#/$defs/B"}}}"##).contains("definitions: B -> B. Self"));
+    assert_eq!(circle(r##""A":{"$ref":"#/$defs/B"},"B":{},"C":{"$ref":"#/$defs/B"}"##), "taken", "no circle");
 }
 
 #[test]
@@ -160,7 +255,8 @@ fn n_6_thinking_stays_with_the_tools_that_it_led_to() {
 fn n_6_four_breakpoints_and_no_more() {
     let mut of = request("u:cached | a:x | u:cached");
     of.system = Some(Json::trusted(r#"[{"type":"text","text":"\"cache_control\"","cache_control":{"type":"ephemeral"}}]"#));
-    of.tools = Some(Json::trusted(r#"[{"name":"A","input_schema":{"cache_control":1},"cache_control":{"type":"ephemeral"}}]"#));
+    of.tools =
+        Some(Json::trusted(r#"[{"name":"A","input_schema":{"type":"object","cache_control":1},"cache_control":{"type":"ephemeral"}}]"#));
     assert_eq!(said(&of), "taken");
     of.cache_last_message = true;
     assert_eq!(said(&of), "taken", "the last block has one already");
@@ -195,8 +291,8 @@ fn n_6_a_request_of_32_mb_and_a_body_of_the_edge() {
     let refused = refusal(&large, &Rules::default()).unwrap();
     assert_eq!(refused.status, 413);
     assert_eq!(refused.body("req_1"), r#"{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#);
-    let other = refusal(&request("a:x"), &Rules::default()).unwrap();
-    assert!(other.body("req_1").starts_with(r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages: first"#));
+    let other = refusal(&request("u:empty"), &Rules::default()).unwrap();
+    assert!(other.body("req_1").starts_with(r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages: text"#));
 }
 
 #[test]
@@ -223,4 +319,9 @@ fn n_6_bodies_that_are_no_requests() {
     assert_eq!(of(r#"{"max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#), "model: Field required");
     assert_eq!(of(r#"{"model":"m","max_tokens":9}"#), "messages: Field required");
     assert!(of("{").starts_with("The request body is not valid JSON"));
+    let message = |messages: &str| of(&format!(r#"{{"model":"m","max_tokens":9,"messages":{messages}}}"#));
+    assert_eq!(message(r#"["hi"]"#), "messages.0: Input does not match the expected shape.");
+    let empty = "messages.0: all messages must have non-empty content except for the optional final assistant message";
+    assert_eq!(message(r#"[{"role":"user","content":""}]"#), empty);
+    assert_eq!(message(r#"[{"role":"user","content":[{"type":"text","text":""}]}]"#), "messages: text content blocks must be non-empty");
 }

@@ -14,20 +14,25 @@ pub(super) fn content(messages: &[Arc<Message>]) -> Option<Refusal> {
     (0..).zip(messages).find_map(|(index, message)| {
         let is_final_answer = index == last && message.role == Role::Assistant;
         if message.content.is_empty() && !is_final_answer {
-            let text =
-                format!("messages.{index}: all messages must have non-empty content except for the optional final assistant message");
-            return Some(Refusal::invalid("empty_content", text));
+            return Some(empty(index));
         }
-        (0..).zip(&message.content).find_map(|(position, block)| of_block(index, position, message.role, block))
+        (0..).zip(&message.content).find_map(|(position, block)| of_block(index, position, message, block))
     })
 }
 
-fn of_block(index: usize, position: usize, role: Role, block: &Block) -> Option<Refusal> {
-    match (block.kind(), role) {
+/// A message that says nothing.
+pub(super) fn empty(index: usize) -> Refusal {
+    let text = format!("messages.{index}: all messages must have non-empty content except for the optional final assistant message");
+    Refusal::invalid("empty_content", text)
+}
+
+fn of_block(index: usize, position: usize, message: &Message, block: &Block) -> Option<Refusal> {
+    match (block.kind(), message.role) {
         (BlockKind::Text(text), _) if text.is_empty() => {
             Some(Refusal::invalid("empty_text", "messages: text content blocks must be non-empty")) // plausible
         }
-        (BlockKind::Text(text), _) if text.trim().is_empty() => {
+        // The API itself puts a blank between the citations of a search, and takes it back.
+        (BlockKind::Text(text), _) if text.trim().is_empty() && !message.content.iter().any(is_of_server_tool) => {
             Some(Refusal::invalid("blank_text", "messages: text content blocks must contain non-whitespace text")) // plausible
         }
         (BlockKind::ToolUse(_), Role::User | Role::System) => Some(misplaced(index, position, "tool_use", "assistant")),
@@ -43,6 +48,11 @@ fn of_block(index: usize, position: usize, role: Role, block: &Block) -> Option<
     }
 }
 
+/// A tool use that the API itself answers, or its answer.
+fn is_of_server_tool(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::Other(kind) if matches!(&**kind, "server_tool_use" | "mcp_tool_use") || kind.ends_with("_tool_result"))
+}
+
 fn misplaced(index: usize, position: usize, block: &str, role: &str) -> Refusal {
     let text = format!("messages.{index}.content.{position}: `{block}` blocks can only be in `{role}` messages"); // plausible
     Refusal::invalid("misplaced_block", text)
@@ -52,11 +62,8 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Who begins, who ends, and where thinking stands.
+/// Where system messages stand, who ends, and where thinking stands.
 pub(super) fn order(messages: &[Arc<Message>], facts: Option<&ModelFacts>, thinking_is_enabled: bool) -> Option<Refusal> {
-    if messages.first().is_some_and(|first| first.role == Role::Assistant) {
-        return Some(Refusal::invalid("first_message", r#"messages: first message must use the "user" role"#)); // plausible
-    }
     if messages.iter().any(|message| message.role == Role::System) {
         let system = system_messages(messages, facts);
         if system.is_some() {
@@ -67,7 +74,7 @@ pub(super) fn order(messages: &[Arc<Message>], facts: Option<&ModelFacts>, think
     last.and_then(|last| of_prefill(last, facts)).or_else(|| of_thinking(messages, thinking_is_enabled))
 }
 
-/// A system message among the others: newer models take it after a user turn, as the last one or before an answer.
+/// System messages among the others: newer models take them after a user turn or the answer of a server tool, at the end or before an answer.
 fn system_messages(messages: &[Arc<Message>], facts: Option<&ModelFacts>) -> Option<Refusal> {
     if facts.is_some_and(|facts| facts.generation < Generation::Four7) {
         let text = "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input \
@@ -75,9 +82,12 @@ fn system_messages(messages: &[Arc<Message>], facts: Option<&ModelFacts>) -> Opt
         return Some(Refusal::invalid("system_role", text)); // plausible
     }
     (0..).zip(messages).filter(|(_, message)| message.role == Role::System).find_map(|(index, _): (usize, _)| {
-        let before = index.checked_sub(1).map(|before| messages[before].role);
-        let after = messages.get(index + 1).map(|after| after.role);
-        let fits = before == Some(Role::User) && matches!(after, None | Some(Role::Assistant));
+        let before = index.checked_sub(1).map(|before| &messages[before]);
+        let follows = before.is_some_and(|before| match before.role {
+            Role::User | Role::System => true,
+            Role::Assistant => before.content.last().is_some_and(is_of_server_tool),
+        });
+        let fits = follows && messages.get(index + 1).is_none_or(|after| after.role != Role::User);
         let text =
             format!("messages.{index}: a `system` message must follow a `user` message and be last or followed by an `assistant` message");
         (!fits).then(|| Refusal::invalid("system_place", text)) // plausible
@@ -230,16 +240,21 @@ impl<'a> Open<'a> {
     }
 }
 
-/// No id of a tool use is there twice in the whole conversation.
+/// No two tool uses of a turn have the same id. A later turn may use it again: its results are there before.
 pub(super) fn unique(messages: &[Arc<Message>]) -> Option<Refusal> {
-    let mut ids: Vec<&str> =
-        messages.iter().flat_map(|message| &message.content).filter_map(Block::as_tool_use).map(|it| &*it.id).collect();
-    ids.sort_unstable();
-    let twice = ids.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])?;
-    let is_twice = |block: &Block| block.as_tool_use().is_some_and(|tool_use| *tool_use.id == *twice);
-    let places = (0..).zip(messages).flat_map(|(index, message): (usize, _)| {
-        (0..).zip(&message.content).filter(|(_, block)| is_twice(block)).map(move |(position, _): (usize, _)| (index, position))
-    });
-    let (index, position) = { places }.nth(1)?;
-    Some(Refusal::invalid("duplicate_tool_use", format!("messages.{index}.content.{position}: `tool_use` ids must be unique")))
+    let mut seen: Vec<&str> = Vec::new();
+    for (index, message) in (0_usize..).zip(messages) {
+        if message.role != Role::Assistant {
+            seen.clear();
+        }
+        for (position, block) in (0_usize..).zip(&message.content) {
+            let Some(tool_use) = block.as_tool_use() else { continue };
+            if seen.contains(&&*tool_use.id) {
+                let text = format!("messages.{index}.content.{position}: `tool_use` ids must be unique");
+                return Some(Refusal::invalid("duplicate_tool_use", text));
+            }
+            seen.push(&tool_use.id);
+        }
+    }
+    None
 }

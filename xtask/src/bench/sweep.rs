@@ -83,7 +83,7 @@ pub(crate) fn sweeps() -> Vec<Line> {
     let setup = setup();
     let report = sweep(&setup, &AgentLoop::default(), &Kind::ALL, &Unguarded);
     assert!(report.findings.is_empty(), "{:?}", report.findings);
-    let plain = || Run::new(setup.clone(), AgentLoop::default());
+    let plain = || Run::new(setup.clone(), AgentLoop::default()).without_oracles();
     let events = usize::try_from(watched_to_end(watched(&setup))).expect("events are few");
     assert!((120..=150).contains(&events), "the scenario has some 130 events, not {events}");
     let steps = events + steps_after_interrupts(&setup);

@@ -7,7 +7,7 @@ use super::checkout::File;
 use super::lexer::{self, Token};
 use super::{Checkout, Problem};
 
-const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "sim", "oracle", "explore"];
+const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore"];
 
 /// The rooms that a room may import, besides itself; `Pure` stands for all pure rooms.
 enum May {
@@ -23,9 +23,9 @@ const TABLE: &[(&str, May)] = &[
     ("scenario", May::Import(&["wire", "engine"])),
     ("transcript", May::Import(&["wire", "engine"])),
     ("world", May::Import(&["wire", "engine", "scenario"])),
-    ("sim", May::Import(&["wire", "engine", "scenario", "transcript", "world"])),
     ("oracle", May::Import(&["wire", "engine", "transcript"])),
-    ("explore", May::Import(&["wire", "engine", "scenario", "transcript", "world", "sim", "oracle"])),
+    ("sim", May::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle"])),
+    ("explore", May::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
     ("tools", May::Import(&["engine"])),
     ("files", May::PureAnd(&[])),
     ("runner", May::PureAnd(&["files"])),

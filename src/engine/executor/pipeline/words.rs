@@ -1,5 +1,6 @@
 //! What the model and the hooks are told on the way of a tool use: pure functions.
 
+use super::super::result;
 use crate::engine::contract::{FailureCause, ToolOutcome};
 use crate::prelude::*;
 use crate::wire::json::Json;
@@ -30,6 +31,14 @@ pub(super) fn nothing(tool: &str, ended: &ToolOutcome) -> ToolOutcome {
         cause: Some(FailureCause::NoResult),
         ..ended.clone()
     }
+}
+
+/// The result of a tool that aborts itself, with its reason (T-32).
+pub(super) fn with_reason(outcome: &ToolOutcome, reason: &str) -> ToolOutcome {
+    if reason.is_empty() {
+        return outcome.clone();
+    }
+    ToolOutcome { content: result::with_note(&outcome.content, &format!("The call ended the turn: {reason}")), ..outcome.clone() }
 }
 
 /// What hooks are told after a call (T-26).

@@ -20,7 +20,7 @@ impl Bench {
 
     fn grace_over(&mut self, now: Time) {
         self.now = now;
-        let _ = self.input(Input::Timer(TimerId { id: GRACE_TIMER, generation: 1 }));
+        let _ = self.input(Input::Timer(GRACE_TIMER));
     }
 
     fn results(&mut self) -> Vec<String> {
@@ -211,15 +211,44 @@ fn t_20_without_streaming_execution_tools_run_in_batches_after_the_stream() {
 }
 
 #[test]
-fn t_20_a_failed_shell_does_not_abort_the_next_batch() {
-    let settings = Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) };
-    let mut bench = Bench::new(settings);
-    let shell = bench.tool("Sh");
-    let sibling = bench.tool("R");
-    bench.tool("W");
+fn t_20_an_unknown_tool_waits_for_the_stream_and_splits_no_batch() {
+    let mut bench = Bench::new(Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) });
+    for name in ["Nope", "R", "Nope", "R", "W"] {
+        bench.tool(name);
+    }
+    bench.emit();
+    assert_eq!(bench.seen(), [] as [&str; 0], "its error waits like all results");
     bench.with(Executor::on_stream_over);
-    bench.seen();
-    let _ = bench.fail(shell);
-    let _ = bench.end(sibling);
-    assert_eq!(bench.seen(), ["stop B", "result A", "start C", "result B"]);
+    assert_eq!(bench.seen(), ["start B", "start D"]);
+    bench.emit();
+    assert_eq!(bench.seen(), ["result A", "result C"]);
+}
+
+#[test]
+fn t_20_nothing_starts_beside_the_stream_whatever_comes_in() {
+    let mut bench = Bench::new(Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) });
+    bench.tool("R");
+    let late = Input::Timer(HOOK_TIMER);
+    let _ = bench.input(late);
+    bench.with(|executor, scope| executor.on_room(scope));
+    assert_eq!(bench.seen(), [] as [&str; 0]);
+    bench.with(Executor::on_stream_over);
+    assert_eq!(bench.seen(), ["start A"]);
+}
+
+#[test]
+fn t_20_a_failed_shell_aborts_its_batch_where_that_is_set_and_never_the_next_one() {
+    let seen = |batch_sibling_abort| {
+        let mut bench = Bench::new(Settings { streaming_execution: false, batch_sibling_abort, ..at_once(EmissionOrder::Eager) });
+        let shell = bench.tool("Sh");
+        let sibling = bench.tool("R");
+        bench.tool("W");
+        bench.with(Executor::on_stream_over);
+        bench.seen();
+        let _ = bench.fail(shell);
+        let _ = bench.end(sibling);
+        bench.seen()
+    };
+    assert_eq!(seen(true), ["stop B", "result A", "start C", "result B"]);
+    assert_eq!(seen(false), ["result A", "start C", "result B"]);
 }

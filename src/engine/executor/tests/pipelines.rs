@@ -55,7 +55,7 @@ impl Bench {
 
     fn pass_to(&mut self, now: Time) -> Ended {
         self.now = now;
-        self.input(Input::Timer(TimerId { id: HOOK_TIMER, generation: 1 }))
+        self.input(Input::Timer(HOOK_TIMER))
     }
 
     /// What was asked of the world since the last call, and what came out.

@@ -1,6 +1,6 @@
 //! Lines of what comes out of an agent: emissions and notes.
 
-use super::{Clock, Line, attempt, content_text, line, of_assistant, of_user, plural, result_text, short, usage_text};
+use super::{Clock, Line, attempt, block_text, content_text, line, of_assistant, of_user, plural, result_text, short, usage_text};
 use crate::engine::contract::{Micros, RequestId};
 use crate::engine::emission::{Emission, Note, Surroundings, ToolState};
 use crate::engine::permission::PermissionMode;
@@ -20,6 +20,7 @@ pub(super) fn of_emission(emission: &Emission, view: &View) -> Line {
             line(Debug, Clock::Request(*id), "engine", "passes on", format!("{}{first}", event.name()))
         }
         Emission::Assistant(message) => of_assistant(message, view),
+        Emission::Aborted(message) => line(Brief, Clock::Request(message.id), "model", "aborted", block_text(&message.block)),
         Emission::Answered { id, stop_reason, usage, .. } => {
             let reason = stop_reason.as_deref().unwrap_or("no stop reason");
             line(Normal, Clock::Request(*id), "model", "stop", format!("{reason}{}", usage_text(usage)))

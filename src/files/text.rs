@@ -1,0 +1,50 @@
+//! Files of text that people wrote: UTF-8, and an error that says what they are in where they are not.
+
+use std::fs;
+use std::path::Path;
+
+use crate::prelude::*;
+
+/// Reads a text file; an error says what to do and does not name the file.
+///
+/// # Errors
+/// When it cannot be read, and when it is not UTF-8.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    decode(fs::read(path).map_err(|error| error.to_string())?)
+}
+
+/// The text of a file's bytes.
+///
+/// # Errors
+/// When they are not UTF-8.
+pub(crate) fn decode(bytes: Vec<u8>) -> Result<String, String> {
+    if let Some(encoding) = other_encoding(&bytes) {
+        return Err(format!("not UTF-8 but {encoding} text: save it as UTF-8 (in an editor on Windows: Save as, Encoding, UTF-8)"));
+    }
+    String::from_utf8(bytes).map_err(|error| format!("not UTF-8 text (byte {}): save it as UTF-8", error.utf8_error().valid_up_to() + 1))
+}
+
+/// Encodings that are known by their first bytes: a mark, or the zero bytes of plain letters.
+fn other_encoding(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
+        [first, 0, third, 0, ..] | [0, first, 0, third, ..] if *first != 0 && *third != 0 => Some("UTF-16"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f_7_text_in_another_encoding_is_called_by_its_name() {
+        let utf_16 = |mark: &[u8]| [mark, &"title = 1".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()].concat();
+        assert!(decode(utf_16(&[0xff, 0xfe])).unwrap_err().starts_with("not UTF-8 but UTF-16 text: save it as UTF-8"));
+        assert!(decode(utf_16(&[])).unwrap_err().starts_with("not UTF-8 but UTF-16 text"));
+        assert!(decode(b"a = \"\xe9\"".to_vec()).unwrap_err().contains("byte 6"));
+        assert_eq!(decode("ä".into()), Ok(String::from("ä")));
+        assert_eq!(decode(Vec::new()), Ok(String::new()));
+    }
+}

@@ -1,0 +1,100 @@
+//! O-12: what a compaction has to be held against.
+
+use super::*;
+use crate::engine::contract::HookOutcome;
+use crate::engine::emission::CompactTrigger;
+use crate::engine::permission::PermissionWord;
+use crate::wire::usage::Usage;
+
+impl Story {
+    /// A request with one message of so many characters.
+    pub(super) fn asks_about(self, turn: u32, characters: usize) -> Self {
+        self.request(turn, &[(Role::User, &[Block::text(&"x".repeat(characters))])])
+    }
+
+    fn compacted(self) -> Self {
+        self.compacted_from(9)
+    }
+
+    /// The engine says that there were so many tokens.
+    fn compacted_from(self, tokens_before: u64) -> Self {
+        let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before, tokens_after: 1, kept: Vec::new() };
+        let summary = Emission::Hidden { uuid: "u".into(), why: "summary".into(), text: "short".into() };
+        self.effect(Effect::Emit(boundary)).effect(Effect::Emit(summary))
+    }
+}
+
+#[test]
+fn o_12_a_compaction_makes_the_context_smaller() {
+    let asked = || Story::new().asks_about(1, 300).says(Block::text(&"y".repeat(60)));
+    let says = |prompt| Input::Interrupt { prompt, content: [Block::text(&"z".repeat(300))].into() };
+    let table = [
+        (asked().asks_about(2, 500).compacted().asks_about(3, 100), &[][..], "smaller"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 348), &[], "a little smaller: the answer counts"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 360), &["O-12"], "as large"),
+        (asked().asks_about(2, 500).compacted().asks_about(3, 900), &["O-12"], "larger"),
+        (asked().asks_about(2, 500).compacted().input(says(1)).asks_about(3, 600), &[], "the user has said more since"),
+        (asked().asks_about(2, 500).compacted().input(says(2)).asks_about(3, 600), &["O-12"], "that waits for its turn"),
+        (Story::new().asks_about(1, 500).compacted().asks_about(2, 490), &[], "what an earlier session left"),
+        (Story::new().asks_about(1, 500).compacted().asks_about(2, 600), &["O-12"], "it was asked about first"),
+        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 36), &[], "twice"),
+        (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 400), &["O-12"], "twice, and larger"),
+        (asked().asks_about(2, 900).asks_about(3, 1_800), &[], "nothing was compacted"),
+    ];
+    for (story, expected, reason) in table {
+        let broken: Vec<_> = story.terminal().broken().into_iter().filter(|oracle| *oracle == "O-12").collect();
+        assert_eq!(broken, expected, "{reason}");
+    }
+}
+
+#[test]
+fn o_12_whatever_joined_the_context_counts_as_having_been_there() {
+    let usage = |tokens| Usage { input_tokens: Some(tokens), ..Usage::default() };
+    let answered = |tokens| Effect::Emit(Emission::Answered { id: ASKED, uuid: None, stop_reason: None, usage: usage(tokens) });
+    let hook = |subject| {
+        let outcome = HookOutcome { decision: Some(PermissionWord::Deny), reason: Some("n".repeat(300).into()), ..HookOutcome::default() };
+        Input::HookEnded { hook: HookRun { hook: 0, subject }, outcome: outcome.into() }
+    };
+    let says = Input::Prompt { prompt: 2, content: [Block::text(&"z".repeat(300))].into() };
+    let finished = Effect::Finished { prompt: 2, terminal: Terminal::BlockingLimit };
+    let asked = || Story::new().asks_about(1, 300).says(Block::text("yes"));
+    let table = [
+        (asked().compacted().asks_about(2, 330), &["O-12"][..], "nothing was said since"),
+        (asked().input(hook(HookSubject::Tool(run(0)))).compacted().asks_about(2, 330), &[], "a hook has objected"),
+        (asked().input(hook(HookSubject::Compaction(ASKED))).compacted().asks_about(2, 330), &["O-12"], "a summary's hook adds to it"),
+        (asked().input(says.clone()).effect(finished).compacted().asks_about(2, 330), &[], "a prompt came to nothing, and stays"),
+        (asked().input(says).compacted().asks_about(2, 330), &["O-12"], "it still waits"),
+        (asked().effect(answered(9_000)).compacted_from(9_000).asks_about(2, 330), &[], "the API counted more than the estimate"),
+        (asked().effect(answered(9_000)).compacted_from(310).asks_about(2, 1_200), &["O-12"], "it was less by then, says the engine"),
+        (asked().effect(answered(9_000)).compacted_from(u64::MAX).asks_about(2, 28_000), &["O-12"], "the engine says more than there was"),
+        (asked().effect(answered(2)).compacted_from(2).asks_about(2, 200), &[], "the API counted less than the estimate"),
+        (asked().compacted().asks_about(2, 30).asks_about(3, 330), &["O-12"], "nothing came of the first request after it"),
+        (asked().compacted().asks_about(2, 30).says(Block::text("yes")).asks_about(3, 330), &[], "something came of it"),
+    ];
+    for (story, expected, reason) in table {
+        let broken: Vec<_> = story.terminal().broken().into_iter().filter(|oracle| *oracle == "O-12").collect();
+        assert_eq!(broken, expected, "{reason}");
+    }
+}
+
+#[test]
+fn o_12_what_an_earlier_session_left_was_there() {
+    let said = Arc::new(Message::user(vec![Block::text(&"h".repeat(900))]));
+    let story = |history: Vec<Arc<Message>>| {
+        let environment = Environment { history, ..environment(|_| ()) };
+        let story = Story { oracles: Oracles::new(&environment), at: Time::ZERO };
+        let story = story.input(Input::Prompt { prompt: 1, content: [].into() });
+        story.asks_about(1, 40).compacted().asks_about(2, 200).terminal().broken()
+    };
+    assert_eq!(story(vec![said]), NONE, "what was kept of it was never asked about");
+    assert_eq!(story(Vec::new()), ["O-12"]);
+}
+
+#[test]
+fn o_12_requests_do_not_go_round_in_circles() {
+    let rounds = |count| (1..=count).fold(Story::new(), |story, turn| story.asks_about(turn, 9));
+    assert_eq!(rounds(19).terminal().broken(), NONE);
+    assert_eq!(rounds(20).terminal().broken(), ["O-12"]);
+    let answered = rounds(19).says(Block::text("at last"));
+    assert_eq!((20..38).fold(answered, |story, turn| story.asks_about(turn, 9)).terminal().broken(), NONE);
+}

@@ -1,0 +1,64 @@
+//! What is left open at the end (O-27).
+
+use super::*;
+use crate::engine::contract::{Event, TimerId};
+
+impl Story {
+    /// Which oracles complained at the end. That the requests of a story are mostly no valid ones is left out.
+    fn left(self) -> Vec<&'static str> {
+        self.broken_but(&[valid::ORACLE])
+    }
+}
+
+#[test]
+fn o_27_at_a_terminal_everything_that_was_begun_is_ended_or_taken_back() {
+    let hook = HookRun { hook: 0, subject: HookSubject::Tool(run(0)) };
+    let data = Json::trusted("{}");
+    let told = Arc::new(HookInput { event: HookEvent::PreToolUse, tool: Some("R".into()), data, stop_hook_active: false });
+    let timer = TimerId { id: 1, generation: 1 };
+    let ask = || Effect::AskPermission { run: run(0), tool_use: Arc::new(tool_use("R", 0)), reason: "r".into(), suggestions: Vec::new() };
+    let allow = || PermissionAnswer::Allow { updated_input: None, rules: Vec::new() };
+    let text = || Input::PermissionAnswered { run: run(0), answer: Arc::new(allow()) };
+    let begun = [
+        (Effect::RunHook { hook, input: told }, Input::HookEnded { hook, outcome: Arc::default() }, Effect::StopHook { hook }),
+        (ask(), text(), Effect::WithdrawPermission { run: run(0) }),
+        (
+            Effect::Elicit { run: run(0), message: "m".into() },
+            Input::ElicitationAnswered { run: run(0), answer: None },
+            Effect::WithdrawElicitation { run: run(0) },
+        ),
+        (Effect::SetTimer { timer, at: Time(5) }, Input::Timer(timer), Effect::CancelTimer { timer }),
+    ];
+    for (begins, ends, taken_back) in begun {
+        let story = || Story::new().effect(begins.clone());
+        assert_eq!(story().terminal().left(), ["O-27"], "{begins:?}");
+        assert_eq!(story().input(ends.clone()).terminal().left(), NONE, "{ends:?}");
+        assert_eq!(story().effect(taken_back.clone()).terminal().left(), NONE, "{taken_back:?}");
+        assert_eq!(story().input(ends).effect(taken_back.clone()).terminal().left(), ["O-27"], "{taken_back:?}, which is not open");
+    }
+}
+
+#[test]
+fn o_27_an_answer_that_has_said_everything_may_be_closed_and_need_not() {
+    let event = Arc::new(Event::decode("message_stop", r#"{"type":"message_stop"}"#));
+    let said = || Story::new().asks_about(1, 9).input(Input::Stream { id: ASKED, event: event.clone() });
+    let end = || Input::End { id: ASKED, how: AnswerEnd::Complete };
+    let close = || Effect::CloseRequest { id: ASKED };
+    assert_eq!(said().terminal().left(), NONE);
+    assert_eq!(said().effect(close()).terminal().left(), NONE);
+    assert_eq!(said().effect(close()).effect(close()).terminal().left(), ["O-27"]);
+    assert_eq!(said().input(end()).effect(close()).terminal().left(), ["O-27"]);
+    assert_eq!(Story::new().asks_about(1, 9).terminal().left(), ["O-27"]);
+}
+
+#[test]
+fn o_27_timers_may_be_set_as_long_as_a_prompt_is_open() {
+    let set = || Effect::SetTimer { timer: TimerId { id: 1, generation: 1 }, at: Time(5) };
+    let message = || Input::Prompt { prompt: 2, content: [].into() };
+    let last = || Effect::Finished { prompt: 2, terminal: Terminal::Completed };
+    assert_eq!(Story::new().effect(set()).input(message()).terminal().left(), ["O-8"], "the second prompt has no terminal");
+    assert_eq!(Story::new().effect(set()).input(message()).terminal().effect(last()).left(), ["O-27"]);
+    let later = || Effect::SetTimer { timer: TimerId { id: 1, generation: 1 }, at: Time(5_000_000) };
+    let rings = || Input::Timer(TimerId { id: 1, generation: 1 });
+    assert_eq!(Story::new().effect(later()).input(rings()).terminal().left(), ["O-27"], "an older setting of it has rung");
+}

@@ -1,0 +1,40 @@
+//! Whether a TOML file is a scenario, as far as its keys tell: a folder may hold others.
+
+use super::mend::mend;
+use super::nearest::nearest;
+use super::tree;
+
+/// Keys that a scenario has and other TOML files do not.
+const OWN: [&str; 7] = ["prompt", "tape", "extends", "matrix", "fault", "interrupt", "expect"];
+
+/// Whether a text is meant as a scenario. One that has none of a scenario's own keys is none, unless a misspelt `prompt` tells it.
+pub fn is_scenario(text: &str) -> bool {
+    let table = tree::from_file(&mend(text), text, 0);
+    let is_own = |key: &str| OWN.contains(&key) || nearest(key, ["prompt"]).is_some();
+    table.members.iter().any(|member| is_own(&member.key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f_6_a_scenario_is_known_by_its_keys() {
+        for text in
+            ["[[prompt]]\ntext = \"a\"", "tape = \"x\"", "extends = \"_x.toml\"", "[[promt]]\ntext = 1", "x = \n[expect]\nrequests = 1"]
+        {
+            assert!(is_scenario(text), "{text}");
+        }
+        for text in [
+            "",
+            "[package]\nname = \"x\"",
+            "max_width = 140",
+            "[[rule]]\nname = \"x\"",
+            "title = \"x\"",
+            "extend = \"ruff.toml\"",
+            "not toml",
+        ] {
+            assert!(!is_scenario(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The limits of a run (M-9): how each is called where it is reached, how high it is, and which key raises it.
+
+use crate::prelude::*;
+use crate::scenario::types::Limits;
+use crate::transcript::event::RunEnd;
+use crate::transcript::text;
+use crate::world::setup::Setup;
+
+/// On the virtual time.
+pub(crate) const TIME: &str = "virtual time";
+/// On the inputs of the engine.
+pub(super) const EVENTS: &str = "events";
+/// On requests, attempts counted.
+pub(super) const REQUESTS: &str = "requests";
+
+/// What a run's end means, in a few words; of a limit its height too, and what raises it.
+pub(crate) fn end_text(setup: &Setup, end: &RunEnd) -> String {
+    let short = text::end_text(end);
+    let RunEnd::LimitReached { limit } = end else { return short };
+    let Limits { time, events, requests } = setup.scenario.limits;
+    let (key, height) = match &**limit {
+        TIME => ("time", time.to_string()),
+        EVENTS => ("events", events.to_string()),
+        REQUESTS => ("requests", requests.to_string()),
+        _ => return short,
+    };
+    format!("{short}; it is {height}, and `{key}` in [limits] (--set limits.{key}=…) raises it")
+}

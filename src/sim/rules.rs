@@ -1,0 +1,147 @@
+//! The rules that must hold in every run, asked of one that is over, and what its scenario says of them (`[expect] breaks`).
+//!
+//! They are asked wherever a run ends in a [`Report`]: simulated, on the simulated network, over real HTTP. A report whose
+//! `violations` are `None` is of a run of which nobody asked them.
+
+use alloc::collections::BTreeMap;
+
+use super::report::Report;
+use crate::engine::time::{Micros, Time};
+use crate::oracle::{Oracles, Violation};
+use crate::prelude::*;
+use crate::scenario::types::Expect;
+use crate::transcript::event::{RunEnd, Transcript, What};
+use crate::world::setup::Setup;
+
+/// What a run is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JudgedBy {
+    /// By its scenario's expectations and by all oracles.
+    ScenarioAndOracles,
+    /// By its scenario's expectations.
+    Scenario,
+}
+
+/// How many violations of one rule are told; the others are counted.
+const TOLD_MAX: usize = 3;
+
+/// The rules that see requests which the API refuses.
+const OF_REQUESTS: [&str; 2] = ["O-1", "O-10"];
+
+/// The oracles of a run that has not begun. A scenario about refused requests is not asked whether they are valid, unless it says
+/// itself that this rule is broken.
+pub fn oracles(setup: &Setup) -> Oracles {
+    let expect = &setup.scenario.expect;
+    let is_about_refusals = expect.refusals.is_some() && !OF_REQUESTS.iter().any(|rule| shows(expect, rule));
+    Oracles::new(&setup.environment).with_refusals(is_about_refusals)
+}
+
+/// Whether the scenario shows how a rule is broken.
+pub fn shows(expect: &Expect, oracle: &str) -> bool {
+    expect.breaks.iter().any(|rule| rule == oracle)
+}
+
+/// The rules of which a run's log cannot be asked: those that its scenario breaks on purpose.
+pub(super) fn shown_by(expect: &Expect) -> Vec<Arc<str>> {
+    let refused = OF_REQUESTS.iter().filter(|_| expect.refusals.is_some()).map(|rule| Arc::from(*rule));
+    expect.breaks.iter().map(|rule| Arc::from(rule.as_str())).chain(refused).collect()
+}
+
+/// What the oracles saw of a run that ended so. `accepted` is an end that is wanted beside a terminal for every prompt.
+pub fn violations(mut oracles: Oracles, (end, at): (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
+    // A run that is meant to get stuck, or was stopped from outside, had no chance to give what it owes.
+    if *end == RunEnd::Idle || (*end == RunEnd::Stalled && accepted != Some(end.as_str())) {
+        oracles.expect_nothing_open(at);
+    }
+    oracles.into_violations()
+}
+
+/// The same from a transcript. `late` is how much later than asked for a timer may go off.
+pub fn violations_in(setup: &Setup, transcript: &Transcript, accepted: Option<&str>, late: Micros) -> Vec<Violation> {
+    let mut oracles = oracles(setup).with_lateness(late);
+    oracles.watch(transcript);
+    match transcript.events.last().map(|event| (event.at, &event.what)) {
+        Some((at, What::Ended { end })) => violations(oracles, (end, at), accepted),
+        _ => oracles.into_violations(),
+    }
+}
+
+impl<E> Report<E> {
+    /// Asks all oracles about the run.
+    pub(super) fn with_oracles(mut self, setup: &Setup, late: Micros) -> Self {
+        let expect = &setup.scenario.expect;
+        let violations = violations_in(setup, &self.transcript, expect.terminal.as_deref(), late);
+        self.failures.extend(failures(&violations, expect));
+        self.violations = Some(violations);
+        self
+    }
+
+    /// Panics when something is not as expected, with all that is wrong and the transcript: the last line of a test.
+    ///
+    /// # Panics
+    /// When there is a failure.
+    #[track_caller]
+    pub fn assert(&self) {
+        let transcript = || self.text(crate::transcript::text::Detail::Normal);
+        assert!(self.failures.is_empty(), "this run is not as expected:\n  {}\n\n{}", self.failures.join("\n  "), transcript());
+    }
+}
+
+/// A run in which the engine was told nothing has shown nothing, and is not green.
+pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
+    let is_told = transcript.events.iter().any(|event| matches!(event.what, What::Input(_)));
+    (!is_told).then(|| String::from("nothing happened: the engine was told nothing. Does the scenario have a [[prompt]]?"))
+}
+
+/// The broken rules of which the scenario does not speak, and those of which it does and that held.
+fn failures(violations: &[Violation], expect: &Expect) -> Vec<String> {
+    let mut told: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for violation in violations {
+        let count = told.entry(violation.oracle).or_default();
+        *count += 1;
+        if *count <= TOLD_MAX && !shows(expect, violation.oracle) {
+            failures.push(violation.to_string());
+        }
+    }
+    let more = told.iter().filter(|(rule, count)| **count > TOLD_MAX && !shows(expect, rule));
+    failures.extend(more.map(|(rule, count)| format!("{rule} is broken {} more", plural((count - TOLD_MAX) as u64, "time"))));
+    let held = expect.breaks.iter().filter(|rule| !told.contains_key(rule.as_str()));
+    failures.extend(held.map(|rule| format!("expected {rule} to be broken (`breaks`), and it holds: take it out of `breaks`")));
+    failures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::ORACLES;
+    use crate::scenario::parse::BREAKABLE;
+
+    fn violation(oracle: &'static str) -> Violation {
+        Violation { at: Time::ZERO, oracle, text: "two tools".into() }
+    }
+
+    fn breaking(rules: &[&str]) -> Expect {
+        Expect { breaks: rules.iter().map(|rule| (*rule).into()).collect(), ..Expect::default() }
+    }
+
+    #[test]
+    fn f_10_a_scenario_may_name_each_rule_that_one_run_can_break() {
+        let asked: Vec<&str> = ORACLES.iter().map(|(oracle, _)| *oracle).filter(|oracle| *oracle != "O-16").collect();
+        assert_eq!(BREAKABLE.as_slice(), asked, "the list in scenario/parse/expect.rs is that of the oracles");
+    }
+
+    #[test]
+    fn f_10_exactly_the_named_rules_are_broken() {
+        assert_eq!(failures(&[violation("O-3")], &breaking(&["O-3"])), [""; 0]);
+        assert_eq!(failures(&[violation("O-3"), violation("O-8")], &breaking(&["O-3"])), ["O-8 at 0.000s: two tools"]);
+        let held = failures(&[violation("O-3")], &breaking(&["O-3", "O-5"]));
+        assert_eq!(held, ["expected O-5 to be broken (`breaks`), and it holds: take it out of `breaks`"]);
+    }
+
+    #[test]
+    fn a_rule_that_is_broken_often_is_told_a_few_times() {
+        let told = failures(&["O-3"; 7].map(violation), &Expect::default());
+        assert_eq!((told.len(), told[3].as_str()), (4, "O-3 is broken 4 times more"));
+    }
+}
