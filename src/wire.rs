@@ -5,6 +5,7 @@
 pub mod assembler;
 pub mod block;
 pub mod compare;
+pub(crate) mod container;
 mod date;
 pub mod decode;
 pub mod error;

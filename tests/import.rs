@@ -2,6 +2,8 @@
 
 #[path = "import/broken.rs"]
 mod broken;
+#[path = "import/ends.rs"]
+mod ends;
 #[path = "import/forms.rs"]
 mod forms;
 #[path = "import/memory.rs"]
@@ -12,6 +14,7 @@ mod recordings;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use ends::OTHER_ENDS;
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::files::import::{Format, ImportError, ImportOptions, Imported, WriteImportError, import_bytes, import_file, write};
 use reenact::files::redact::Rules;
@@ -85,11 +88,14 @@ fn replayed(imported: &Imported) -> Vec<String> {
     assert!(matches!(write(imported, &folder.path().join("deep/er/x")), Err(WriteImportError::Exists(_))));
     let tape = tape::read(&written.tape).unwrap();
     let mut ends = Vec::new();
-    for path in &written.scenarios {
+    for (number, path) in written.scenarios.iter().enumerate() {
         let text = std::fs::read_to_string(path).unwrap();
         let parsed = parse::scenario("x.toml", &text, &[("matching.strict".into(), "true".into())])
             .unwrap_or_else(|faults| panic!("{faults}\n{text}"));
         let report = Run::new(Setup::new(parsed.scenario, Some(&tape)).unwrap().into(), AgentLoop::default()).to_end();
+        let is_announced = written.problems.iter().any(|(of, _)| *of == number);
+        assert_eq!(is_announced, !report.failures.is_empty(), "{:?}: {:?}", written.problems, report.failures);
+        assert_eq!(is_announced, text.contains("\n# A replay fails: "), "{text}");
         ends.push(format!("{}: {}", report.terminal(), report.failures.join("; ")));
         if std::env::args().any(|argument| argument == "--nocapture") {
             println!("{}\n{}", text, report.text(Detail::Normal));
@@ -97,24 +103,6 @@ fn replayed(imported: &Imported) -> Vec<String> {
     }
     ends
 }
-
-/// Samples and recordings whose replay by the reference engine under strict comparison does not end with `completed` and nothing to complain of:
-/// a part of the file's name, then for each thread how its run ends and a part of what a strict comparison says (nothing when it is empty).
-const OTHER_ENDS: &[(&str, &[(&str, &str)])] = &[
-    ("sample.sse", &[("tape_exhausted", "")]),
-    ("sample.answer.json", &[("tape_exhausted", "")]),
-    // The last thread never got an answer, so the engine asks again.
-    ("sample.claude-trace", &[("completed", ""), ("completed", ""), ("tape_exhausted", "")]),
-    // It ends at the output limit, and the engine asks for the rest.
-    ("incomplete_partial_json", &[("tape_exhausted", "no answer is left")]),
-    // The client dropped the model's answer, and the API said so.
-    ("f59a9391-643b", &[("model_error", "request 2 differs from the recorded one at messages[1].role")]),
-    // Two user messages in a row, which the engine joins.
-    ("rejects-malformed", &[("model_error", "request 1 differs from the recorded one at messages[2]")]),
-    ("handles_context_length_exceeded", &[("prompt_too_long", "")]),
-    ("test_anthropic_tools_streaming_legacy", &[("tape_exhausted", "")]),
-    ("anthropic-tool-no-args", &[("tape_exhausted", "")]),
-];
 
 /// Replays, and compares with what [`OTHER_ENDS`] says of this file.
 fn replays_as_expected(name: &str, imported: &Imported) {

@@ -100,6 +100,10 @@ fn summary(imported: &Imported, written: &Written) -> String {
     for scenario in &written.scenarios {
         text.push_str(&format!("wrote {}\n", scenario.display()));
     }
+    for (number, problem) in &written.problems {
+        let name = written.scenarios.get(*number).and_then(|path| path.file_name()).unwrap_or_default();
+        text.push_str(&format!("{}: {problem}\n", name.to_string_lossy()));
+    }
     if let Some(first) = written.scenarios.first() {
         let path = first.display().to_string();
         let quote = if path.contains(char::is_whitespace) { "'" } else { "" };

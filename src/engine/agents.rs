@@ -297,6 +297,8 @@ impl Child {
         // These are told of the root's turn and task; the limits hold for each agent by itself.
         env.settings.session.token_budget = None;
         env.settings.session.task_budget = None;
+        env.settings.session.changes.clear(); // they are about the root's requests
+        env.settings.session.host_messages.clear();
         env.settings.session.tool_use_summaries = None; // whoever looks on sees the root's turns
         Self { agent, env: Arc::new(env), session: Session::default(), tool_uses: 0, said: None, is_over: false }
     }

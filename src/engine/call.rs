@@ -38,6 +38,7 @@ use crate::wire::assembler::{Assembler, Step};
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::event::Event;
 use crate::wire::http::Header;
+use crate::wire::order::Violation;
 use crate::wire::request::Request;
 use crate::wire::usage::{Usage, cleared_input_tokens};
 use crate::wire::whole::whole_message;

@@ -13,6 +13,7 @@
 //! answer's usage could not see it otherwise (C-1, C-4).
 
 mod count;
+mod host;
 mod orphans;
 
 pub(crate) use orphans::Orphan;
@@ -22,9 +23,10 @@ use serde::{Deserialize, Serialize};
 use super::compaction::microcompact::Edit;
 use super::contract::{RequestId, Staged};
 use super::session::prompt::Frame;
+use super::settings::Neighbours;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message, Role};
-use crate::wire::request::{Request, push_merged};
+use crate::wire::request::Request;
 use crate::wire::tokens;
 use crate::wire::usage::Usage;
 use core::ops::Range;
@@ -114,9 +116,9 @@ impl Item {
 
 impl Conversation {
     /// Goes on from an earlier session, if nothing was said yet. What was staged before the first prompt stays staged.
-    pub(crate) fn begin(&mut self, history: &[Arc<Message>]) {
+    pub(crate) fn begin(&mut self, history: &[Arc<Message>], neighbours: Neighbours) {
         if self.items.is_empty() && !self.is_cleared {
-            self.items = Self::earlier(history).items;
+            self.items = Self::earlier(history, neighbours).items;
         }
     }
 
@@ -126,9 +128,9 @@ impl Conversation {
     }
 
     /// A conversation from an earlier session.
-    fn earlier(history: &[Arc<Message>]) -> Self {
+    fn earlier(history: &[Arc<Message>], neighbours: Neighbours) -> Self {
         let mut messages = Vec::new();
-        history.iter().for_each(|message| push_merged(&mut messages, message.clone()));
+        history.iter().for_each(|message| neighbours.push(&mut messages, message.clone()));
         let item = |(number, message): (usize, Arc<Message>)| {
             Arc::new(Item { name: format!("h{}", number + 1).into(), kind: ItemKind::Earlier, message, usage: None })
         };
@@ -188,20 +190,20 @@ impl Conversation {
         &self.items
     }
 
-    /// The messages of a request: neighbours of the same role are one (N-7).
-    pub(crate) fn messages(&self) -> Vec<Arc<Message>> {
+    /// The messages of a request, neighbours of the same role as the settings have them (N-7).
+    pub(crate) fn messages(&self, neighbours: Neighbours) -> Vec<Arc<Message>> {
         let mut messages = Vec::with_capacity(self.items.len());
         if self.is_seen_whole() {
-            self.items.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
+            self.items.iter().for_each(|item| neighbours.push(&mut messages, item.message.clone()));
         } else {
-            self.view().into_iter().for_each(|seen| push_merged(&mut messages, seen.item.message.clone()));
+            self.view().into_iter().for_each(|seen| neighbours.push(&mut messages, seen.item.message.clone()));
         }
         messages
     }
 
     /// The request for it, with what the API is told to clear (C-2). Whoever makes a request of its own from [`Self::messages`] loses that.
     pub(crate) fn request(&self, frame: &Frame, raised_cap: Option<u64>) -> Request {
-        self.with_edit(frame.request(&self.messages(), raised_cap))
+        self.with_edit(frame.request(&self.messages(frame.neighbours()), raised_cap))
     }
 
     /// The same request with what the API is told to clear.

@@ -19,6 +19,7 @@ mod answer;
 mod budgets;
 mod diagram;
 mod fallback;
+mod host;
 mod iteration;
 mod observable;
 mod orphan;
@@ -333,6 +334,7 @@ impl Query {
 
     /// What concerns the call; anything else finds nobody.
     fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        self.remember_container(env, input);
         let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
         let is_fast = call.is_fast();
         let verdict = match input {

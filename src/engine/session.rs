@@ -74,6 +74,14 @@ impl Carried {
     }
 }
 
+impl Carried {
+    /// The frame with what the host has set before the last request (S-11).
+    fn frame_reached(&self, env: &Environment, frame: Arc<Frame>) -> Arc<Frame> {
+        let changes = env.settings.session.changes.iter().filter(|change| change.from <= self.reached);
+        changes.fold(frame, |frame, change| Arc::new(frame.with_change(env, change)))
+    }
+}
+
 impl Session {
     /// Takes whatever happens.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
@@ -196,7 +204,7 @@ impl Session {
         if session.replay_user_messages {
             effects.push(Effect::Emit(Emission::UserPrompt { prompt, content: content.clone() }));
         }
-        carried.conversation.begin(&env.history);
+        carried.conversation.begin(&env.history, env.settings.neighbours);
         let (asked, allows) = command::read(content, &env.settings);
         allows.iter().for_each(|rule| carried.permissions.allow(rule));
         let local = carried.apply(&asked);
@@ -216,6 +224,7 @@ impl Session {
         let Starting { prompt, since, carried, asked, local, found } = self.take_starting();
         let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
         let frame = self.frame.get_or_insert_with(|| Arc::new(Frame::of(env))).clone();
+        let frame = carried.frame_reached(env, frame);
         let frame = carried.model.as_ref().map_or_else(|| frame.clone(), |model| Arc::new(frame.with_model(model)));
         phase(Phase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();

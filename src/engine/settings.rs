@@ -7,11 +7,13 @@ use alloc::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 mod compaction;
+mod host;
 mod pipeline;
 mod retry;
 mod session;
 
 pub use compaction::{CompactionSettings, Microcompact};
+pub use host::{HostMessage, MessagePlace, Neighbours, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
 pub use retry::{Cloud, OnOverload, RetrySettings};
 pub use session::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
@@ -100,6 +102,8 @@ pub struct Settings {
     pub cache_breakpoints: bool,
     /// Further members of each request's body, as one JSON object (`thinking`, `tool_choice`, `temperature`, …).
     pub request_extra: Json,
+    /// What becomes of messages of one role in a row (N-7).
+    pub neighbours: Neighbours,
     /// Whether raw stream events are passed on to the consumer (S-7).
     pub partial_messages: bool,
     /// When an executing safe tool holds back later results (T-8).
@@ -163,6 +167,7 @@ impl Default for Settings {
             system_context: None,
             cache_breakpoints: true,
             request_extra: Json::trusted("{}"),
+            neighbours: Neighbours::Joined,
             partial_messages: false,
             emission_order: EmissionOrder::Eager,
             result_order: ResultOrder::ToolUse,

@@ -18,6 +18,7 @@ mod node;
 mod pair;
 mod parts;
 mod reading;
+mod rehearsal;
 mod service;
 mod source;
 mod yaml;
@@ -87,6 +88,8 @@ pub struct Written {
     pub tape: PathBuf,
     /// A scenario for each thread of conversation, `main` first.
     pub scenarios: Vec<PathBuf>,
+    /// What a replay will not do, a sentence each, with the number of the scenario that it is about.
+    pub problems: Vec<(usize, String)>,
 }
 
 /// Why an import could not be written.
@@ -274,8 +277,12 @@ pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportErr
     let beside = |ending: &str| stem.with_file_name(format!("{name}{ending}"));
     let tape_file = format!("{name}.tape.jsonl");
     let tape = beside(".tape.jsonl");
-    let mut scenarios = Vec::new();
-    for derived in derive::scenarios(&imported.tape, &tape_file) {
+    let (mut scenarios, mut problems) = (Vec::new(), Vec::new());
+    for (number, mut derived) in derive::scenarios(&imported.tape, &tape_file).into_iter().enumerate() {
+        if let Some(problem) = rehearsal::problem(&mut derived, &imported.tape) {
+            derived.notes.push(problem.clone());
+            problems.push((number, problem));
+        }
         scenarios.push((beside(&format!("{}.toml", derived.suffix())), toml(&derived.scenario, &derived.notes)));
     }
     if scenarios.is_empty() {
@@ -288,7 +295,7 @@ pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportErr
     for (path, contents) in &scenarios {
         atomic::write(path, contents.as_bytes()).map_err(|source| WriteImportError::Io { path: path.clone(), source })?;
     }
-    Ok(Written { tape, scenarios: scenarios.into_iter().map(|(path, _)| path).collect() })
+    Ok(Written { tape, scenarios: scenarios.into_iter().map(|(path, _)| path).collect(), problems })
 }
 
 /// What people call the format of this recording, whether it can be imported or not; `None` when it is none that is known.

@@ -5,6 +5,7 @@
 //! [`Derived::notes`].
 
 mod answers;
+mod changes;
 mod settings;
 mod steps;
 
@@ -12,8 +13,10 @@ use super::tape::{Exchange, Tape};
 use super::thread::{MAIN, OTHER, is_messages, whole_bodies};
 use super::types::{Prompt, Scenario, TapeSource};
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
+use crate::wire::block::{Block, BlockKind, ToolUse};
+use crate::wire::container::container_id;
 use crate::wire::raw::Object;
+use crate::wire::reply::Reply;
 use crate::wire::request::Request;
 
 /// The prompt of a recording that holds answers only.
@@ -33,7 +36,7 @@ pub struct Derived {
     pub notes: Vec<String>,
 }
 
-/// The scenarios of a tape, in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name it.
+/// The scenarios of a tape, `main` first, then in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name it.
 ///
 /// Exchanges with other endpoints (`count_tokens`, `models`) have no scenario.
 pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<Derived> {
@@ -43,6 +46,7 @@ pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<Derived> {
             threads.push(exchange.thread.clone());
         }
     }
+    threads.sort_by_key(|thread| **thread != *MAIN);
     let bodies = whole_bodies(&tape.exchanges);
     threads.into_iter().map(|thread| of_thread(tape, &bodies, thread, tape_file)).collect()
 }
@@ -55,6 +59,50 @@ fn is_conversation(exchange: &Exchange) -> bool {
 struct Asked<'a> {
     exchange: &'a Exchange,
     request: Request,
+    /// The whole answer; `None` where none came.
+    answered: Option<Answered>,
+}
+
+/// A whole answer.
+struct Answered {
+    blocks: Vec<Block>,
+    stop_reason: Option<Arc<str>>,
+    /// The container that it names.
+    container: Option<Arc<str>>,
+}
+
+impl Asked<'_> {
+    /// The tool uses that the client had to answer.
+    fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
+        self.answered.iter().flat_map(|answered| &answered.blocks).filter_map(Block::as_tool_use)
+    }
+
+    fn ended_with(&self, reasons: &[&str]) -> bool {
+        let reason = self.answered.as_ref().and_then(|answered| answered.stop_reason.as_deref());
+        reason.is_some_and(|reason| reasons.contains(&reason)) && self.tool_uses().next().is_none()
+    }
+
+    /// Whether the answer ended because it must not be longer.
+    fn is_at_output_limit(&self) -> bool {
+        self.ended_with(&["max_tokens", "model_context_window_exceeded"])
+    }
+
+    /// Whether the server paused.
+    fn is_paused(&self) -> bool {
+        self.ended_with(&["pause_turn", "compaction"])
+    }
+}
+
+impl Answered {
+    fn of(exchange: &Exchange) -> Option<Self> {
+        let answer = &exchange.answer;
+        let mut reader = Reply::new(answer.is_event_stream());
+        answer.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
+        let replied = reader.finish().filter(|_| answer.status == 200)?;
+        let mut container = None;
+        answers::each_object(answer, &mut |text| container = container_id(text).or(container.take()));
+        Some(Self { blocks: replied.blocks, stop_reason: replied.stop_reason, container })
+    }
 }
 
 fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file: &str) -> Derived {
@@ -71,7 +119,7 @@ fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file:
                 if Object::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
                     notes.push(format!("Exchange {id} goes on from a message that the recording does not hold."));
                 }
-                asked.push(Asked { exchange, request });
+                asked.push(Asked { exchange, request, answered: Answered::of(exchange) });
             }
             Err(error) => notes.push(format!("The request of exchange {id} was not understood ({error}).")),
         }
@@ -80,14 +128,15 @@ fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file:
     if asked.is_empty() {
         answers::only(&exchanges, &mut scenario, &mut notes);
     } else {
-        settings::read(&asked, &mut scenario, &mut notes);
-        steps::follow(&asked, &mut scenario, &mut notes);
+        settings::read(&asked, &mut scenario);
+        let places = steps::follow(&asked, &mut scenario, &mut notes);
+        changes::read(&asked, &places, &mut scenario);
     }
     answers::note_failures(&exchanges, &mut notes);
     if exchanges.last().is_some_and(|last| answers::asks_for_more(&last.answer)) {
         notes.push(String::from("The recording ends with an answer that asks for more, so a replay ends when the tape does."));
         scenario.expect.terminal = Some(String::from("tape_exhausted"));
-    } else if answers::invites_retry(&exchanges, &scenario.settings) {
+    } else if answers::invites_retry(&exchanges, &scenario.settings.retry) {
         notes.push(String::from("That attempt may be tried again, so a replay ends when the tape does."));
         scenario.expect.terminal = Some(String::from("tape_exhausted"));
     }

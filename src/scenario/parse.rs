@@ -17,6 +17,7 @@ mod engine;
 mod expect;
 mod extends;
 mod fault;
+mod host;
 mod injected_fault;
 mod interrupts;
 mod kind;
@@ -175,6 +176,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     scenario.tools = tools::tools(reader);
     asked::read(reader, &mut scenario);
     scenario.settings.session.commands = reader.entries("command", "[[command]]", session::command);
+    host::read(reader, &mut scenario);
     scenario.history = reader.entries("history", "[[history]]", prompts::message);
     session::check_orphan(reader, &scenario);
     scenario.lookups = reader.section("session", "[session]", session::lookups).unwrap_or_default();

@@ -1,22 +1,31 @@
 //! Threads of conversation: which exchanges of a recording belong together (M-3).
 //!
 //! A request belongs to the thread whose earlier conversation it extends. That is all that a plain recording shows: a sub-agent, a side
-//! call (a title, a summary) and a second conversation of the same client look alike, so the first thread is `main` and the others are
-//! `thread-2`, `thread-3`, … in the order in which they begin. Two conversations that begin with the very same request look like one
-//! that was tried again.
+//! call (a title, a summary) and a second conversation of the same client look alike, so each is a thread: `main`, `thread-2`, `thread-3`, … in the
+//! order in which they begin. Where all of a recording is known, [`assign`] looks at the answers, too: a request that does not go on from what was
+//! answered begins a thread of its own, and so does the same request after a success.
 //!
 //! Conversations are compared block by block, not message by message, because a client may add to a message that it has sent (text typed after a
 //! result), and without what may differ between equal requests ([`Volatile`]): a cache breakpoint that moves changes no conversation.
 
+mod forks;
+mod reply;
+
 use serde_json::Value;
 
+use self::reply::{Gist, Terms};
 use super::tape::Exchange;
 use crate::prelude::*;
 use crate::wire::compare::Volatile;
 use crate::wire::held::{Held, Whole};
 use crate::wire::json::push_string;
 use crate::wire::raw::{Object, elements};
-use crate::wire::reply::Reply;
+use crate::wire::reply::Reply as AnswerReader;
+
+pub(crate) use self::reply::Reply;
+pub(super) use self::reply::may_be_repeated;
+
+use self::forks::assign_all;
 
 /// The first thread.
 pub const MAIN: &str = "main";
@@ -33,19 +42,9 @@ pub fn is_messages(path: &str) -> bool {
 ///
 /// Messages exchanges without a request body (sources that keep answers only) follow each other in `main`: nothing says otherwise.
 pub fn assign(exchanges: &mut [Exchange]) {
-    let mut lineage = Lineage::new();
     let conversations: Vec<Option<Conversation>> =
         whole_bodies(exchanges).iter().map(|body| core::str::from_utf8(body).ok().and_then(Conversation::of)).collect();
-    for (exchange, conversation) in exchanges.iter_mut().zip(conversations) {
-        let placement = match conversation {
-            _ if !is_messages(&exchange.path) => Placement::elsewhere(OTHER),
-            Some(conversation) => lineage.place(exchange.id, &conversation),
-            None if exchange.body.is_empty() => Placement::elsewhere(MAIN),
-            None => Placement::elsewhere(OTHER),
-        };
-        exchange.thread = placement.thread;
-        exchange.parent = placement.parent;
-    }
+    assign_all(exchanges, &conversations);
 }
 
 /// The request body of each exchange, in the order given, with what the API held for it: the same for clients that send only what is new as for
@@ -61,7 +60,7 @@ fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
     let answer = &exchange.answer;
     // A client may go on, or leave, as soon as the message is whole, whatever becomes of the connection.
     if let Some(conversation) = conversation.filter(|_| answer.status == 200) {
-        let mut reply = Reply::new(answer.is_event_stream());
+        let mut reply = AnswerReader::new(answer.is_event_stream());
         answer.chunks.iter().for_each(|chunk| reply.feed(&chunk.bytes));
         if let Some(replied) = reply.finish() {
             held.hold(conversation, &replied);
@@ -74,12 +73,28 @@ fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
 }
 
 /// A conversation as it is compared: a digest for each content block with its role, and one for what surrounds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Conversation {
-    blocks: Vec<Digest>,
+    blocks: Vec<Said>,
     setting: Digest,
     /// `None` when none are offered.
     tools: Option<Digest>,
+    /// What is no part of the conversation: whether it is asked again under the same terms is for [`Reply`] to say.
+    terms: Terms,
+}
+
+impl PartialEq for Conversation {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.blocks, self.setting, self.tools) == (&other.blocks, other.setting, other.tools)
+    }
+}
+
+/// One content block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Said {
+    digest: Digest,
+    /// What an answer is known by that comes back with changes; `None` for what is no answer.
+    gist: Option<Gist>,
 }
 
 /// How much two conversations have in common: the more, the greater.
@@ -111,7 +126,7 @@ impl Conversation {
         let [system, tools] = ["system", "tools"].map(|name| normalised(&volatile, name, request.get(name).unwrap_or("null")));
         let setting = digest(&format!("{system}\n{tools}"));
         let offers_tools = request.get("tools").and_then(|tools| elements(tools).ok()).is_some_and(|tools| !tools.is_empty());
-        Some(Self { blocks, setting, tools: offers_tools.then(|| digest(&tools)) })
+        Some(Self { blocks, setting, tools: offers_tools.then(|| digest(&tools)), terms: Terms::of(&request) })
     }
 
     /// How many content blocks it has.
@@ -143,20 +158,24 @@ impl Conversation {
     }
 }
 
-/// One digest for each block of a message.
-fn message_digests(volatile: &Volatile, message: &str) -> Vec<Digest> {
+/// One entry for each block of a message.
+fn message_digests(volatile: &Volatile, message: &str) -> Vec<Said> {
     let wrapped = serde_json::from_str::<Value>(message).map(|message| {
         let mut request = serde_json::Map::new();
         request.insert(String::from("messages"), Value::Array(vec![message]));
         volatile.normalised(Value::Object(request))
     });
     // Text that is JSON and not Unicode (half of a pair in an escape) is compared as it stands.
-    let Ok(request) = wrapped else { return vec![digest(message)] };
+    let Ok(request) = wrapped else { return vec![Said { digest: digest(message), gist: None }] };
     let message = &request["messages"][0];
     let role = message["role"].as_str().unwrap_or_default();
     let one = core::slice::from_ref(&message["content"]);
     let content = message["content"].as_array().map_or(one, Vec::as_slice);
-    content.iter().map(|block| digest(&format!("{role}\n{}", canonical(block)))).collect()
+    let said = |block: &Value| Said {
+        digest: digest(&format!("{role}\n{}", canonical(block))),
+        gist: (role == "assistant").then(|| Gist::of(block)),
+    };
+    content.iter().map(said).collect()
 }
 
 fn normalised(volatile: &Volatile, name: &str, value: &str) -> String {
@@ -229,12 +248,6 @@ pub enum LineageStep {
     Further,
 }
 
-impl Placement {
-    fn elsewhere(thread: &str) -> Self {
-        Self { thread: thread.into(), parent: None, step: LineageStep::First }
-    }
-}
-
 /// Tells threads apart while requests come in.
 #[derive(Clone, Debug, Default)]
 pub struct Lineage {
@@ -247,6 +260,11 @@ struct Known {
     id: u32,
     thread: usize,
     conversation: Conversation,
+    reply: Reply,
+    /// The how many-th attempt at the same it is, from 1.
+    attempt: u32,
+    /// Whether another request goes on from it.
+    is_continued: bool,
 }
 
 impl Lineage {
@@ -257,26 +275,42 @@ impl Lineage {
 
     /// Where the request belongs; it is remembered under `id`.
     ///
-    /// Among the requests that it extends the longest counts; of equal ones that with the same system prompt and tools, then the latest.
-    /// The same messages with another system prompt or other tools are not a further attempt but another question about them: a new thread.
+    /// Among the requests that it extends the longest counts; of equal ones that with the same system prompt and tools, then that whose answer comes
+    /// back as it was, then one that nothing goes on from yet, then the latest. The same messages with another system prompt or other tools are not
+    /// a further attempt but another question about them: a new thread.
     pub fn place(&mut self, id: u32, conversation: &Conversation) -> Placement {
-        let extends = |known: &&Known| {
-            conversation.begins_with(&known.conversation)
-                && (conversation.len() > known.conversation.len() || conversation.setting == known.conversation.setting)
+        let fits = |(index, known): (usize, &Known)| {
+            let fit = known.reply.fit(&known.conversation, conversation)?;
+            // What was tried again is over; only of requests whose answers nobody knows are several attempts under way.
+            if known.is_continued && known.reply != Reply::Unknown && known.conversation.len() == conversation.len() {
+                return None;
+            }
+            let is_same_setting = known.conversation.setting == conversation.setting;
+            Some((known.conversation.len(), is_same_setting, fit, !known.is_continued, index))
         };
-        let rank = |known: &&Known| (known.conversation.len(), known.conversation.setting == conversation.setting, known.id);
-        let parent = self.requests.iter().filter(extends).max_by_key(rank);
-        let (thread, step) = match parent {
+        let parent = self.requests.iter().enumerate().filter_map(fits).max().map(|best| best.4);
+        let (thread, step) = match parent.map(|index| &self.requests[index]) {
             Some(known) if known.conversation.len() == conversation.len() => (known.thread, LineageStep::Again),
             Some(known) => (known.thread, LineageStep::Further),
             None => (self.threads.len(), LineageStep::First),
         };
-        let parent = parent.map(|known| known.id);
         if step == LineageStep::First {
             self.threads.push(if thread == 0 { MAIN.into() } else { format!("thread-{}", thread + 1).into() });
         }
-        self.requests.push(Known { id, thread, conversation: conversation.clone() });
-        Placement { thread: Arc::clone(&self.threads[thread]), parent, step }
+        let attempt = parent.filter(|_| step == LineageStep::Again).map_or(1, |index| self.requests[index].attempt + 1);
+        if let Some(parent) = parent {
+            self.requests[parent].is_continued = true;
+        }
+        let known = Known { id, thread, conversation: conversation.clone(), reply: Reply::Unknown, attempt, is_continued: false };
+        self.requests.push(known);
+        Placement { thread: Arc::clone(&self.threads[thread]), parent: parent.map(|index| self.requests[index].id), step }
+    }
+
+    /// What became of the request that was placed last; `reply` is told the how many-th attempt it was.
+    pub(crate) fn replied(&mut self, reply: impl FnOnce(u32) -> Reply) {
+        if let Some(known) = self.requests.last_mut() {
+            known.reply = reply(known.attempt);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod compaction;
 mod drive;
 mod engine;
 mod fault;
+mod host;
 mod interrupt;
 mod network;
 mod plan;
@@ -97,6 +98,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     permissions.iter().for_each(|permission| asked::permission_entry(out, permission));
     asked::store_section(out, store);
     session::lookups_section(out, lookups);
+    host::entries(out, &settings.session);
     for message in history {
         out.table("[[history]]");
         out.text("role", message.role.as_str());

@@ -21,7 +21,7 @@ pub enum Rule {
     Metadata,
     /// Text as a string, or as a list of one text block.
     TextShorthand,
-    /// `is_error: false`, `stream: false`, `cache_control: null` and the like said or left unsaid.
+    /// `is_error: false`, `stream: false`, `cache_control: null`, a result of no text and the like said or left unsaid.
     Defaults,
     /// Members that an answer's blocks carry and that clients need not send back (`caller`, empty `citations`).
     Echo,
@@ -87,6 +87,9 @@ impl Volatile {
         if self.has(Rule::TextShorthand) {
             expand_text(content);
             expand_results(content);
+        }
+        if self.has(Rule::Defaults) {
+            drop_empty_results(content);
         }
         if let Some(blocks) = content.as_array_mut().filter(|blocks| is_answer && blocks.len() > 1 && self.has(Rule::BlankText)) {
             let text = |block: &Value| block.get("text").and_then(Value::as_str).map(str::trim).map(str::is_empty);
@@ -156,6 +159,21 @@ fn expand_results(content: &mut Value) {
             && let Some(inner) = block.get_mut("content")
         {
             expand_text(inner);
+        }
+    }
+}
+
+/// A result without content is the same as one of no text.
+fn drop_empty_results(content: &mut Value) {
+    for block in content.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        let is_result = block.get("type").and_then(Value::as_str) == Some("tool_result");
+        let is_empty = block.get("content").is_some_and(|content| match content {
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.iter().all(|item| item.get("text").and_then(Value::as_str) == Some("")),
+            other => other.is_null(),
+        });
+        if is_result && is_empty {
+            block.remove("content");
         }
     }
 }
@@ -246,6 +264,15 @@ mod tests {
         assert!(compare(&Volatile::default(), &of(" "), without).is_empty());
         assert!(!compare(&Volatile::default(), &of("x"), without).is_empty());
         assert!(!compare(&Volatile::of([]), &of(" "), without).is_empty());
+    }
+
+    #[test]
+    fn m_3_a_result_of_no_text_may_be_left_unsaid() {
+        let of = |content: &str| format!(r#"{{"messages":[{{"role":"user","content":[{{"type":"tool_result"{content}}}]}}]}}"#);
+        for empty in [r#","content":[]"#, r#","content":[{"type":"text","text":""}]"#] {
+            assert!(compare(&Volatile::default(), &of(""), &of(empty)).is_empty(), "{empty}");
+        }
+        assert!(!compare(&Volatile::default(), &of(""), &of(r#","content":"x""#)).is_empty());
     }
 
     #[test]

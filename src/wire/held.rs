@@ -151,7 +151,7 @@ mod tests {
         let mut held = Held::default();
         let whole = held.whole(CREATE).unwrap();
         assert_eq!(whole.body, r#"{"model":"m","tools":[{"name":"Read"}],"messages":[{"role":"user","content":"a"}]}"#);
-        held.hold(whole.conversation.unwrap(), &Replied { id: "msg_1".into(), blocks: vec![Block::text("b")] });
+        held.hold(whole.conversation.unwrap(), &Replied { id: "msg_1".into(), blocks: vec![Block::text("b")], stop_reason: None });
         held
     }
 
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(whole.body, format!(r#"{{"model":"m","max_tokens":1.0,"tools":[{{"name":"Read"}}],"messages":[{first}]}}"#));
         // The same again, as after an error: nothing was held for it. Then on from its answer, and from the one before.
         assert_eq!(held.whole(&body).unwrap().body, whole.body);
-        held.hold(whole.conversation.unwrap(), &Replied { id: "msg_2".into(), blocks: Vec::new() });
+        held.hold(whole.conversation.unwrap(), &Replied { id: "msg_2".into(), blocks: Vec::new(), stop_reason: None });
         assert!(held.whole(&on_from("msg_2", "")).unwrap().body.contains(&format!("[{first}]")), "a paused turn goes on from nothing new");
         assert!(held.whole(&on_from("msg_1", "")).is_ok());
     }

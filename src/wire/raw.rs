@@ -102,7 +102,7 @@ impl<'a> Object<'a> {
         out
     }
 
-    /// The object's text without a member, in compact form.
+    /// The object's text without a member; the others byte for byte, what stands between them the usual way.
     pub(crate) fn without(&self, key: &str) -> String {
         let mut out = String::from("{");
         for (name, value) in self.members().filter(|(name, _)| *name != key) {

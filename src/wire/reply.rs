@@ -33,6 +33,8 @@ pub(crate) struct Replied {
     pub(crate) id: Arc<str>,
     /// Its content; blocks that never stopped are left out.
     pub(crate) blocks: Vec<Block>,
+    /// Why the model stopped.
+    pub(crate) stop_reason: Option<Arc<str>>,
 }
 
 impl Reply {
@@ -80,11 +82,13 @@ impl Reply {
         match self.form {
             Form::Whole(body) => {
                 let whole = whole_message(core::str::from_utf8(&body).ok()?).ok()?;
-                Some(Replied { id: whole.id, blocks: whole.blocks })
+                Some(Replied { id: whole.id, blocks: whole.blocks, stop_reason: whole.stop_reason })
             }
-            Form::Stream { assembler, .. } => {
-                assembler.is_complete().then(|| Replied { id: assembler.message_id().clone(), blocks: self.blocks })
-            }
+            Form::Stream { assembler, .. } => assembler.is_complete().then(|| Replied {
+                id: assembler.message_id().clone(),
+                stop_reason: assembler.stop_reason().cloned(),
+                blocks: self.blocks,
+            }),
             Form::Broken => None,
         }
     }
@@ -131,7 +135,7 @@ mod tests {
         [r#"{"type":"message","id":"msg_1","content":["#, r#"{"type":"text","text":"a"}]}"#]
             .iter()
             .for_each(|piece| reply.feed(piece.as_bytes()));
-        assert_eq!(reply.finish().unwrap(), Replied { id: "msg_1".into(), blocks: vec![Block::text("a")] });
+        assert_eq!(reply.finish().unwrap(), Replied { id: "msg_1".into(), blocks: vec![Block::text("a")], stop_reason: None });
         assert_eq!(Reply::new(false).finish(), None);
     }
 }

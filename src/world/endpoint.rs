@@ -141,6 +141,12 @@ impl Endpoint {
         }
         match &answered.plan {
             Some(plan) if is_whole(&answered, plan) => {
+                // Where there are several conversations, answers tell which of them a request goes on from.
+                if setup.threads.len() > 1
+                    && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
+                {
+                    self.callers.on_replied(&replied);
+                }
                 // Only agents are known by the tool uses that made them, and the client waits for its first byte.
                 if !setup.agents.is_empty() {
                     let blocks = tool_uses::blocks(plan.is_stream, &plan.pieces);

@@ -41,9 +41,9 @@ fn files_in(folder: PathBuf) -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// Kinds of recordings whose replay is another question.
+/// Recordings of which each shows what was hard to import.
 #[test]
-fn k_5_every_further_recording_is_imported() {
+fn k_4_and_k_5_recordings_of_every_kind_are_imported_and_replay_or_say_that_they_do_not() {
     let Some(files) = recordings_in("../shared/recordings2") else { return };
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -52,6 +52,7 @@ fn k_5_every_further_recording_is_imported() {
         assert!(imported.left_out.iter().all(|what| what.ends_with("not supported")), "{name}: {:?}", imported.left_out);
         is_redacted(&name, &path, &imported);
         survives_a_file(&imported);
+        replays_as_expected(&name, &imported);
     }
 }
 

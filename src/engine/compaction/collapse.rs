@@ -40,6 +40,7 @@ pub(super) fn oldest(conversation: &Conversation) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
+    use crate::engine::settings::Neighbours;
     use proptest::prelude::*;
 
     fn staged(from: &str, to: &str, characters: usize) -> Arc<Staged> {
@@ -98,7 +99,7 @@ mod tests {
                     conversation.collapse(staged);
                     prop_assert!(conversation.tokens(|| 0) < before);
                 }
-                prop_assert!(is_paired(&conversation.messages()));
+                prop_assert!(is_paired(&conversation.messages(Neighbours::Joined)));
             }
             prop_assert_eq!(conversation.items(), &originals[..]);
         }

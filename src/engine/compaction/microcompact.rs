@@ -163,6 +163,7 @@ mod tests {
     use super::*;
     use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
     use crate::engine::conversation::Item;
+    use crate::engine::settings::Neighbours;
     use proptest::prelude::*;
 
     fn ids(old: &[Old]) -> Vec<&str> {
@@ -254,7 +255,7 @@ mod tests {
             let old = old_results(&conversation, keep);
             let before = conversation.tokens(|| 0);
             clear(&mut conversation, &old);
-            prop_assert!(is_paired(&conversation.messages()));
+            prop_assert!(is_paired(&conversation.messages(Neighbours::Joined)));
             prop_assert_eq!(before - conversation.tokens(|| 0), old.iter().map(|old| old.saves).sum::<u64>());
         }
     }

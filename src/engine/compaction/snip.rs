@@ -50,6 +50,7 @@ mod tests {
     use super::*;
     use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
     use crate::engine::contract::Staged;
+    use crate::engine::settings::Neighbours;
     use proptest::prelude::*;
 
     fn of(said: &str, marked: &[&str]) -> (Vec<usize>, Vec<Arc<str>>) {
@@ -98,9 +99,9 @@ mod tests {
             let mut keeping = conversation.clone();
             keeping.hide(&plan.removed);
             conversation.remove(&plan.removed);
-            prop_assert_eq!((keeping.messages(), keeping.tokens(|| 7)), (conversation.messages(), conversation.tokens(|| 7)));
+            prop_assert_eq!((keeping.messages(Neighbours::Joined), keeping.tokens(|| 7)), (conversation.messages(Neighbours::Joined), conversation.tokens(|| 7)));
             prop_assert_eq!(super::plan(&keeping, &marked).removed, Vec::<usize>::new(), "nothing goes twice");
-            let messages = conversation.messages();
+            let messages = conversation.messages(Neighbours::Joined);
             prop_assert!(is_paired(&messages));
             let (first, last) = (conversation.items().first(), conversation.items().last());
             prop_assert!(first.is_some_and(|item| !item.is_answer()) && last.is_some_and(|item| !item.is_answer()));

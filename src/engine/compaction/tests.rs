@@ -8,7 +8,7 @@ use crate::engine::conversation::{Item, ItemKind};
 use crate::engine::emission::{CompactTrigger, Emission};
 use crate::engine::hook::HookDefinition;
 use crate::engine::session::prompt::Frame;
-use crate::engine::settings::Environment;
+use crate::engine::settings::{Environment, Neighbours};
 use crate::engine::time::{Micros, Time};
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::request::Request;
@@ -122,8 +122,8 @@ fn c_6_the_figure_is_what_the_context_held_before() {
     let frame = Frame::of(&bench.env).tokens();
     let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
     let Verdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
-    assert_eq!(done.tokens.0, frame + tokens::messages(&bench.conversation.messages()));
-    assert_eq!(done.tokens.1, frame + tokens::messages(&done.conversation.messages()));
+    assert_eq!(done.tokens.0, frame + tokens::messages(&bench.conversation.messages(Neighbours::Joined)));
+    assert_eq!(done.tokens.1, frame + tokens::messages(&done.conversation.messages(Neighbours::Joined)));
 }
 
 #[test]

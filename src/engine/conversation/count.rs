@@ -96,7 +96,7 @@ mod tests {
         let mut conversation = conversation();
         conversation.hide(&[0, 2]);
         assert_eq!(conversation.tokens(|| 7), 960, "p1 was counted, p2 is newer");
-        assert_eq!((conversation.items().len(), conversation.messages().len(), conversation.count_hidden()), (3, 1, 2));
+        assert_eq!((conversation.items().len(), conversation.messages(Neighbours::Joined).len(), conversation.count_hidden()), (3, 1, 2));
         conversation.replace_message(0, Message::user(text(12)));
         assert_eq!(conversation.tokens(|| 7), 960, "nobody sees what changes there");
         conversation.remove(&[0]);
@@ -119,7 +119,7 @@ mod tests {
         counted.collapse(staged("p1", "p1.r1.a1"));
         assert_eq!(counted.tokens(|| 7), 1_000 - 60 + 4 + 40);
         assert_eq!(counted.items().len(), 3, "the store keeps the originals");
-        assert_eq!(counted.messages().len(), 1, "requests see a summary and the prompt");
+        assert_eq!(counted.messages(Neighbours::Joined).len(), 1, "requests see a summary and the prompt");
         let mut straddling = conversation();
         straddling.collapse(staged("p1.r1.a1", "p2"));
         assert_eq!(straddling.tokens(|| 7), 1_000 - 20 + 4, "what is newer and collapsed counts as little");

@@ -24,7 +24,9 @@ impl Conversation {
     pub(crate) fn orphans(&self) -> Vec<Orphan> {
         let mut orphans = Vec::new();
         for (index, item) in self.items.iter().enumerate().filter(|(_, item)| item.kind == ItemKind::Earlier && item.is_answer()) {
-            let after = self.items.get(index + 1).map_or(&[][..], |next| &next.message.content);
+            // Results may be messages of their own.
+            let next = self.items[index + 1..].iter().take_while(|next| !next.is_answer());
+            let after: Vec<&Block> = next.flat_map(|next| &next.message.content).collect();
             for (block, content) in item.message.content.iter().enumerate() {
                 let Some(tool_use) = content.as_tool_use().filter(|tool_use| !after.iter().any(|block| answers(block, &tool_use.id)))
                 else {
@@ -64,6 +66,7 @@ fn forgotten(id: &Arc<str>) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::settings::Neighbours;
     use crate::wire::block::Message;
     use crate::wire::json::Json;
 
@@ -77,7 +80,7 @@ mod tests {
 
     fn conversation(messages: Vec<Message>) -> Conversation {
         let mut conversation = Conversation::default();
-        conversation.begin(&messages.into_iter().map(Arc::new).collect::<Vec<_>>());
+        conversation.begin(&messages.into_iter().map(Arc::new).collect::<Vec<_>>(), Neighbours::Joined);
         conversation.push_hidden("p1", "go on");
         conversation
     }
@@ -93,7 +96,7 @@ mod tests {
         let ids = |conversation: &Conversation| conversation.orphans().iter().map(|of| of.tool_use.id.to_string()).collect::<Vec<_>>();
         assert_eq!(ids(&conversation), ["a", "c", "d"]);
         conversation.answer_orphans(&[result("d", "ran")], vec![Block::text("context")]);
-        let messages = conversation.messages();
+        let messages = conversation.messages(Neighbours::Joined);
         let middle: Vec<_> = messages[2].content.iter().map(|block| block.json().to_string()).collect();
         assert!(middle[0].contains(r#""a""#) && middle[0].contains("ended before"), "{middle:?}");
         assert!(middle[1].contains(r#""c""#) && middle[2].contains("kept") && middle[3].contains("and?"), "{middle:?}");

@@ -23,7 +23,7 @@ impl Query {
         if let Some(total) = env.settings.session.task_budget {
             request.extra = with_task_budget(&request.extra, total, total.saturating_sub(self.carried.task_tokens_used));
         }
-        request
+        self.with_container(request)
     }
 
     /// What this session has spent so far, a running answer included.

@@ -51,6 +51,7 @@ impl Query {
     /// a fresh executor for each answer. The request is made at the end of the step, if there is money for it (S-10).
     fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
         status::report(env, status::REQUESTING, effects);
+        self.heed_host(env, id);
         let request = self.request(env);
         let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };

@@ -9,7 +9,7 @@ use crate::engine::emission::{AssistantMessage, Denial, Emission};
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{Decision, Failure};
-use crate::engine::settings::Environment;
+use crate::engine::settings::{Environment, RequestPlace};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
@@ -50,6 +50,10 @@ pub(crate) struct Carried {
     pub(super) task_tokens_used: u64,
     /// What was learnt about permissions (T-11, T-24).
     pub(crate) permissions: PermissionContext,
+    /// The last request that was made: what the host does counts from there on (S-11).
+    pub(crate) reached: RequestPlace,
+    /// The container that the API's tools run in, as answers named it (S-11).
+    pub(super) container: Option<Arc<str>>,
 }
 
 impl Outcome {

@@ -11,9 +11,6 @@ use crate::engine::settings::{Environment, Settings};
 use crate::engine::time::Time;
 use crate::prelude::*;
 
-/// How often the model is asked to go on.
-const RECOVERIES_MAX: u32 = 3;
-
 /// What the model is told.
 const GO_ON: &str = "The answer reached the output limit. Go on exactly where it stopped, without apology and without saying again what \
                      was said; break what is left into smaller pieces.";
@@ -31,12 +28,12 @@ enum Recovery {
 
 /// Q-15. The cap is raised once in a chain, and only where nobody has chosen another one than the default; the settings can name the
 /// raised cap, and then it holds whatever the first one is.
-fn decide(chain: Chain, settings: &Settings) -> Recovery {
+fn decide(chain: Chain, max_tokens: u64, settings: &Settings) -> Recovery {
     let raised = settings.session.raised_max_tokens;
-    let raised = raised.or((settings.max_tokens == Settings::DEFAULT_MAX_TOKENS).then_some(Settings::RAISED_MAX_TOKENS));
+    let raised = raised.or((max_tokens == Settings::DEFAULT_MAX_TOKENS).then_some(Settings::RAISED_MAX_TOKENS));
     match raised {
-        Some(raised) if chain.raised_cap.is_none() && chain.recoveries == 0 && raised > settings.max_tokens => Recovery::Raise(raised),
-        _ if chain.recoveries < RECOVERIES_MAX => Recovery::GoOn,
+        Some(raised) if chain.raised_cap.is_none() && chain.recoveries == 0 && raised > max_tokens => Recovery::Raise(raised),
+        _ if chain.recoveries < settings.session.max_output_recoveries => Recovery::GoOn,
         _ => Recovery::GiveUp,
     }
 }
@@ -51,7 +48,7 @@ impl Query {
         mut turn: Turn,
         effects: &mut Effects,
     ) -> Verdict {
-        match decide(self.chain, &env.settings) {
+        match decide(self.chain, self.frame.max_tokens(), &env.settings) {
             Recovery::Raise(cap) => {
                 for message in &turn.blocks {
                     effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
@@ -87,7 +84,7 @@ mod tests {
     #[test]
     fn q_15_the_cap_is_raised_once_then_the_model_is_asked_three_times() {
         let settings = Settings::default();
-        let of = |raised_cap, recoveries| decide(Chain { raised_cap, recoveries, ..Chain::default() }, &settings);
+        let of = |raised_cap, recoveries| decide(Chain { raised_cap, recoveries, ..Chain::default() }, settings.max_tokens, &settings);
         assert_eq!(of(None, 0), Recovery::Raise(64_000));
         assert_eq!(of(Some(64_000), 0), Recovery::GoOn);
         assert_eq!(of(Some(64_000), 2), Recovery::GoOn);
@@ -95,12 +92,19 @@ mod tests {
     }
 
     #[test]
+    fn q_15_a_client_that_asks_for_nothing_more_ends_at_once() {
+        let mut settings = Settings { max_tokens: 500, ..Settings::default() };
+        settings.session.max_output_recoveries = 0;
+        assert_eq!(decide(Chain::default(), settings.max_tokens, &settings), Recovery::GiveUp);
+    }
+
+    #[test]
     fn q_15_a_chosen_cap_is_raised_only_to_a_chosen_one() {
         let mut settings = Settings { max_tokens: 500, ..Settings::default() };
-        assert_eq!(decide(Chain::default(), &settings), Recovery::GoOn);
+        assert_eq!(decide(Chain::default(), settings.max_tokens, &settings), Recovery::GoOn);
         settings.session.raised_max_tokens = Some(600);
-        assert_eq!(decide(Chain::default(), &settings), Recovery::Raise(600));
+        assert_eq!(decide(Chain::default(), settings.max_tokens, &settings), Recovery::Raise(600));
         settings.session.raised_max_tokens = Some(500);
-        assert_eq!(decide(Chain::default(), &settings), Recovery::GoOn, "that would be no raise");
+        assert_eq!(decide(Chain::default(), settings.max_tokens, &settings), Recovery::GoOn, "that would be no raise");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Asked {
 
 /// Reads a prompt: what it asks for, and rules for what may run from then on.
 pub(crate) fn read<'s>(content: &Arc<[Block]>, settings: &'s Settings) -> (Asked, &'s [Arc<str>]) {
-    let (name, rest) = match name_and_rest(content) {
+    let (name, rest) = match name_and_rest(content).filter(|_| settings.session.slash_commands) {
         Some(command) => command,
         None => return (Asked::Model(content.clone()), &[]),
     };

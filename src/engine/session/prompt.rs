@@ -2,12 +2,14 @@
 //!
 //! The frame is the same in every request of a prompt, so it is made once and shared as text.
 
-use crate::engine::settings::{Environment, Settings, Thinking};
+mod change;
+
+use crate::engine::settings::{Environment, Neighbours, Settings, Thinking, ToolDefinition};
 use crate::prelude::*;
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
 use crate::wire::raw::Object;
-use crate::wire::request::{Request, list_with_breakpoint, push_merged, system_with_breakpoint};
+use crate::wire::request::{Request, list_with_breakpoint, system_with_breakpoint};
 use crate::wire::tokens;
 
 /// All of a request but its messages.
@@ -15,6 +17,7 @@ use crate::wire::tokens;
 pub(crate) struct Frame {
     request: Request,
     user_context: Option<Block>,
+    neighbours: Neighbours,
 }
 
 impl Frame {
@@ -33,12 +36,22 @@ impl Frame {
         request.tools = tools;
         request.extra = with_thinking(&settings.request_extra, settings.session.thinking);
         request.cache_last_message = settings.cache_breakpoints;
-        Self { request, user_context: settings.user_context.as_deref().map(Block::text) }
+        Self { request, user_context: settings.user_context.as_deref().map(Block::text), neighbours: settings.neighbours }
     }
 
     /// The model that is asked.
     pub(crate) fn model(&self) -> &Arc<str> {
         &self.request.model
+    }
+
+    /// The cap on output tokens.
+    pub(crate) fn max_tokens(&self) -> u64 {
+        self.request.max_tokens
+    }
+
+    /// What becomes of messages of one role in a row (N-7).
+    pub(crate) fn neighbours(&self) -> Neighbours {
+        self.neighbours
     }
 
     /// About how many tokens come with the messages of a conversation: system prompt, tools, user context.
@@ -48,7 +61,7 @@ impl Frame {
 
     /// The same for another model.
     pub(crate) fn with_model(&self, model: &Arc<str>) -> Self {
-        Self { request: Request { model: model.clone(), ..self.request.clone() }, user_context: self.user_context.clone() }
+        Self { request: Request { model: model.clone(), ..self.request.clone() }, ..self.clone() }
     }
 
     /// The request for a conversation, with another cap on output tokens if there is one; the user context goes before it as a
@@ -58,10 +71,10 @@ impl Frame {
         request.max_tokens = raised_cap.unwrap_or(request.max_tokens);
         request.messages.reserve(conversation.len() + 1);
         if let Some(context) = &self.user_context {
-            push_merged(&mut request.messages, Arc::new(Message::user(vec![context.clone()])));
+            self.neighbours.push(&mut request.messages, Arc::new(Message::user(vec![context.clone()])));
         }
         for message in conversation {
-            push_merged(&mut request.messages, message.clone());
+            self.neighbours.push(&mut request.messages, message.clone());
         }
         request
     }
@@ -113,7 +126,11 @@ fn blocks_with(list: &Json, block: &Block) -> Json {
 }
 
 fn tool_list(env: &Environment) -> Option<Json> {
-    let list: Vec<&str> = env.tools.iter().map(|tool| tool.json.as_str()).collect();
+    listed(env.tools.iter())
+}
+
+fn listed<'a>(tools: impl Iterator<Item = &'a ToolDefinition>) -> Option<Json> {
+    let list: Vec<&str> = tools.map(|tool| tool.json.as_str()).collect();
     (!list.is_empty()).then(|| Json::trusted(format!("[{}]", list.join(","))))
 }
 

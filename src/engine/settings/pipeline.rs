@@ -8,6 +8,9 @@ use crate::engine::time::Micros;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PipelineSettings {
+    /// Whether inputs are held against the schemas of their tools before anything else (T-21). Where what came of each use is known already, a client
+    /// that did not look should not be replayed by one that does.
+    pub check_inputs: bool,
     /// The size of a result, in characters, over which it is stored or cut where its tool names no other (T-27, B-12).
     pub result_limit: u64,
     /// How many characters of a stored result the model sees (T-27).
@@ -23,6 +26,7 @@ pub struct PipelineSettings {
 impl Default for PipelineSettings {
     fn default() -> Self {
         Self {
+            check_inputs: true,
             result_limit: 100_000,
             result_preview: 2_000,
             exit_code_aborts: true,

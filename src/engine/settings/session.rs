@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionAnswer;
+use crate::engine::settings::host::{HostMessage, RequestChange};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
@@ -15,8 +16,11 @@ pub struct SessionSettings {
     pub fallback_model: Option<Arc<str>>,
     /// How many turns a prompt may have (S-10).
     pub max_turns: Option<u32>,
-    /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap.
+    /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above the
+    /// cap raises nothing.
     pub raised_max_tokens: Option<u64>,
+    /// How often the model is asked to go on after the output limit.
+    pub max_output_recoveries: u32,
     /// How many tokens of output a turn should have.
     pub token_budget: Option<u64>,
     /// What the session may cost (S-10).
@@ -31,6 +35,8 @@ pub struct SessionSettings {
     pub max_structured_output_retries: u32,
     /// Commands beside the built-in ones (S-3).
     pub commands: Vec<Command>,
+    /// Whether a prompt that begins with a slash is a command (S-3); otherwise it goes to the model as it is.
+    pub slash_commands: bool,
     /// Whether what the user says is said again to consumers (S-7).
     pub replay_user_messages: bool,
     /// Whether the state of the files is kept for each prompt (S-6).
@@ -59,6 +65,14 @@ pub struct SessionSettings {
     pub verbose: bool,
     /// The model that says in one line what a turn's tools did; `None` for no such line (S-7).
     pub tool_use_summaries: Option<Arc<str>>,
+    /// Whether requests name the container that the API's own tools were given (S-11).
+    pub keep_container: bool,
+    /// What requests say otherwise from some request on, in the order of their places (S-11).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<RequestChange>,
+    /// What the host puts into the conversation, in the order of the places (S-11).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_messages: Vec<HostMessage>,
 }
 
 /// S-11: the `thinking` of requests.
@@ -102,6 +116,7 @@ impl Default for SessionSettings {
             fallback_model: None,
             max_turns: None,
             raised_max_tokens: None,
+            max_output_recoveries: 3,
             token_budget: None,
             max_budget: None,
             task_budget: None,
@@ -109,6 +124,7 @@ impl Default for SessionSettings {
             json_schema: None,
             max_structured_output_retries: 5,
             commands: Vec::new(),
+            slash_commands: true,
             replay_user_messages: false,
             file_history: false,
             cwd: "/w".into(),
@@ -123,6 +139,9 @@ impl Default for SessionSettings {
             snip_replay: true,
             verbose: false,
             tool_use_summaries: None,
+            keep_container: false,
+            changes: Vec::new(),
+            host_messages: Vec::new(),
         }
     }
 }

@@ -1,27 +1,33 @@
 //! What answers say of their session: all that is known when a recording holds nothing else, and whether it goes on after them (K-4).
 
 use super::NOT_RECORDED;
-use super::settings::safe;
-use crate::engine::settings::{Settings, ToolDefinition};
+use super::settings::{safe, undescribed};
+use crate::engine::settings::{RetrySettings, Settings, ToolDefinition};
 use crate::prelude::*;
 use crate::scenario::tape::{Answer, End, Exchange};
+use crate::scenario::thread::may_be_repeated;
 use crate::scenario::types::{Prompt, Scenario, ScriptedTool};
 use crate::wire::block::Block;
-use crate::wire::error::ApiError;
-use crate::wire::json::{Json, push_string};
+use crate::wire::json::Json;
 use crate::wire::raw::{Object, elements};
 use crate::wire::sse::Framer;
 
 /// A prompt that says that there is none, the model that answered, and the tools that it used.
 pub(super) fn only(exchanges: &[&Exchange], scenario: &mut Scenario, notes: &mut Vec<String>) {
     notes.push(String::from("The prompt, the settings and the results of tools are made up."));
-    scenario.prompts = vec![Prompt { content: vec![Block::text(NOT_RECORDED)], ..Prompt::default() }];
+    // Whoever is answered for good says something else next.
+    let last = exchanges.len().saturating_sub(1);
+    let prompts = 1 + exchanges.iter().take(last).filter(|exchange| !asks_for_more(&exchange.answer)).count();
+    scenario.prompts = vec![Prompt { content: vec![Block::text(NOT_RECORDED)], ..Prompt::default() }; prompts];
     scenario.settings = Settings { system_prompt: Some(Json::of("")), cache_breakpoints: false, ..Settings::default() };
     let mut models = Vec::new();
     for exchange in exchanges {
         scenario.settings.stream = exchange.answer.is_event_stream();
         each_object(&exchange.answer, &mut |text| of_object(text, &mut models, &mut scenario.tools));
     }
+    let session = &mut scenario.settings.session;
+    (session.max_output_recoveries, session.raised_max_tokens) = (0, Some(0));
+    scenario.settings.pipeline.check_inputs = scenario.tools.is_empty();
     if let Some(model) = models.into_iter().next() {
         scenario.settings.model = model;
     }
@@ -58,21 +64,15 @@ pub(super) fn note_failures(exchanges: &[&Exchange], notes: &mut Vec<String>) {
 }
 
 /// Whether the recording ends with a failed attempt after which clients try again (R-3), so that a replay asks for more than there is.
-pub(super) fn invites_retry(exchanges: &[&Exchange], settings: &Settings) -> bool {
+pub(super) fn invites_retry(exchanges: &[&Exchange], settings: &RetrySettings) -> bool {
     let Some(Exchange { answer, .. }) = exchanges.last() else { return false };
     let failures = exchanges.iter().rev().take_while(|exchange| exchange.answer.status != 200).count();
-    let error = ApiError::read(answer.status, &answer.headers, &answer.body());
-    let given_up = failures > settings.retry.max_retries as usize || error.delay_us() > Some(settings.retry.max_retry_after.0);
-    let again = error.should_retry.unwrap_or(match answer.status {
-        401 => failures == 1,
-        404 => settings.stream,
-        status => matches!(status, 0 | 408 | 409 | 429 | 500..),
-    });
-    failures > 0 && !given_up && again
+    let attempt = u32::try_from(failures).unwrap_or(u32::MAX);
+    failures > 0 && (answer.status == 0 || may_be_repeated(answer, attempt, settings))
 }
 
 /// The data of each event, or the whole answer.
-fn each_object(answer: &Answer, sink: &mut impl FnMut(&str)) {
+pub(super) fn each_object(answer: &Answer, sink: &mut impl FnMut(&str)) {
     let body = answer.body();
     if answer.is_event_stream() {
         // A stream with an event that is too large is no answer; what came before it counts.
@@ -105,9 +105,6 @@ fn tool_used(block: Option<Object<'_>>, tools: &mut Vec<ScriptedTool>) {
     if tools.iter().any(|tool| tool.definition.name == name) {
         return;
     }
-    let mut json = String::from(r#"{"name":"#);
-    push_string(&mut json, &name);
-    json.push_str(r#","input_schema":{"type":"object"}}"#);
-    let definition = ToolDefinition::new(&name, safe(&name), Json::trusted(json));
+    let definition = ToolDefinition::new(&name, safe(&name), undescribed(&name));
     tools.push(ScriptedTool { definition, latency: None, outcome: None });
 }

@@ -1,64 +1,129 @@
-//! Settings and tools as the requests show them (K-4).
+//! Settings and tools as the requests show them (K-4): those of the session. What changes from some request on is read in [`changes`](super::changes).
 
 use super::Asked;
-use crate::engine::settings::{Settings, ToolDefinition};
+use crate::engine::settings::{Neighbours, OnOverload, Settings, ToolDefinition};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::types::{Scenario, ScriptedTool};
+use crate::wire::block::{Block, BlockKind, Message, Role};
+use crate::wire::compare::{Volatile, differences};
 use crate::wire::json::{Json, push_string};
 use crate::wire::raw::{Object, elements};
 use crate::wire::request::Request;
 
-/// Reads settings and tools from the first request; where later ones differ it is noted.
-pub(super) fn read(asked: &[Asked<'_>], scenario: &mut Scenario, notes: &mut Vec<String>) {
+/// Reads settings from the first request, and how the client went on from answers from the others.
+pub(super) fn read(asked: &[Asked<'_>], scenario: &mut Scenario) {
     let request = &asked[0].request;
     let cached = asked.iter().any(|asked| has_breakpoint(&asked.request));
     scenario.settings = Settings {
         model: request.model.clone(),
         max_tokens: request.max_tokens,
         stream: request.stream,
-        // An empty prompt is none at all, and no prompt at all would be the default one.
-        system_prompt: Some(
-            request.system.as_ref().map_or_else(|| Json::of(""), |system| shorthand(list_without_breakpoints(system, cached))),
-        ),
+        system_prompt: Some(system(request, cached)),
         cache_breakpoints: cached,
-        request_extra: extra(&request.extra),
+        request_extra: Json::trusted(
+            Object::parse(request.extra.as_str()).map_or_else(|_| String::from("{}"), |extra| extra.without("metadata")),
+        ),
+        neighbours: neighbours(asked),
         ..Settings::default()
     };
-    // A client that asks the same again with a larger limit raises its cap (Q-15).
-    let raises = |pair: &[Asked<'_>]| {
-        let (before, after) = (&pair[0].request, &pair[1].request);
-        (before.messages == after.messages && before.max_tokens == request.max_tokens && after.max_tokens > before.max_tokens)
-            .then_some(after.max_tokens)
-    };
-    scenario.settings.session.raised_max_tokens = asked.windows(2).find_map(raises);
     // A client that asked nothing more after too long a prompt does not compact then (C-5).
     let ends_too_long = asked.last().is_some_and(|last| matches!(last.exchange.answer.status, 400 | 413));
     scenario.settings.compaction.reactive = !ends_too_long;
-    scenario.tools = tools(request, cached);
-    for later in &asked[1..] {
-        let changed = changes(request, &later.request);
-        if !changed.is_empty() {
-            notes.push(format!("Exchange {} asks with other {}; the scenario keeps the first.", later.exchange.id, changed.join(", ")));
-        }
+    scenario.tools = tools(asked, cached);
+    at_limits(asked, &mut scenario.settings);
+    after_failures(asked, &mut scenario.settings);
+    around_tools(asked, scenario);
+    scenario.settings.session.keep_container = keeps_container(asked);
+}
+
+/// An empty prompt is none at all, and no prompt at all would be the default one; one that was sent and is empty is sent as a block.
+fn system(request: &Request, cached: bool) -> Json {
+    match &request.system {
+        None => Json::of(""),
+        Some(system) if matches!(system.as_str(), "\"\"") => Json::trusted(r#"[{"type":"text","text":""}]"#),
+        Some(system) => shorthand(list_without_breakpoints(system, cached)),
     }
 }
 
-fn changes(first: &Request, later: &Request) -> Vec<&'static str> {
-    let texts = |request: &Request| {
-        let plain = |json: &Option<Json>| json.as_ref().map(|json| list_without_breakpoints(json, true));
-        (plain(&request.system), plain(&request.tools), extra(&request.extra))
+/// What the client did at the output limit (Q-15), and with paused answers (Q-23).
+fn at_limits(asked: &[Asked<'_>], settings: &mut Settings) {
+    // A client that asks the same again with a larger limit raises its cap.
+    let raised = |pair: &[Asked<'_>]| {
+        let (before, after) = (&pair[0], &pair[1]);
+        (before.is_at_output_limit()
+            && before.request.messages == after.request.messages
+            && after.request.max_tokens > before.request.max_tokens)
+            .then_some(after.request.max_tokens)
     };
-    let ((first_system, first_tools, first_extra), (system, tools, extra)) = (texts(first), texts(later));
-    let table = [
-        ("model", first.model != later.model),
-        ("max_tokens", first.max_tokens != later.max_tokens),
-        ("stream", first.stream != later.stream),
-        ("system prompt", first_system != system),
-        ("tools", first_tools != tools),
-        ("settings", first_extra != extra),
-    ];
-    table.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    settings.session.raised_max_tokens = asked.windows(2).find_map(raised);
+    if asked.iter().any(Asked::is_at_output_limit) {
+        // What it says next, if anything, is a prompt of the scenario.
+        settings.session.max_output_recoveries = 0;
+        let is_default = |asked: &Asked<'_>| asked.request.max_tokens == Settings::DEFAULT_MAX_TOKENS;
+        if settings.session.raised_max_tokens.is_none() && asked.iter().any(is_default) {
+            settings.session.raised_max_tokens = Some(0); // which is no raise
+        }
+    }
+    let is_left =
+        |pair: &[Asked<'_>]| pair[0].is_paused() && pair[1].request.messages.last().is_some_and(|message| message.role != Role::Assistant);
+    if asked.windows(2).any(is_left) {
+        settings.max_pause_resumes = 0;
+    }
+}
+
+/// What the client did after failed attempts (R-8, R-11), as far as it is not what all do.
+fn after_failures(asked: &[Asked<'_>], settings: &mut Settings) {
+    let is_again = |pair: &&[Asked<'_>]| pair[0].answered.is_none() && pair[0].request.messages == pair[1].request.messages;
+    let model = |pair: &[Asked<'_>]| (pair[0].request.model != pair[1].request.model).then(|| pair[1].request.model.clone());
+    settings.session.fallback_model = asked.windows(2).filter(is_again).find_map(model);
+    if asked.iter().any(|asked| asked.answered.is_none()) {
+        settings.retry.nonstreaming_fallback =
+            asked.windows(2).filter(is_again).any(|pair| pair[0].request.stream && !pair[1].request.stream);
+        settings.retry.on_overload = OnOverload::GoOn;
+    }
+}
+
+/// The tape knows what came of each tool use: nothing that the engine finds by itself may take its place (T-13, T-21, T-27).
+fn around_tools(asked: &[Asked<'_>], scenario: &mut Scenario) {
+    if !asked.iter().flat_map(Asked::tool_uses).any(|_| true) {
+        return;
+    }
+    let settings = &mut scenario.settings;
+    settings.pipeline.check_inputs = false;
+    settings.sibling_abort = !scenario.tools.iter().any(|tool| tool.definition.shell);
+    let blocks = asked.iter().flat_map(|asked| &asked.request.messages).flat_map(|message| &message.content);
+    let results = blocks.filter(|block| matches!(block.kind(), BlockKind::ToolResult { .. }));
+    let longest = results.map(|block| block.json().as_str().len() as u64).max().unwrap_or(0);
+    settings.pipeline.result_limit = settings.pipeline.result_limit.max(longest);
+}
+
+/// Whether every request after an answer that named a container names that container (S-11).
+fn keeps_container(asked: &[Asked<'_>]) -> bool {
+    let (mut named, mut is_kept): (Option<Arc<str>>, bool) = (None, false);
+    for asked in asked {
+        let sent = Object::parse(asked.request.extra.as_str()).ok().and_then(|extra| extra.string("container").map(Arc::<str>::from));
+        match (&named, sent) {
+            (None, None) => (),
+            (Some(named), Some(sent)) if *named == sent => is_kept = true,
+            _ => return false,
+        }
+        named = asked.answered.as_ref().and_then(|answered| answered.container.clone()).or(named);
+    }
+    is_kept
+}
+
+/// Whether messages of one role in a row stay apart in the recorded requests, and each result is a message of its own (N-7).
+fn neighbours(asked: &[Asked<'_>]) -> Neighbours {
+    let is_result = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { .. });
+    // What is beside the results comes with the last of them.
+    let are_results = |pair: &[Arc<Message>]| pair[0].content.iter().all(is_result) && pair[1].content.first().is_some_and(is_result);
+    let pairs = || asked.iter().flat_map(|asked| asked.request.messages.windows(2)).filter(|pair| pair[0].role == pair[1].role);
+    match () {
+        () if pairs().any(|pair| pair[0].role == Role::User && are_results(pair)) => Neighbours::ApartWithResults,
+        () if pairs().next().is_some() => Neighbours::Apart,
+        () => Neighbours::Joined,
+    }
 }
 
 /// Whether system prompt, tools or messages hold a breakpoint; one for the whole request is a setting of its own.
@@ -71,24 +136,35 @@ fn has_breakpoint(request: &Request) -> bool {
         || request.messages.iter().flat_map(|message| &message.content).any(|block| marked(block.json()))
 }
 
-/// Further members, without the ids of user and session.
-fn extra(extra: &Json) -> Json {
-    without_member(extra.as_str(), "metadata")
+/// All tools that are offered or used, each as it is offered first.
+fn tools(asked: &[Asked<'_>], cached: bool) -> Vec<ScriptedTool> {
+    let mut tools: Vec<ScriptedTool> = Vec::new();
+    let mut declare = |name: &str, json: Json| {
+        if !tools.iter().any(|tool| *tool.definition.name == *name) {
+            let definition = match known_tool(name) {
+                Some(known) => known.describe(name, json),
+                None => ToolDefinition::new(name, safe(name), json),
+            };
+            tools.push(ScriptedTool { definition, latency: None, outcome: None });
+        }
+    };
+    for asked in asked {
+        let list = asked.request.tools.as_ref().and_then(|tools| elements(tools.as_str()).ok()).unwrap_or_default();
+        for text in list {
+            let Some(name) = Object::parse(text).ok().and_then(|object| object.string("name").map(String::from)) else { continue };
+            declare(&name, if cached { without_member(text, "cache_control") } else { Json::trusted(text) });
+        }
+    }
+    asked.iter().flat_map(Asked::tool_uses).for_each(|tool_use| declare(&tool_use.name, undescribed(&tool_use.name)));
+    tools
 }
 
-fn tools(request: &Request, cached: bool) -> Vec<ScriptedTool> {
-    let list = request.tools.as_ref().and_then(|tools| elements(tools.as_str()).ok()).unwrap_or_default();
-    let tool = |text: &str| {
-        let object = Object::parse(text).ok()?;
-        let name = object.string("name")?;
-        let json = if cached { without_member(text, "cache_control") } else { Json::trusted(text) };
-        let definition = match known_tool(&name) {
-            Some(known) => known.describe(&name, json),
-            None => ToolDefinition::new(&name, safe(&name), json),
-        };
-        Some(ScriptedTool { definition, latency: None, outcome: None })
-    };
-    list.into_iter().filter_map(tool).collect()
+/// A tool of which only the name is known.
+pub(super) fn undescribed(name: &str) -> Json {
+    let mut json = String::from(r#"{"name":"#);
+    push_string(&mut json, name);
+    json.push_str(r#","input_schema":{"type":"object"}}"#);
+    Json::trusted(json)
 }
 
 /// A recording does not say which tools may run beside others; well-known ones are known.
@@ -124,21 +200,31 @@ pub(super) fn shorthand(content: Json) -> Json {
     }
 }
 
-/// An object without one of its members, the others byte for byte; anything else as it is.
+/// A block without the breakpoint that the engine sets itself. Plain text is written the usual way, whatever the order of its members was,
+/// so that it reads as text in the scenario's file; requests compare as values, so this is no difference.
+pub(super) fn plain(block: &Block, cached: bool) -> Block {
+    let json = if cached { without_member(block.json().as_str(), "cache_control") } else { block.json().clone() };
+    match (block.kind(), Object::parse(json.as_str())) {
+        (BlockKind::Text(text), Ok(object)) if object.members().count() == 2 && !text.contains('\u{fffd}') => Block::text(text),
+        _ => Block::from(json),
+    }
+}
+
+/// Where what a client sends back differs from what it was answered; `None` when it does not, as requests are compared.
+pub(super) fn first_change(answered: &[Block], sent: &[Block]) -> Option<String> {
+    let volatile = Volatile::default();
+    let [answered, sent] = [answered, sent].map(|blocks| {
+        let content: Vec<serde_json::Value> = blocks.iter().map(|block| block.json().to_value()).collect();
+        let message = serde_json::json!({ "messages": [{ "role": "assistant", "content": content }] });
+        volatile.normalised(message)["messages"][0]["content"].clone()
+    });
+    differences(&answered, &sent).into_iter().next().map(|difference| format!("content{}", difference.path))
+}
+
+/// An object without one of its members; anything else, and one that lacks it, as it is.
 pub(super) fn without_member(text: &str, name: &str) -> Json {
-    let Ok(object) = Object::parse(text) else { return Json::trusted(text) };
-    if object.get(name).is_none() {
-        return Json::trusted(text);
+    match Object::parse(text) {
+        Ok(object) if object.get(name).is_some() => Json::trusted(object.without(name)),
+        _ => Json::trusted(text),
     }
-    let mut out = String::from("{");
-    for (other, value) in object.members().filter(|(other, _)| *other != name) {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        push_string(&mut out, other);
-        out.push(':');
-        out.push_str(value);
-    }
-    out.push('}');
-    Json::trusted(out)
 }

@@ -1,6 +1,7 @@
 //! What a recorded session says of its scenario (K-4).
 
 use super::*;
+use crate::engine::settings::{HostMessage, Neighbours, RequestPlace};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
 use crate::scenario::tape::{Answer, Chunk, End, Provenance, TapeHeader};
@@ -10,6 +11,23 @@ use crate::wire::json::Json;
 
 const SETTINGS: &str = r#""model":"m","max_tokens":9,"stream":true,"temperature":0.5,"metadata":{"user_id":"u"}"#;
 const TOOLS: &str = r#""tools":[{"name":"Read","description":"r","input_schema":{}},{"name":"Own","input_schema":{},"cache_control":{"type":"ephemeral"}}]"#;
+
+/// What a request was answered, by what the next longer one sends back.
+fn answer(bodies: &[String], at: usize) -> String {
+    let messages = |body: &str| match serde_json::from_str::<serde_json::Value>(body) {
+        Ok(body) => body["messages"].as_array().cloned().unwrap_or_default(),
+        Err(_) => Vec::new(),
+    };
+    let asked = messages(&bodies[at]);
+    let longer = bodies[at + 1..].iter().map(|body| messages(body)).find(|later| later.len() > asked.len() && later.starts_with(&asked));
+    let echo = longer.map(|later| later[asked.len()].clone()).filter(|message| message["role"] == "assistant");
+    let content = match echo.map(|echo| echo["content"].clone()) {
+        Some(serde_json::Value::String(text)) => serde_json::json!([{ "type": "text", "text": text }]),
+        Some(content) => content,
+        None => serde_json::json!([{ "type": "text", "text": "the end" }]),
+    };
+    serde_json::json!({ "type": "message", "id": "msg", "content": content, "stop_reason": "end_turn" }).to_string()
+}
 
 /// A tape of requests given by their messages, each answered after a second, a request every ten.
 fn tape(bodies: &[String]) -> Tape {
@@ -27,7 +45,7 @@ fn tape(bodies: &[String]) -> Tape {
             status: 200,
             headers: Arc::new([]),
             head_at: None,
-            chunks: [Chunk { at: None, bytes: b"data: {}\n\n"[..].into() }].into(),
+            chunks: [Chunk { at: None, bytes: answer(bodies, id as usize - 1).into_bytes().into() }].into(),
             end: End::Complete,
             end_at: Some(Micros::from_secs(1)),
         },
@@ -60,7 +78,7 @@ fn texts(derived: &Derived) -> Vec<&str> {
 
 #[test]
 fn k_4_prompts_settings_tools_and_results_come_from_the_requests() {
-    let derived = only(&[body(&[HI]), body(&[HI, USE, RESULTS]), body(&[HI, USE, RESULTS]), body(&[HI, USE, RESULTS, DONE, MORE])]);
+    let derived = only(&[body(&[HI]), body(&[HI, USE, RESULTS]), body(&[HI, USE, RESULTS, DONE, MORE])]);
     let Scenario { settings, tools, results, .. } = &derived.scenario;
     assert_eq!(texts(&derived), [r#"{"type":"text","text":"hi"}"#, r#"{"type":"text","text":"more"}"#]);
     assert_eq!((&*settings.model, settings.max_tokens, settings.stream, settings.cache_breakpoints), ("m", 9, true, true));
@@ -72,7 +90,7 @@ fn k_4_prompts_settings_tools_and_results_come_from_the_requests() {
     assert!(!results["t1"].is_error && results["t2"].is_error);
     assert_eq!(results["t2"].latency, Some(Latency::Fixed(Micros::from_secs(9))), "an upper bound");
     assert_eq!(derived.scenario.title.as_deref(), Some("hi"));
-    assert_eq!(derived.notes, ["Derived from x.tape.jsonl, 4 exchanges."]);
+    assert_eq!(derived.notes, ["Derived from x.tape.jsonl, 3 exchanges."]);
 }
 
 #[test]
@@ -100,6 +118,7 @@ fn k_4_failed_attempts_add_nothing() {
     for failed in &mut tape.exchanges[..2] {
         failed.answer.status = 429;
     }
+    thread::assign(&mut tape.exchanges);
     let derived = scenarios(&tape, "x.tape.jsonl").remove(0);
     assert_eq!(texts(&derived), [r#"{"type":"text","text":"hi"}"#, r#"{"type":"text","text":"more"}"#]);
     assert_eq!((derived.notes.len(), derived.scenario.expect.terminal), (1, None));
@@ -127,32 +146,37 @@ fn k_4_a_replay_asks_again_after_a_failure_that_is_tried_again() {
         assert_eq!(terminal.as_deref(), again.then_some("tape_exhausted"), "{status} {header:?}");
     }
     let mut tape = tape(&vec![body(&[HI]); 12]);
-    tape.exchanges.iter_mut().for_each(|exchange| exchange.answer.status = 529);
+    tape.exchanges.iter_mut().for_each(|exchange| exchange.answer.status = 500);
+    thread::assign(&mut tape.exchanges);
     assert_eq!(scenarios(&tape, "x.tape.jsonl").remove(0).scenario.expect.terminal, None, "by then clients give up");
 }
 
 #[test]
-fn k_4_failures_and_faults_of_the_recorded_client_are_noted() {
-    let mut tape = tape(&[body(&[HI, MORE]), body(&[HI, MORE, RESULTS]), body(&[HI, MORE, RESULTS, DONE, MORE]), body(&[HI])]);
+fn k_4_failures_of_the_recorded_client_are_noted() {
+    let mut tape = tape(&[body(&[HI]), body(&[HI, DONE, MORE]), body(&[MORE])]);
     tape.exchanges[1].answer.end = End::Reset;
-    tape.exchanges[2].answer.status = 400;
+    tape.exchanges[1].answer.chunks = [].into();
     for status in [0, 413] {
-        tape.exchanges[3].answer = Answer { status, end: End::ClientGone, ..tape.exchanges[3].answer.clone() };
+        tape.exchanges[2].answer = Answer { status, end: End::ClientGone, ..tape.exchanges[2].answer.clone() };
         let notes: Vec<_> = scenarios(&tape, "x.tape.jsonl").into_iter().flat_map(|derived| derived.notes).collect();
-        let (third, fourth) = match status {
-            0 => ("The recording ends with a failed attempt (status 400).", "Exchange 4 never got an answer: the client went away."),
-            _ => ("The answer of exchange 4 was cut.", "The recording ends with a failed attempt (status 413)."),
+        let last = match status {
+            0 => "Exchange 3 never got an answer: the client went away.",
+            _ => "The recording ends with a failed attempt (status 413).",
         };
-        for note in [
-            "The first request has messages of one role in a row; an engine that joins them sends another request.",
-            "Exchange 2 leaves out the answer of exchange 1; an engine that keeps it sends another request.",
-            "The answer of exchange 2 was cut.",
-            third,
-            fourth,
-        ] {
+        for note in ["The answer of exchange 2 was cut.", last] {
             assert!(notes.iter().any(|known| known == note), "{note}: {notes:#?}");
         }
     }
+}
+
+/// What was answered is known, and what the client sent back is another thing: a replay cannot send both.
+#[test]
+fn k_4_an_answer_that_comes_back_changed_is_noted() {
+    let changed = USE.replace("\"name\":\"Own\"", "\"name\":\"own\"");
+    let mut tape = tape(&[body(&[HI]), body(&[HI, USE, RESULTS])]);
+    tape.exchanges[1].body = body(&[HI, &changed, RESULTS]).into_bytes().into();
+    let notes = scenarios(&tape, "x.tape.jsonl").remove(0).notes;
+    assert_eq!(notes[1], "Exchange 2 sends the answer of exchange 1 back changed (at content[1].name); a replay sends it as it was.");
 }
 
 #[test]
@@ -163,20 +187,60 @@ fn k_4_what_was_said_before_is_history() {
     assert_eq!(derived.scenario.history[0].content[0].json().as_str(), r#"{"type":"text","text":"hi"}"#);
 }
 
+/// The place, what changes there, and what the host says there.
+fn host(derived: &Derived) -> Vec<String> {
+    let session = &derived.scenario.settings.session;
+    let place = |at: RequestPlace| format!("{}/{}", at.prompt, at.request);
+    let changes = session.changes.iter().map(|change| {
+        let tools = change.tools.as_ref().map_or_else(String::new, |tools| format!(" tools {}", tools.join(",")));
+        format!("{} {} -{}{tools}", place(change.from), change.set, change.unset.join(","))
+    });
+    let messages = session.host_messages.iter().map(|HostMessage { at, place: goes, message }| {
+        format!("{} {goes:?} {} {}", place(*at), message.role.as_str(), message.content.len())
+    });
+    changes.chain(messages).collect()
+}
+
 #[test]
-fn k_4_what_a_scenario_cannot_say_is_noted() {
-    let beside =
-        RESULTS.replace("]}", r#",{"type":"text","text":"hurry"}]}"#).replace(r#""1e3"},{"type":"text","text":"hurry"}]"#, r#""1e3"}]"#);
-    let other_model = body(&[HI, USE, &beside]).replace("\"m\"", "\"n\"");
-    let derived = only(&[body(&[HI]), other_model, body(&[HI, DONE, MORE])]);
+fn k_4_what_changes_in_mid_thread_holds_from_that_request_on() {
+    let results = RESULTS.strip_suffix("]}").unwrap();
+    let beside = format!(r#"{results},{{"type":"text","text":"hurry"}}]}}"#);
+    let second = body(&[HI, USE, &beside]).replace(r#""model":"m","max_tokens":9"#, r#""model":"n","max_tokens":8"#);
+    let third = body(&[HI, USE, &beside, DONE, MORE])
+        .replace(r#""temperature":0.5,"#, "")
+        .replace(r#","stream":true"#, "")
+        .replace(r#",{"name":"Own","input_schema":{},"cache_control":{"type":"ephemeral"}}"#, "");
+    let derived = only(&[body(&[HI]), second, third]);
     assert_eq!(
-        derived.notes[1..],
+        host(&derived),
         [
-            "Exchange 2 asks with other model; the scenario keeps the first.",
-            "Exchange 2 holds other content beside tool results, which was left out.",
-            "Exchange 3 goes on from exchange 1 and not from 2; the scenario goes on from the last.",
+            r#"1/2 {"max_tokens":8,"model":"n"} -"#,
+            r#"2/1 {"max_tokens":9,"model":"m"} -stream,temperature tools Read"#,
+            "1/2 Beside user 1",
         ]
     );
+    assert_eq!(derived.notes.len(), 1, "{:?}", derived.notes);
+}
+
+#[test]
+fn k_4_system_messages_and_first_words_keep_their_place() {
+    let system = r#"{"role":"system","content":"In Spanish."}"#;
+    let first_words = r#"{"role":"assistant","content":"{"}"#;
+    let derived =
+        only(&[body(&[HI, DONE, system, MORE, first_words]), body(&[HI, DONE, system, MORE, first_words, DONE, system, HI, MORE])]);
+    let roles: Vec<&str> = derived.scenario.history.iter().map(|message| message.role.as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "system"]);
+    assert_eq!(host(&derived), ["1/1 After assistant 1", "2/1 Before system 1", "2/1 After user 1"]);
+    assert_eq!(derived.scenario.settings.neighbours, Neighbours::Apart);
+}
+
+#[test]
+fn k_4_what_the_client_did_at_the_output_limit_is_a_setting() {
+    let mut tape = tape(&[body(&[HI]).replace("\"max_tokens\":9", "\"max_tokens\":8000")]);
+    let answer = r#"{"type":"message","content":[{"type":"text","text":"and"}],"stop_reason":"max_tokens"}"#;
+    tape.exchanges[0].answer.chunks = [Chunk { at: None, bytes: answer.as_bytes().into() }].into();
+    let settings = scenarios(&tape, "x.tape.jsonl").remove(0).scenario.settings;
+    assert_eq!((settings.session.max_output_recoveries, settings.session.raised_max_tokens), (0, Some(0)));
 }
 
 #[test]

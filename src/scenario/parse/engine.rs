@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::retry;
 use super::session::session;
 use super::values::{ContentJson, Object, TextAsJson};
-use crate::engine::settings::{EmissionOrder, PipelineSettings, ResultDelivery, ResultOrder, Settings};
+use crate::engine::settings::{EmissionOrder, Neighbours, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
@@ -25,6 +25,8 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
         refuse_own_members(reader, &json);
         settings.request_extra = json;
     }
+    let neighbours = [("joined", Neighbours::Joined), ("apart", Neighbours::Apart), ("apart_with_results", Neighbours::ApartWithResults)];
+    settings.neighbours = reader.choice("neighbours", &neighbours).unwrap_or_default();
     reader.set("partial_messages", &mut settings.partial_messages);
     let emission_orders = [("eager", EmissionOrder::Eager), ("arrival", EmissionOrder::Arrival)];
     settings.emission_order = reader.choice("emission_order", &emission_orders).unwrap_or_default();
@@ -72,6 +74,7 @@ fn refuse_own_members(reader: &mut Reader<'_, '_>, extra: &Json) {
 /// `[engine.pipeline]`: figures of T-27 to T-29.
 fn pipeline(reader: &mut Reader<'_, '_>) -> PipelineSettings {
     let mut pipeline = PipelineSettings::default();
+    reader.set("check_inputs", &mut pipeline.check_inputs);
     reader.set("result_limit", &mut pipeline.result_limit);
     reader.set("result_preview", &mut pipeline.result_preview);
     reader.set("exit_code_aborts", &mut pipeline.exit_code_aborts);

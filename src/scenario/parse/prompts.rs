@@ -21,12 +21,15 @@ pub(super) fn prompt(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Prom
     Prompt { content, at, turns }
 }
 
+/// Who may speak.
+pub(super) const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
+
 /// `[[history]]`: a message that was said before the first prompt.
 pub(super) fn message(reader: &mut Reader<'_, '_>) -> Option<Arc<Message>> {
     if reader.member("role").is_none() {
-        reader.lacks(&["role"], "[[history]] needs `role`: \"user\" or \"assistant\"".into(), None);
+        reader.lacks(&["role"], "[[history]] needs `role`: \"user\", \"assistant\" or \"system\"".into(), None);
     }
-    let role = reader.choice("role", &[("user", Role::User), ("assistant", Role::Assistant)]);
+    let role = reader.choice("role", &ROLES);
     let content = content(reader);
     Some(Arc::new(Message { role: role?, content }))
 }

@@ -18,6 +18,8 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
     reader.set_some("fallback_model", &mut session.fallback_model);
     session.max_turns = reader.get_above_zero("max_turns", "a prompt has at least 1 turn");
     reader.set_some("raised_max_tokens", &mut session.raised_max_tokens);
+    reader.set("max_output_recoveries", &mut session.max_output_recoveries);
+    reader.set("keep_container", &mut session.keep_container);
     session.token_budget = reader.get_above_zero("token_budget", "a budget of nothing cannot be used up").map(u64::from);
     session.max_budget = max_budget(reader);
     session.task_budget = reader.get_above_zero("task_budget", "a budget of nothing cannot be used up").map(u64::from);
@@ -26,6 +28,7 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
     if let Some(most) = reader.get_above_zero("max_structured_output_retries", "it is asked for at least once") {
         session.max_structured_output_retries = most;
     }
+    reader.set("slash_commands", &mut session.slash_commands);
     reader.set("replay_user_messages", &mut session.replay_user_messages);
     reader.set("file_history", &mut session.file_history);
     reader.set("elicitation_handler", &mut session.elicitation_handler);

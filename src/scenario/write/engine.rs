@@ -1,7 +1,7 @@
 //! `[engine]` and `[engine.pipeline]` as TOML.
 
 use super::{Out, text_or_json};
-use crate::engine::settings::{EmissionOrder, PipelineSettings, ResultDelivery, ResultOrder, Settings};
+use crate::engine::settings::{EmissionOrder, Neighbours, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 
 /// `[engine]`; always there, because the model is what people look for first.
 pub(super) fn engine(out: &mut Out, settings: &Settings, prices: Option<&str>) {
@@ -40,6 +40,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         system_context: _,
         cache_breakpoints,
         request_extra,
+        neighbours,
         partial_messages,
         emission_order,
         result_order,
@@ -62,6 +63,11 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
     out.flag("cache_breakpoints", *cache_breakpoints, default.cache_breakpoints);
     if *request_extra != default.request_extra {
         out.text("request_extra", request_extra.as_str());
+    }
+    match neighbours {
+        Neighbours::Joined => (),
+        Neighbours::Apart => out.text("neighbours", "apart"),
+        Neighbours::ApartWithResults => out.text("neighbours", "apart_with_results"),
     }
     out.flag("partial_messages", *partial_messages, default.partial_messages);
     result_orders(out, *emission_order, *result_order, *result_delivery);
@@ -116,12 +122,13 @@ fn result_orders(out: &mut Out, emission_order: EmissionOrder, result_order: Res
 }
 
 fn pipeline_section(out: &mut Out, pipeline: &PipelineSettings) {
-    let PipelineSettings { result_limit, result_preview, exit_code_aborts, hooks_shown_from, slow_from } = pipeline;
+    let PipelineSettings { check_inputs, result_limit, result_preview, exit_code_aborts, hooks_shown_from, slow_from } = pipeline;
     let default = PipelineSettings::default();
     if *pipeline == default {
         return;
     }
     out.table("[engine.pipeline]");
+    out.flag("check_inputs", *check_inputs, default.check_inputs);
     for (key, value, usual) in
         [("result_limit", result_limit, default.result_limit), ("result_preview", result_preview, default.result_preview)]
     {

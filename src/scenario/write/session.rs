@@ -13,6 +13,7 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         fallback_model,
         max_turns,
         raised_max_tokens,
+        max_output_recoveries,
         token_budget,
         max_budget,
         task_budget,
@@ -20,6 +21,7 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         json_schema,
         max_structured_output_retries,
         commands: _,
+        slash_commands,
         // These are written by the functions below.
         replay_user_messages: _,
         file_history: _,
@@ -35,6 +37,10 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         snip_replay: _,
         verbose: _,
         tool_use_summaries: _,
+        keep_container,
+        // These are tables of their own.
+        changes: _,
+        host_messages: _,
     } = session;
     let default = SessionSettings::default();
     if let Some(model) = fallback_model {
@@ -46,6 +52,11 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
     if let Some(tokens) = raised_max_tokens {
         out.raw("raised_max_tokens", tokens);
     }
+    if *max_output_recoveries != default.max_output_recoveries {
+        out.raw("max_output_recoveries", max_output_recoveries);
+    }
+    out.flag("slash_commands", *slash_commands, default.slash_commands);
+    out.flag("keep_container", *keep_container, default.keep_container);
     if let Some(tokens) = token_budget {
         out.raw("token_budget", tokens);
     }

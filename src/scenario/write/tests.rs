@@ -11,8 +11,8 @@ use alloc::collections::BTreeMap;
 use super::*;
 use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::settings::{
-    AgentTool, Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Observable, OnOverload, PipelineSettings, ResultDelivery,
-    ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
+    AgentTool, Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Neighbours, Observable, OnOverload, PipelineSettings,
+    ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
 };
 use crate::scenario::drive::{Drive, KnownClient, Normalise, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
@@ -187,6 +187,7 @@ fn f_6_settings_read_back() {
         system_context: Some("here".into()),
         cache_breakpoints: false,
         request_extra: Json::trusted(r#"{"temperature":1.0}"#),
+        neighbours: Neighbours::ApartWithResults,
         partial_messages: true,
         emission_order: EmissionOrder::Arrival,
         result_order: ResultOrder::Emission,
@@ -201,6 +202,7 @@ fn f_6_settings_read_back() {
         batch_sibling_abort: true,
         tool_grace: Micros::from_millis(1),
         pipeline: PipelineSettings {
+            check_inputs: false,
             result_limit: 1,
             result_preview: 2,
             exit_code_aborts: false,

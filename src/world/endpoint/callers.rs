@@ -7,9 +7,10 @@ use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::scenario::interrupt::InterruptKind;
 use crate::scenario::script::Origin;
-use crate::scenario::thread::{Conversation, Likeness, Lineage};
-use crate::wire::block::{Block, BlockKind, Role, ToolUse};
+use crate::scenario::thread::{Conversation, Likeness, Lineage, Reply};
+use crate::wire::block::{Block, BlockKind, Message, Role, ToolUse};
 use crate::wire::json::Json;
+use crate::wire::reply::Replied;
 use crate::wire::request::Request;
 use crate::world::setup::{RecordedThread, Setup};
 use crate::world::user::count;
@@ -99,6 +100,11 @@ impl Callers {
         if let Some(thread) = self.threads.iter_mut().find(|thread| thread.agent == *agent && thread.last == id) {
             thread.is_failed = true;
         }
+    }
+
+    /// The request that was placed last was answered so.
+    pub(super) fn on_replied(&mut self, replied: &Replied) {
+        self.lineage.replied(|_| Reply::answered(replied));
     }
 
     /// These tool uses were handed out.
@@ -201,9 +207,9 @@ impl Callers {
     }
 
     fn next_said(&self, setup: &Setup, request: &Request) -> Option<Said> {
-        let last = request.messages.last().filter(|message| message.role == Role::User)?;
-        let has_results = last.content.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { .. }));
-        let texts: Vec<&str> = last.content.iter().filter_map(text_of).collect();
+        let last = said_last(setup, request);
+        let has_results = last.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { .. }));
+        let texts: Vec<&str> = last.iter().filter_map(|block| text_of(block)).collect();
         let says = |content: &[Block]| !content.is_empty() && content.iter().filter_map(text_of).all(|text| texts.contains(&text));
         let prompts = (1..).zip(&setup.scenario.prompts).map(|(number, prompt)| (Origin::Prompt(number), &*prompt.content));
         let interrupts = (1..).zip(&setup.scenario.interrupts).filter_map(|(number, interrupt)| match &interrupt.kind {
@@ -270,6 +276,18 @@ fn comparable(setup: &Setup, request: &str) -> Option<Conversation> {
 
 fn frame_of(request: &Request) -> Frame {
     (request.system.clone(), request.tools.clone())
+}
+
+/// What the user says last: the last message. Where the host says something of its own, what it puts before and behind that is passed over.
+fn said_last<'a>(setup: &Setup, request: &'a Request) -> Vec<&'a Block> {
+    let is_answer = |message: &&Arc<Message>| message.role == Role::Assistant;
+    let is_user = |message: &&Arc<Message>| message.role == Role::User;
+    let newest = request.messages.iter().rev();
+    let said: Vec<&Arc<Message>> = match setup.scenario.settings.session.host_messages.is_empty() {
+        true => newest.take(1).filter(is_user).collect(),
+        false => newest.skip_while(is_answer).take_while(|message| !is_answer(message)).filter(is_user).collect(),
+    };
+    said.into_iter().flat_map(|message| &message.content).collect()
 }
 
 fn text_of(block: &Block) -> Option<&str> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::OrphanedPermission;
+use crate::engine::settings::{Neighbours, OrphanedPermission};
 use crate::wire::block::Message;
 
 fn read(role: Role, blocks: &[&str]) -> Arc<Message> {
@@ -13,7 +13,7 @@ fn read(role: Role, blocks: &[&str]) -> Arc<Message> {
 /// An earlier session that was cut off while `A` and `B` were asked about.
 fn cut_off() -> Carried {
     let mut carried = Carried::default();
-    carried.conversation.begin(&[read(Role::User, &["before"]), read(Role::Assistant, &["use=A", "use=B"])]);
+    carried.conversation.begin(&[read(Role::User, &["before"]), read(Role::Assistant, &["use=A", "use=B"])], Neighbours::default());
     carried
 }
 
@@ -118,7 +118,7 @@ fn q_19_another_model_than_the_one_that_signed_gets_no_signatures() {
     first.answers("done", "end_turn");
     let said = first.outcome.take().unwrap().carried;
     let mut carried = Carried { conversation: Default::default(), ..said.clone() };
-    carried.conversation.begin(&said.conversation.messages());
+    carried.conversation.begin(&said.conversation.messages(Neighbours::default()), Neighbours::default());
     let same = Bench::begin(environment(|_| ()), carried.clone(), Begins::Asking);
     assert!(same.conversation().contains("assistant(think use=A)"), "{}", same.conversation());
     let other = Bench::begin(environment(|settings| settings.model = "claude-opus-4-5".into()), carried, Begins::Asking);

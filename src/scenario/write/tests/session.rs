@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{Command, CommandDeed, OrphanedPermission, Thinking};
+use crate::engine::settings::{Command, CommandDeed, HostMessage, MessagePlace, OrphanedPermission, RequestChange, RequestPlace, Thinking};
 use crate::scenario::asked::Lookups;
 
 /// No field has its default.
@@ -12,6 +12,7 @@ pub(super) fn odd_session() -> SessionSettings {
         fallback_model: Some("other".into()),
         max_turns: Some(3),
         raised_max_tokens: Some(10),
+        max_output_recoveries: 1,
         token_budget: Some(500_000),
         max_budget: Some(NanoUsd(50_000_001)),
         task_budget: Some(7),
@@ -23,6 +24,7 @@ pub(super) fn odd_session() -> SessionSettings {
             Command { name: "review".into(), does: CommandDeed::Ask("Review $ARGUMENTS.".into()), allows: vec!["Read".into()] },
             Command { name: "fast".into(), does: CommandDeed::Switch("m".into()), allows: Vec::new() },
         ],
+        slash_commands: false,
         replay_user_messages: true,
         file_history: true,
         cwd: "/home".into(),
@@ -37,6 +39,19 @@ pub(super) fn odd_session() -> SessionSettings {
         snip_replay: false,
         verbose: true,
         tool_use_summaries: Some("claude-haiku-4-5".into()),
+        keep_container: true,
+        changes: vec![RequestChange {
+            from: RequestPlace { prompt: 1, request: 2 },
+            set: Json::trusted(r#"{"max_tokens":5,"tool_choice":{"type":"any"}}"#),
+            unset: vec!["thinking".into()],
+            tools: Some(Vec::new()),
+        }],
+        host_messages: [MessagePlace::Before, MessagePlace::Beside, MessagePlace::After]
+            .map(|place| {
+                let message = Arc::new(Message { role: Role::System, content: vec![Block::text("in Spanish")] });
+                HostMessage { at: RequestPlace { prompt: 2, request: 1 }, place, message }
+            })
+            .into(),
     }
 }
 

@@ -1,0 +1,84 @@
+//! Messages that a session's host puts into a conversation (S-11).
+
+use super::{Conversation, Item, ItemKind};
+use crate::engine::settings::{HostMessage, MessagePlace, Neighbours};
+use crate::prelude::*;
+use crate::wire::block::{BlockKind, Message, Role};
+use crate::wire::request::push_merged;
+
+impl Neighbours {
+    /// Adds a message to those of a request (N-7).
+    pub(crate) fn push(self, messages: &mut Vec<Arc<Message>>, message: Arc<Message>) {
+        match self {
+            Self::Joined => push_merged(messages, message),
+            Self::ApartWithResults if message.role == Role::User => each_result(messages, message),
+            Self::Apart | Self::ApartWithResults => messages.push(message),
+        }
+    }
+}
+
+/// Adds the results one by one, and what is beside them with the last.
+fn each_result(messages: &mut Vec<Arc<Message>>, message: Arc<Message>) {
+    let results = message.content.iter().take_while(|block| matches!(block.kind(), BlockKind::ToolResult { .. })).count();
+    let (alone, last) = message.content.split_at(results.saturating_sub(1));
+    messages.extend(alone.iter().map(|block| Arc::new(Message::user(vec![block.clone()]))));
+    messages.push(if alone.is_empty() { message } else { Arc::new(Message::user(last.to_vec())) });
+}
+
+impl Conversation {
+    /// Takes a message of the host's, under a name of its own; nothing when it has no content, because the API refuses that.
+    pub(crate) fn take_host_message(&mut self, name: &str, HostMessage { place, message, .. }: &HostMessage) {
+        if message.content.is_empty() {
+            return;
+        }
+        let last = self.items.len().checked_sub(1);
+        if let (MessagePlace::Beside, Some(last)) = (place, last.filter(|last| self.items[*last].message.role == message.role)) {
+            let mut joined = Message::clone(&self.items[last].message);
+            joined.content.extend(message.content.iter().cloned());
+            return self.replace_message(last, joined);
+        }
+        self.push(Item { name: name.into(), kind: ItemKind::Hidden, message: message.clone(), usage: None });
+        if let (MessagePlace::Before, Some(last)) = (place, last) {
+            // Nothing that the API has counted is behind it: what was said last is newer than any answer.
+            self.items.swap(last, last + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::settings::RequestPlace;
+    use crate::wire::block::Block;
+
+    #[test]
+    fn s_11_a_message_of_the_host_goes_where_it_says() {
+        let mut conversation = Conversation::default();
+        conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("hi")]);
+        let mut say = |name: &str, role, place, text: &str| {
+            let message = Arc::new(Message { role, content: vec![Block::text(text)] });
+            conversation.take_host_message(name, &HostMessage { at: RequestPlace::START, place, message });
+        };
+        say("b", Role::System, MessagePlace::Before, "before");
+        say("x", Role::User, MessagePlace::Beside, "beside");
+        say("a", Role::Assistant, MessagePlace::After, "after");
+        say("y", Role::User, MessagePlace::Beside, "alone");
+        let shown: Vec<_> = conversation
+            .messages(Neighbours::Apart)
+            .iter()
+            .map(|message| format!("{} {}", message.role.as_str(), message.content.len()))
+            .collect();
+        assert_eq!(shown, ["system 1", "user 2", "assistant 1", "user 1"]);
+    }
+
+    #[test]
+    fn n_7_neighbours_are_joined_or_stay_apart() {
+        let message = Arc::new(Message::user(vec![Block::text("a")]));
+        let of = |neighbours: Neighbours| {
+            let mut messages = Vec::new();
+            (0..2).for_each(|_| neighbours.push(&mut messages, message.clone()));
+            messages.len()
+        };
+        assert_eq!((of(Neighbours::Joined), of(Neighbours::Apart)), (1, 2));
+    }
+}

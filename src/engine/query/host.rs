@@ -1,0 +1,48 @@
+//! What the session's host does before a request (S-11): settings that hold from there on, messages of its own, and the container that it keeps
+//! for the API's tools.
+
+use super::Query;
+use crate::engine::contract::{Input, RequestId};
+use crate::engine::settings::{Environment, RequestPlace};
+use crate::prelude::*;
+use crate::wire::container::container_id;
+use crate::wire::request::Request;
+
+impl Query {
+    /// Before the request `id` is put together: whatever the host has set or said since the one before it.
+    pub(super) fn heed_host(&mut self, env: &Environment, id: RequestId) {
+        let session = &env.settings.session;
+        let (before, at) = (self.carried.reached, RequestPlace { prompt: id.prompt, request: id.turn });
+        let is_due = |place: RequestPlace| before < place && place <= at;
+        for change in session.changes.iter().filter(|change| is_due(change.from)) {
+            self.frame = Arc::new(self.frame.with_change(env, change));
+            // Thinking stays where the host has left it, whatever the new model says to it.
+            self.carried.signed_by = Some(self.frame.model().clone());
+        }
+        for (number, message) in (1..).zip(&session.host_messages).filter(|(_, message)| is_due(message.at)) {
+            self.carried.conversation.take_host_message(&format!("host{number}"), message);
+        }
+        self.carried.reached = at;
+    }
+
+    /// Takes note of the container that an answer names.
+    pub(super) fn remember_container(&mut self, env: &Environment, input: &Input) {
+        if !env.settings.session.keep_container {
+            return;
+        }
+        let named = match input {
+            Input::Stream { event, .. } => container_id(event.data()),
+            Input::Body { body, .. } => container_id(body),
+            _ => None,
+        };
+        self.carried.container = named.or(self.carried.container.take());
+    }
+
+    /// The request with the container that was named last, unless it names one itself.
+    pub(super) fn with_container(&self, request: Request) -> Request {
+        match &self.carried.container {
+            Some(id) => request.with_container(id),
+            None => request,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What the host of a session does from a certain request on (S-11): it changes what requests say beside the conversation, and puts in messages
+//! that neither the user nor the model wrote.
+//!
+//! Real clients do both in the midst of a session: another `tool_choice`, more `max_tokens`, a document beside a result, the first words of the
+//! answer. A request has its place by its prompt and its number in it, as transcripts name it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
+use crate::wire::block::Message;
+use crate::wire::json::Json;
+
+/// A request of a session, whatever its attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RequestPlace {
+    /// The prompt, from 1.
+    pub prompt: u32,
+    /// Its request, from 1.
+    pub request: u32,
+}
+
+impl RequestPlace {
+    /// Before all requests.
+    pub const START: Self = Self { prompt: 0, request: 0 };
+}
+
+/// Members of the request's body that hold from one request on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestChange {
+    /// The first request that they hold for.
+    pub from: RequestPlace,
+    /// Members with their values, as one JSON object; never `messages`.
+    pub set: Json,
+    /// Members that are there no more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unset: Vec<Arc<str>>,
+    /// The tools that are offered from there on, by their names; `None` where that stays as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Arc<str>>>,
+}
+
+/// A message that the host puts into the conversation before a request is made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostMessage {
+    /// The request.
+    pub at: RequestPlace,
+    /// Where it goes.
+    pub place: MessagePlace,
+    /// Who is said to speak, and what is said.
+    pub message: Arc<Message>,
+}
+
+/// Where a message of the host's goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessagePlace {
+    /// Before what was said last: the prompt, or the results.
+    Before,
+    /// Into the message that was said last, behind what it holds.
+    Beside,
+    /// Behind what was said last.
+    #[default]
+    After,
+}
+
+/// N-7: what becomes of messages of one role in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Neighbours {
+    /// They are one message, as the API reads them.
+    #[default]
+    Joined,
+    /// They stay apart, as some clients send them.
+    Apart,
+    /// They stay apart, and each result of a tool is a message of its own.
+    ApartWithResults,
+}

@@ -1,0 +1,74 @@
+//! A scenario is run once before it is written: a replay that will fail is announced by a note in it and by what the import prints (K-4).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::engine::agent_loop::AgentLoop;
+use crate::prelude::*;
+use crate::scenario::derive::Derived;
+use crate::scenario::parse;
+use crate::scenario::tape::Tape;
+use crate::scenario::write::toml;
+use crate::sim::Run;
+use crate::world::setup::Setup;
+
+/// A run holds all requests of a tape at once: of larger tapes than this, in bytes of their bodies, nobody asks that of an import.
+const BYTES_MAX: usize = 16 << 20;
+
+/// How many of the problems are named.
+const NAMED: usize = 2;
+
+/// Rules about what requests say. Where a replay sends what was recorded, whoever breaks them is the recorded client, and the scenario says so.
+const OF_REQUESTS: [&str; 3] = ["O-1", "O-6", "O-10"];
+
+/// What a replay of the scenario will not do, a sentence; `None` when it goes well.
+pub(super) fn problem(derived: &mut Derived, tape: &Tape) -> Option<String> {
+    let bytes: usize = tape.exchanges.iter().map(|exchange| exchange.body.len()).sum();
+    if bytes > BYTES_MAX {
+        return Some(String::from("The recording is too large to be replayed while it is imported: whether a replay fails is not known."));
+    }
+    let failures = match replay(derived, tape) {
+        Ok(replay) if replay.failures.is_empty() => return None,
+        Ok(replay) if breaks_as_recorded(derived, tape, &replay.broken) => return None,
+        Ok(replay) => replay.failures,
+        Err(refusal) => return Some(format!("This version cannot run it: {refusal}")),
+    };
+    let (first, others) = failures.split_at(failures.len().min(NAMED));
+    let more = if others.is_empty() { String::new() } else { format!("; and {} more", others.len()) };
+    Some(format!("A replay fails: {}{more}.", first.join("; ")))
+}
+
+/// What came of a run.
+struct Replay {
+    failures: Vec<String>,
+    /// The rules that it breaks.
+    broken: Vec<&'static str>,
+}
+
+/// Whether nothing else is wrong than that requests break rules as the recorded ones did; then the scenario expects it.
+fn breaks_as_recorded(derived: &mut Derived, tape: &Tape, broken: &[&'static str]) -> bool {
+    if broken.is_empty() || !broken.iter().all(|rule| OF_REQUESTS.contains(rule)) {
+        return false;
+    }
+    derived.scenario.expect.breaks = broken.iter().map(|rule| String::from(*rule)).collect();
+    let is_all = replay(derived, tape).is_ok_and(|replay| replay.failures.is_empty());
+    match is_all {
+        true => derived.notes.push(format!("The recorded client breaks {}, and so does a replay.", broken.join(", "))),
+        false => derived.scenario.expect.breaks.clear(),
+    }
+    is_all
+}
+
+/// Reads the scenario as it is written, and runs it; what came of it, or why it does not run.
+fn replay(derived: &Derived, tape: &Tape) -> Result<Replay, String> {
+    let text = toml(&derived.scenario, &derived.notes);
+    let parsed = parse::scenario("the imported scenario", &text, &[]).map_err(|faults| faults.to_string())?;
+    let setup = Setup::new(parsed.scenario, Some(tape)).map_err(|error| error.to_string())?;
+    setup.check_results().map_err(|error| error.to_string())?;
+    let run = Run::new(Arc::new(setup), AgentLoop::default());
+    let report = catch_unwind(AssertUnwindSafe(|| run.to_end())).map_err(|_| String::from("the engine panicked"))?;
+    let mut broken: Vec<&'static str> = report.violations.iter().flatten().map(|violation| violation.oracle).collect();
+    broken.sort_unstable();
+    broken.dedup();
+    Ok(Replay { failures: report.failures, broken })
+}

@@ -1,0 +1,75 @@
+//! `[[change]]` and `[[message]]`: what the session's host does from a certain request on (S-11).
+
+use super::prompts::{ROLES, content};
+use super::reader::Reader;
+use super::values::Object;
+use crate::engine::settings::{HostMessage, MessagePlace, RequestChange, RequestPlace};
+use crate::prelude::*;
+use crate::scenario::types::Scenario;
+use crate::wire::block::{Message, Role};
+use crate::wire::json::Json;
+
+/// Reads both; tools that a change names are those of the scenario.
+pub(super) fn read(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
+    let known: Vec<Arc<str>> = scenario.tools.iter().map(|tool| tool.definition.name.clone()).collect();
+    let session = &mut scenario.settings.session;
+    session.changes = reader.entries("change", "[[change]]", |reader| change(reader, &known));
+    session.host_messages = reader.entries("message", "[[message]]", message);
+    // A place that comes first counts first, wherever it is written.
+    session.changes.sort_by_key(|change| change.from);
+    session.host_messages.sort_by_key(|message| message.at);
+}
+
+fn change(reader: &mut Reader<'_, '_>, known: &[Arc<str>]) -> Option<RequestChange> {
+    let from = required_place(reader, "from");
+    if ["set", "unset", "tools"].iter().all(|key| reader.member(key).is_none()) {
+        reader.lacks(&["set", "unset", "tools"], "[[change]] needs `set`, `unset` or `tools`".into(), None);
+    }
+    let set = reader.get("set").map_or_else(|| Json::trusted("{}"), |Object(json)| json);
+    check_members(reader, &set);
+    let unset = reader.get("unset").unwrap_or_default();
+    let tools: Option<Vec<Arc<str>>> = reader.get("tools");
+    for name in tools.iter().flatten().filter(|name| !known.contains(name)) {
+        let place = reader.member("tools").map_or(reader.place, |member| member.value.place);
+        let names: Vec<&str> = known.iter().map(|name| &**name).collect();
+        reader.report.unknown(place, "tool", name, "", &names);
+    }
+    Some(RequestChange { from: from?, set, unset, tools })
+}
+
+/// What the engine would have to make up is refused here.
+fn check_members(reader: &mut Reader<'_, '_>, set: &Json) {
+    let value = set.to_value();
+    let is = |name: &str, fits: fn(&serde_json::Value) -> bool| value.get(name).is_none_or(fits);
+    let problem = match () {
+        () if value.get("messages").is_some() => "`messages` cannot be set; write [[message]] for what the host says",
+        () if !is("model", |model| model.as_str().is_some_and(|model| !model.is_empty())) => "`model` in `set` is the name of a model",
+        () if !is("max_tokens", serde_json::Value::is_u64) => "`max_tokens` in `set` is a whole number",
+        () if !is("stream", serde_json::Value::is_boolean) => "`stream` in `set` is true or false",
+        () if !is("tools", serde_json::Value::is_array) => "`tools` in `set` is an array of definitions",
+        () => return,
+    };
+    if let Some(member) = reader.member("set") {
+        reader.report.value(member.value.place, problem.into(), None);
+    }
+}
+
+fn message(reader: &mut Reader<'_, '_>) -> Option<HostMessage> {
+    let at = required_place(reader, "at");
+    let role = reader.choice("role", &ROLES).unwrap_or(Role::User);
+    let places = [("before", MessagePlace::Before), ("beside", MessagePlace::Beside), ("after", MessagePlace::After)];
+    let place = reader.choice("place", &places).unwrap_or_default();
+    let content = content(reader);
+    Some(HostMessage { at: at?, place, message: Arc::new(Message { role, content }) })
+}
+
+fn required_place(reader: &mut Reader<'_, '_>, key: &'static str) -> Option<RequestPlace> {
+    if reader.member(key).is_none() {
+        let message = format!("{} needs `{key}`, a request such as {{ prompt = 1, request = 2 }}", reader.title());
+        reader.lacks(&[key], message, None);
+    }
+    reader.section(key, "the place of a request", |reader| {
+        let mut count = |key| reader.get_above_zero(key, "prompts and requests are counted from 1").unwrap_or(1);
+        RequestPlace { prompt: count("prompt"), request: count("request") }
+    })
+}
