@@ -22,6 +22,7 @@ pub mod random;
 pub mod retry;
 pub mod schema;
 pub mod settings;
+pub mod texts;
 pub mod time;
 pub mod tokenizer;
 

@@ -323,10 +323,10 @@ impl Watch for Oracles {
                 Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.abort.on_end(found));
             }
             // The API of a scenario may know more than the rules of validity: what it has answered before, for one.
-            What::Refused { id, rule, text, overruled: false } if !self.rules.expects_refusals && is_defect(rule) => {
-                if Arc::make_mut(&mut self.agents).of(agent).blamed != Some(*id) {
-                    found.add(valid::ORACLE, format!("the API refuses request {id}: {text}"));
-                }
+            What::Refused { id, rule, text, overruled: false }
+                if !self.rules.expects_refusals && is_defect(rule) && Arc::make_mut(&mut self.agents).of(agent).blamed != Some(*id) =>
+            {
+                found.add(valid::ORACLE, format!("the API refuses request {id}: {text}"));
             }
             // What an oracle has blamed in this instant needs no second word.
             What::Misuse { text } if found.violations.last().is_none_or(|last| last.at != at) => {

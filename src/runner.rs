@@ -7,6 +7,7 @@
 mod callers;
 #[cfg(test)]
 mod diagrams;
+pub mod passing;
 #[cfg(test)]
 mod planned;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::explore::{Guard, panic_text};
 use crate::files::scenario::{LoadError, Loaded, load};
 use crate::prelude::*;
 use crate::sim::Run;
+use crate::sim::passing::View;
 use crate::sim::report::Report;
 
 /// What came of one run: a report, or the words of the panic that ended it.
@@ -40,13 +42,17 @@ pub struct Panic(pub String);
 
 /// Runs one scenario file against an engine, and asks all oracles about it: the shortest way to test an engine of your own.
 ///
-/// What is not as it should be is in the report's `failures`; [`Report::assert`] panics with them.
+/// What is not as it should be is in the report's `failures`, also what the scenario says and the run does not show (F-10);
+/// [`Report::assert`] panics with them.
 ///
 /// # Errors
 /// When the scenario cannot be read; what it says names file, line and column.
 pub fn run_file<E: Engine>(path: impl AsRef<Path>, engine: E) -> Result<Report<E>, LoadError> {
     let loaded = load(path.as_ref(), &[])?;
-    Ok(Run::new(loaded.setup, engine).to_end())
+    let mut report = Run::new(loaded.setup.clone(), engine).to_end();
+    let passing = passing::judge(&[(&loaded, Some((&report).into()))], View::Simulated);
+    report.failures.extend(passing.failures.into_iter().flat_map(|(_, failures)| failures));
+    Ok(report)
 }
 
 /// Runs scenarios on `threads` threads, each on an engine that `new_engine` makes; a panic ends its own run only.

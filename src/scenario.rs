@@ -11,6 +11,7 @@ pub mod network;
 pub mod parse;
 pub mod plan;
 pub mod script;
+pub mod statement;
 pub mod tape;
 pub mod thread;
 pub mod types;

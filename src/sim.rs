@@ -8,6 +8,7 @@ pub(crate) mod delays;
 pub(crate) mod limits;
 pub(crate) mod notes;
 pub mod outside;
+pub mod passing;
 pub mod report;
 pub(crate) mod requests;
 pub mod rules;

@@ -41,6 +41,7 @@ use crate::prelude::*;
 use crate::scenario::interrupt::Moment;
 use crate::scenario::plan::{Plan as ChosenPlan, Waited};
 use crate::scenario::script::Origin;
+use crate::scenario::statement::{Passed, Statement};
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
@@ -65,6 +66,8 @@ pub struct World {
     misuse: Option<String>,
     /// The request in the last effect, if it is not valid.
     refused: Option<(RequestId, Refused)>,
+    /// What came to pass that nobody else takes note of (F-10).
+    passed: Passed,
     /// The choices of the run, if somebody wants them. Copies share them until one goes on to choose.
     noted: Option<Arc<Noted>>,
 }
@@ -160,6 +163,7 @@ impl World {
     /// Carries out one effect; returns what the transcript should know.
     pub fn carry_out(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect, schedule: &mut Schedule) -> Option<WorldNote> {
         self.see(setup, agent, effect);
+        self.note_result(setup, effect);
         match effect {
             Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
@@ -179,6 +183,7 @@ impl World {
                 schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::RefreshAuth { id, .. } => {
+                self.passed.note(Statement::Auth);
                 let takes = self.choices(setup).latency(Waited::Auth, &agent.key(*id), &setup.scenario.auth.latency, 0);
                 schedule.push((now + takes, Arrival(What::Auth(agent.clone(), *id))));
                 self.refreshing.push((agent.clone(), *id));
@@ -338,6 +343,28 @@ impl World {
     /// The names of the answers that nobody asked for (M-3).
     pub fn unused_answers(&self, setup: &Setup) -> Vec<Arc<str>> {
         self.model.unused(setup, server::Whose::Own)
+    }
+
+    /// What came to pass of what the scenario says (F-10).
+    pub fn passed(&self, setup: &Setup) -> Passed {
+        let mut passed = self.model.passed(setup);
+        passed.extend(self.passed.iter().cloned());
+        passed.extend(self.user.passed());
+        passed.extend(self.tools.passed());
+        passed.extend(self.questions.all().flat_map(Questions::passed));
+        passed
+    }
+
+    /// Takes note of a `[[result]]` that is used.
+    fn note_result(&mut self, setup: &Setup, effect: &Effect) {
+        if setup.scenario.results.is_empty() {
+            return;
+        }
+        let (Effect::StartTool { tool_use, .. } | Effect::CheckTool { tool_use, .. }) = effect else { return };
+        let id = setup.scripted_id(self.model.original_id(&tool_use.id));
+        if let Some((id, _)) = setup.scenario.results.get_key_value(id) {
+            self.passed.note(Statement::Result(id.clone()));
+        }
     }
 
     /// Passes a question on; the time of its answer and its number, if it is ever answered.

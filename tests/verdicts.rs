@@ -112,6 +112,20 @@ fn f_10_a_scenario_that_shows_a_hazard_passes_if_exactly_its_rules_are_broken() 
 }
 
 #[test]
+fn f_10_a_scenario_may_show_a_request_that_the_api_refuses() {
+    let failures = |rules: &str| {
+        let folder = folder(&[("x.toml", &format!("{TWO_READS}{rules}"))]);
+        let empty_text = Saboteur::new(AgentLoop::default(), Canary::named("send-empty-text").unwrap());
+        run_file(folder.path().join("x.toml"), empty_text).unwrap().failures
+    };
+    let plain = failures("");
+    let refused = plain.iter().filter(|failure| failure.contains("the API refuses request 1:")).count();
+    assert_eq!(refused, 1, "said once: {plain:?}");
+    let shown = failures("breaks = [\"O-10\"]\n");
+    assert!(!shown.iter().any(|failure| failure.contains("O-10") || failure.contains("refuses")), "{shown:?}");
+}
+
+#[test]
 fn f_7_a_rule_that_there_is_not_is_named_with_the_nearest() {
     let folder = folder(&[("x.toml", &breaking("\"O14\"")), ("y.toml", &breaking("\"O-16\""))]);
     let (words, code) = said(folder.path(), &["run", "x.toml"]);

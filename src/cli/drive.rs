@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::Exit;
 use super::output::{complain, say};
-use super::serve::{How, listen, runtime};
+use super::serve::{How, listen, runtime, unpassed};
 use crate::files::scenario::{Loaded, snapshot_path};
 use crate::files::snapshot::{Metadata, Outcome, Snapshot, accept, compare, reject, write_pending};
 use crate::live::drive::sweep::{Sweep, sweep};
-use crate::live::drive::{Deed, Drive, Driven, Signal, Surroundings, drive};
+use crate::live::drive::{Deed, Drive, Driven, Ended, Signal, Surroundings, drive};
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
 use crate::runner::threads_available;
@@ -128,7 +128,10 @@ async fn driven(arguments: &Arguments, loaded: &Loaded, how: &Drive) -> Exit {
         return if swept.is_fine() { Exit::Fine } else { Exit::Failed };
     }
     match drive(&loaded.setup, how, None).await {
-        Ok(driven) => show(arguments, loaded, &driven),
+        Ok(driven) => {
+            let is_stopped = driven.output.ended == Ended::TimedOut;
+            show(arguments, loaded, &driven).max(unpassed(loaded, core::iter::once(&driven.verdict), is_stopped))
+        }
         Err(error) => wrong(&error),
     }
 }

@@ -12,8 +12,8 @@ use crate::scenario::tape::Provenance;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// A claude-trace log, a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode, Anthropic SDK), a HAR file, a raw event stream, or a file with
-    /// one JSON event a line
+    /// A claude-trace log, a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode, Anthropic SDK), a HAR file, an httprr trace, requests with their
+    /// responses as JSON, a raw event stream, one JSON event a line, or the message of an answer; also compressed (gzip, zstd)
     recording: PathBuf,
     /// Where to write: NAME.tape.jsonl and NAME.toml; beside the recording under its own name when not given
     #[arg(long, value_name = "NAME")]
@@ -50,12 +50,8 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
     }
     let stem = stem_of(&arguments.recording, arguments.out.as_deref());
     match write(&imported, &stem) {
-        Ok(written) if written.scenarios.is_empty() => {
-            say(&summary(&imported, &written));
-            complain("it holds no exchange with the Messages API (`…/v1/messages`), so there is no scenario to run");
-            Exit::WrongInput
-        }
         Ok(written) => {
+            imported.left_out.iter().for_each(|what| complain(&format!("warning: left out: {what}")));
             say(&summary(&imported, &written));
             Exit::Fine
         }
@@ -66,10 +62,12 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
     }
 }
 
-/// `a/weather.vcrpy.yaml` is written as `a/weather.vcrpy.tape.jsonl`; into a folder under its own name; and an ending that the files
-/// will have anyway is not doubled.
+/// `a/weather.vcrpy.yaml` is written as `a/weather.vcrpy.tape.jsonl`, packed or not; into a folder under its own name; and an ending that the
+/// files will have anyway is not doubled.
 fn stem_of(recording: &Path, out: Option<&Path>) -> PathBuf {
-    let own = recording.with_extension("");
+    let is_packed = recording.extension().is_some_and(|extension| ["gz", "zst"].iter().any(|packed| extension == *packed));
+    let unpacked = if is_packed { recording.with_extension("") } else { recording.to_path_buf() };
+    let own = unpacked.with_extension("");
     let Some(out) = out else { return own };
     let text = out.to_string_lossy();
     if out.is_dir() || text.ends_with('/') {
@@ -90,8 +88,10 @@ fn summary(imported: &Imported, written: &Written) -> String {
     let format = imported.format.name();
     let mut text =
         format!("read {format}: {}, {}\n", plural(tape.exchanges.len() as u64, "exchange"), plural(threads.len() as u64, "thread"));
-    if !tape.header.lost.is_empty() {
-        text.push_str(&format!("not in it: {}\n", tape.header.lost.join(", ")));
+    // What was left out is said apart.
+    let lost: Vec<&str> = tape.header.lost.iter().filter(|lost| !imported.left_out.contains(lost)).map(String::as_str).collect();
+    if !lost.is_empty() {
+        text.push_str(&format!("not in it: {}\n", lost.join(", ")));
     }
     if let Some(secrets) = counts_text(&imported.redacted) {
         text.push_str(&format!("{secrets}\n"));

@@ -23,7 +23,7 @@ pub(super) fn run<E: Engine>(arguments: &Arguments, engine: E) -> Exit {
     let text = match text::read(&arguments.log) {
         Ok(text) => text,
         Err(problem) => {
-            complain(&format!("{path}: {problem}; `reenact run SCENARIO --log {path}` writes one"));
+            complain(&format!("{path}: {problem}; `reenact run SCENARIO --log FILE` writes a log"));
             return Exit::WrongInput;
         }
     };

@@ -3,6 +3,7 @@
 mod check;
 mod level;
 mod look;
+mod passing;
 mod plan;
 
 use std::fs;
@@ -133,11 +134,16 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
             return Exit::WrongInput;
         }
     };
+    let mut unpassed = passing::unpassed(arguments, scenarios, &outcomes);
     let mut failed = 0;
-    for (scenario, outcome) in scenarios.iter().zip(&outcomes) {
+    for (index, (scenario, outcome)) in scenarios.iter().zip(&outcomes).enumerate() {
         let problems = problems_of(arguments, scenario, outcome);
-        show(arguments, scenarios.len(), scenario, outcome, &problems);
-        failed += usize::from(!problems.is_empty());
+        let of_file = unpassed.remove(&index).unwrap_or_default();
+        let is_fine = problems.is_empty() && of_file.is_empty();
+        show(arguments, scenarios.len(), scenario, outcome, is_fine);
+        problems.iter().for_each(|problem| complain(&format!("{}: {problem}", scenario.path.display())));
+        of_file.iter().for_each(|problem| complain(problem));
+        failed += usize::from(!is_fine);
     }
     if failed > 0 {
         exit = exit.max(Exit::Failed);
@@ -224,7 +230,7 @@ fn where_it_waits(pending: &Result<PathBuf, String>) -> String {
     }
 }
 
-fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcome<E>, problems: &[String]) {
+fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcome<E>, is_fine: bool) {
     if let Ok(report) = outcome {
         let digest = || json::digest(&report.transcript);
         match arguments.format {
@@ -236,14 +242,11 @@ fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Out
             }
             Format::Text => {
                 let end = report.transcript.events.last().map_or(0, |event| event.at.0);
-                let word = if problems.is_empty() { "ok" } else { "FAILED" };
+                let word = if is_fine { "ok" } else { "FAILED" };
                 let seconds = format!("{}.{:03}s", end / 1_000_000, end / 1_000 % 1_000);
                 say(&format!("{word:<7} {:<44} {:<16} {seconds:>11}  {}", scenario.name, report.terminal(), &digest()[..12]));
             }
         }
-    }
-    for problem in problems {
-        complain(&format!("{}: {problem}", scenario.path.display()));
     }
 }
 

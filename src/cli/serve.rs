@@ -15,6 +15,8 @@ use crate::live::serve::verdict::Verdict;
 use crate::live::serve::{Keeps, Options, Pace, Packets, Replay, Tokens, Until};
 use crate::live::signals::Signals;
 use crate::prelude::*;
+use crate::runner::passing::{Passing, Ran, judge};
+use crate::sim::passing::View;
 use crate::transcript::event::RunEnd;
 use crate::transcript::text::{Detail, render};
 
@@ -152,14 +154,17 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
         Ok(started) => started,
         Err(exit) => return exit,
     };
-    let mut status = None;
+    let (mut status, mut is_stopped) = (None, false);
     let stop = async {
         match &mut started {
-            None => _ = signals.next().await,
+            None => {
+                signals.next().await;
+                is_stopped = true;
+            }
             Some(child) => {
                 tokio::select! {
                     biased;
-                    _ = signals.next() => (),
+                    _ = signals.next() => is_stopped = true,
                     ended = child.wait() => status = Some(ended),
                 }
             }
@@ -182,7 +187,8 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
         }
         _ => Exit::Fine,
     };
-    verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(of_command, Exit::max)
+    let shown = verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(of_command, Exit::max);
+    shown.max(unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped))
 }
 
 /// Starts the command, if there is one.
@@ -192,9 +198,26 @@ fn start(command: &[String], base: &str) -> Result<Option<Child>, Exit> {
     // Standard output is the verdict's; what the client says goes where messages go.
     command.args(rest).env("ANTHROPIC_BASE_URL", base).stdout(Stdio::from(std::io::stderr())).kill_on_drop(true);
     command.spawn().map(Some).map_err(|error| {
-        complain(&format!("cannot start `{program}`: {error}"));
+        complain(&format!("cannot start `{program}`: {error}; name a program that is installed, or give its path"));
         Exit::WrongInput
     })
+}
+
+/// What the scenario says of faults and answers, and no session showed (F-10). Who was stopped may have come to it later.
+pub(super) fn unpassed<'a>(loaded: &Loaded, verdicts: impl Iterator<Item = &'a Verdict>, is_stopped: bool) -> Exit {
+    if is_stopped {
+        complain("note: not asked whether all faults and answers of the scenario came to pass: serving was stopped");
+        return Exit::Fine;
+    }
+    let ran = |Verdict { passed, transcript, end, .. }: &'a Verdict| Ran { passed, transcript, end };
+    let runs: Vec<_> = verdicts.map(|verdict| (loaded, Some(ran(verdict)))).collect();
+    let Passing { failures, not_asked } = judge(&runs, View::Server);
+    not_asked
+        .iter()
+        .for_each(|(file, reason)| complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {file}")));
+    let failures: Vec<String> = failures.into_iter().flat_map(|(_, failures)| failures).collect();
+    failures.iter().for_each(|failure| complain(&format!("FAILED: {failure}")));
+    if failures.is_empty() { Exit::Fine } else { Exit::Failed }
 }
 
 fn show(arguments: &Arguments, session: &str, verdict: &Verdict) -> Exit {

@@ -16,12 +16,13 @@ use result::Said;
 use task::Task;
 
 use super::budget::NanoUsd;
+use super::call::thinking_below;
 use super::contract::{Agent, Effect, Effects, Emission, Input, ToolOutcome, ToolRun};
 use super::executor::Elsewhere;
 use super::permission::context::PermissionContext;
 use super::random::Seed;
 use super::session::Session;
-use super::settings::{AgentTool, Environment};
+use super::settings::{AgentTool, Environment, Thinking};
 use super::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
@@ -283,6 +284,16 @@ impl Child {
         env.keep_backoff_of(&agent);
         env.settings.model = model.clone();
         env.settings.max_tokens = max_tokens;
+        // An allowance may be less than what the root may think.
+        if let Some(Thinking::Budget(budget)) = env.settings.session.thinking
+            && u64::from(budget) >= max_tokens
+        {
+            let most = u32::try_from(max_tokens.saturating_sub(1)).unwrap_or(u32::MAX);
+            env.settings.session.thinking = (most >= Thinking::LEAST_BUDGET).then_some(Thinking::Budget(most));
+        }
+        if let Some(extra) = thinking_below(&env.settings.request_extra, max_tokens) {
+            env.settings.request_extra = extra;
+        }
         // These are told of the root's turn and task; the limits hold for each agent by itself.
         env.settings.session.token_budget = None;
         env.settings.session.task_budget = None;

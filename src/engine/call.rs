@@ -25,6 +25,7 @@ use alarm::Alarm;
 use attempts::{broken, cut_short};
 pub(crate) use diagram::DIAGRAM;
 use shape::Shape;
+pub(crate) use shape::thinking_below;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
 use super::emission::{AssistantMessage, Emission, Note};

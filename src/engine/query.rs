@@ -447,3 +447,6 @@ impl Query {
         assert!((self.state == State::Finished) == matches!(verdict, Verdict::Finished(_)), "a query is over when it says so");
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,8 @@
 //! Writing a file whole or not at all, so that a run that is stopped half-way leaves no broken file behind.
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes `contents` to `path` by way of a file beside it that is renamed; makes missing folders.
@@ -12,11 +13,24 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Those of the file system; the file beside is removed, and `path` is as it was.
 pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
+    write_with(path, |file| file.write_all(contents))
+}
+
+/// The same for contents that are written piece by piece.
+///
+/// # Errors
+/// As [`write`], and those of `contents`.
+pub fn write_with(path: &Path, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let temporary = temporary_path(path)?;
-    let written = std::fs::write(&temporary, contents).and_then(|()| std::fs::rename(&temporary, path));
+    let filled = File::create(&temporary).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        contents(&mut file)?;
+        file.flush()
+    });
+    let written = filled.and_then(|()| std::fs::rename(&temporary, path));
     written.inspect_err(|_| {
         // The error that matters is the first one.
         std::fs::remove_file(&temporary).ok();

@@ -3,41 +3,51 @@
 //! The format is found from the content. What a source does not hold is said in the tape's header (`lost`) and never made up: an answer without
 //! recorded packets is one chunk without a time. Bodies are decompressed, and secrets replaced or left out as the recorder does it (`redactions`, K-2).
 
-mod anthropic_sdk;
-mod chunks;
+mod answers;
 mod claude_trace;
+mod cloud;
+mod coding;
 mod collect;
 mod detect;
-mod go_vcr;
+mod entries;
+mod eventstream;
 mod har;
-mod httpmock;
+mod httprr;
+mod json;
 mod node;
-mod opencode;
+mod pair;
 mod parts;
-mod ruby_vcr;
-mod sse;
-mod vcrpy;
+mod reading;
+mod service;
+mod source;
+mod yaml;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::collect::Collector;
+use self::collect::Collected;
 pub use self::detect::Format;
-use self::detect::{Detected, detect};
-use self::node::{Node, SyntaxError};
-use self::parts::ShapeError;
-use super::atomic;
+use self::node::SyntaxError;
+use self::reading::{Outcome, Probe, Reading, Stop};
+use self::source::{Foreign, Source, SourceError};
 use super::redact::Rules;
+use super::{atomic, tape};
+use crate::prelude::plural;
 use crate::scenario::derive;
-use crate::scenario::tape::line::encode;
 use crate::scenario::tape::{Provenance, Tape};
+use crate::scenario::thread::is_messages;
 use crate::scenario::write::toml;
 
 /// The formats that can be imported, for messages that say what else would do.
-const IMPORTED: &str = "a vcrpy, go-vcr or Ruby VCR cassette, a claude-trace log, a HAR file, httpmock recordings, an opencode http recording, \
-     inline snapshots of the Anthropic SDK, an event stream, or one JSON event a line";
+const IMPORTED: &str = "a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode, Anthropic SDK), a claude-trace log, a HAR file, an httprr trace, \
+     requests with their responses as JSON, an event stream, one JSON event a line, or the message of an answer";
+
+/// What the program replays, for those whose recording holds something else.
+const REPLAYED: &str = "what can be replayed are exchanges with Anthropic's Messages API, also on Vertex AI, on Bedrock or behind a gateway: record such a \
+     session with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`";
 
 /// How to import.
 #[derive(Clone, Debug)]
@@ -66,6 +76,8 @@ pub struct Imported {
     pub tape: Tape,
     /// How often each rule replaced or left out something.
     pub redacted: BTreeMap<String, u64>,
+    /// What the file holds and the tape does not, a line each: exchanges with other APIs, and those that cannot be read.
+    pub left_out: Vec<String>,
 }
 
 /// The files that an import wrote.
@@ -84,6 +96,15 @@ pub enum WriteImportError {
     /// Something is there that a person may have edited.
     #[error("{}: is there already: remove it, or choose another name with `--out`", .0.display())]
     Exists(PathBuf),
+    /// No conversation in it can be made a scenario.
+    #[error(
+        "nothing in the {count} exchanges can be replayed, so nothing was written: the bodies of the requests are no requests to the Messages API; \
+         record with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`"
+    )]
+    NoScenario {
+        /// How many exchanges there are.
+        count: usize,
+    },
     /// The file system refuses.
     #[error("{}: cannot be written ({source}): check the folder's permissions and the free space", path.display())]
     Io {
@@ -126,6 +147,26 @@ pub enum ImportError {
         /// The format.
         format: &'static str,
     },
+    /// It is something else that people have: the transcript of an agent, an archive, a database.
+    #[error("{}: this is {what}: {next}", path.display())]
+    Foreign {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What to do.
+        next: &'static str,
+    },
+    /// It holds no exchange with the Messages API.
+    #[error("{}: {format}, and nothing in it can be replayed:{found}\n{REPLAYED}", path.display())]
+    Nothing {
+        /// The path.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+        /// What it holds, a line each, with the line end before it.
+        found: String,
+    },
     /// It is no recording that is known.
     #[error("{}: not a recording that is known: import {IMPORTED}", path.display())]
     Unknown {
@@ -146,27 +187,23 @@ pub enum ImportError {
         /// What is wrong.
         problem: String,
     },
-    /// It lacks something that its format has.
-    #[error("{}: as {format}: at {place}: {problem}: repair that entry or remove it", path.display())]
+    /// It is not what it says of itself.
+    #[error("{}: {problem}: repair the file or record again", path.display())]
     Shape {
         /// The path.
         path: PathBuf,
-        /// The format.
-        format: &'static str,
-        /// Where, e.g. `interactions[3]`.
-        place: String,
         /// What is wrong.
         problem: String,
     },
 }
 
-/// Reads a recording.
+/// Reads a recording. The file itself is never in memory as a whole, only the exchanges that will be on the tape.
 ///
 /// # Errors
-/// When the file cannot be read, or is not a recording that this version imports; with the place where it goes wrong.
+/// When the file cannot be read, or holds nothing that this version imports; with the place where it goes wrong.
 pub fn import_file(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
-    let bytes = std::fs::read(path).map_err(|source| ImportError::Read { path: path.to_path_buf(), source })?;
-    import_bytes(path, &bytes, options)
+    let read = |source| ImportError::Read { path: path.to_path_buf(), source };
+    import_reader(path, File::open(path).map_err(read)?, options)
 }
 
 /// The same for contents at hand; `path` stands in the messages.
@@ -174,89 +211,91 @@ pub fn import_file(path: &Path, options: &ImportOptions) -> Result<Imported, Imp
 /// # Errors
 /// As [`import_file`].
 pub fn import_bytes(path: &Path, bytes: &[u8], options: &ImportOptions) -> Result<Imported, ImportError> {
+    import_reader(path, bytes, options)
+}
+
+fn import_reader(path: &Path, reader: impl io::Read, options: &ImportOptions) -> Result<Imported, ImportError> {
     let path_buf = || path.to_path_buf();
-    if bytes.trim_ascii().is_empty() {
-        return Err(ImportError::Empty { path: path_buf() });
-    }
-    // Only a raw stream may hold bytes that are not text, and it is read as bytes.
-    let text = String::from_utf8_lossy(bytes);
-    let syntax = |syntax: &'static str, error: SyntaxError| {
-        let SyntaxError { line, column, problem } = error;
-        ImportError::Syntax { path: path_buf(), line, column, syntax, problem }
-    };
-    let shape = |format: Format, error: ShapeError| {
-        let ShapeError { place, problem } = error;
-        ImportError::Shape { path: path_buf(), format: format.name(), place, problem }
-    };
-    let (format, tree) = match detect(&text) {
-        Detected::Tree(format, tree) => (format, tree),
-        Detected::Text(format) => (format, Node::Null),
-        Detected::Tape => return Err(ImportError::Tape { path: path_buf() }),
-        Detected::Known(format) => return Err(ImportError::NotYet { path: path_buf(), format }),
-        Detected::Broken(kind, error) => return Err(syntax(kind, error)),
-        Detected::Unknown => return Err(ImportError::Unknown { path: path_buf() }),
-    };
-    if let (true, Err(error)) = (format != Format::Sse, std::str::from_utf8(bytes)) {
-        let before = &bytes[..error.valid_up_to()];
-        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let (line, column) = (before.iter().filter(|byte| **byte == b'\n').count() + 1, before.len() - line_start + 1);
-        return Err(syntax("UTF-8", SyntaxError { line, column, problem: String::from("a byte that is not text") }));
-    }
-    let mut collector = Collector::new(format, options);
-    let tree = match (format, tree) {
-        (Format::ClaudeTrace, Node::Null) => claude_trace::lines(&text, &mut collector).map_err(|error| syntax("JSON", error))?,
-        (_, tree) => tree,
-    };
-    let read_tree = match format {
-        Format::Chunks => {
-            chunks::read(&text, &mut collector).map_err(|error| syntax("JSON", error))?;
-            return Ok(collector.finish(format));
+    let source = Source::open(reader).map_err(|error| match error {
+        SourceError::Io(source) => ImportError::Read { path: path_buf(), source },
+        SourceError::Empty => ImportError::Empty { path: path_buf() },
+        SourceError::Foreign(Foreign { what, next }) => ImportError::Foreign { path: path_buf(), what, next },
+    })?;
+    let looks_like_one = looks_like_a_recording(&source.head);
+    let mut reading = Reading::new(options);
+    match reading.read(source) {
+        Ok(()) => (),
+        // Any text is YAML until it is not.
+        Err(Stop::Syntax("YAML" | "UTF-8", _)) if !looks_like_one && !reading.is_known() => {
+            return Err(ImportError::Unknown { path: path_buf() });
         }
-        Format::Sse => {
-            sse::read(bytes, &mut collector).map_err(|problem| shape(format, ShapeError::at("the body", &problem)))?;
-            return Ok(collector.finish(format));
+        Err(Stop::Syntax(syntax, SyntaxError { line, column, problem })) => {
+            return Err(ImportError::Syntax { path: path_buf(), line, column, syntax, problem });
         }
-        Format::ClaudeTrace => claude_trace::read,
-        Format::Vcrpy => vcrpy::read,
-        Format::GoVcr => go_vcr::read,
-        Format::RubyVcr => ruby_vcr::read,
-        Format::Har => har::read,
-        Format::Httpmock => httpmock::read,
-        Format::Opencode => opencode::read,
-        Format::AnthropicSdk => anthropic_sdk::read,
-    };
-    read_tree(&tree, &mut collector).map_err(|error| shape(format, error))?;
-    Ok(collector.finish(format))
+        Err(Stop::Shape(problem)) => return Err(ImportError::Shape { path: path_buf(), problem }),
+        Err(Stop::Io(source)) => return Err(ImportError::Read { path: path_buf(), source }),
+    }
+    match reading.finish() {
+        Outcome::Recording(format, collected) => imported(path, format, *collected),
+        Outcome::Tape => Err(ImportError::Tape { path: path_buf() }),
+        Outcome::Foreign(Foreign { what, next }) => Err(ImportError::Foreign { path: path_buf(), what, next }),
+        Outcome::NotYet(format) => Err(ImportError::NotYet { path: path_buf(), format }),
+        Outcome::Unknown => Err(ImportError::Unknown { path: path_buf() }),
+    }
+}
+
+/// Whether YAML that breaks off was meant to be a recording.
+fn looks_like_a_recording(head: &[u8]) -> bool {
+    head.starts_with(b"when:") || [&b"interactions:"[..], b"\nwhen:"].iter().any(|word| memchr::memmem::find(head, word).is_some())
+}
+
+/// A recording that has something to replay.
+fn imported(path: &Path, format: Format, collected: Collected) -> Result<Imported, ImportError> {
+    let Collected { tape, redacted, left_out } = collected;
+    if tape.exchanges.iter().any(|exchange| is_messages(&exchange.path)) {
+        return Ok(Imported { format, tape, redacted, left_out });
+    }
+    let mut found: Vec<String> = left_out;
+    match tape.exchanges.len() as u64 {
+        0 if found.is_empty() => found.push(String::from("no exchange at all")),
+        0 => (),
+        count => found.push(format!("{} with other endpoints of the API", plural(count, "exchange"))),
+    }
+    let found = found.iter().map(|line| format!("\n  {line}")).collect();
+    Err(ImportError::Nothing { path: path.to_path_buf(), format: format.name(), found })
 }
 
 /// Writes `STEM.tape.jsonl` and a scenario for each thread of conversation: `STEM.toml`, `STEM.thread-2.toml`, …
 ///
 /// # Errors
-/// When one of these files is there already, before anything is written; or those of the file system.
+/// When one of these files is there already, or there would be no scenario, before anything is written; or those of the file system.
 pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportError> {
     let name = stem.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = |ending: &str| stem.with_file_name(format!("{name}{ending}"));
     let tape_file = format!("{name}.tape.jsonl");
-    let mut files = vec![(beside(".tape.jsonl"), encode(&imported.tape))];
+    let tape = beside(".tape.jsonl");
+    let mut scenarios = Vec::new();
     for derived in derive::scenarios(&imported.tape, &tape_file) {
-        files.push((beside(&format!("{}.toml", derived.suffix())), toml(&derived.scenario, &derived.notes)));
+        scenarios.push((beside(&format!("{}.toml", derived.suffix())), toml(&derived.scenario, &derived.notes)));
     }
-    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
+    if scenarios.is_empty() {
+        return Err(WriteImportError::NoScenario { count: imported.tape.exchanges.len() });
+    }
+    if let Some(path) = scenarios.iter().map(|(path, _)| path).chain([&tape]).find(|path| path.exists()) {
         return Err(WriteImportError::Exists(path.clone()));
     }
-    for (path, contents) in &files {
+    tape::write(&tape, &imported.tape).map_err(|error| WriteImportError::Io { path: error.path, source: error.source })?;
+    for (path, contents) in &scenarios {
         atomic::write(path, contents.as_bytes()).map_err(|source| WriteImportError::Io { path: path.clone(), source })?;
     }
-    let mut paths = files.into_iter().map(|(path, _)| path);
-    let tape = paths.next().unwrap_or_default();
-    Ok(Written { tape, scenarios: paths.collect() })
+    Ok(Written { tape, scenarios: scenarios.into_iter().map(|(path, _)| path).collect() })
 }
 
 /// What people call the format of this recording, whether it can be imported or not; `None` when it is none that is known.
 pub fn format_name(bytes: &[u8]) -> Option<&'static str> {
-    match detect(&String::from_utf8_lossy(bytes)) {
-        Detected::Tree(format, _) | Detected::Text(format) => Some(format.name()),
-        Detected::Known(name) => Some(name),
-        Detected::Tape | Detected::Broken(..) | Detected::Unknown => None,
+    match Source::open(bytes) {
+        Ok(source) => Probe::name(source),
+        Err(SourceError::Foreign(foreign)) => Some(foreign.what),
+        Err(_) => None,
     }
 }

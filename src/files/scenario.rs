@@ -13,7 +13,7 @@ use super::{import, schema, tape, text};
 use crate::engine::budget::PriceTable;
 use crate::prelude::*;
 use crate::scenario::derive;
-use crate::scenario::parse::{self, Fault, Faults, Parsed, Source};
+use crate::scenario::parse::{self, Fault, Faults, Parsed, Places, Source};
 use crate::scenario::tape::Tape;
 use crate::scenario::types::Scenario;
 use crate::world::setup::{Setup, SetupError};
@@ -31,6 +31,14 @@ pub struct Loaded {
     pub tape_file: Option<PathBuf>,
     /// The file of its own price table, if it has one.
     pub prices_file: Option<PathBuf>,
+    /// The file that it stands in.
+    pub file: PathBuf,
+    /// Which combination of its matrix this is, if it has one.
+    pub combination: Option<String>,
+    /// How many runs the file has in all.
+    pub runs: usize,
+    /// Where its parts stand in its file and in those that it extends.
+    pub places: Places,
     /// What of its tape was left out (F-2): the rest replays, but whoever asked should know.
     pub warnings: Vec<String>,
 }
@@ -39,7 +47,7 @@ pub struct Loaded {
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The path leads nowhere.
-    #[error("{}: no such file or folder; name a scenario (`*.toml`), a tape (`*.tape.jsonl`) or a folder of them", .0.display())]
+    #[error("{}: no such file or folder{}; name a scenario (`*.toml`), a tape (`*.tape.jsonl`) or a folder of them", .0.display(), near_text(.0))]
     Missing(PathBuf),
     /// The folder holds no scenario.
     #[error("{}: this folder holds no scenario (`*.toml` with a [[prompt]] or a `tape`){}; `reenact import RECORDING --out {}/NAME` makes one", folder.display(), if others.is_empty() { String::new() } else { format!("; {}", others_text(others)) }, folder.display())]
@@ -138,6 +146,19 @@ pub fn search(paths: &[PathBuf]) -> Found {
         }
     }
     Found { scenarios: search.found, others: search.others, errors }
+}
+
+/// `; did you mean x.toml?`, where the folder has a file of nearly this name.
+fn near_text(path: &Path) -> String {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let Some(wanted) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { return String::new() };
+    let whole = names.iter().find(|name| **name == format!("{wanted}.toml")).map(String::as_str);
+    let near = whole.or_else(|| parse::nearest::nearest(&wanted, names.iter().map(String::as_str)));
+    let with_folder = |name: &str| folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
+    near.map(|name| format!("; did you mean {}?", with_folder(name).display())).unwrap_or_default()
 }
 
 /// How many other files are named.
@@ -271,11 +292,12 @@ pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<Loade
     let source = Source { name: file.display().to_string(), text };
     let mut chain = Chain { files: vec![file.into()] };
     let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Faults)?;
+    let count = runs.len();
     let chosen = match combination {
         None => runs,
         Some(wanted) => choose(path, file, wanted, runs)?,
     };
-    let mut loaded: Vec<Loaded> = chosen.into_iter().map(|run| ready(file, run)).collect::<Result<_, _>>()?;
+    let mut loaded: Vec<Loaded> = chosen.into_iter().map(|run| ready(file, count, run)).collect::<Result<_, _>>()?;
     // What is left out of a tape is told once.
     loaded.iter_mut().skip(1).for_each(|run| run.warnings.clear());
     Ok(loaded)
@@ -330,7 +352,7 @@ fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<Parsed>) -> Result<V
 }
 
 /// One run of a file, with its tape.
-fn ready(file: &Path, parsed: Parsed) -> Result<Loaded, LoadError> {
+fn ready(file: &Path, runs: usize, parsed: Parsed) -> Result<Loaded, LoadError> {
     let at_tape = |message: String| match parsed.tape_fault(&message) {
         Some(fault) => LoadError::Fault(Box::new(fault)),
         None => LoadError::Tape(message),
@@ -354,7 +376,9 @@ fn ready(file: &Path, parsed: Parsed) -> Result<Loaded, LoadError> {
         setup.environment.prices = Arc::new(prices(prices_file, &parsed)?);
     }
     schema::attach(&mut setup.environment);
-    Ok(Loaded { name: name_of(&path), path, setup: Arc::new(setup), tape_file, prices_file, warnings })
+    let Parsed { combination, places, .. } = parsed;
+    let (name, file, setup) = (name_of(&path), file.into(), Arc::new(setup));
+    Ok(Loaded { name, path, setup, tape_file, prices_file, file, combination, runs, places, warnings })
 }
 
 /// The price table that the scenario names; its path is relative to the file that says it.
@@ -380,7 +404,9 @@ fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
     let mut setup = main_thread(path, &tape).map_err(|error| LoadError::Tape(with_warnings(&error, &warnings)))?;
     schema::attach(&mut setup.environment);
     let tape_file = Some(path.into());
-    Ok(Loaded { name: name_of(path), path: path.into(), setup: Arc::new(setup), tape_file, prices_file: None, warnings })
+    let (name, path, setup) = (name_of(path), path.to_path_buf(), Arc::new(setup));
+    let (file, places) = (path.clone(), Places::default());
+    Ok(Loaded { name, path, setup, tape_file, prices_file: None, file, combination: None, runs: 1, places, warnings })
 }
 
 impl Loaded {

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::{atomic, import};
-use crate::scenario::tape::line::{Decoder, Line, LineError, TapeError, encode};
+use crate::scenario::tape::line::{Decoder, Line, LineError, TapeError, encode_to};
 use crate::scenario::tape::{LeftOut, Tape};
 
 /// Why a tape file could not be read.
@@ -78,7 +78,8 @@ pub fn read(path: &Path) -> Result<Tape, ReadTapeError> {
 /// # Errors
 /// Those of the file system.
 pub fn write(path: &Path, tape: &Tape) -> Result<(), WriteTapeError> {
-    atomic::write(path, encode(tape).as_bytes()).map_err(|source| WriteTapeError { path: path.to_path_buf(), source })
+    atomic::write_with(path, |file| encode_to(tape, &mut |lines| file.write_all(lines.as_bytes())))
+        .map_err(|source| WriteTapeError { path: path.to_path_buf(), source })
 }
 
 /// One line for each thing that was left out of a tape, `path:line:column: what`.

@@ -25,6 +25,7 @@ use crate::engine::contract::{Agent, Engine};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::network::{Change, Network, NetworkFault, Phase};
+use crate::scenario::statement::Statement;
 use crate::sim::report::Report;
 use crate::sim::{Run, limits};
 use crate::transcript::event::{Event, RunEnd, What};
@@ -107,7 +108,11 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale:
     let report = driven.map_err(|DriveError::Panic(text)| SimulationError::Panic(text))?;
     let kept = Arc::into_inner(kept).ok_or_else(|| SimulationError::Stopped("the server goes on".into()))?;
     let shortened = setup.scenario.limits.time < limit;
-    Ok(finished(report, kept.into_inner(), shortened))
+    let mut finished = finished(report, kept.into_inner(), shortened);
+    let end = finished.report.transcript.events.last().map_or(Micros::ZERO, |event| event.at.since(Time::ZERO));
+    let began = (0..).zip(network.begins(setup.scenario.seed)).filter(|(_, at)| *at <= end);
+    finished.report.passed.extend(began.map(|(index, _)| Statement::NetworkEvent(index)));
+    Ok(finished)
 }
 
 /// The scenario as it is on the network: with the network's expectations, and no longer than a network can run.
@@ -222,6 +227,7 @@ fn with_unused(events: &[Event], unused: &[Arc<str>]) -> Arc<[Event]> {
 fn finished<E>(mut report: Report<E>, kept: Kept, shortened: bool) -> Finished<E> {
     let at = report.transcript.events.last().map_or(Time::ZERO, |event| event.at);
     let verdict = kept.into_verdict(at);
+    report.passed.extend(verdict.passed.iter().cloned());
     report.transcript.events = with_unused(&report.transcript.events, &verdict.unused);
     if matches!(&report.end, RunEnd::LimitReached { limit } if &**limit == limits::TIME) && shortened {
         report.failures.push("a simulated network runs for an hour at most: scale the times, e.g. --scale 1%".into());

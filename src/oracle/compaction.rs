@@ -91,9 +91,11 @@ impl Compaction {
             _ => return,
         };
         match emission {
-            Emission::CompactBoundary { tokens_before, .. } => {
-                self.before = Some(self.held(*tokens_before));
-                (self.answered, self.counted, self.asked, self.answers, self.said) = (None, 0, 0, 0, 0);
+            Emission::CompactBoundary { tokens_before, tokens_after, .. } => {
+                let before = self.held(*tokens_before);
+                self.before = Some(before);
+                // What is kept was never said again, and another compaction may come before any request shows it.
+                (self.answered, self.counted, self.asked, self.answers, self.said) = (None, 0, 0, 0, before.min(*tokens_after));
             }
             Emission::Assistant(message) => {
                 self.silent = 0;

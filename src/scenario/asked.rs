@@ -16,6 +16,8 @@ pub struct ScriptedHook {
     pub latency: Latency,
     /// What it says, run by run; the last one counts for all further runs. None at all: it is silent.
     pub replies: Vec<Reply<HookOutcome>>,
+    /// Whether it need not come to pass (F-10).
+    pub may: bool,
 }
 
 /// Whoever is asked whether a tool may run.
@@ -27,6 +29,8 @@ pub struct ScriptedPermission {
     pub latency: Latency,
     /// What is answered, question by question; the last one counts for all further questions.
     pub replies: Vec<Reply<PermissionAnswer>>,
+    /// Whether it need not come to pass (F-10).
+    pub may: bool,
 }
 
 /// What a tool's server asks the user while the tool runs (S-11), and what comes of it. The tool waits for the answer, however long that takes,
@@ -50,11 +54,13 @@ pub struct Reply<T> {
     pub latency: Option<Latency>,
     /// What is said; `None` when nothing ever is.
     pub says: Option<T>,
+    /// Whether it need not come to pass (F-10).
+    pub may: bool,
 }
 
 impl<T: Default> Default for Reply<T> {
     fn default() -> Self {
-        Self { latency: None, says: Some(T::default()) }
+        Self { latency: None, says: Some(T::default()), may: false }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct FaultRule {
     pub at: FaultPlace,
     /// What happens to them.
     pub kind: FaultKind,
+    /// Whether it need not come to pass (F-10).
+    pub may: bool,
 }
 
 /// Which requests are hit: those that fit all that is said.

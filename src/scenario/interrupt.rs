@@ -16,6 +16,8 @@ pub struct Interrupt {
     pub moment: Moment,
     /// Scripted answers, should it become a prompt of its own; without any, the scenario's default answer (M-3).
     pub turns: Vec<Turn>,
+    /// Whether it need not come to pass (F-10).
+    pub may: bool,
 }
 
 /// Q-22's two kinds of interrupt, and what comes from the background.

@@ -38,6 +38,8 @@ pub struct NetworkEvent {
     pub kind: NetworkFault,
     /// How long; `None` for to the end. What happens in an instant has no length.
     pub lasts: Option<Latency>,
+    /// Whether it need not come to pass (F-10).
+    pub may: bool,
 }
 
 /// What can happen to a network.
@@ -94,6 +96,15 @@ impl Network {
         changes
     }
 
+    /// When each event begins, with the times of this seed.
+    pub fn begins(&self, seed: Seed) -> Vec<Micros> {
+        let at = |(index, event): (usize, &NetworkEvent)| {
+            let mut draws = seed.draws("network-event", &format!("{index}"));
+            event.at.draw(&mut draws, None, 0).unwrap_or_default()
+        };
+        self.events.iter().enumerate().map(at).collect()
+    }
+
     /// Whether connections may break, so that an answer may be asked for again.
     pub fn is_rough(&self) -> bool {
         self.loss > 0.0 || !self.events.is_empty()
@@ -107,7 +118,7 @@ mod tests {
     #[test]
     fn m_11_each_event_has_draws_of_its_own() {
         let range = Latency::Uniform(Micros::ZERO, Micros::from_secs(9));
-        let event = |kind| NetworkEvent { at: range.clone(), kind, lasts: Some(range.clone()) };
+        let event = |kind| NetworkEvent { at: range.clone(), kind, lasts: Some(range.clone()), may: false };
         let of = |kinds: &[NetworkFault]| Network { events: kinds.iter().copied().map(event).collect(), ..Network::default() };
         let one = of(&[NetworkFault::Hold]).changes(Seed(3));
         let two = of(&[NetworkFault::Hold, NetworkFault::Crash]).changes(Seed(3));

@@ -22,10 +22,11 @@ mod interrupts;
 mod kind;
 mod matrix;
 mod mend;
-mod nearest;
+pub(crate) mod nearest;
 mod network;
 mod outcome;
 mod overrides;
+mod places;
 mod plan;
 mod prompts;
 mod reader;
@@ -53,6 +54,7 @@ pub(crate) use self::expect::BREAKABLE;
 pub use self::extends::{FindBase, Source};
 pub use self::fault::{Fault, Faults};
 pub use self::kind::is_scenario;
+pub use self::places::Places;
 
 /// A scenario, and what else its text says.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +63,8 @@ pub struct Parsed {
     pub scenario: Scenario,
     /// Which combination of the file's `[matrix]` this is: `engine.model=x,seed=1`; none where there is no matrix.
     pub combination: Option<String>,
+    /// Where its parts stand.
+    pub places: Places,
     tape: Option<Said>,
     prices: Option<Said>,
 }
@@ -134,7 +138,11 @@ fn all_runs(file: &Source, overrides: &[(String, String)], find_base: &mut FindB
     }
     let start = Place { source: 0, start: 0, end: 0 };
     let trees = matrix::runs(root, overrides, &mut report);
-    let of = |(combination, tree): (Option<String>, Table)| Parsed { combination, ..read_table(&mut report, &tree, start, "", whole_file) };
+    let sources = report.sources();
+    let of = |(combination, tree): (Option<String>, Table)| {
+        let parsed = read_table(&mut report, &tree, start, "", whole_file);
+        Parsed { combination, places: Places::new(sources.clone(), tree), ..parsed }
+    };
     let runs = trees.into_iter().map(of).collect();
     report.verdict().map(|()| runs)
 }
@@ -181,7 +189,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     for key in ["extends", "matrix"] {
         reader.member(key);
     }
-    Parsed { scenario, combination: None, tape: tape.map(|member| said(reader, member)), prices }
+    Parsed { scenario, combination: None, places: Places::default(), tape: tape.map(|member| said(reader, member)), prices }
 }
 
 fn said(reader: &Reader<'_, '_>, member: &Member) -> Said {

@@ -15,7 +15,7 @@ use crate::wire::error::ErrorKind;
 use crate::wire::json::{Json, push_string};
 
 /// What a scripted answer belongs to, each counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The n-th `[[prompt]]`.
     Prompt(u32),
@@ -30,7 +30,7 @@ pub enum Origin {
 }
 
 /// One of the agents of a scripted tool use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Task {
     /// Whether the tool use belongs to an `[[interrupt]]`, not to a `[[prompt]]`.
     pub is_interrupt: bool,
@@ -63,7 +63,7 @@ impl fmt::Display for Origin {
 }
 
 /// The ids of a scripted turn: derived from where it stands, so that one more turn elsewhere renames nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// What it belongs to.
     pub origin: Origin,
@@ -302,7 +302,8 @@ mod tests {
     use crate::wire::sse::Framer;
 
     fn turn() -> Turn {
-        let tool = TurnBlock::Tool { name: "Read".into(), input: r#"{"file_path":"/w/ä\"b"}"#.into(), id: None, outcome: None };
+        let tool =
+            TurnBlock::Tool { name: "Read".into(), input: r#"{"file_path":"/w/ä\"b"}"#.into(), id: None, outcome: None, slip: None };
         let content = vec![TurnBlock::Thinking("hm".into()), TurnBlock::Text("I'll read the file.\nThen 😀.".into()), tool];
         Turn { content, ..Turn::default() }
     }

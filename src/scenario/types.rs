@@ -139,6 +139,8 @@ pub struct ScriptedOutcome {
     pub check: Option<Reply<ToolCheck>>,
     /// What its server asks the user on the way (S-11); `None` for nothing.
     pub asks: Option<ScriptedElicitation>,
+    /// Whether a `[[result]]` need not come to pass (F-10).
+    pub may: bool,
 }
 
 /// What the agents are answered that a tool use makes (B-8).
@@ -194,11 +196,13 @@ pub struct Auth {
     pub refresh: Refresh,
     /// How long it takes to know.
     pub latency: Latency,
+    /// Whether nobody need ask for them (F-10).
+    pub may: bool,
 }
 
 impl Default for Auth {
     fn default() -> Self {
-        Self { refresh: Refresh::Works, latency: Latency::Fixed(Micros::from_millis(100)) }
+        Self { refresh: Refresh::Works, latency: Latency::Fixed(Micros::from_millis(100)), may: false }
     }
 }
 
@@ -264,6 +268,8 @@ pub struct Turn {
     pub cleared_tokens: Option<u64>,
     /// Where it comes from (F-12).
     pub provenance: Provenance,
+    /// Whether it need not be asked for, nor what follows it (F-10).
+    pub may: bool,
 }
 
 impl Default for Turn {
@@ -278,6 +284,7 @@ impl Default for Turn {
             output_tokens: None,
             cleared_tokens: None,
             provenance: Provenance::Written,
+            may: false,
         }
     }
 }
@@ -299,7 +306,18 @@ pub enum TurnBlock {
         id: Option<Arc<str>>,
         /// What the run gives; `None` for the tool's own.
         outcome: Option<Box<ScriptedOutcome>>,
+        /// What the model gets wrong here on purpose; `None` for nothing.
+        slip: Option<Slip>,
     },
+}
+
+/// What a model can get wrong in a tool use. A scenario that does not say so means what it writes (F-10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slip {
+    /// There is no such tool.
+    UnknownTool,
+    /// The input is no JSON object, does not fit the tool's schema, or has a key that the schema lacks.
+    InvalidInput,
 }
 
 /// How long answers take where the tape does not say, or should not be believed (M-5).
@@ -398,4 +416,6 @@ pub struct Expect {
     pub ends_after: Option<Micros>,
     /// The run ends at or before this.
     pub ends_before: Option<Micros>,
+    /// Whether a text that must not occur may be one that nothing could bring.
+    pub may: bool,
 }

@@ -25,7 +25,7 @@ use self::text::{duration, latency, range, string};
 use self::tools::{outcome_keys, tool_entry};
 use super::tape::Provenance;
 use super::types::{
-    AgentScript, Api, Auth, Chunking, Expect, Limits, Matching, Prompt, Refresh, Scenario, TapeSource, Timing, Turn, TurnBlock,
+    AgentScript, Api, Auth, Chunking, Expect, Limits, Matching, Prompt, Refresh, Scenario, Slip, TapeSource, Timing, Turn, TurnBlock,
 };
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
@@ -109,6 +109,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         out.table("[[result]]");
         out.text("tool_use", id);
         outcome_keys(out, outcome);
+        out.flag("may", outcome.may, false);
     }
     network::network_section(out, network.as_ref());
     if *expect != Expect::default() {
@@ -260,7 +261,7 @@ fn matching_section(out: &mut Out, matching: &Matching) {
 }
 
 fn auth_section(out: &mut Out, auth: &Auth) {
-    let Auth { refresh, latency: span } = auth;
+    let Auth { refresh, latency: span, may } = auth;
     let default = Auth::default();
     if *auth == default {
         return;
@@ -273,6 +274,7 @@ fn auth_section(out: &mut Out, auth: &Auth) {
     if *span != default.latency {
         out.raw("latency", latency(span));
     }
+    out.flag("may", *may, false);
 }
 
 fn api_section(out: &mut Out, api: Api) {
@@ -327,7 +329,7 @@ fn turn_entry(out: &mut Out, owner: &str, turn: &Turn) {
 
 /// What a turn says, as keys of the table at `path`.
 fn turn_keys(out: &mut Out, path: &str, turn: &Turn) {
-    let Turn { content, stop_reason, status, body, headers, input_tokens, output_tokens, cleared_tokens, provenance } = turn;
+    let Turn { content, stop_reason, status, body, headers, input_tokens, output_tokens, cleared_tokens, provenance, may } = turn;
     if let Some(reason) = stop_reason {
         out.text("stop_reason", reason);
     }
@@ -348,18 +350,24 @@ fn turn_keys(out: &mut Out, path: &str, turn: &Turn) {
         Provenance::Derived => out.text("provenance", "derived"),
         Provenance::Recorded => out.text("provenance", "recorded"),
     }
+    out.flag("may", *may, false);
     for block in content {
         out.table(&format!("[[{path}.content]]"));
         match block {
             TurnBlock::Text(text) => out.text("text", text),
             TurnBlock::Thinking(text) => out.text("thinking", text),
-            TurnBlock::Tool { name, input, id, outcome } => {
+            TurnBlock::Tool { name, input, id, outcome, slip } => {
                 let tool = format!("{path}.content.tool");
                 out.table(&format!("[{tool}]"));
                 out.text("name", name);
                 out.text("input", input);
                 if let Some(id) = id {
                     out.text("id", id);
+                }
+                match slip {
+                    None => (),
+                    Some(Slip::UnknownTool) => out.raw("unknown", true),
+                    Some(Slip::InvalidInput) => out.raw("invalid", true),
                 }
                 if let Some(outcome) = outcome {
                     outcome_keys(out, outcome);
@@ -410,6 +418,7 @@ fn expect_keys(out: &mut Out, expect: &Expect) {
         order,
         ends_after,
         ends_before,
+        may,
     } = expect;
     for (key, value) in [("terminal", terminal), ("result", result)] {
         if let Some(value) = value {
@@ -441,6 +450,7 @@ fn expect_keys(out: &mut Out, expect: &Expect) {
             out.raw(key, duration(*at));
         }
     }
+    out.flag("may", *may, false);
 }
 
 #[cfg(test)]

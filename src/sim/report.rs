@@ -12,6 +12,7 @@ use crate::engine::log::Log;
 use crate::engine::time::Micros;
 use crate::oracle::Violation;
 use crate::prelude::*;
+use crate::scenario::statement::Passed;
 use crate::scenario::types::Expect;
 use crate::transcript::event::{RunEnd, Transcript, What};
 use crate::transcript::text::{self, Detail};
@@ -32,6 +33,8 @@ pub struct Report<E> {
     /// What did not hold of the rules that hold in every run; `None` where they were not asked. Those that the scenario does not say
     /// itself are failures too.
     pub violations: Option<Vec<Violation>>,
+    /// What came to pass of what the scenario says (F-10). One run alone cannot tell whether the rest is a fault: see [`super::passing`].
+    pub passed: Passed,
     /// The log at the boundary, if one was wanted.
     pub log: Option<Log>,
     /// The engine in its last state.
@@ -48,8 +51,8 @@ impl<E> Report<E> {
         unused: &[Arc<str>],
         tolerance: Tolerance,
     ) -> Self {
-        let mut report =
-            Self { transcript, end, terminals: world.terminals().to_vec(), failures: Vec::new(), violations: None, log: None, engine };
+        let (terminals, passed) = (world.terminals().to_vec(), world.passed(setup));
+        let mut report = Self { transcript, end, terminals, failures: Vec::new(), violations: None, passed, log: None, engine };
         report.failures = report.check(setup, world, unused, tolerance);
         report
     }

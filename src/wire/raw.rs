@@ -102,6 +102,21 @@ impl<'a> Object<'a> {
         out
     }
 
+    /// The object's text without a member, in compact form.
+    pub(crate) fn without(&self, key: &str) -> String {
+        let mut out = String::from("{");
+        for (name, value) in self.members().filter(|(name, _)| *name != key) {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            push_string(&mut out, name);
+            out.push(':');
+            out.push_str(value);
+        }
+        out.push('}');
+        out
+    }
+
     /// Where a member's value stands in the text that it is a slice of.
     fn offset(&self, value: &str) -> usize {
         value.as_ptr() as usize - self.text.as_ptr() as usize

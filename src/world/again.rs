@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn turn() -> Turn {
-        let tool = TurnBlock::Tool { name: "Read".into(), input: r#"{"id":"toolu_p1t1n1"}"#.into(), id: None, outcome: None };
+        let tool = TurnBlock::Tool { name: "Read".into(), input: r#"{"id":"toolu_p1t1n1"}"#.into(), id: None, outcome: None, slip: None };
         Turn { content: vec![TurnBlock::Text("msg_p1t1".into()), tool], input_tokens: Some(5), ..Turn::default() }
     }
 

@@ -13,6 +13,7 @@ use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::asked::{AT_ONCE, Reply};
 use crate::scenario::plan::Waited;
+use crate::scenario::statement::Statement;
 use crate::wire::json::Json;
 
 /// Everything that one agent asked.
@@ -44,6 +45,21 @@ impl Questions {
         let questions = all.of(agent);
         questions.agent.clone_from(agent);
         questions
+    }
+
+    /// What came to pass of the answers that the scenario says (F-10).
+    pub(crate) fn passed(&self) -> Vec<Statement> {
+        let of_hook = |(hook, count): &(u32, usize)| {
+            let hook = *hook as usize;
+            core::iter::once(Statement::Hook(hook)).chain((1..*count).map(move |nth| Statement::HookAnswer(hook, nth))).collect::<Vec<_>>()
+        };
+        let of_permission = |(index, count): &(Option<usize>, usize)| {
+            let (index, count) = ((*index)?, *count);
+            let answers = (1..count).map(move |nth| Statement::PermissionAnswer(index, nth));
+            Some(core::iter::once(Statement::Permission(index)).chain(answers).collect::<Vec<_>>())
+        };
+        let hooks = self.hook_runs.iter().flat_map(of_hook);
+        hooks.chain(self.asked.iter().filter_map(of_permission).flatten()).collect()
     }
 
     /// A hook runs.
@@ -227,7 +243,7 @@ mod tests {
 
     fn hook(replies: Vec<Reply<HookOutcome>>) -> Setup {
         let definition = HookDefinition { name: "h".into(), event: HookEvent::Stop, matcher: None, timeout: HookDefinition::TIMEOUT };
-        setup(|scenario| scenario.hooks = vec![ScriptedHook { definition, latency: AT_ONCE, replies }])
+        setup(|scenario| scenario.hooks = vec![ScriptedHook { definition, latency: AT_ONCE, replies, may: false }])
     }
 
     const FIRST: HookRun = HookRun { hook: 0, subject: HookSubject::Stop(RequestId { prompt: 1, turn: 1, attempt: 1 }) };
@@ -257,8 +273,8 @@ mod tests {
     #[test]
     fn m_7_replies_come_in_order_and_the_last_one_repeats() {
         let context = |text: &str| HookOutcome { context: Some(text.into()), ..HookOutcome::default() };
-        let says = |text| Reply { latency: None, says: Some(context(text)) };
-        let setup = hook(vec![says("a"), Reply { latency: None, says: None }, says("b")]);
+        let says = |text| Reply { latency: None, says: Some(context(text)), may: false };
+        let setup = hook(vec![says("a"), Reply { latency: None, says: None, may: false }, says("b")]);
         let mut questions = Questions::default();
         let mut ask = || {
             let (_, number) = questions.hook(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, FIRST)?;
@@ -305,11 +321,12 @@ mod tests {
 
     #[test]
     fn m_7_the_first_permission_that_fits_answers() {
-        let refuse = |reason: &str| Reply { latency: None, says: Some(PermissionAnswer::Refuse { reason: reason.into() }) };
+        let refuse = |reason: &str| Reply { latency: None, says: Some(PermissionAnswer::Refuse { reason: reason.into() }), may: false };
         let permission = |about: Option<&str>, reason| ScriptedPermission {
             about: about.map(Into::into),
             latency: Latency::Fixed(Micros(5)),
             replies: vec![refuse(reason)],
+            may: false,
         };
         let all = [permission(Some("Bash(rm *)"), "rm"), permission(Some("Bash"), "bash"), permission(None, "any")];
         for (from, expected) in [(0, "bash"), (1, "bash"), (2, "any")] {

@@ -15,6 +15,7 @@ use super::tool_uses;
 use crate::engine::contract::{Agent, AnswerEnd, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
+use crate::scenario::statement::Passed;
 use crate::scenario::thread::is_messages;
 use crate::wire::held::{Held, NotHeld, Whole};
 use crate::wire::request::Request;
@@ -103,6 +104,11 @@ impl Endpoint {
     /// The names of the answers that nobody asked for (M-3).
     pub(crate) fn unused_answers(&self, setup: &Setup, whose: Whose) -> Vec<Arc<str>> {
         self.model.unused(setup, whose)
+    }
+
+    /// What came to pass of the faults and answers that the scenario says (F-10).
+    pub(crate) fn passed(&self, setup: &Setup) -> Passed {
+        self.model.passed(setup)
     }
 
     /// A request with all that is held for it, or what is answered where it is none.

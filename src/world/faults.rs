@@ -14,7 +14,7 @@ mod changes;
 
 pub(super) use answers::instead;
 pub(super) use body::{TimedEvent, by_event, with_events};
-pub(super) use changes::change;
+pub(super) use changes::{change, is_in_reach};
 
 use super::choices::Choices;
 use crate::engine::contract::{Agent, RequestId};
@@ -31,10 +31,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) now: Time,
 }
 
-/// What happens to a request; `None` for nothing.
-pub(super) fn verdict<'a>(rules: &'a [FaultRule], asked: &Asked<'_>, choices: &mut Choices<'_>) -> Option<&'a FaultKind> {
+/// Which rule hits a request, and what happens to it; `None` for nothing.
+pub(super) fn verdict<'a>(rules: &'a [FaultRule], asked: &Asked<'_>, choices: &mut Choices<'_>) -> Option<(usize, &'a FaultKind)> {
     let mut hits = |(index, rule): &(usize, &FaultRule)| fits(&rule.at, asked) && is_drawn(&rules[..*index], rule, asked, choices);
-    rules.iter().enumerate().find(&mut hits).map(|(_, rule)| &rule.kind)
+    rules.iter().enumerate().find(&mut hits).map(|(index, rule)| (index, &rule.kind))
 }
 
 fn fits(at: &FaultPlace, asked: &Asked<'_>) -> bool {

@@ -20,6 +20,7 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::fault::{Change, FaultKind};
 use crate::scenario::script::Origin;
+use crate::scenario::statement::{Passed, Statement};
 use crate::wire::request::Request;
 use crate::wire::validate::Validator;
 
@@ -30,6 +31,8 @@ pub(crate) struct ModelServer {
     validator: Validator,
     /// What thinking was given out.
     signatures: Given,
+    /// Which faults hit.
+    hits: Passed,
 }
 
 /// A request at the server.
@@ -69,7 +72,8 @@ impl ModelServer {
         let refused = refusal.as_ref().map(|refusal| Refused { rule: refusal.name, text: (&*refusal.message).into(), overruled });
         let asked = Asked { id, agent, model: &request.model, now };
         let (plan, note) = match faults::verdict(&scenario.faults, &asked, choices) {
-            Some(kind @ FaultKind::Instead(instead)) => {
+            Some((index, kind @ FaultKind::Instead(instead))) => {
+                self.hits.note(Statement::Fault(index));
                 let plan = faults::instead(instead, &asked, &scenario.timing, choices);
                 (Some(plan), WorldNote::Fault { id, text: kind.to_string().into() })
             }
@@ -77,7 +81,7 @@ impl ModelServer {
                 (Some(refusal::plan(&refusal, &asked, &scenario.timing, choices)), WorldNote::Answered)
             }
             other => {
-                let change = if let Some(FaultKind::Change(change)) = other { Some(change) } else { None };
+                let change = if let Some((index, FaultKind::Change(change))) = other { Some((index, change)) } else { None };
                 match self.prepared(setup, asking, change, choices) {
                     Some((plan, note)) => (Some(plan), note),
                     None => (None, WorldNote::Exhausted { id }),
@@ -97,12 +101,19 @@ impl ModelServer {
         self.server.unused(setup, whose)
     }
 
+    /// What came to pass of the faults and answers that the scenario says (F-10).
+    pub(crate) fn passed(&self, setup: &Setup) -> Passed {
+        let mut passed = self.hits.clone();
+        passed.extend(self.server.given(setup));
+        passed
+    }
+
     /// The answer that the request gets, changed by a fault if there is one; `None` when none is left.
     fn prepared(
         &mut self,
         setup: &Setup,
         asking: &Asking<'_>,
-        change: Option<&Change>,
+        change: Option<(usize, &Change)>,
         choices: &mut Choices<'_>,
     ) -> Option<(Plan, WorldNote)> {
         let Asking { agent, id, request, gets_default, lends, .. } = *asking;
@@ -139,8 +150,11 @@ impl ModelServer {
         if !request.stream && plan.is_stream {
             plan = again::unstreamed(&plan).unwrap_or(plan);
         }
-        let fault = change.map(|change| match faults::change(change, &plan) {
+        let fault = change.map(|(index, change)| match faults::change(change, &plan) {
             Some(changed) => {
+                if faults::is_in_reach(change, &plan) {
+                    self.hits.note(Statement::Fault(index));
+                }
                 plan = changed;
                 change.to_string().into()
             }

@@ -3,6 +3,8 @@
 //! Answers are given in the order recorded. A request that differs still gets the next one, and the transcript says where it
 //! differs; `strict` makes that a failure of the run. An answer that a fault changed is not used up: the next attempt gets it again.
 
+use alloc::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::again::{FreshId, with_original_ids};
@@ -11,6 +13,7 @@ use super::setup::{Prepared, Setup};
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::scenario::script::Origin;
+use crate::scenario::statement::Statement;
 use crate::scenario::tape::placeholder::is_same_but_for_secrets;
 use crate::wire::block::Message;
 use crate::wire::compare::{Difference, differences};
@@ -116,6 +119,17 @@ impl Server {
         let belongs = |answer: &Prepared, origin: Origin| answer.origin.map_or(matches!(origin, Origin::Prompt(_)), |of| of == origin);
         let next = |origin: Origin| (0..).zip(&setup.answers).find(|(index, answer)| !self.given[*index] && belongs(answer, origin));
         origins.iter().find_map(|origin| next(*origin)).map(|(index, _)| index)
+    }
+
+    /// The answers that were given, as statements of the scenario. Those of other threads of a tape are not the scenario's (M-3).
+    pub(crate) fn given(&self, setup: &Setup) -> Vec<Statement> {
+        let mut turns: BTreeMap<Origin, u32> = BTreeMap::new();
+        let mut given = Vec::new();
+        for (index, answer) in setup.answers.iter().enumerate() {
+            let statement = answer.statement(index, &mut turns);
+            given.extend(statement.filter(|_| self.given.get(index).copied().unwrap_or(false)));
+        }
+        given
     }
 
     /// The names of the answers that nobody asked for: those of the scenario and of threads that have begun, or those of the tape's other threads,

@@ -2,7 +2,7 @@
 //!
 //! Made once, shared by every run and every copy of a run.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use thiserror::Error;
@@ -19,6 +19,7 @@ use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
+use crate::scenario::statement::{Passed, Statement};
 use crate::scenario::tape::{Chunk, End, Exchange, Folder, Provenance, Tape};
 use crate::scenario::thread::{OTHER, whole_bodies};
 use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
@@ -72,6 +73,29 @@ pub struct Prepared {
     pub known: Known,
     /// How it ends.
     pub end: End,
+}
+
+impl Prepared {
+    /// What it is among the statements of its scenario; `None` for those of other threads of a tape, which are nobody's. `turns` counts along the
+    /// answers.
+    pub(crate) fn statement(&self, index: usize, turns: &mut BTreeMap<Origin, u32>) -> Option<Statement> {
+        match self.origin {
+            None => Some(Statement::Exchange(index)),
+            Some(Origin::Thread(_)) => None,
+            Some(origin) => {
+                let turn = turns.entry(origin).or_default();
+                *turn += 1;
+                Some(Statement::Turn(Place { origin, turn: *turn }))
+            }
+        }
+    }
+
+    /// What it says, as JSON: of a stream its blocks, each put together.
+    pub(crate) fn text(&self) -> String {
+        let blocks = tool_uses::blocks(self.is_stream, &self.pieces);
+        let json: Vec<&str> = blocks.iter().map(|block| block.json().as_str()).collect();
+        json.join("\n")
+    }
 }
 
 /// A thread of conversation of a tape.
@@ -132,6 +156,18 @@ impl Setup {
                 Err(SetupError::UnknownToolUse { id: id.clone(), known })
             }
         }
+    }
+
+    /// The ids of the tool uses that the answers ask for which were given.
+    pub(crate) fn asked_for_in(&self, passed: &Passed) -> BTreeSet<Arc<str>> {
+        let mut turns = BTreeMap::new();
+        let mut ids = BTreeSet::new();
+        for (index, answer) in self.answers.iter().enumerate() {
+            if answer.statement(index, &mut turns).is_some_and(|statement| passed.holds(&statement)) {
+                ids.extend(tool_uses::asked_for(answer));
+            }
+        }
+        ids
     }
 
     /// Makes a scenario ready.

@@ -12,6 +12,7 @@ use crate::scenario::asked::{AT_ONCE, ScriptedElicitation};
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
 use crate::scenario::plan::Waited;
+use crate::scenario::statement::{Asker, Passed, Statement};
 use crate::scenario::types::{Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
 use crate::wire::block::ToolUse;
 use crate::wire::json::Json;
@@ -28,6 +29,8 @@ pub(crate) struct Tools {
     /// How often each tool ran, for latency tables.
     counts: Vec<(Arc<str>, usize)>,
     running: Vec<Running>,
+    /// Whose servers asked the user, and were answered where an answer is said (F-10).
+    elicited: Passed,
 }
 
 /// A tool at work.
@@ -76,6 +79,10 @@ struct Asks {
     reply: Option<Reply>,
     /// What the run gives when that is declined.
     declined: Arc<ToolOutcome>,
+    /// Whose server it is.
+    asker: Asker,
+    /// Whether the scenario says what the user does.
+    is_answered: bool,
 }
 
 /// How long the user takes to answer, and the answer; `None` when the question is declined.
@@ -116,9 +123,11 @@ impl Tools {
     }
 
     /// What the user will say to what the run's server asks; `None` for nothing ever. What no scenario says anything of is declined at once.
-    pub(crate) fn reply_of_the_user(&self, agent: &Agent, run: ToolRun) -> Option<Reply> {
+    pub(crate) fn reply_of_the_user(&mut self, agent: &Agent, run: ToolRun) -> Option<Reply> {
         let running = self.running.iter().find(|running| running.is(agent, run));
-        running.and_then(|running| running.performance.asks.as_ref()).map_or(Some((Micros::ZERO, None)), |asks| asks.reply.clone())
+        let Some(asks) = running.and_then(|running| running.performance.asks.as_ref()) else { return Some((Micros::ZERO, None)) };
+        self.elicited.note(Statement::Elicitation(asks.asker.clone()));
+        asks.reply.clone()
     }
 
     /// The run's server has its answer: what the run does from now on, if it waited for one.
@@ -156,6 +165,10 @@ impl Tools {
             deed if running.is_past(now, deed) => return (None, None),
             Deed::Asks => {
                 let message = running.performance.asks.as_ref().map(|asks| asks.message.clone());
+                let unanswered = running.performance.asks.as_ref().filter(|asks| !asks.is_answered);
+                if let Some(asks) = unanswered {
+                    self.elicited.note(Statement::Elicitation(asks.asker.clone()));
+                }
                 self.running[index].question = Question::Open;
                 return (message.map(|message| Input::ElicitationAsked { run, message }), None);
             }
@@ -173,6 +186,11 @@ impl Tools {
         };
         self.running.remove(index);
         (ended(&outcome), None)
+    }
+
+    /// Whose servers asked.
+    pub(crate) fn passed(&self) -> impl Iterator<Item = Statement> {
+        self.elicited.iter().cloned()
     }
 
     fn count(&mut self, name: &Arc<str>) -> usize {
@@ -250,12 +268,16 @@ fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, scripte
         twice: ending == ToolEnding::ReturnsTwice,
         outcome: Arc::new(outcome(said, &tool_use.name)),
         stopping: said.map(|said| said.stopping).unwrap_or_default(),
-        asks: said.and_then(|said| said.asks.as_ref()).map(|asks| asked(choices, tool_use, asks, no_later(asks.after))),
+        asks: said.and_then(|said| said.asks.as_ref()).map(|asks| {
+            let at = setup.scenario.tools.iter().position(|tool| tool.definition.name == tool_use.name);
+            let asker = at.filter(|_| own.is_none()).map_or_else(|| Asker::ToolUse(scripted_id.into()), Asker::Tool);
+            asked(choices, tool_use, asks, no_later(asks.after), asker)
+        }),
     }
 }
 
 /// What is asked and what comes of it, with all choices made.
-fn asked(choices: &mut Choices<'_>, tool_use: &ToolUse, asks: &ScriptedElicitation, after: Micros) -> Asks {
+fn asked(choices: &mut Choices<'_>, tool_use: &ToolUse, asks: &ScriptedElicitation, after: Micros, asker: Asker) -> Asks {
     let ScriptedElicitation { message, after: _, reply, if_declined } = asks;
     let latency = reply.latency.as_ref().unwrap_or(&AT_ONCE);
     let takes = choices.latency(Waited::Elicitation, &tool_use.id, latency, 0);
@@ -263,7 +285,9 @@ fn asked(choices: &mut Choices<'_>, tool_use: &ToolUse, asks: &ScriptedElicitati
         Some(text) => ToolOutcome::text(text),
         None => ToolOutcome::error(&format!("the user declined to answer: {message}")),
     };
-    Asks { after, message: message.clone(), reply: reply.says.clone().map(|answer| (takes, answer)), declined: Arc::new(declined) }
+    let is_answered = reply.says != Some(None) || reply.latency.is_some();
+    let reply = reply.says.clone().map(|answer| (takes, answer));
+    Asks { after, message: message.clone(), reply, declined: Arc::new(declined), asker, is_answered }
 }
 
 fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {

@@ -7,8 +7,9 @@ use super::setup::Setup;
 use crate::engine::contract::{Input, Terminal};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::scenario::interrupt::InterruptKind;
+use crate::scenario::interrupt::{InterruptKind, Moment};
 use crate::scenario::script::Origin;
+use crate::scenario::statement::Statement;
 
 /// What the user has done, and what came of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +22,8 @@ pub(crate) struct User {
     is_on_its_way: bool,
     /// Which interrupts happened.
     interrupts: Vec<usize>,
+    /// Which of those came at a time at which nothing was left to happen to.
+    too_late: Vec<usize>,
     /// Whether anything was injected beside them.
     is_injected: bool,
     /// The numbers of messages that were taken into the conversation.
@@ -53,6 +56,9 @@ impl User {
 
     /// Does what the interrupt at `index` of the scenario says.
     pub(crate) fn interrupt(&mut self, setup: &Setup, index: usize) -> Input {
+        if self.is_too_late(setup, index) {
+            self.too_late.push(index);
+        }
         self.interrupts.push(index);
         match &setup.scenario.interrupts[index].kind {
             InterruptKind::Cancel => Input::Cancel,
@@ -107,6 +113,23 @@ impl User {
     /// Whether everything was said, and answered or taken in.
     pub(crate) fn is_done(&self, setup: &Setup) -> bool {
         self.prompts == setup.scenario.prompts.len() && !self.has_open()
+    }
+
+    /// Which interrupts happened while there was something for them to happen to (F-10).
+    pub(crate) fn passed(&self) -> impl Iterator<Item = Statement> {
+        self.interrupts.iter().filter(|index| !self.too_late.contains(index)).map(|index| Statement::Interrupt(*index))
+    }
+
+    /// Who waits for something sees it come. A time may be one at which all is over: then there is nothing to cancel, and no request that would
+    /// show what is dead or summarised. A message always begins something.
+    fn is_too_late(&self, setup: &Setup, index: usize) -> bool {
+        let interrupt = &setup.scenario.interrupts[index];
+        let has_more = self.has_open() || self.prompts < setup.scenario.prompts.len();
+        match (&interrupt.moment, &interrupt.kind) {
+            (Moment::When { .. }, _) | (_, InterruptKind::Interrupt(_)) => false,
+            (Moment::At(_), InterruptKind::Cancel) => !self.has_open(),
+            (Moment::At(_), InterruptKind::Dead(_) | InterruptKind::Collapse(_)) => !has_more,
+        }
     }
 
     /// The names of the interrupts whose moment never came.

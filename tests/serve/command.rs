@@ -117,7 +117,8 @@ fn k_6_what_is_wrong_with_the_call_is_said() {
 fn k_7_a_driven_client_s_transcript_is_approved_and_compared() {
     let folder = folder();
     let drive = |extra: &[&str], client: &str| {
-        let asks_nothing = ["drive", "scenarios/hello.toml", "--timing", "none", "--set", "expect.requests=0"];
+        let asks_nothing =
+            ["drive", "scenarios/hello.toml", "--timing", "none", "--set", "expect.requests=0", "--set", "prompt.0.turn.0.may=true"];
         let arguments = [&asks_nothing, extra, &["--", "sh", "-c", client]].concat();
         reenact(&folder, &arguments)
     };

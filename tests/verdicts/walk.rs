@@ -33,6 +33,18 @@ fn what_git_ignores_above_the_folder_is_left_out_too() {
 }
 
 #[test]
+fn f_7_a_path_that_leads_nowhere_names_the_nearest() {
+    let folder = folder(&[("s/hello.toml", TWO_READS), ("near.toml", TWO_READS)]);
+    for (wrong, right) in
+        [("s/helo.toml", "s/hello.toml"), ("s/hello", "s/hello.toml"), ("neer.toml", "near.toml"), ("NEAR.TOML", "near.toml")]
+    {
+        let (words, code) = said(folder.path(), &["run", wrong]);
+        assert!(code == Some(2) && words.contains(&format!("did you mean {right}?")), "{words}");
+    }
+    assert!(!said(folder.path(), &["run", "elsewhere/x.toml"]).0.contains("did you mean"));
+}
+
+#[test]
 fn a_folder_without_scenarios_is_no_success() {
     let folder = folder(&[("Cargo.toml", "[package]\n"), ("empty/x.md", "")]);
     let (words, code) = said(folder.path(), &["run", "."]);

@@ -20,6 +20,7 @@ use crate::live::simulation::{SimulationError, run_in_network};
 use crate::prelude::*;
 use crate::runner::{Outcome, Panic, in_parallel, run_each};
 use crate::sim::Run;
+use crate::sim::passing::View;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LevelArguments {
@@ -78,6 +79,15 @@ pub(super) fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result
     match snapshots.into_iter().chain(others).find(|(is_given, _)| *is_given) {
         Some((_, option)) => only(option, "engine"),
         None => Ok(()),
+    }
+}
+
+/// What runs at their level can show of what a scenario says.
+pub(super) fn view(arguments: &Arguments) -> View {
+    match arguments.level.level {
+        Level::Engine => View::Simulated,
+        Level::Network => View::Network,
+        Level::Live => View::Engine,
     }
 }
 

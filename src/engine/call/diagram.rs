@@ -32,6 +32,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Streaming", "answer complete", "Ended"),
         ("Streaming", "failed after blocks", "Abandoned"),
         ("Streaming", "fallback", "Ended"),
+        ("Streaming", "given up", "Ended"),
         ("Streaming", "next attempt", "Due"),
         ("Streaming", "retry later", "Waiting"),
         ("Waiting", "abort", "Ended"),

@@ -4,6 +4,7 @@
 use super::{ApiCall, Speed};
 use crate::engine::contract::{Effect, Effects};
 use crate::engine::emission::Emission;
+use crate::engine::settings::Thinking;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::json::Json;
@@ -31,17 +32,23 @@ pub(super) fn thinking_budget(request: &Request) -> Option<u64> {
 /// The request with a lower cap on output tokens. Thinking must stay below it, or the API refuses the request.
 fn capped(request: &Request, max_tokens: u64) -> Request {
     let mut request = Request { max_tokens, ..request.clone() };
-    if thinking_budget(&request).is_some_and(|budget| budget >= max_tokens) {
-        let thinks_less = |extra: &str| {
-            let members = Object::parse(extra).ok()?;
-            let thinking = members.object("thinking")?.with(&[("budget_tokens", max_tokens.saturating_sub(1).to_string())]);
-            Some(members.with(&[("thinking", thinking)]))
-        };
-        if let Some(extra) = thinks_less(request.extra.as_str()) {
-            request.extra = Json::trusted(extra);
-        }
+    if let Some(extra) = thinking_below(&request.extra, max_tokens) {
+        request.extra = extra;
     }
     request
+}
+
+/// A request's further members with a thinking budget below `max_tokens`, and without thinking where that is less than the API takes; `None` where
+/// nothing has to change.
+pub(crate) fn thinking_below(extra: &Json, max_tokens: u64) -> Option<Json> {
+    let members = Object::parse(extra.as_str()).ok()?;
+    let thinking = members.object("thinking")?;
+    thinking.count("budget_tokens").filter(|budget| *budget >= max_tokens)?;
+    let most = max_tokens.saturating_sub(1);
+    if most < Thinking::LEAST_BUDGET.into() {
+        return Some(Json::trusted(members.without("thinking")));
+    }
+    Some(Json::trusted(members.with(&[("thinking", thinking.with(&[("budget_tokens", most.to_string())]))])))
 }
 
 impl ApiCall {
@@ -100,5 +107,6 @@ mod tests {
         assert_eq!(less.max_tokens, 9_000);
         assert_eq!(less.extra.as_str(), r#"{"a":1,"thinking":{"type":"enabled","budget_tokens":8999},"b":2}"#);
         assert_eq!(capped(&request, 30_001).extra, request.extra, "it is below already");
+        assert_eq!(capped(&request, 1_024).extra.as_str(), r#"{"a":1,"b":2}"#, "the API takes no budget below 1,024");
     }
 }

@@ -16,6 +16,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Asking", "call ended", "PostHooks"),
         ("PostHooks", "abort", "Aborted"),
         ("PostHooks", "hooks told", "Done"),
+        ("PostHooks", "hooks told", "Failed"),
         ("PreHooks", "abort", "Aborted"),
         ("PreHooks", "hooks answered", "Asking"),
         ("PreHooks", "hooks answered", "Failed"),

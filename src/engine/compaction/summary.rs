@@ -13,6 +13,7 @@ pub(super) use media::without_media;
 
 use super::estimate::item_tokens;
 use super::rounds;
+use crate::engine::call::thinking_below;
 use crate::engine::conversation::{Item, ItemKind};
 use crate::engine::emission::AssistantMessage;
 use crate::engine::retry::Failure;
@@ -92,13 +93,14 @@ pub(super) fn request(mut request: Request, max_tokens: u64) -> Request {
     request.tools = None;
     request.stream = true;
     request.max_tokens = max_tokens;
+    // Who may not use tools cannot be told which to use, and who may say little cannot think for long: the API refuses both.
     if let Ok(extra) = Object::parse(request.extra.as_str())
         && extra.get("tool_choice").is_some()
     {
-        // Who may not use tools cannot be told which to use: the API refuses that.
-        let rest: Vec<String> =
-            extra.members().filter(|(name, _)| *name != "tool_choice").map(|(name, value)| format!("{}:{value}", Json::of(name))).collect();
-        request.extra = Json::trusted(format!("{{{}}}", rest.join(",")));
+        request.extra = Json::trusted(extra.without("tool_choice"));
+    }
+    if let Some(extra) = thinking_below(&request.extra, max_tokens) {
+        request.extra = extra;
     }
     request
 }
@@ -240,6 +242,9 @@ mod tests {
         let asked = request(frame, 20_000);
         assert_eq!((asked.tools, asked.stream, asked.max_tokens), (None, true, 20_000));
         assert_eq!(asked.extra.as_str(), r#"{"temperature":0,"top_k":1}"#);
+        let mut thinks = Request::new("m", 64_000);
+        thinks.extra = Json::trusted(r#"{"thinking":{"type":"enabled","budget_tokens":32000}}"#);
+        assert_eq!(request(thinks, 20_000).extra.as_str(), r#"{"thinking":{"type":"enabled","budget_tokens":19999}}"#);
     }
 
     #[test]

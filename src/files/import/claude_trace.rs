@@ -5,77 +5,35 @@
 //! `response: null`: a request that never got an answer because the client went away.
 
 use super::collect::{Collector, Found};
-use super::node::{Node, SyntaxError};
-use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, ShapeError, body, epoch_micros, headers, method, part, text};
+use super::node::Node;
+use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, epoch_micros, headers, method, status, text};
 use crate::engine::time::Micros;
 use crate::scenario::tape::End;
 
-/// The values of the lines as one list. The program may have been killed while it wrote the last.
-pub(super) fn lines(text: &str, collector: &mut Collector) -> Result<Node, SyntaxError> {
-    let mut pairs = Vec::new();
-    let text = text.trim_start_matches('\u{feff}');
-    let lines: Vec<(usize, &str)> = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect();
-    for (position, (number, line)) in lines.iter().enumerate() {
-        match Node::from_json(line) {
-            Ok(pair) => pairs.push(pair),
-            Err(_) if position > 0 && position + 1 == lines.len() && !text.ends_with('\n') => collector.lose("the last line, which is cut"),
-            Err(error) => return Err(SyntaxError { line: *number, ..error }),
-        }
-    }
-    Ok(Node::List(pairs))
-}
-
-/// `tree` is the list of exchanges.
-pub(super) fn read(tree: &Node, collector: &mut Collector) -> Result<(), ShapeError> {
-    collector.lose("chunk times");
-    collector.lose("packet boundaries");
-    let pairs = tree.list().unwrap_or_default();
-    let asked = |pair: &Node| pair.get("request").and_then(|request| epoch(request.get("timestamp")?));
-    let mut timed: Vec<_> = (1..).zip(pairs).map(|(number, pair)| (asked(pair), number, pair)).collect();
-    // Requests without a time keep their place behind those that have one; the sort is stable.
-    timed.sort_by_key(|(asked, ..)| asked.unwrap_or(i64::MAX));
-    let zero = timed.first().and_then(|(asked, ..)| *asked);
-    if let Some(when) = pairs.first().and_then(|pair| pair.get("logged_at")?.text()) {
-        collector.recorded_at(when);
-    }
-    for (asked, number, pair) in timed {
-        let place = format!("exchange {number}");
-        let found = exchange(pair, &place, asked, zero, collector)?;
-        collector.push(found).map_err(|problem| ShapeError::at(&place, &problem))?;
-    }
-    Ok(())
-}
-
-/// `asked` and `zero` are microseconds since 1970.
-fn exchange(pair: &Node, place: &str, asked: Option<i64>, zero: Option<i64>, collector: &mut Collector) -> Result<Found, ShapeError> {
-    let (request, response) = (part(pair, place, "request")?, part(pair, place, "response")?);
-    let since = |from: Option<i64>, to: Option<i64>| Some(Micros(u64::try_from(to? - from?).ok()?));
+/// One line.
+pub(super) fn exchange(pair: &Node, collector: &mut Collector) -> Result<Found, String> {
+    let request = pair.get("request").ok_or("it has no `request`")?;
+    let response = pair.get("response").ok_or("it has no `response`")?;
+    let asked = request.get("timestamp").and_then(epoch);
+    let since = |to: Option<i64>| Some(Micros(u64::try_from(to? - asked?).ok()?));
     let found = Found {
         method: method(request),
         url: text(request, "url"),
         request_headers: headers(request.get("headers")),
-        request_body: body(request.get("body"), REQUEST_SPELLING, collector),
-        at: since(zero, asked),
-        end_at: since(asked, pair.get("logged_at").and_then(epoch)),
+        request_body: body(request, REQUEST_SPELLING, collector)?,
+        asked,
+        when: pair.get("logged_at").and_then(Node::text).map(str::to_owned),
+        end_at: since(pair.get("logged_at").and_then(epoch)),
         ..Found::default()
     };
-    if found.at.is_none() {
-        collector.lose("request times");
-    }
-    if found.end_at.is_none() {
-        collector.lose("response times");
-    }
     if *response == Node::Null {
         return Ok(Found { end: Some(End::ClientGone), ..found });
     }
-    let (response_body, end) = answer(response, place, collector)?;
+    let (response_body, end) = answer(response, collector)?;
     Ok(Found {
-        status: response
-            .get("status_code")
-            .and_then(Node::number)
-            .ok_or_else(|| ShapeError::at(place, "`response.status_code` is not a status"))?,
+        status: status(response)?,
         response_headers: headers(response.get("headers")),
-        head_at: since(asked, response.get("timestamp").and_then(epoch)).filter(|head| found.end_at.is_none_or(|end| *head <= end)),
+        head_at: since(response.get("timestamp").and_then(epoch)).filter(|head| found.end_at.is_none_or(|end| *head <= end)),
         response_body,
         end: Some(end),
         ..found
@@ -83,25 +41,20 @@ fn exchange(pair: &Node, place: &str, asked: Option<i64>, zero: Option<i64>, col
 }
 
 /// The body in the form that it has, and how it ended: the recorder writes none of these members when the body could not be read to its end.
-fn answer(response: &Node, place: &str, collector: &mut Collector) -> Result<(Vec<u8>, End), ShapeError> {
-    if let Some(raw) = response.get("body_raw") {
-        return Ok((body(Some(raw), RESPONSE_SPELLING, collector), End::Complete));
-    }
+fn answer(response: &Node, collector: &mut Collector) -> Result<(Vec<u8>, End), String> {
     if let Some(events) = response.get("events").and_then(Node::list) {
         collector.lose("the spelling of events: padding and comments");
         let mut stream = String::new();
         for event in events {
-            push_event(&mut stream, event).ok_or_else(|| ShapeError::at(place, "`response.events` holds an event without data or type"))?;
+            push_event(&mut stream, event).ok_or("`response.events` holds an event without data or type")?;
         }
         return Ok((stream.into_bytes(), End::Complete));
     }
-    match response.get("body") {
-        Some(parsed) => Ok((body(Some(parsed), RESPONSE_SPELLING, collector), End::Complete)),
-        None => {
-            collector.lose("bodies of answers that were cut");
-            Ok((Vec::new(), End::Reset))
-        }
+    if response.get("body_raw").or_else(|| response.get("body")).is_none() {
+        collector.lose("bodies of answers that were cut");
+        return Ok((Vec::new(), End::Reset));
     }
+    Ok((body(response, RESPONSE_SPELLING, collector)?, End::Complete))
 }
 
 /// One event as the API writes it: from its name and data, or from its data alone, which holds the name as its type.
@@ -135,15 +88,15 @@ fn epoch(time: &Node) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::import::{Format, ImportOptions};
+    use crate::files::import::ImportOptions;
     use crate::files::redact::Rules;
 
     fn collector() -> Collector {
-        Collector::new(Format::ClaudeTrace, &ImportOptions::with(&Rules::with(&[]).unwrap()))
+        Collector::new(&ImportOptions::with(&Rules::with(&[]).unwrap()))
     }
 
     fn rebuilt(response: &str) -> (String, End) {
-        let (body, end) = answer(&Node::from_json(response).unwrap(), "here", &mut collector()).unwrap();
+        let (body, end) = answer(&Node::from_json(response).unwrap(), &mut collector()).unwrap();
         (String::from_utf8(body).unwrap(), end)
     }
 
@@ -160,7 +113,7 @@ mod tests {
         }
         assert_eq!(rebuilt(r#"{"body":{"b":1,"a":2}}"#).0, r#"{"b":1,"a":2}"#);
         assert_eq!(rebuilt("{}"), (String::new(), End::Reset), "the recorder could not read it to its end");
-        assert!(answer(&Node::from_json(r#"{"events":[{}]}"#).unwrap(), "here", &mut collector()).is_err());
+        assert!(answer(&Node::from_json(r#"{"events":[{}]}"#).unwrap(), &mut collector()).is_err());
     }
 
     #[test]

@@ -1,25 +1,31 @@
 //! From what a format holds to a tape: the part that all importers share.
 //!
-//! Here bodies are decompressed, secrets replaced, hosts and threads found, and it is noted what the tape does not have any more.
+//! Here bodies are decoded, secrets replaced, services and threads found, and it is noted what the tape does not have any more. What is of no use
+//! is counted and let go at once: held are the exchanges that will stand on the tape, each once.
 
-use std::collections::BTreeSet;
-use std::io::Read as _;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Format, ImportOptions, Imported};
+use super::coding::decode;
+use super::service::{Service, service};
+use super::{ImportOptions, cloud, eventstream};
 use crate::engine::time::Micros;
 use crate::files::redact::{self, AnswerRedactor, Redactor};
+use crate::prelude::plural;
 use crate::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape, TapeHeader};
 use crate::scenario::thread;
-use crate::wire::http::Header;
+use crate::wire::http::{self, Header};
 
-/// A body that grows beyond this is not a recorded answer.
-const BODY_MAX: u64 = 256 << 20;
+/// A longer body is put in pieces of this length, so that it need not be in memory twice.
+const PIECE_BYTES: usize = 8 << 20;
+
+/// So many different problems are told one by one.
+const PROBLEMS_MAX: usize = 20;
 
 /// One exchange as a format has it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     pub(super) method: String,
-    /// Absolute, or only a path.
+    /// Absolute, or only a path; empty when it is not known.
     pub(super) url: String,
     pub(super) request_headers: Vec<(String, String)>,
     pub(super) request_body: Vec<u8>,
@@ -27,16 +33,24 @@ pub(super) struct Found {
     pub(super) status: u16,
     pub(super) response_headers: Vec<(String, String)>,
     pub(super) response_body: Vec<u8>,
-    pub(super) at: Option<Micros>,
+    /// When the request was made, in microseconds since 1970.
+    pub(super) asked: Option<i64>,
+    /// The same, or the time of the answer, as the source spells it.
+    pub(super) when: Option<String>,
+    /// From the request.
     pub(super) head_at: Option<Micros>,
+    /// From the request.
     pub(super) end_at: Option<Micros>,
     /// How it ended, where the source says so; else it was cut when there is no status.
     pub(super) end: Option<End>,
+    /// Why it is of no use if it is one with the Messages API.
+    pub(super) problem: Option<&'static str>,
 }
 
 /// An exchange as it reads, its secrets still in it.
 #[derive(Debug)]
 struct Decoded {
+    host: Option<String>,
     path: String,
     request_headers: Vec<Header>,
     request_body: Vec<u8>,
@@ -46,104 +60,216 @@ struct Decoded {
     found: Found,
 }
 
+/// What became of everything in a file.
+#[derive(Debug)]
+pub(super) struct Collected {
+    pub(super) tape: Tape,
+    /// How often each rule replaced or left out something.
+    pub(super) redacted: BTreeMap<String, u64>,
+    /// What is not on the tape, a line each.
+    pub(super) left_out: Vec<String>,
+}
+
 /// Collects exchanges into a tape.
 #[derive(Debug)]
 pub(super) struct Collector {
-    tape: Tape,
     decoded: Vec<Decoded>,
     lost: BTreeSet<String>,
+    recorded_at: Option<String>,
     redactor: Redactor,
     provenance: Provenance,
     keep_bodies: bool,
     has_headers: bool,
+    /// Exchanges of other APIs.
+    other_apis: BTreeMap<&'static str, u64>,
+    /// What has nothing to do with an API of models, by what it is.
+    others: BTreeMap<&'static str, u64>,
+    /// What was wrong with exchanges: where first, and how often.
+    problems: BTreeMap<String, (String, u64)>,
 }
 
 impl Collector {
-    pub(super) fn new(format: Format, options: &ImportOptions) -> Self {
-        let header = TapeHeader {
-            recorder: concat!("reenact ", env!("CARGO_PKG_VERSION"), " import").into(),
-            imported_from: Some(format.name().to_owned()),
-            ..TapeHeader::default()
-        };
+    pub(super) fn new(options: &ImportOptions) -> Self {
         let ImportOptions { provenance, rules, keep_bodies } = options;
         Self {
-            tape: Tape { header, ..Tape::default() },
             decoded: Vec::new(),
             lost: BTreeSet::new(),
+            recorded_at: None,
             redactor: Redactor::new(rules),
             provenance: *provenance,
             keep_bodies: *keep_bodies,
             has_headers: false,
+            other_apis: BTreeMap::new(),
+            others: BTreeMap::new(),
+            problems: BTreeMap::new(),
         }
     }
 
     /// Notes something that the source did not hold.
     pub(super) fn lose(&mut self, what: &str) {
-        self.lost.insert(what.to_owned());
+        if !self.lost.contains(what) {
+            self.lost.insert(what.to_owned());
+        }
     }
 
+    /// The whole recording is of this time.
     pub(super) fn recorded_at(&mut self, when: &str) {
-        self.tape.header.recorded_at.get_or_insert_with(|| when.to_owned());
+        self.recorded_at.get_or_insert_with(|| when.to_owned());
     }
 
-    /// Takes the next exchange, in the order of the requests.
-    pub(super) fn push(&mut self, mut found: Found) -> Result<(), String> {
-        self.has_headers |= !found.request_headers.is_empty() || !found.response_headers.is_empty();
+    /// An exchange with another API.
+    pub(super) fn other_api(&mut self, name: &'static str) {
+        *self.other_apis.entry(name).or_default() += 1;
+    }
+
+    /// Something that is left out and need not be told one by one.
+    pub(super) fn other(&mut self, what: &'static str) {
+        *self.others.entry(what).or_default() += 1;
+    }
+
+    /// An exchange that cannot be read. It does not cost the others.
+    pub(super) fn skip(&mut self, place: &str, problem: String) {
+        let known = self.problems.len() < PROBLEMS_MAX || self.problems.contains_key(&problem);
+        let problem = if known { problem } else { String::from("further problems") };
+        self.problems.entry(problem).or_insert_with(|| (place.to_owned(), 0)).1 += 1;
+    }
+
+    /// Takes the next exchange.
+    pub(super) fn push(&mut self, place: &str, found: Found) {
+        if let Err(problem) = self.take(found) {
+            self.skip(place, problem);
+        }
+    }
+
+    fn take(&mut self, mut found: Found) -> Result<(), String> {
+        let had_headers = !found.request_headers.is_empty() || !found.response_headers.is_empty();
         let mut request_headers = named(std::mem::take(&mut found.request_headers));
-        // A request that cannot be read is no reason to do without the answers of all. What cannot be searched for secrets stays out.
-        let request_body = self.decompress(&mut request_headers, std::mem::take(&mut found.request_body)).unwrap_or_else(|_| {
-            self.lose("request bodies that are not compressed as their headers say");
-            Vec::new()
-        });
         let mut response_headers = named(std::mem::take(&mut found.response_headers));
-        let response_body = self.decompress(&mut response_headers, std::mem::take(&mut found.response_body))?;
-        if let Some(date) = response_headers.iter().find(|header| header.name.eq_ignore_ascii_case("date")) {
-            self.recorded_at(&date.value);
-        }
+        // A request that cannot be read is no reason to do without the answer. What cannot be searched for secrets stays out.
+        let (request_body, request_lost) = match decode(&mut request_headers, std::mem::take(&mut found.request_body)) {
+            Ok(decoded) => (decoded.body, decoded.lost),
+            Err(_) => (Vec::new(), vec![String::from("request bodies that are not compressed as their headers say")]),
+        };
+        let answer = decode(&mut response_headers, std::mem::take(&mut found.response_body));
+        let body = answer.as_ref().map_or(&b""[..], |answer| &answer.body);
         let (host, path) = split_url(&found.url);
-        if let Some(host) = host {
-            self.tape.header.upstream.get_or_insert(host);
+        let service = service(host.as_deref(), &path, &request_body, body);
+        match service {
+            Service::OtherApi(name) => self.other_api(name),
+            Service::Elsewhere => self.other("requests to other services"),
+            _ => {
+                let answer = answer?;
+                if let Some(problem) = found.problem.filter(|_| service != Service::Endpoint) {
+                    return Err(problem.to_owned());
+                }
+                let (request_body, response_body) = (exact(request_body), exact(answer.body));
+                let mut decoded = Decoded { host, path, request_headers, request_body, response_headers, response_body, found };
+                self.put(&service, &mut decoded)?;
+                self.has_headers |= had_headers;
+                request_lost.iter().chain(&answer.lost).for_each(|lost| self.lose(lost));
+                self.decoded.push(decoded);
+            }
         }
-        self.decoded.push(Decoded { path, request_headers, request_body, response_headers, response_body, found });
-        match u32::try_from(self.decoded.len()) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(String::from("more exchanges than a tape can count")),
-        }
+        Ok(())
     }
 
-    pub(super) fn finish(mut self, format: Format) -> Imported {
-        if !self.has_headers {
-            self.lose("headers");
+    /// Puts an exchange as the Messages API has it under its own path.
+    fn put(&mut self, service: &Service, decoded: &mut Decoded) -> Result<(), String> {
+        match service {
+            Service::Gateway if decoded.path.is_empty() => (),
+            Service::Gateway => self.lose(&format!("the path of a gateway ({})", decoded.path)),
+            Service::Cloud { name, model, streams } => {
+                self.lose(&format!("the form of requests to {name}: path, model, version"));
+                let body = std::str::from_utf8(&decoded.request_body).unwrap_or_default();
+                if let Some(body) = cloud::request(body, model, *streams, &mut decoded.request_headers) {
+                    decoded.request_body = body.into_bytes();
+                }
+                if eventstream::begins(&decoded.response_body) {
+                    self.lose("the frames of Amazon's event stream");
+                    let events = eventstream::events(&decoded.response_body)?;
+                    decoded.response_body = events.body;
+                    cloud::stream_headers(&mut decoded.response_headers);
+                    decoded.found.end = decoded.found.end.or(events.is_cut.then_some(End::Reset));
+                }
+            }
+            _ => return Ok(()),
         }
+        decoded.path = String::from(cloud::PATH);
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self, imported_from: &str) -> Collected {
+        let mut decoded = std::mem::take(&mut self.decoded);
+        // Exchanges without a time keep their place behind those that have one; the sort is stable.
+        decoded.sort_by_key(|decoded| decoded.found.asked.unwrap_or(i64::MAX));
+        self.note_what_is_lost(&decoded);
         // Bodies may repeat the keys that stand in headers, also in those of later exchanges.
-        let decoded = std::mem::take(&mut self.decoded);
         for Decoded { request_headers, response_headers, .. } in &decoded {
             self.redactor.learn_headers(request_headers);
             self.redactor.learn_headers(response_headers);
         }
-        self.tape.exchanges = (1..).zip(decoded).map(|(id, decoded)| self.redacted(id, decoded)).collect();
-        thread::assign(&mut self.tape.exchanges);
-        self.tape.header.lost = self.lost.into_iter().collect();
+        let first = decoded.first();
+        let when =
+            first.and_then(|first| first.found.when.clone().or_else(|| http::find(&first.response_headers, "date").map(str::to_owned)));
+        let mut header = TapeHeader {
+            recorder: concat!("reenact ", env!("CARGO_PKG_VERSION"), " import").into(),
+            imported_from: Some(imported_from.to_owned()),
+            recorded_at: self.recorded_at.take().or(when),
+            upstream: decoded.iter().find_map(|decoded| decoded.host.clone()),
+            ..TapeHeader::default()
+        };
+        let zero = first.and_then(|first| first.found.asked);
+        let mut exchanges: Vec<Exchange> = (1..).zip(decoded).map(|(id, decoded)| self.redacted(id, zero, decoded)).collect();
+        thread::assign(&mut exchanges);
+        let left_out = self.left_out();
+        self.lost.extend(left_out.iter().cloned());
+        header.lost = self.lost.into_iter().collect();
         let redacted = self.redactor.counts().clone();
-        self.tape.header.redactions = redacted.keys().cloned().collect();
-        Imported { format, tape: self.tape, redacted }
+        header.redactions = redacted.keys().cloned().collect();
+        Collected { tape: Tape { header, exchanges, ..Tape::default() }, redacted, left_out }
     }
 
-    /// An exchange as it stands on the tape.
-    fn redacted(&mut self, id: u32, decoded: Decoded) -> Exchange {
-        let Decoded { path, request_headers, request_body, response_headers, response_body, found } = decoded;
+    fn note_what_is_lost(&mut self, decoded: &[Decoded]) {
+        self.lose("chunk times");
+        self.lose("packet boundaries");
+        if !self.has_headers {
+            self.lose("headers");
+        }
+        if decoded.iter().any(|decoded| decoded.found.asked.is_none()) {
+            self.lose("request times");
+        }
+        if decoded.iter().any(|decoded| decoded.found.end_at.is_none()) {
+            self.lose("response times");
+        }
+    }
+
+    /// What was no use, a line each.
+    fn left_out(&self) -> Vec<String> {
+        let apis = self.other_apis.iter().map(|(name, count)| format!("{} with {name}: not supported", plural(*count, "exchange")));
+        let problems = self.problems.iter().map(|(problem, (place, count))| match count {
+            1 => format!("{place}: {problem}"),
+            count => format!("{}, the first at {place}: {problem}", plural(*count, "exchange")),
+        });
+        let others = self.others.iter().map(|(what, count)| format!("{what} ({count})"));
+        apis.chain(problems).chain(others).collect()
+    }
+
+    /// An exchange as it stands on the tape. `zero` is when the first request was made.
+    fn redacted(&mut self, id: u32, zero: Option<i64>, decoded: Decoded) -> Exchange {
+        let Decoded { host: _, path, request_headers, request_body, response_headers, response_body, found } = decoded;
         let headers = self.redactor.headers(&request_headers);
         let body = if self.keep_bodies { request_body } else { self.redactor.body(&request_body) };
         let path = self.redactor.path(&path);
         let answer_headers = self.redactor.headers(&response_headers);
-        let answer_body = if self.keep_bodies { response_body } else { self.redacted_answer(&response_headers, response_body) };
-        let chunks = if answer_body.is_empty() { Vec::new() } else { vec![Chunk { at: None, bytes: answer_body.into() }] };
+        let pieces = pieces(response_body, PIECE_BYTES);
+        let pieces = if self.keep_bodies { pieces } else { self.redacted_answer(&response_headers, pieces) };
+        let chunks: Vec<Chunk> = pieces.into_iter().map(|bytes| Chunk { at: None, bytes: bytes.into() }).collect();
         Exchange {
             id,
             thread: thread::MAIN.into(),
             parent: None,
             provenance: self.provenance,
-            at: found.at,
+            at: found.asked.zip(zero).map(|(asked, zero)| Micros(asked.abs_diff(zero))),
             method: found.method.to_ascii_uppercase().into(),
             path: path.into(),
             headers: headers.into(),
@@ -159,36 +285,34 @@ impl Collector {
         }
     }
 
-    /// The body of an answer, its length kept.
-    fn redacted_answer(&mut self, headers: &[Header], bytes: Vec<u8>) -> Vec<u8> {
-        let (mut answer, mut out) = (AnswerRedactor::of(headers), Vec::with_capacity(bytes.len()));
-        let mut sink = |chunk: redact::Chunk| out.extend(chunk.bytes);
-        answer.feed(&mut self.redactor, redact::Chunk { at: Micros::ZERO, bytes }, &mut sink);
+    /// The pieces of an answer, their lengths kept.
+    fn redacted_answer(&mut self, headers: &[Header], pieces: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let (mut answer, mut out) = (AnswerRedactor::of(headers), Vec::with_capacity(pieces.len()));
+        let mut sink = |chunk: redact::Chunk| out.push(chunk.bytes);
+        for bytes in pieces {
+            answer.feed(&mut self.redactor, redact::Chunk { at: Micros::ZERO, bytes }, &mut sink);
+        }
         answer.finish(&mut self.redactor, &mut sink);
         out
     }
+}
 
-    /// The body as it was before compression; the headers that speak of the compressed one are left out.
-    ///
-    /// Recorders differ in whether they decompress and in whether they then drop the header, so the body's own first bytes decide where they can.
-    fn decompress(&mut self, headers: &mut Vec<Header>, mut body: Vec<u8>) -> Result<Vec<u8>, String> {
-        let Some(encoding) = headers.iter().find(|header| is_any(&header.name, &["content-encoding"])) else { return Ok(body) };
-        let value = encoding.value.clone();
-        headers.retain(|header| !is_any(&header.name, &["content-encoding", "content-length"]));
-        for encoding in value.split(',').map(|encoding| encoding.trim().to_ascii_lowercase()).rev() {
-            let decoded = match encoding.as_str() {
-                "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => read_all(flate2::read::MultiGzDecoder::new(&*body)),
-                "deflate" if is_zlib(&body) => read_all(flate2::read::ZlibDecoder::new(&*body)),
-                "deflate" if !is_text(&body) => read_all(flate2::read::DeflateDecoder::new(&*body)),
-                "br" if !is_text(&body) => read_all(brotli_decompressor::Decompressor::new(&*body, 4096)),
-                "zstd" if body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => zstd(&body),
-                _ => continue,
-            };
-            body = decoded.map_err(|problem| format!("the body is not the {encoding} that its header says: {problem}"))?;
-            self.lose(&format!("compressed bytes ({encoding})"));
-        }
-        Ok(body)
+/// A body without room behind it: what grew while it was read takes up to twice its length. It is copied and not shrunk, because what a
+/// shrunk block leaves free is too small for the next body.
+fn exact(body: Vec<u8>) -> Vec<u8> {
+    if body.capacity() == body.len() { body } else { body.as_slice().to_vec() }
+}
+
+/// A body in pieces of `length`, cut from its end so that none of it is there twice.
+fn pieces(mut body: Vec<u8>, length: usize) -> Vec<Vec<u8>> {
+    let mut pieces = Vec::new();
+    while body.len() > length {
+        pieces.push(body.split_off((body.len() - 1) / length * length));
+        body.shrink_to_fit();
     }
+    pieces.extend(Some(body).filter(|body| !body.is_empty()));
+    pieces.reverse();
+    pieces
 }
 
 /// HTTP/2 tools write the request line among the headers.
@@ -196,38 +320,7 @@ fn named(headers: Vec<(String, String)>) -> Vec<Header> {
     headers.iter().filter(|(name, _)| !name.starts_with(':')).map(|(name, value)| Header::new(name, value)).collect()
 }
 
-fn is_any(name: &str, names: &[&str]) -> bool {
-    names.iter().any(|other| name.eq_ignore_ascii_case(other))
-}
-
-/// The two bytes that a zlib stream begins with.
-fn is_zlib(body: &[u8]) -> bool {
-    matches!(body, [first, second, ..] if first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)).is_multiple_of(31))
-}
-
-/// Whether a recorder has decompressed the body before: answers are JSON or events.
-fn is_text(body: &[u8]) -> bool {
-    let start = body.trim_ascii_start();
-    body.is_empty()
-        || (std::str::from_utf8(body).is_ok()
-            && ["{", "[", "event:", "data:", ":", "<"].iter().any(|first| start.starts_with(first.as_bytes())))
-}
-
-fn zstd(body: &[u8]) -> Result<Vec<u8>, String> {
-    let decoder = ruzstd::decoding::StreamingDecoder::new(body).map_err(|error| error.to_string())?;
-    read_all(decoder)
-}
-
-fn read_all(reader: impl std::io::Read) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    reader.take(BODY_MAX + 1).read_to_end(&mut body).map_err(|error| error.to_string())?;
-    match body.len() as u64 > BODY_MAX {
-        true => Err(format!("it grows beyond {} MiB", BODY_MAX >> 20)),
-        false => Ok(body),
-    }
-}
-
-/// Host, and path with query.
+/// Host, and path with query; both empty when there is no URL.
 fn split_url(url: &str) -> (Option<String>, String) {
     let Some((_, rest)) = url.split_once("://") else { return (None, url.to_owned()) };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -241,57 +334,70 @@ fn split_url(url: &str) -> (Option<String>, String) {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use super::*;
     use crate::files::redact::Rules;
 
-    fn options() -> ImportOptions {
-        ImportOptions::with(&Rules::with(&[]).unwrap())
+    fn collected(founds: impl IntoIterator<Item = Found>) -> Collected {
+        let mut collector = Collector::new(&ImportOptions::with(&Rules::with(&[]).unwrap()));
+        for (number, found) in (1..).zip(founds) {
+            collector.push(&format!("exchange {number}"), found);
+        }
+        collector.finish("a test")
     }
 
     fn pushed(found: Found) -> Tape {
-        let mut collector = Collector::new(Format::Har, &options());
-        collector.push(found).unwrap();
-        collector.finish(Format::Har).tape
+        collected([found]).tape
     }
 
-    fn encoded(encoding: &str, body: Vec<u8>) -> Found {
-        let response_headers = vec![("Content-Encoding".into(), encoding.into()), ("content-length".into(), body.len().to_string())];
-        Found { response_headers, response_body: body, status: 200, url: "/v1/messages".into(), ..Found::default() }
+    fn messages() -> Found {
+        Found { method: "POST".into(), url: "https://x.example/v1/messages".into(), status: 200, ..Found::default() }
     }
 
     #[test]
-    fn k_5_bodies_are_decompressed_and_it_is_said() {
-        let text = b"event: ping\ndata: {\"type\": \"ping\"}\n\n";
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(text).unwrap();
-        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-        zlib.write_all(text).unwrap();
-        let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
-        raw.write_all(text).unwrap();
-        let zstd = ruzstd::encoding::compress_to_vec(&text[..], ruzstd::encoding::CompressionLevel::Fastest);
-        // An uncompressed meta-block: window size 16, one block of the text's length, and an empty last one.
-        for (encoding, body) in
-            [("gzip", gzip.finish().unwrap()), ("deflate", zlib.finish().unwrap()), ("deflate", raw.finish().unwrap()), ("zstd", zstd)]
-        {
-            let tape = pushed(encoded(encoding, body));
-            assert_eq!(tape.exchanges[0].answer.body(), text, "{encoding}");
-            assert!(tape.exchanges[0].answer.headers.is_empty());
-            assert_eq!(tape.header.lost, [format!("compressed bytes ({encoding})")]);
-        }
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(b"{}").unwrap();
-        let asked = Found {
-            request_headers: vec![("Content-Encoding".into(), "gzip".into())],
-            request_body: gzip.finish().unwrap(),
-            ..Found::default()
+    fn k_5_one_bad_exchange_does_not_cost_the_others() {
+        let bad = |encoding: &str| Found {
+            response_headers: vec![("content-encoding".into(), encoding.into())],
+            response_body: vec![0x1f, 0x8b, 1, 2],
+            ..messages()
         };
-        assert_eq!(*pushed(asked).exchanges[0].body, *b"{}", "or no secret could be found in it");
-        let tape = pushed(encoded("br", text.to_vec()));
-        assert_eq!(tape.exchanges[0].answer.body(), text, "decompressed by the recorder, which left the header");
-        let mut collector = Collector::new(Format::Har, &options());
-        assert!(collector.push(encoded("gzip", vec![0x1f, 0x8b, 1, 2])).unwrap_err().contains("not the gzip"));
+        let request = Found { request_headers: vec![("content-encoding".into(), "gzip".into())], request_body: vec![0xff], ..messages() };
+        let collected = collected([bad("gzip"), request, bad("gzip"), Found { url: "https://x.example/y".into(), ..bad("gzip") }]);
+        assert_eq!(collected.tape.exchanges.len(), 1);
+        assert!(collected.tape.exchanges[0].body.is_empty(), "what cannot be searched for secrets stays out");
+        assert!(
+            collected.left_out[0].starts_with("2 exchanges, the first at exchange 1: the body is not the gzip"),
+            "{:?}",
+            collected.left_out
+        );
+        assert_eq!(collected.left_out[1], "requests to other services (1)");
+        assert!(collected.tape.header.lost.contains(&collected.left_out[0]));
+    }
+
+    #[test]
+    fn k_5_exchanges_of_other_apis_are_counted_and_left_out() {
+        let at = |url: &str| Found { url: url.into(), ..messages() };
+        let chat = "https://api.openai.com/v1/chat/completions";
+        let collected = collected([at(chat), messages(), at(chat), at("https://x.example/v1/models")]);
+        assert_eq!(collected.left_out, ["2 exchanges with OpenAI Chat Completions: not supported"]);
+        assert_eq!(collected.tape.header.upstream.as_deref(), Some("x.example"));
+        let paths: Vec<&str> = collected.tape.exchanges.iter().map(|exchange| &*exchange.path).collect();
+        assert_eq!(paths, ["/v1/messages", "/v1/models"]);
+    }
+
+    #[test]
+    fn k_5_exchanges_stand_in_the_order_of_their_requests() {
+        let at = |asked, status| Found { asked, status, ..messages() };
+        let tape = collected([at(None, 1), at(Some(5_000_000), 2), at(Some(3_000_000), 3)]).tape;
+        let order: Vec<_> = tape.exchanges.iter().map(|exchange| (exchange.answer.status, exchange.at)).collect();
+        assert_eq!(order, [(3, Some(Micros::ZERO)), (2, Some(Micros(2_000_000))), (1, None)]);
+    }
+
+    #[test]
+    fn k_5_a_long_body_is_put_in_pieces() {
+        let cut = |body: &str| pieces(body.into(), 3).into_iter().map(|piece| String::from_utf8(piece).unwrap()).collect::<Vec<_>>();
+        assert!(cut("").is_empty());
+        assert_eq!(cut("abc"), ["abc"]);
+        assert_eq!(cut("abcdefg"), ["abc", "def", "g"]);
     }
 
     #[test]
@@ -327,11 +433,9 @@ mod tests {
         let shows = Found {
             request_headers: vec![("x-api-key".into(), KEYS[0].into())],
             response_headers: vec![("set-cookie".into(), format!("session={}; Secure", KEYS[1]))],
-            ..Found::default()
+            ..messages()
         };
-        let mut collector = Collector::new(Format::Har, &options());
-        [says, shows].into_iter().for_each(|found| collector.push(found).unwrap());
-        let shown = format!("{:?}", collector.finish(Format::Har).tape);
+        let shown = format!("{:?}", collected([says, shows]).tape);
         assert!(!KEYS.iter().any(|key| shown.contains(key)), "{shown}");
         assert!(shown.contains("/v1/messages/REDACTED"), "{shown}");
     }

@@ -1,7 +1,8 @@
-//! Which recording a file is, found from what it holds (K-5): names and endings of recordings follow no rule.
+//! What a value of a file is, found from what it holds (K-5): names and endings of recordings follow no rule.
 
-use super::node::{Node, SyntaxError};
-use crate::wire::raw::Object;
+use super::node::Node;
+use super::service::answer_shape;
+use super::source::Foreign;
 
 /// A format that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub enum Format {
     Vcrpy,
     /// go-vcr, YAML.
     GoVcr,
-    /// Ruby's VCR and R's vcr, YAML or JSON.
+    /// Ruby's VCR, R's vcr and betamax, YAML or JSON.
     RubyVcr,
     /// httpmock, YAML of several documents.
     Httpmock,
@@ -18,14 +19,22 @@ pub enum Format {
     Opencode,
     /// Inline snapshots of the Anthropic SDK for Python, JSON.
     AnthropicSdk,
+    /// Objects with a request and a response, in any other spelling.
+    Pairs,
     /// claude-trace, a JSON value a line.
     ClaudeTrace,
     /// HTTP archive, as browsers and Polly.js write it.
     Har,
+    /// Go's httprr, raw HTTP messages with their sizes.
+    Httprr,
     /// The body of one streamed answer.
     Sse,
     /// The data of a stream's events, a line each.
     Chunks,
+    /// The message of an answer that was not streamed.
+    Message,
+    /// Answers with status, headers and body, and no requests.
+    Answers,
 }
 
 impl Format {
@@ -38,142 +47,167 @@ impl Format {
             Self::Httpmock => "httpmock recordings",
             Self::Opencode => "an opencode http recording",
             Self::AnthropicSdk => "inline snapshots of the Anthropic SDK",
+            Self::Pairs => "requests with their responses",
             Self::ClaudeTrace => "a claude-trace log",
             Self::Har => "a HAR file",
+            Self::Httprr => "an httprr trace",
             Self::Sse => "a raw event stream",
             Self::Chunks => "stream data with one JSON value a line",
+            Self::Message => "messages of answers",
+            Self::Answers => "responses without their requests",
+        }
+    }
+
+    /// The format of a file whose list of this name has nothing in it.
+    pub(super) fn of_list(name: &str) -> Self {
+        match name {
+            "interactions" => Self::Vcrpy,
+            "http_interactions" => Self::RubyVcr,
+            "entries" => Self::Har,
+            _ => Self::Pairs,
         }
     }
 }
 
-/// What a file turned out to be.
-#[derive(Debug)]
-pub(super) enum Detected {
-    /// It can be imported, from this tree.
-    Tree(Format, Node),
-    /// It can be imported, from its text.
-    Text(Format),
-    /// It is a tape already.
+/// What one value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An exchange, or a part of one, that can be imported.
+    Recording(Format),
+    /// The header line of a tape.
     Tape,
-    /// It is known and cannot be imported.
-    Known(&'static str),
-    /// It would be YAML or JSON, but for this.
-    Broken(&'static str, SyntaxError),
-    /// It is none of these.
+    /// Something else that people have.
+    Foreign(Foreign),
+    /// A recording that cannot be imported.
+    NotYet(&'static str),
+    /// An answer of another API.
+    OtherApi(&'static str),
     Unknown,
 }
 
-/// Finds out what `text` is.
-pub(super) fn detect(text: &str) -> Detected {
-    let text = text.trim_start_matches('\u{feff}');
-    let Some(first) = text.lines().map(str::trim).find(|line| !line.is_empty()) else { return Detected::Unknown };
-    if ["event:", "data:", "id:", "retry:", ":"].iter().any(|field| first.starts_with(field)) && has_event_data(text) {
-        return Detected::Text(Format::Sse);
+/// What the value is that stands in the list of this name; the name is empty for a value that stands alone.
+pub(super) fn kind(list: &str, node: &Node) -> Kind {
+    let has = |names: &[&str]| names.iter().all(|name| node.get(name).is_some());
+    if node.get("reenact_tape").is_some() {
+        return Kind::Tape;
     }
-    if first.starts_with("httprr trace") {
-        return Detected::Known("an httprr trace");
+    if has(&["when", "then"]) {
+        return Kind::Recording(Format::Httpmock);
     }
-    match first.as_bytes()[0] {
-        b'{' | b'[' => json(text, first),
-        _ => yaml(text),
+    if list == "entries" && has(&["request"]) {
+        return Kind::Recording(Format::Har);
     }
-}
-
-fn has_event_data(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("data:"))
-}
-
-fn json(text: &str, first: &str) -> Detected {
-    match Node::from_json(text) {
-        // A file with one line is a list of lines too.
-        Ok(node) if text.trim().lines().count() == 1 => match of_line(first) {
-            Detected::Unknown => of_tree(node),
-            known => known,
-        },
-        Ok(node) => of_tree(node),
-        Err(error) => match of_line(first) {
-            Detected::Unknown => Detected::Broken("JSON", error),
-            known => known,
-        },
+    if let Some(request) = node.get("request").filter(|request| matches!(request, Node::Map(_))) {
+        return pair(list, node, request);
+    }
+    if let Some(not_yet) = not_yet(node) {
+        return Kind::NotYet(not_yet);
+    }
+    if let Some(foreign) = transcript(node) {
+        return Kind::Foreign(foreign);
+    }
+    if node.get("status").or_else(|| node.get("statusCode")).is_some() && has(&["body"]) {
+        return Kind::Recording(Format::Answers);
+    }
+    match (answer_shape(node), word(node, "type")) {
+        (Some(None), "message") => Kind::Recording(Format::Message),
+        (Some(None), _) => Kind::Recording(Format::Chunks),
+        (Some(Some(other)), _) => Kind::OtherApi(other),
+        (None, _) => Kind::Unknown,
     }
 }
 
-/// A file of one JSON value a line, by its first.
-fn of_line(first: &str) -> Detected {
-    let Ok(line) = Object::parse(first) else { return Detected::Unknown };
-    let has = |names: &[&str]| names.iter().all(|name| line.get(name).is_some());
-    let kind = line.string("type").unwrap_or_default();
-    if has(&["reenact_tape"]) {
-        Detected::Tape
-    } else if ["message_start", "ping", "content_block_start"].contains(&&*kind) {
-        Detected::Text(Format::Chunks)
-    } else if has(&["request", "response", "logged_at"]) {
-        Detected::Text(Format::ClaudeTrace)
-    } else if has(&["method", "response"])
-        && line.string("method").is_some_and(|method| method.contains("Content") || method.contains("Tokens"))
-    {
-        Detected::Known("gemini-cli responses")
-    } else if has(&["v", "run_id"]) {
-        Detected::Known("a reeltime tape")
-    } else if has(&["sessionId", "message"]) || has(&["parentUuid"]) || (kind == "session" && has(&["cwd"])) {
-        Detected::Known("an agent's transcript (messages, not wire traffic)")
-    } else {
-        Detected::Unknown
+/// An object with a request, by what only one recorder writes.
+fn pair(list: &str, node: &Node, request: &Node) -> Kind {
+    let response = node.get("response").unwrap_or(&Node::Null);
+    let (asks, answers) = (|name: &str| request.get(name).is_some(), |name: &str| response.get(name).is_some());
+    let is_json_pair = asks("url") && answers("status");
+    Kind::Recording(match list {
+        _ if node.get("logged_at").is_some() => Format::ClaudeTrace,
+        "http_interactions" => Format::RubyVcr,
+        "interactions" if answers("code") => Format::GoVcr,
+        "interactions" if asks("uri") => Format::Vcrpy,
+        "interactions" if node.get("transport").is_some() || is_json_pair => Format::Opencode,
+        "" if answers("status_code") => Format::AnthropicSdk,
+        // Web sockets of the same recorder have neither.
+        _ => Format::Pairs,
+    })
+}
+
+fn not_yet(node: &Node) -> Option<&'static str> {
+    let has = |names: &[&str]| names.iter().all(|name| node.get(name).is_some());
+    let method = word(node, "method");
+    match () {
+        () if has(&["fixtures"]) => Some("aimock fixtures"),
+        () if has(&["model_spec", "chunks"]) => Some("a req_llm fixture"),
+        () if has(&["method", "response"]) && (method.contains("Content") || method.contains("Tokens")) => Some("gemini-cli responses"),
+        () if has(&["v", "run_id"]) => Some("a reeltime tape"),
+        () => None,
     }
 }
 
-fn yaml(text: &str) -> Detected {
-    match Node::documents(text) {
-        Ok(documents) if documents.first().is_some_and(|one| one.get("when").is_some() && one.get("then").is_some()) => {
-            Detected::Tree(Format::Httpmock, Node::List(documents))
+const RECORD: &str = "it holds messages, and not the exchanges with the API that a replay needs: record the agent at work with \
+     `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`";
+
+/// What agents keep of their sessions, and print of them.
+fn transcript(node: &Node) -> Option<Foreign> {
+    let has = |names: &[&str]| names.iter().all(|name| node.get(name).is_some());
+    let (kind, role) = (word(node, "type"), word(node, "role"));
+    let starts = |name: &str, start: &str| word(node, name).starts_with(start);
+    let what = match () {
+        () if kind == "system" && has(&["subtype", "session_id"]) => "the output of a headless Claude Code (stream-json)",
+        () if ["file-history-snapshot", "queue-operation"].contains(&kind)
+            || has(&["parentUuid"])
+            || has(&["leafUuid"])
+            || has(&["sessionId", "uuid"]) =>
+        {
+            "a session transcript of Claude Code"
         }
-        Ok(documents) => documents.into_iter().next().map_or(Detected::Unknown, of_tree),
-        // The first words tell a broken recording from any other text.
-        Err(error) => match text.contains("interactions:") || text.contains("\nwhen:") || text.starts_with("when:") {
-            true => Detected::Broken("YAML", error),
-            false => Detected::Unknown,
-        },
-    }
+        () if ["session_meta", "turn_context", "event_msg", "response_item"].contains(&kind) && has(&["payload"]) => {
+            "a session transcript of Codex"
+        }
+        () if has(&["instructions", "timestamp", "id"])
+            || ["function_call", "function_call_output"].contains(&kind)
+            || has(&["record_type"]) =>
+        {
+            "a session transcript of Codex"
+        }
+        () if kind == "session" && has(&["cwd"]) => "a session transcript of pi",
+        () if has(&["sessionId", "projectHash"])
+            || has(&["sessionId", "messageId", "message"])
+            || (has(&["role", "parts"]) && ["user", "model"].contains(&role)) =>
+        {
+            "a session transcript of the Gemini CLI"
+        }
+        () if starts("sessionID", "ses_")
+            || starts("id", "ses_")
+            || starts("messageID", "msg_") && has(&["sessionID"])
+            || has(&["info", "messages"]) =>
+        {
+            "a part of opencode's session storage"
+        }
+        () if has(&["sessionId", "history"]) => "a session transcript of Continue",
+        () if has(&["sessionId", "messages"]) => "a session transcript of cline",
+        () if has(&["sessionId", "message"]) => "a session transcript of an agent",
+        () if has(&["chat_messages"]) => "an export of chats",
+        () if has(&["messages", "max_tokens"]) => {
+            return Some(Foreign {
+                what: "a request to the Messages API without its answer",
+                next: "import it together with its answer: `{\"request\": {…}, \"response\": {…}}`",
+            });
+        }
+        () if has(&["messages"]) || (has(&["content"]) && ["user", "assistant", "system", "tool"].contains(&role) && kind != "message") => {
+            "a list of messages"
+        }
+        () => return None,
+    };
+    Some(Foreign { what, next: RECORD })
 }
 
-/// A tree, by the members that only one format has.
-fn of_tree(node: Node) -> Detected {
-    let has = |node: Option<&Node>, names: &[&str]| node.is_some_and(|node| names.iter().all(|name| node.get(name).is_some()));
-    let first = |list: Option<&Node>| list.and_then(Node::list).and_then(<[Node]>::first).cloned();
-    if node.get("log").is_some_and(|log| log.get("entries").is_some()) {
-        return Detected::Tree(Format::Har, node);
-    }
-    if node.get("http_interactions").is_some() {
-        return Detected::Tree(Format::RubyVcr, node);
-    }
-    if node.get("fixtures").is_some() {
-        return Detected::Known("aimock fixtures");
-    }
-    if node.get("model_spec").is_some() && node.get("chunks").is_some() {
-        return Detected::Known("a req_llm fixture");
-    }
-    if let Some(list) = node.get("interactions") {
-        let interaction = first(Some(list));
-        let (request, response) =
-            (interaction.as_ref().and_then(|one| one.get("request")), interaction.as_ref().and_then(|one| one.get("response")));
-        return match () {
-            () if has(response, &["code"]) => Detected::Tree(Format::GoVcr, node),
-            () if has(request, &["uri"]) => Detected::Tree(Format::Vcrpy, node),
-            () if has(interaction.as_ref(), &["transport"]) || has(Some(&node), &["metadata"]) => Detected::Tree(Format::Opencode, node),
-            // Both of these members are optional.
-            () if has(request, &["url"]) && has(response, &["status"]) => Detected::Tree(Format::Opencode, node),
-            // An empty cassette says at least whose it is.
-            () if list.list().is_some_and(<[Node]>::is_empty) => match node.get("version").and_then(Node::text) {
-                Some("2") => Detected::Tree(Format::GoVcr, node),
-                _ => Detected::Tree(Format::Vcrpy, node),
-            },
-            () => Detected::Unknown,
-        };
-    }
-    match first(Some(&node)) {
-        Some(one) if has(Some(&one), &["request", "response", "logged_at"]) => Detected::Tree(Format::ClaudeTrace, node),
-        Some(one) if has(one.get("response"), &["status_code"]) => Detected::Tree(Format::AnthropicSdk, node),
-        _ => Detected::Unknown,
+fn word<'a>(node: &'a Node, name: &str) -> &'a str {
+    match node.get(name) {
+        Some(Node::Text(text)) => text,
+        _ => "",
     }
 }
 
@@ -181,46 +215,68 @@ fn of_tree(node: Node) -> Detected {
 mod tests {
     use super::*;
 
-    fn known(text: &str) -> &'static str {
-        match detect(text) {
-            Detected::Tree(format, _) | Detected::Text(format) => format.name(),
-            Detected::Known(name) => name,
-            Detected::Tape => "a tape",
-            Detected::Broken(kind, _) => kind,
-            Detected::Unknown => "",
+    fn name(list: &str, json: &str) -> &'static str {
+        match kind(list, &Node::from_json(json).unwrap()) {
+            Kind::Recording(format) => format.name(),
+            Kind::Tape => "a tape",
+            Kind::Foreign(Foreign { what, .. }) => what,
+            Kind::NotYet(name) | Kind::OtherApi(name) => name,
+            Kind::Unknown => "",
         }
     }
 
     #[test]
     fn k_5_formats_are_found_by_what_they_hold() {
         let table = [
-            ("event: message_start\r\ndata: {}\r\n\r\n", "a raw event stream"),
-            ("\u{feff}: hello\n\ndata: {}\n\n", "a raw event stream"),
-            ("{\"type\":\"message_start\"}\n{\"type\":\"ping\"}", "stream data with one JSON value a line"),
-            ("{\"reenact_tape\":1}\n", "a tape"),
-            ("{\"log\":{\"version\":\"1.2\",\"entries\":[]}}", "a HAR file"),
-            ("interactions: []\nversion: 1\n", "a vcrpy cassette"),
-            ("interactions:\n- request: {uri: u}\n  response: {status: {code: 200}}\n", "a vcrpy cassette"),
-            ("version: 2\ninteractions:\n- request: {url: u}\n  response: {code: 200}\n", "a go-vcr cassette"),
-            ("{\"interactions\":[{\"request\":{\"uri\":\"u\"},\"response\":{}}]}", "a vcrpy cassette"),
-            ("---\nhttp_interactions: []\n", "a Ruby VCR cassette"),
-            ("when:\n  path: /\nthen:\n  status: 200\n---\nwhen: {}\nthen: {}\n", "httpmock recordings"),
-            ("{\"version\":1,\"metadata\":{},\"interactions\":[{\"request\":{\"url\":1},\"response\":{}}]}", "an opencode http recording"),
-            ("{\"version\":1,\"interactions\":[{\"request\":{\"url\":1},\"response\":{\"status\":1}}]}", "an opencode http recording"),
-            ("{\"interactions\":[{\"request\":{\"path\":1},\"response\":{\"status\":1}}]}", ""),
-            ("[{\"request\":{},\"response\":{\"status_code\":200}}]", "inline snapshots of the Anthropic SDK"),
-            ("{\"request\":{},\"response\":null,\"logged_at\":1}\n{}", "a claude-trace log"),
-            ("httprr trace v1\n1 2\n", "an httprr trace"),
-            ("{\"method\":\"generateContent\",\"response\":{}}\n", "gemini-cli responses"),
-            ("{\"fixtures\":[]}", "aimock fixtures"),
-            ("{\"log\":\n{", "JSON"),
-            ("interactions:\n- request: {uri: [}\n", "YAML"),
-            ("hello", ""),
-            ("", ""),
-            ("42", ""),
+            ("", r#"{"type":"message_start"}"#, "stream data with one JSON value a line"),
+            ("", r#"{"type":"message","role":"assistant","content":[]}"#, "messages of answers"),
+            ("", r#"{"status":200,"headers":{},"body":"{}"}"#, "responses without their requests"),
+            ("", r#"{"reenact_tape":1}"#, "a tape"),
+            ("entries", r#"{"request":{},"response":{}}"#, "a HAR file"),
+            ("interactions", r#"{"request":{"uri":"u"},"response":{"status":{"code":200}}}"#, "a vcrpy cassette"),
+            ("interactions", r#"{"request":{"url":"u"},"response":{"code":200}}"#, "a go-vcr cassette"),
+            ("interactions", r#"{"transport":"http","request":{"url":1},"response":{}}"#, "an opencode http recording"),
+            ("interactions", r#"{"request":{"url":1},"response":{"status":1}}"#, "an opencode http recording"),
+            ("interactions", r#"{"request":{"path":1},"response":{"status":1}}"#, "requests with their responses"),
+            ("http_interactions", r#"{"request":{},"response":{}}"#, "a Ruby VCR cassette"),
+            ("", r#"{"when":{"path":"/"},"then":{"status":200}}"#, "httpmock recordings"),
+            ("", r#"{"request":{},"response":{"status_code":200}}"#, "inline snapshots of the Anthropic SDK"),
+            ("", r#"{"request":{"url":"u"},"response":{"status":{"code":200}}}"#, "requests with their responses"),
+            ("", r#"{"request":{},"response":null,"logged_at":1}"#, "a claude-trace log"),
+            ("", r#"{"method":"generateContent","response":{}}"#, "gemini-cli responses"),
+            ("", r#"{"fixtures":[]}"#, "aimock fixtures"),
+            ("", r#"{"object":"chat.completion.chunk"}"#, "OpenAI Chat Completions"),
+            ("", r#"{"type":"response.created"}"#, "OpenAI Responses"),
+            ("", r#"{"name":"x"}"#, ""),
+            ("", "42", ""),
         ];
-        for (text, name) in table {
-            assert_eq!(known(text), name, "{text}");
+        for (list, json, expected) in table {
+            assert_eq!(name(list, json), expected, "{list} {json}");
+        }
+    }
+
+    #[test]
+    fn k_5_transcripts_of_agents_are_known_for_what_they_are() {
+        let table = [
+            (r#"{"type":"file-history-snapshot","messageId":"x"}"#, "a session transcript of Claude Code"),
+            (r#"{"type":"summary","summary":"x","leafUuid":"y"}"#, "a session transcript of Claude Code"),
+            (r#"{"parentUuid":null,"type":"user","message":{}}"#, "a session transcript of Claude Code"),
+            (r#"{"type":"system","subtype":"init","session_id":"x"}"#, "the output of a headless Claude Code (stream-json)"),
+            (r#"{"timestamp":"t","type":"session_meta","payload":{}}"#, "a session transcript of Codex"),
+            (r#"{"id":"x","timestamp":"t","instructions":null}"#, "a session transcript of Codex"),
+            (r#"{"type":"session","version":3,"cwd":"/w"}"#, "a session transcript of pi"),
+            (r#"{"sessionId":"x","projectHash":"y","messages":[]}"#, "a session transcript of the Gemini CLI"),
+            (r#"{"role":"model","parts":[]}"#, "a session transcript of the Gemini CLI"),
+            (r#"{"id":"msg_1","sessionID":"ses_1","role":"user"}"#, "a part of opencode's session storage"),
+            (r#"{"id":"ses_1","projectID":"p"}"#, "a part of opencode's session storage"),
+            (r#"{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text"}"#, "a part of opencode's session storage"),
+            (r#"{"sessionId":"x","history":[]}"#, "a session transcript of Continue"),
+            (r#"{"sessionId":"x","messages":[]}"#, "a session transcript of cline"),
+            (r#"{"role":"user","content":"hi"}"#, "a list of messages"),
+            (r#"{"model":"m","max_tokens":1,"messages":[]}"#, "a request to the Messages API without its answer"),
+        ];
+        for (json, expected) in table {
+            assert_eq!(name("", json), expected, "{json}");
         }
     }
 }

@@ -1,81 +1,53 @@
 //! HTTP archives, as browsers, proxies and Polly.js write them (K-5).
 //!
-//! The order of entries is the writer's, so they are sorted by when they began. A browser's archive holds everything that a page asked for: what is not an
-//! endpoint of the API is left out, and counted.
+//! The order of entries is the writer's, so they are sorted by when they began.
 
-use super::collect::{Collector, Found};
+use super::collect::Found;
 use super::node::Node;
-use super::parts::{ShapeError, epoch_micros, from_base64, headers, method};
+use super::parts::{epoch_micros, from_base64, headers, method};
 use crate::engine::time::Micros;
 
-pub(super) fn read(tree: &Node, collector: &mut Collector) -> Result<(), ShapeError> {
-    collector.lose("chunk times");
-    collector.lose("packet boundaries");
-    let entries = tree.get("log").and_then(|log| log.get("entries")).and_then(Node::list);
-    let entries = entries.ok_or_else(|| ShapeError::at("log.entries", "it is not a list"))?;
-    let mut timed: Vec<_> = entries.iter().enumerate().map(|(index, entry)| (started(entry), index, entry)).collect();
-    // Entries without a time keep their place behind those that have one; the sort is stable.
-    timed.sort_by_key(|(started, ..)| started.unwrap_or(i64::MAX));
-    let of_the_api =
-        |entry: &Node| entry.get("request").and_then(|request| request.get("url")?.text()).is_some_and(|url| url.contains("/v1/"));
-    let others = timed.iter().filter(|(.., entry)| !of_the_api(entry)).count();
-    if others > 0 {
-        collector.lose(&format!("requests to other services ({others})"));
-    }
-    timed.retain(|(.., entry)| of_the_api(entry));
-    let zero = timed.first().and_then(|(started, ..)| *started);
-    if let Some((.., entry)) = timed.first()
-        && let Some(when) = entry.get("startedDateTime").and_then(Node::text)
-    {
-        collector.recorded_at(when);
-    }
-    for (started, index, entry) in timed {
-        let place = format!("log.entries[{index}]");
-        let at = started.zip(zero).map(|(at, zero)| Micros(at.abs_diff(zero)));
-        let found = entry_found(entry, at, collector).map_err(|problem| ShapeError::at(&place, &problem))?;
-        collector.push(found).map_err(|problem| ShapeError::at(&place, &problem))?;
-    }
-    Ok(())
-}
+/// Why an entry without its answer's body is of no use, and what to do.
+const NO_BODY: &str = "the archive leaves out the answer's body: save it again with the contents of responses, which browsers leave out of streams; \
+     or record with `reenact record`";
 
-fn entry_found(entry: &Node, at: Option<Micros>, collector: &mut Collector) -> Result<Found, String> {
+/// One entry.
+pub(super) fn exchange(entry: &Node) -> Result<Found, String> {
     let request = entry.get("request").ok_or("it has no `request`")?;
     let response = entry.get("response").ok_or("it has no `response`")?;
-    let status: i32 = response.get("status").and_then(Node::number).ok_or("`response.status` is not a status")?;
+    let status: i32 = response.get("status").and_then(Node::number).ok_or("the answer has no HTTP status")?;
     let (head_at, end_at) = times(entry);
-    if at.is_none() {
-        collector.lose("request times");
-    }
-    if end_at.is_none() {
-        collector.lose("response times");
-    }
-    let body = request.get("postData").and_then(|data| data.get("text")).and_then(Node::text).unwrap_or_default();
+    let when = entry.get("startedDateTime").and_then(Node::text);
+    let post_data = request.get("postData");
+    let body = post_data.and_then(|data| data.get("text")).and_then(Node::text).unwrap_or_default();
+    let request_body = match post_data.and_then(|data| data.get("encoding")).and_then(Node::text) {
+        Some("base64") => from_base64(body).map_err(|problem| format!("`request.postData.text` is not base64: {problem}"))?,
+        _ => body.as_bytes().to_vec(),
+    };
+    let method = method(request);
+    let is_answered = (200..300).contains(&status) && method == "POST";
     let response_body = content(response.get("content").unwrap_or(&Node::Null))?;
-    if response_body.is_none() {
-        collector.lose("response bodies that the archive leaves out");
-    }
     Ok(Found {
-        method: method(request),
+        method,
         url: request.get("url").and_then(Node::text).unwrap_or_default().to_owned(),
         request_headers: headers(request.get("headers")),
-        request_body: body.as_bytes().to_vec(),
+        request_body,
         // Browsers write 0, and some tools -1, for a request that failed or was given up.
         status: u16::try_from(status).unwrap_or(0),
         response_headers: headers(response.get("headers")),
+        problem: (is_answered && response_body.is_none()).then_some(NO_BODY),
         response_body: response_body.unwrap_or_default(),
-        at,
+        asked: when.and_then(epoch_micros),
+        when: when.map(str::to_owned),
         head_at,
         end_at,
         end: None,
     })
 }
 
-/// The body; `None` when the archive says that there was one and does not have it.
+/// The body; `None` when the archive does not have it. That it says nothing of it does not mean that there was none.
 fn content(content: &Node) -> Result<Option<Vec<u8>>, String> {
-    let Some(text) = content.present("text").and_then(Node::text) else {
-        let size: i64 = content.get("size").and_then(Node::number).unwrap_or(0);
-        return Ok((size <= 0).then(Vec::new));
-    };
+    let Some(text) = content.present("text").and_then(Node::text) else { return Ok(None) };
     match content.get("encoding").and_then(Node::text) {
         Some("base64") => from_base64(text).map(Some).map_err(|problem| format!("`response.content.text` is not base64: {problem}")),
         _ => Ok(Some(text.as_bytes().to_vec())),
@@ -91,10 +63,6 @@ fn times(entry: &Node) -> (Option<Micros>, Option<Micros>) {
     let whole = entry.get("time").and_then(Node::number::<f64>).filter(|ms| *ms > 0.0);
     let micros = |ms: f64| Micros((ms * 1e3).round() as u64);
     (receive.map(|_| micros(before)), whole.or_else(|| receive.map(|receive| before + receive)).map(micros))
-}
-
-fn started(entry: &Node) -> Option<i64> {
-    entry.get("startedDateTime").and_then(Node::text).and_then(epoch_micros)
 }
 
 #[cfg(test)]

@@ -1,26 +1,11 @@
-//! What the readers of trees share: lists of exchanges with their places, headers and bodies in the forms that recorders use.
+//! What the readers of exchanges share: methods, statuses, headers and bodies in the forms that recorders use.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet::{STANDARD, URL_SAFE};
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 
 use super::collect::Collector;
 use super::node::Node;
-
-/// Something that a format has and this file lacks.
-#[derive(Debug)]
-pub(super) struct ShapeError {
-    pub(super) place: String,
-    pub(super) problem: String,
-}
-
-impl ShapeError {
-    pub(super) fn at(place: &str, problem: &str) -> Self {
-        Self { place: place.to_owned(), problem: problem.to_owned() }
-    }
-}
-
-/// What a recorder that knows bodies only as wholes does not have, and no times either.
-pub(super) const UNTIMED: [&str; 4] = ["chunk times", "packet boundaries", "request times", "response times"];
 
 /// What is lost of a request body that the recorder parsed and wrote again.
 pub(super) const REQUEST_SPELLING: &str = "request JSON as it was spelt";
@@ -28,25 +13,14 @@ pub(super) const REQUEST_SPELLING: &str = "request JSON as it was spelt";
 /// What is lost of an answer that the recorder parsed and wrote again.
 pub(super) const RESPONSE_SPELLING: &str = "response JSON as it was spelt";
 
-/// The entries of the list `name`, each with its place.
-pub(super) fn entries<'a>(tree: &'a Node, name: &str) -> Result<Vec<(String, &'a Node)>, ShapeError> {
-    let list = tree.get(name).and_then(Node::list).ok_or_else(|| ShapeError::at(name, "it is not a list"))?;
-    Ok(list.iter().enumerate().map(|(index, entry)| (format!("{name}[{index}]"), entry)).collect())
-}
-
-/// The member `name` of the entry at `place`.
-pub(super) fn part<'a>(entry: &'a Node, place: &str, name: &str) -> Result<&'a Node, ShapeError> {
-    entry.get(name).ok_or_else(|| ShapeError::at(place, &format!("it has no `{name}`")))
-}
-
 /// A member that is text; empty when it is not there.
 pub(super) fn text(node: &Node, name: &str) -> String {
     node.get(name).and_then(Node::text).unwrap_or_default().to_owned()
 }
 
-/// The method, for requests that say none that of the API's endpoints.
+/// The method, for requests that say none that of the API's endpoints. Old cassettes write Ruby's symbols.
 pub(super) fn method(request: &Node) -> String {
-    request.get("method").and_then(Node::text).unwrap_or("POST").to_owned()
+    request.get("method").and_then(Node::text).unwrap_or("POST").trim_start_matches(':').to_owned()
 }
 
 /// Headers in any of the forms that recorders use: names with a value or a list of values, or a list of pairs of `name` and `value`.
@@ -61,16 +35,78 @@ pub(super) fn headers(node: Option<&Node>) -> Vec<(String, String)> {
             }
         }
         Some(Node::List(items)) => {
-            let text = |item: &Node, name: &str| item.get(name).and_then(Node::text).map(str::to_owned);
-            headers.extend(items.iter().filter_map(|item| Some((text(item, "name")?, text(item, "value")?))));
+            let text = |item: &Node, name: &str, position: usize| {
+                item.get(name).or_else(|| item.list().and_then(|pair| pair.get(position))).and_then(Node::text).map(str::to_owned)
+            };
+            headers.extend(items.iter().filter_map(|item| Some((text(item, "name", 0)?, text(item, "value", 1)?))));
         }
         _ => (),
     }
     headers
 }
 
-/// A body as text, as bytes, or parsed. What was parsed is written as JSON again: the bytes are not those that travelled, and `lost` says so.
-pub(super) fn body(body: Option<&Node>, lost: &str, collector: &mut Collector) -> Vec<u8> {
+/// The status of an answer: a number, text that begins with it, or either in a map.
+pub(super) fn status(response: &Node) -> Result<u16, String> {
+    let members = ["code", "status", "status_code", "statusCode"];
+    let numbers = |node: &Node| members.iter().find_map(|name| number(node.get(name)?));
+    let status = numbers(response).or_else(|| response.get("status").and_then(numbers));
+    status.ok_or_else(|| String::from("the answer has no HTTP status"))
+}
+
+fn number(node: &Node) -> Option<u16> {
+    node.text().and_then(|text| text.split(' ').next()?.parse().ok())
+}
+
+/// The members that a map has around a body.
+const WRAPPERS: [&str; 11] =
+    ["string", "base64_string", "content", "text", "data", "base64", "b64", "encoding", "type", "mimeType", "size"];
+
+/// The body of a message in any of the forms that recorders use: text, bytes, parsed, in a map under the name of how it is written, or under a
+/// name that says so itself. What was parsed is written as JSON again: the bytes are not those that travelled, and `lost` says so.
+pub(super) fn body(message: &Node, lost: &str, collector: &mut Collector) -> Result<Vec<u8>, String> {
+    if let Some(parsed) = message.present("parsed_body").or_else(|| message.present("jsonBody")) {
+        return Ok(plain(Some(parsed), lost, collector));
+    }
+    if let Some(packed) = message.get("base64Body").and_then(Node::text) {
+        return from_base64(packed).map_err(|problem| format!("`base64Body` is not base64: {problem}"));
+    }
+    let outer = message.present("body_raw").or_else(|| message.get("body"));
+    let encoding = ["bodyEncoding", "body_encoding"].iter().find_map(|name| message.get(name)?.text());
+    let is_base64 = message.get("isBase64Encoded").and_then(Node::text) == Some("true");
+    match outer {
+        Some(Node::Map(members)) if is_wrapper(members) => wrapped(outer, lost, collector),
+        _ => coded(outer, encoding.or(is_base64.then_some("base64")), lost, collector),
+    }
+}
+
+/// Whether a map is around a body, and not the body, parsed.
+fn is_wrapper(members: &[(String, Node)]) -> bool {
+    members.iter().all(|(name, _)| WRAPPERS.contains(&name.as_str()))
+        && members.iter().any(|(name, _)| WRAPPERS[..7].contains(&name.as_str()))
+}
+
+fn wrapped(outer: Option<&Node>, lost: &str, collector: &mut Collector) -> Result<Vec<u8>, String> {
+    let inner = |name: &&str| outer.and_then(|outer| outer.get(name));
+    if let Some(packed) = ["base64_string", "base64", "b64"].iter().find_map(inner).and_then(Node::text) {
+        return from_base64(packed).map_err(|problem| format!("the body is not base64: {problem}"));
+    }
+    // Ruby's VCR writes the name of a character set.
+    let encoding = inner(&"encoding").or_else(|| inner(&"type")).and_then(Node::text).filter(|encoding| *encoding == "base64");
+    coded(["string", "content", "text", "data"].iter().find_map(inner), encoding, lost, collector)
+}
+
+fn coded(body: Option<&Node>, encoding: Option<&str>, lost: &str, collector: &mut Collector) -> Result<Vec<u8>, String> {
+    match (encoding, body.and_then(Node::text)) {
+        (Some("base64"), Some(packed)) => from_base64(packed).map_err(|problem| format!("the body is not base64: {problem}")),
+        (Some(other), _) if !["base64", "text", "utf-8", "utf8", "json"].contains(&other) => {
+            Err(format!("the body's encoding is not known: {other}"))
+        }
+        _ => Ok(plain(body, lost, collector)),
+    }
+}
+
+/// A body as text, as bytes, or parsed.
+pub(super) fn plain(body: Option<&Node>, lost: &str, collector: &mut Collector) -> Vec<u8> {
     match body {
         None | Some(Node::Null) => Vec::new(),
         Some(Node::Bytes(bytes)) => bytes.clone(),
@@ -84,22 +120,11 @@ pub(super) fn body(body: Option<&Node>, lost: &str, collector: &mut Collector) -
     }
 }
 
-/// A body that a cassette puts into a map, under the name of how it is written; or any other body.
-pub(super) fn wrapped_body(message: &Node, lost: &str, collector: &mut Collector) -> Result<Vec<u8>, String> {
-    let outer = message.get("body");
-    let Some(Node::Map(_)) = outer else { return Ok(body(outer, lost, collector)) };
-    let inner = |name: &str| outer.and_then(|outer| outer.get(name));
-    if let Some(packed) = inner("base64_string").and_then(Node::text) {
-        return from_base64(packed).map_err(|problem| format!("`body.base64_string` is not base64: {problem}"));
-    }
-    let inner = inner("string").or_else(|| inner("content")).ok_or("`body` has neither `string` nor `content`")?;
-    Ok(body(Some(inner), lost, collector))
-}
-
-/// Bytes of base64 that may be broken into lines.
+/// Bytes of base64 that may be broken into lines, in either alphabet, with or without its padding.
 pub(super) fn from_base64(text: &str) -> Result<Vec<u8>, String> {
-    let packed: String = text.split_whitespace().collect();
-    STANDARD.decode(packed).map_err(|error| error.to_string())
+    let packed: String = text.chars().filter(|c| !c.is_whitespace() && *c != '=').collect();
+    let alphabet = if packed.contains(['-', '_']) { &URL_SAFE } else { &STANDARD };
+    GeneralPurpose::new(alphabet, NO_PAD).decode(packed).map_err(|error| error.to_string())
 }
 
 /// Microseconds since 1970 of `2026-01-30T21:46:14.251Z` or with an offset such as `+01:00`.
@@ -129,6 +154,8 @@ pub(super) fn epoch_micros(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::import::ImportOptions;
+    use crate::files::redact::Rules;
 
     #[test]
     fn k_5_times_of_day() {
@@ -137,5 +164,56 @@ mod tests {
         assert_eq!(epoch_micros("2026-01-30T22:46:14.2510009+01:00"), Some(1_769_809_574_251_000));
         assert_eq!(epoch_micros("2024-02-29T12:00:00-0530"), Some(1_709_227_800_000_000));
         assert_eq!(epoch_micros("yesterday"), None);
+    }
+
+    fn read(message: &str) -> Result<String, String> {
+        let mut collector = Collector::new(&ImportOptions::with(&Rules::with(&[]).unwrap()));
+        body(&Node::from_json(message).unwrap(), "", &mut collector).map(|body| String::from_utf8(body).unwrap())
+    }
+
+    #[test]
+    fn k_5_a_body_is_found_in_each_form() {
+        let hello = [
+            r#"{"body":"hello"}"#,
+            r#"{"body":{"string":"hello"}}"#,
+            r#"{"body":{"encoding":"UTF-8","string":"hello"}}"#,
+            r#"{"body":{"encoding":"ASCII-8BIT","base64_string":"aGVs\nbG8=\n"}}"#,
+            r#"{"body":{"type":"text","content":"hello"}}"#,
+            r#"{"body":{"encoding":"base64","string":"aGVsbG8"}}"#,
+            r#"{"body":{"b64":"aGVsbG8="}}"#,
+            r#"{"body":"aGVsbG8=","bodyEncoding":"base64"}"#,
+            r#"{"body":"aGVsbG8=","body_encoding":"base64"}"#,
+            r#"{"body":"aGVsbG8=","isBase64Encoded":true}"#,
+            r#"{"body":"hello","isBase64Encoded":false}"#,
+            r#"{"body_raw":"hello"}"#,
+            r#"{"base64Body":"aGVsbG8="}"#,
+        ];
+        for message in hello {
+            assert_eq!(read(message).unwrap(), "hello", "{message}");
+        }
+        let parsed = [r#"{"body":{"type":"message","id":1}}"#, r#"{"parsed_body":{"type":"message","id":1},"body":null}"#];
+        for message in parsed {
+            assert_eq!(read(message).unwrap(), r#"{"type":"message","id":1}"#, "{message}");
+        }
+        assert_eq!(read("{}").unwrap(), "");
+        assert!(read(r#"{"body":"x","bodyEncoding":"rot13"}"#).unwrap_err().contains("rot13"));
+        assert!(read(r#"{"body":{"base64_string":"?"}}"#).unwrap_err().contains("not base64"));
+    }
+
+    #[test]
+    fn k_5_a_status_is_found_in_each_form() {
+        let table = [
+            r#"{"status":200}"#,
+            r#"{"status":"200"}"#,
+            r#"{"status":{"code":200,"message":"OK"}}"#,
+            r#"{"status":{"status_code":200}}"#,
+            r#"{"status_code":200}"#,
+            r#"{"statusCode":200}"#,
+            r#"{"status":"200 OK","code":200}"#,
+        ];
+        for response in table {
+            assert_eq!(status(&Node::from_json(response).unwrap()), Ok(200), "{response}");
+        }
+        assert!(status(&Node::from_json(r#"{"status":"fine"}"#).unwrap()).is_err());
     }
 }

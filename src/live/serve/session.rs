@@ -220,11 +220,12 @@ impl Session {
         for answer in &unused {
             self.recorder.note(now, &Agent::ROOT, &What::Unused { answer: answer.clone() });
         }
+        let passed = self.endpoint.passed(&self.setup);
         let end = self.exhausted.map_or(RunEnd::Idle, |(agent, id)| RunEnd::TapeExhausted { agent, id });
         self.recorder.note(now, &Agent::ROOT, &What::Ended { end: end.clone() });
         let scenario = &self.setup.scenario;
         let transcript = self.recorder.into_transcript(&scenario.title, scenario.seed);
-        let mut verdict = Verdict { transcript, end, asked: self.asked, unused, remarks: self.remarks, failures: self.problems };
+        let mut verdict = Verdict { transcript, end, asked: self.asked, unused, passed, remarks: self.remarks, failures: self.problems };
         judge::judge(&self.setup, &mut verdict);
         verdict
     }

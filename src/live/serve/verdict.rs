@@ -5,6 +5,7 @@ use core::fmt;
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
+use crate::scenario::statement::Passed;
 use crate::transcript::event::{RunEnd, Transcript};
 use crate::transcript::text::end_text;
 use crate::wire::request::Request;
@@ -20,6 +21,8 @@ pub struct Verdict {
     pub asked: Vec<Asked>,
     /// The answers that nobody asked for (M-3).
     pub unused: Vec<Arc<str>>,
+    /// What came to pass of the faults and answers that the scenario says (F-10).
+    pub passed: Passed,
     /// What should be known and is no failure: what HTTP cannot carry of the scenario.
     pub remarks: Vec<String>,
     /// What is wrong, a sentence each; empty when all is well.

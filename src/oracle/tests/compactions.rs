@@ -18,7 +18,12 @@ impl Story {
 
     /// The engine says that there were so many tokens.
     fn compacted_from(self, tokens_before: u64) -> Self {
-        let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before, tokens_after: 1, kept: Vec::new() };
+        self.compacted_to(tokens_before, 1)
+    }
+
+    /// The same, and how many there are now.
+    fn compacted_to(self, tokens_before: u64, tokens_after: u64) -> Self {
+        let boundary = Emission::CompactBoundary { trigger: CompactTrigger::Auto, tokens_before, tokens_after, kept: Vec::new() };
         let summary = Emission::Hidden { uuid: "u".into(), why: "summary".into(), text: "short".into() };
         self.effect(Effect::Emit(boundary)).effect(Effect::Emit(summary))
     }
@@ -69,6 +74,7 @@ fn o_12_whatever_joined_the_context_counts_as_having_been_there() {
         (asked().effect(answered(9_000)).compacted_from(u64::MAX).asks_about(2, 28_000), &["O-12"], "the engine says more than there was"),
         (asked().effect(answered(2)).compacted_from(2).asks_about(2, 200), &[], "the API counted less than the estimate"),
         (asked().compacted().asks_about(2, 30).asks_about(3, 330), &["O-12"], "nothing came of the first request after it"),
+        (asked().compacted_to(100, 90).compacted().asks_about(2, 240), &[], "what was kept twice was there"),
         (asked().compacted().asks_about(2, 30).says(Block::text("yes")).asks_about(3, 330), &[], "something came of it"),
     ];
     for (story, expected, reason) in table {

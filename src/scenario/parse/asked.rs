@@ -39,7 +39,8 @@ fn hook(reader: &mut Reader<'_, '_>) -> Option<ScriptedHook> {
     let timeout = reader.get("timeout").unwrap_or(HookDefinition::TIMEOUT);
     let latency: Latency = reader.get("latency").unwrap_or(AT_ONCE);
     let replies = replies(reader, &HOOK_KEYS, "[[hook.answers]]", hook_outcome);
-    Some(ScriptedHook { definition: HookDefinition { name: name?, event: event?, matcher, timeout }, latency, replies })
+    let may = reader.get("may").unwrap_or_default();
+    Some(ScriptedHook { definition: HookDefinition { name: name?, event: event?, matcher, timeout }, latency, replies, may })
 }
 
 fn hook_outcome(reader: &mut Reader<'_, '_>) -> HookOutcome {
@@ -102,7 +103,8 @@ fn permission(reader: &mut Reader<'_, '_>) -> ScriptedPermission {
         check_rule(reader, member, about);
     }
     let latency: Latency = reader.get("latency").unwrap_or(AT_ONCE);
-    ScriptedPermission { about, latency, replies: replies(reader, &PERMISSION_KEYS, "[[permission.answers]]", permission_answer) }
+    let replies = replies(reader, &PERMISSION_KEYS, "[[permission.answers]]", permission_answer);
+    ScriptedPermission { about, latency, replies, may: reader.get("may").unwrap_or_default() }
 }
 
 pub(super) fn permission_answer(reader: &mut Reader<'_, '_>) -> PermissionAnswer {
@@ -141,11 +143,12 @@ fn replies<T>(
         reader.one_of(&["answers", key]);
     }
     if said {
-        return vec![Reply { latency: None, says: says(reader, keys, one) }];
+        return vec![Reply { latency: None, says: says(reader, keys, one), may: false }];
     }
     reader.entries("answers", title, |reader| {
         let latency = reader.get("latency");
-        Some(Reply { latency, says: says(reader, keys, &one) })
+        let may = reader.get("may").unwrap_or_default();
+        Some(Reply { latency, says: says(reader, keys, &one), may })
     })
 }
 
@@ -187,7 +190,7 @@ pub(super) fn check(reader: &mut Reader<'_, '_>) -> Option<Reply<ToolCheck>> {
     };
     let latency = reader.get("check_latency");
     let never = reader.mark("check_never_answers");
-    said.then_some(Reply { latency, says: (!never).then_some(check) })
+    said.then_some(Reply { latency, says: (!never).then_some(check), may: false })
 }
 
 /// `asks`: what a tool's server asks on the way, and what the user answers (S-11).
@@ -197,7 +200,7 @@ pub(super) fn elicitation(reader: &mut Reader<'_, '_>) -> Option<ScriptedElicita
         reader.one_of(&["never_answers", key]);
     }
     let (answer, never) = (reader.get("answer"), reader.mark("never_answers"));
-    let reply = Reply { latency: reader.get("latency"), says: (!never).then_some(answer) };
+    let reply = Reply { latency: reader.get("latency"), says: (!never).then_some(answer), may: reader.get("may").unwrap_or_default() };
     let (after, if_declined) = (reader.get("after").unwrap_or_default(), reader.get("if_declined"));
     Some(ScriptedElicitation { message: message?, after, reply, if_declined })
 }

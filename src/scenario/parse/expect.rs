@@ -68,6 +68,7 @@ pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
         order: reader.get("order").unwrap_or_default(),
         ends_after: reader.get("ends_after"),
         ends_before: reader.get("ends_before"),
+        may: reader.get("may").unwrap_or_default(),
     };
     if let (Some(after), Some(before), Some(member)) = (expect.ends_after, expect.ends_before, reader.member("ends_before"))
         && after > before

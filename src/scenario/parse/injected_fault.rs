@@ -48,7 +48,8 @@ const MALFORMED: &str = r#"{"type":"content_block_delta","index":0,"delta":{"typ
 pub(super) fn rule(reader: &mut Reader<'_, '_>) -> Option<FaultRule> {
     let at = reader.section("at", "`at`", place).unwrap_or_default();
     let kind = kind(reader);
-    Some(FaultRule { at, kind: kind? })
+    let may = reader.get("may").unwrap_or_default();
+    Some(FaultRule { at, kind: kind?, may })
 }
 
 fn kind(reader: &mut Reader<'_, '_>) -> Option<FaultKind> {

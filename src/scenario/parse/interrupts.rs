@@ -35,7 +35,8 @@ pub(super) fn interrupt(reader: &mut Reader<'_, '_>) -> Option<Interrupt> {
         }
     };
     let turns = reader.entries("turn", "[[interrupt.turn]]", |reader| Some(prompts::turn(reader)));
-    Some(Interrupt { kind: kind?, moment: moment?, turns })
+    let may = reader.get("may").unwrap_or_default();
+    Some(Interrupt { kind: kind?, moment: moment?, turns, may })
 }
 
 /// `[[dead]]`: messages are marked as dead (C-1).
@@ -49,16 +50,18 @@ pub(super) fn dead(reader: &mut Reader<'_, '_>) -> Option<Interrupt> {
         reader.report.value(place, "`names` names no message".into(), Some(help.into()));
     }
     let moment = moment(reader);
+    let may = reader.get("may").unwrap_or_default();
     let kind = InterruptKind::Dead(names?.into_iter().map(Arc::from).collect());
-    Some(Interrupt { kind, moment: moment?, turns: Vec::new() })
+    Some(Interrupt { kind, moment: moment?, turns: Vec::new(), may })
 }
 
 /// `[[collapse]]`: a span was summarised in the background (C-3).
 pub(super) fn collapse(reader: &mut Reader<'_, '_>) -> Option<Interrupt> {
     let (from, to, summary) = (reader.required("from"), reader.required("to"), reader.required("summary"));
     let moment = moment(reader);
+    let may = reader.get("may").unwrap_or_default();
     let kind = InterruptKind::Collapse(Arc::new(Staged { from: from?, to: to?, summary: summary? }));
-    Some(Interrupt { kind, moment: moment?, turns: Vec::new() })
+    Some(Interrupt { kind, moment: moment?, turns: Vec::new(), may })
 }
 
 /// Who cancels says nothing and gets no answer.

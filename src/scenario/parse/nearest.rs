@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// The candidate that `word` is most likely a misspelling of; `None` when none is reasonably near.
 ///
 /// Case, `-` and `_` make no difference; of what remains a third may be wrong, and one letter always may.
-pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = plain(word);
     let allowed = (plain.len() / 3).max(1);
     let distances = candidates.into_iter().map(|candidate| (distance(&plain, &self::plain(candidate)), candidate));

@@ -55,7 +55,8 @@ fn event(reader: &mut Reader<'_, '_>) -> Option<NetworkEvent> {
     if let (Some(NetworkFault::Reset), Some(member)) = (kind, reader.member("lasts")) {
         reader.report.value(member.place, "a reset happens in an instant: remove `lasts`".into(), None);
     }
-    Some(NetworkEvent { at: at?, kind: kind?, lasts })
+    let may = reader.get("may").unwrap_or_default();
+    Some(NetworkEvent { at: at?, kind: kind?, lasts, may })
 }
 
 /// A time, or how to draw one.

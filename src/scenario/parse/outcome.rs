@@ -51,6 +51,7 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
         check: asked::check(reader),
         asks: reader.section("asks", "`asks`", asked::elicitation).flatten(),
         agents: AgentScript::default(),
+        may: false,
     };
     said.then_some(outcome)
 }
@@ -118,9 +119,10 @@ pub(super) fn results(reader: &mut Reader<'_, '_>) -> BTreeMap<Arc<str>, Scripte
     reader.entries("result", "[[result]]", |reader| {
         let id: Option<Arc<str>> = reader.required("tool_use");
         let place = reader.member("tool_use").map_or(reader.place, |member| member.value.place);
-        let outcome = outcome_with_latency(reader);
+        let outcome = outcome_with_latency(reader).unwrap_or_default();
+        let may = reader.get("may").unwrap_or_default();
         let id = id?;
-        if results.insert(id.clone(), outcome.unwrap_or_default()).is_some() {
+        if results.insert(id.clone(), ScriptedOutcome { may, ..outcome }).is_some() {
             reader.report.value(place, format!("tool use `{id}` has a [[result]] already; keep one of them"), None);
         }
         Some(())

@@ -6,7 +6,7 @@ use super::tree::{Kind, Member};
 use super::values::{Blocks, FromValue};
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
-use crate::scenario::types::{AgentScript, Prompt, ScriptedOutcome, Turn, TurnBlock};
+use crate::scenario::types::{AgentScript, Prompt, ScriptedOutcome, Slip, Turn, TurnBlock};
 use crate::wire::block::{Block, Message, Role};
 
 /// `[[prompt]]`; with a tape, turns would never be used.
@@ -56,6 +56,7 @@ pub(super) fn turn(reader: &mut Reader<'_, '_>) -> Turn {
     reader.set_some("cleared_tokens", &mut turn.cleared_tokens);
     let origins = [("recorded", Provenance::Recorded), ("derived", Provenance::Derived), ("written", Provenance::Written)];
     turn.provenance = reader.choice("provenance", &origins).unwrap_or(Provenance::Written);
+    reader.set("may", &mut turn.may);
     turn
 }
 
@@ -124,7 +125,15 @@ fn tool_use(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
     };
     let id = reader.get("id");
     let outcome = with_agents(outcome::outcome_with_latency(reader), agents(reader));
-    Some(TurnBlock::Tool { name: name?, input: input?, id, outcome: outcome.map(Box::new) })
+    let slip = slip(reader);
+    Some(TurnBlock::Tool { name: name?, input: input?, id, outcome: outcome.map(Box::new), slip })
+}
+
+/// `unknown = true` or `invalid = true`: what the model gets wrong here on purpose. Who names no tool is asked for no input.
+fn slip(reader: &mut Reader<'_, '_>) -> Option<Slip> {
+    reader.one_of(&["unknown", "invalid"]);
+    let (unknown, invalid) = (reader.mark("unknown"), reader.mark("invalid"));
+    unknown.then_some(Slip::UnknownTool).or(invalid.then_some(Slip::InvalidInput))
 }
 
 /// `agent = [{ turn = […] }, …]` and `synthesis`: what the agents are answered that the tool use makes (B-8).

@@ -81,6 +81,11 @@ impl Report {
         self.sources.len() - 1
     }
 
+    /// The names and texts of all sources, by their numbers.
+    pub(super) fn sources(&self) -> Arc<[(String, String)]> {
+        self.sources.iter().map(|source| (source.name.clone(), source.text.clone())).collect()
+    }
+
     /// The name of the file that a place is in; none for an override.
     pub(super) fn file_name(&self, place: Place) -> Option<&str> {
         self.sources.get(place.source).filter(|source| source.is_file).map(|source| source.name.as_str())

@@ -49,7 +49,11 @@ fn limits(reader: &mut Reader<'_, '_>) -> Limits {
 fn auth(reader: &mut Reader<'_, '_>) -> Auth {
     let refresh = reader.choice("refresh", &[("works", Refresh::Works), ("fails", Refresh::Fails)]);
     let usual = Auth::default();
-    Auth { refresh: refresh.unwrap_or_default(), latency: reader.get("latency").unwrap_or(usual.latency) }
+    Auth {
+        refresh: refresh.unwrap_or_default(),
+        latency: reader.get("latency").unwrap_or(usual.latency),
+        may: reader.get("may").unwrap_or_default(),
+    }
 }
 
 fn api(reader: &mut Reader<'_, '_>) -> Api {

@@ -188,7 +188,7 @@ fn f_6_turns_in_their_short_form() {
     let TurnBlock::Tool { input, id, outcome: Some(outcome), .. } = bash else { panic!("{bash:?}") };
     assert_eq!((&**input, id.as_deref()), (r#"{"command": "ls""#, Some("toolu_b")), "input need not be JSON");
     assert_eq!((outcome.is_error, &outcome.progress), (true, &vec![(Micros::from_millis(5), "half".into())]));
-    assert_eq!(*grep, TurnBlock::Tool { name: "Grep".into(), input: "{}".into(), id: None, outcome: None });
+    assert_eq!(*grep, TurnBlock::Tool { name: "Grep".into(), input: "{}".into(), id: None, outcome: None, slip: None });
     let kinds: Vec<_> = prompt.turns[1].content.iter().map(core::mem::discriminant).collect();
     assert_eq!(kinds[0], core::mem::discriminant(&TurnBlock::Text("".into())));
     assert_eq!(kinds[2], core::mem::discriminant(&TurnBlock::Thinking("".into())));

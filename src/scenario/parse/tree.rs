@@ -23,14 +23,14 @@ pub(super) struct Place {
 }
 
 /// A value and its place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Value {
     pub(super) place: Place,
     pub(super) kind: Kind,
 }
 
 /// What a value is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     Text(String),
     /// Digits, with a sign where one was written, and their base.
@@ -45,13 +45,13 @@ pub(super) enum Kind {
 }
 
 /// Members in the order in which they were written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Table {
     pub(super) members: Vec<Member>,
 }
 
 /// A key with its value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
     pub(super) key: String,
     pub(super) place: Place,

@@ -10,7 +10,7 @@ use crate::scenario::asked::{AT_ONCE, Reply, ScriptedElicitation, ScriptedHook, 
 
 /// `[[hook]]`.
 pub(super) fn hook_entry(out: &mut Out, hook: &ScriptedHook) {
-    let ScriptedHook { definition: HookDefinition { name, event, matcher, timeout }, latency: span, replies } = hook;
+    let ScriptedHook { definition: HookDefinition { name, event, matcher, timeout }, latency: span, replies, may } = hook;
     out.table("[[hook]]");
     out.text("name", name);
     out.text("event", event.as_str());
@@ -23,6 +23,7 @@ pub(super) fn hook_entry(out: &mut Out, hook: &ScriptedHook) {
     if *span != AT_ONCE {
         out.raw("latency", latency(span));
     }
+    out.flag("may", *may, false);
     reply_keys(out, "[[hook.answers]]", replies, *replies == [Reply::default()], hook_keys);
 }
 
@@ -65,7 +66,7 @@ pub(super) fn permissions(out: &mut Out, settings: &PermissionSettings) {
 
 /// `[[permission]]`.
 pub(super) fn permission_entry(out: &mut Out, permission: &ScriptedPermission) {
-    let ScriptedPermission { about, latency: span, replies } = permission;
+    let ScriptedPermission { about, latency: span, replies, may } = permission;
     out.table("[[permission]]");
     if let Some(about) = about {
         out.text("for", about);
@@ -73,6 +74,7 @@ pub(super) fn permission_entry(out: &mut Out, permission: &ScriptedPermission) {
     if *span != AT_ONCE {
         out.raw("latency", latency(span));
     }
+    out.flag("may", *may, false);
     reply_keys(out, "[[permission.answers]]", replies, false, permission_keys);
 }
 
@@ -103,14 +105,15 @@ fn reply_keys<T>(out: &mut Out, title: &str, replies: &[Reply<T>], is_nothing: b
         Some(said) => keys(out, said),
         None => out.raw("never_answers", true),
     };
-    if let ([Reply { latency: None, says: said }], false) = (replies, is_nothing) {
+    if let ([Reply { latency: None, says: said, may: false }], false) = (replies, is_nothing) {
         return says(out, said);
     }
-    for Reply { latency: span, says: said } in replies {
+    for Reply { latency: span, says: said, may } in replies {
         out.table(title);
         if let Some(span) = span {
             out.raw("latency", latency(span));
         }
+        out.flag("may", *may, false);
         says(out, said);
     }
 }
@@ -133,7 +136,7 @@ pub(super) fn store_section(out: &mut Out, store: &Store) {
 
 /// What a tool's own check finds, as keys of an outcome.
 pub(super) fn check_keys(out: &mut Out, check: &Reply<ToolCheck>) {
-    let Reply { latency: span, says } = check;
+    let Reply { latency: span, says, may: _ } = check;
     if let Some(span) = span {
         out.raw("check_latency", latency(span));
     }
@@ -158,7 +161,7 @@ pub(super) fn check_keys(out: &mut Out, check: &Reply<ToolCheck>) {
 
 /// What a tool's server asks on the way, as one table.
 pub(super) fn elicitation(asks: &ScriptedElicitation) -> String {
-    let ScriptedElicitation { message, after, reply: Reply { latency: span, says }, if_declined } = asks;
+    let ScriptedElicitation { message, after, reply: Reply { latency: span, says, may }, if_declined } = asks;
     let text = |key: &str, text: &str| format!("{key} = {}", string(text));
     let parts = [
         Some(text("message", message)),
@@ -167,6 +170,7 @@ pub(super) fn elicitation(asks: &ScriptedElicitation) -> String {
         says.iter().flatten().next().map(|answer| text("answer", answer)),
         span.as_ref().map(|span| format!("latency = {}", latency(span))),
         if_declined.as_ref().map(|declined| text("if_declined", declined)),
+        may.then(|| String::from("may = true")),
     ];
     format!("{{ {} }}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }

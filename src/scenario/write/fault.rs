@@ -7,7 +7,7 @@ use crate::scenario::fault::{Change, ConnectFault, CutAfter, FaultAnswer, FaultK
 
 /// `[[fault]]`.
 pub(super) fn fault_entry(out: &mut Out, rule: &FaultRule) {
-    let FaultRule { at, kind } = rule;
+    let FaultRule { at, kind, may } = rule;
     out.table("[[fault]]");
     if *at != FaultPlace::default() {
         out.raw("at", format!("{{ {} }}", place_keys(at).join(", ")));
@@ -20,6 +20,7 @@ pub(super) fn fault_entry(out: &mut Out, rule: &FaultRule) {
         }
         FaultKind::Change(change) => change_keys(out, change),
     }
+    out.flag("may", *may, false);
 }
 
 fn place_keys(at: &FaultPlace) -> Vec<String> {

@@ -9,7 +9,7 @@ use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, Reach
 
 /// One of the three, by its kind.
 pub(super) fn interrupt_entry(out: &mut Out, interrupt: &Interrupt) {
-    let Interrupt { kind, moment, turns } = interrupt;
+    let Interrupt { kind, moment, turns, may } = interrupt;
     out.table(&format!("[[{}]]", kind.section()));
     match kind {
         InterruptKind::Cancel => out.text("kind", "cancel"),
@@ -37,6 +37,7 @@ pub(super) fn interrupt_entry(out: &mut Out, interrupt: &Interrupt) {
             out.span("offset", *offset, Micros::ZERO);
         }
     }
+    out.flag("may", *may, false);
     turns.iter().for_each(|turn| turn_entry(out, "interrupt", turn));
 }
 

@@ -18,7 +18,7 @@ pub(super) fn network_section(out: &mut Out, network: Option<&Network>) {
         out.raw("loss", format!("{loss:?}"));
     }
     out.span("tick", *tick, usual.tick);
-    for NetworkEvent { at, kind, lasts } in events {
+    for NetworkEvent { at, kind, lasts, may } in events {
         out.table("[[network.event]]");
         out.raw("at", latency(at));
         let name = NetworkFault::ALL.iter().find(|(_, known)| known == kind).map_or("", |(name, _)| *name);
@@ -26,6 +26,7 @@ pub(super) fn network_section(out: &mut Out, network: Option<&Network>) {
         if let Some(lasts) = lasts {
             out.raw("lasts", latency(lasts));
         }
+        out.flag("may", *may, false);
     }
     if let Some(expect) = expect {
         out.table("[network.expect]");

@@ -80,13 +80,14 @@ fn outcome() -> ScriptedOutcome {
         agents: AgentScript::default(),
         check: None,
         asks: None,
+        may: false,
     }
 }
 
 /// Two agents, of which the first runs a tool, and who puts together what they say.
 fn agents() -> ScriptedOutcome {
     let says = |text: &str| Turn { content: vec![TurnBlock::Text(text.into())], ..Turn::default() };
-    let reads = TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(Box::new(outcome())) };
+    let reads = TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(Box::new(outcome())), slip: None };
     let tasks = vec![vec![Turn { content: vec![reads], ..Turn::default() }, says("one")], vec![says("two")]];
     let synthesis = Some(Turn { output_tokens: Some(3), ..says("both") });
     ScriptedOutcome { agents: AgentScript { tasks, synthesis }, ..ScriptedOutcome::default() }
@@ -96,16 +97,23 @@ fn turns() -> Vec<Turn> {
     let turn = Turn {
         content: vec![
             TurnBlock::Thinking("hm".into()),
-            TurnBlock::Tool { name: "own".into(), input: "{\"a\":".into(), id: Some("toolu_1".into()), outcome: Some(Box::new(outcome())) },
-            TurnBlock::Tool { name: "Agent".into(), input: "{}".into(), id: None, outcome: Some(Box::new(agents())) },
+            TurnBlock::Tool {
+                name: "own".into(),
+                input: "{\"a\":".into(),
+                id: Some("toolu_1".into()),
+                outcome: Some(Box::new(outcome())),
+                slip: Some(Slip::InvalidInput),
+            },
+            TurnBlock::Tool { name: "Agent".into(), input: "{}".into(), id: None, outcome: Some(Box::new(agents())), slip: None },
             TurnBlock::Text("after".into()),
-            TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None },
+            TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None, slip: Some(Slip::UnknownTool) },
         ],
         stop_reason: Some("tool_use".into()),
         headers: vec![("x-b".into(), "1".into()), ("x-a".into(), "\"2\"".into())],
         input_tokens: Some(3),
         cleared_tokens: Some(9),
         provenance: Provenance::Derived,
+        may: true,
         ..Turn::default()
     };
     vec![turn, Turn { status: 529, body: Some("{\n}".into()), ..Turn::default() }]
@@ -257,7 +265,7 @@ fn f_6_conditions_and_expectations_read_back() {
         },
         chunking: Chunking::Every(7),
         limits: Limits { time: Micros::from_secs(60), events: 5, requests: 6 },
-        auth: Auth { refresh: Refresh::Fails, latency: Latency::Fixed(Micros(7)) },
+        auth: Auth { refresh: Refresh::Fails, latency: Latency::Fixed(Micros(7)), may: true },
         api: Api {
             context_window: Some(200_000),
             count_tokens: true,
@@ -282,6 +290,7 @@ fn f_6_conditions_and_expectations_read_back() {
             order: vec!["d".into()],
             ends_after: Some(Micros(1)),
             ends_before: Some(Micros::from_secs(9)),
+            may: true,
         },
         ..Scenario::default()
     };
@@ -321,9 +330,9 @@ fn f_11_interrupts_read_back() {
         when(Anchor::Result { nth: 2 }, Side::After, Micros::ZERO),
         when(Anchor::Terminal { nth: 1 }, Side::After, Micros::ZERO),
     ];
-    let cancels = moments.map(|moment| Interrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new() });
+    let cancels = moments.map(|moment| Interrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new(), may: true });
     let says = InterruptKind::Interrupt(vec![Block::text("stop")]);
-    let interrupt = Interrupt { kind: says, moment: Moment::At(Micros::ZERO), turns: turns() };
+    let interrupt = Interrupt { kind: says, moment: Moment::At(Micros::ZERO), turns: turns(), may: false };
     let interrupts = cancels.into_iter().chain([interrupt]).collect();
     reads_back(&Scenario {
         prompts: vec![prompt("hi")],
@@ -369,7 +378,8 @@ fn f_11_faults_read_back() {
         before: Some(Micros(2)),
         probability: Some(0.1),
     };
-    let rule = |kind| FaultRule { at: FaultPlace::default(), kind };
-    let faults = kinds.chain(connections).map(rule).chain([FaultRule { at, kind: FaultKind::Change(Change::EmptyBody) }]).collect();
+    let rule = |kind| FaultRule { at: FaultPlace::default(), kind, may: true };
+    let faults =
+        kinds.chain(connections).map(rule).chain([FaultRule { at, kind: FaultKind::Change(Change::EmptyBody), may: false }]).collect();
     reads_back(&Scenario { prompts: vec![prompt("hi")], faults, ..Scenario::default() });
 }

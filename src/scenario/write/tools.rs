@@ -74,6 +74,7 @@ pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
         check,
         asks,
         agents: _,
+        may: _,
     } = outcome;
     if let Some(content) = content {
         text_or_json(out, "result", content);

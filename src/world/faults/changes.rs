@@ -38,6 +38,22 @@ pub(in crate::world) fn change(change: &Change, plan: &Plan) -> Option<Plan> {
     }
 }
 
+/// Whether the answer is long enough for the place that the change names: a shorter one is changed at its end, which is not what is said.
+pub(in crate::world) fn is_in_reach(change: &Change, plan: &Plan) -> bool {
+    match change {
+        Change::Cut { after: CutAfter::Bytes(number), .. } => plan.pieces.iter().map(|piece| piece.len()).sum::<usize>() >= count(*number),
+        Change::Cut { after: CutAfter::Events(number), .. }
+        | Change::Stall { after_events: number, .. }
+        | Change::Insert { after_events: number, .. } => by_event(plan).len() >= count(*number),
+        Change::Duplicate { .. }
+        | Change::Missing { .. }
+        | Change::EmptyBody
+        | Change::ContentType(_)
+        | Change::TruncateToolInput
+        | Change::Drip { .. } => true,
+    }
+}
+
 fn count(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

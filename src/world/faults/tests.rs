@@ -19,7 +19,7 @@ fn first() -> Asked<'static> {
 }
 
 fn overloaded(at: FaultPlace) -> FaultRule {
-    FaultRule { at, kind: FaultKind::Instead(Instead::Answer(FaultAnswer { status: 529, ..FaultAnswer::default() })) }
+    FaultRule { at, kind: FaultKind::Instead(Instead::Answer(FaultAnswer { status: 529, ..FaultAnswer::default() })), may: false }
 }
 
 fn span(first: u32, last: u32) -> Option<Span> {
@@ -29,9 +29,10 @@ fn span(first: u32, last: u32) -> Option<Span> {
 #[test]
 fn m_4_all_that_is_said_must_fit_and_the_first_rule_counts() {
     let at = FaultPlace { request: span(2, 3), attempt: span(1, 2), ..FaultPlace::default() };
-    let rules = [overloaded(at), FaultRule { at: FaultPlace::default(), kind: FaultKind::Change(Change::EmptyBody) }];
+    let rules = [overloaded(at), FaultRule { at: FaultPlace::default(), kind: FaultKind::Change(Change::EmptyBody), may: false }];
     let hit = |turn, attempt| {
-        verdict(&rules, &asked(RequestId { prompt: 1, turn, attempt }, Time::ZERO), &mut Choices::drawn(Seed(1))).map(ToString::to_string)
+        verdict(&rules, &asked(RequestId { prompt: 1, turn, attempt }, Time::ZERO), &mut Choices::drawn(Seed(1)))
+            .map(|(_, kind)| kind.to_string())
     };
     assert_eq!(hit(2, 2).as_deref(), Some("529 overloaded_error"));
     assert_eq!(hit(2, 3).as_deref(), Some("empty body"));
@@ -57,14 +58,17 @@ fn m_4_by_model_thread_prompt_and_time() {
 fn d_3_a_probable_fault_is_drawn_for_each_request_and_moves_no_other() {
     let half = |rules: &[FaultRule]| -> Vec<bool> {
         let hit = |turn| verdict(rules, &asked(RequestId { prompt: 1, turn, attempt: 1 }, Time::ZERO), &mut Choices::drawn(Seed(3)));
-        (1..=200).map(|turn| matches!(hit(turn), Some(FaultKind::Instead(_)))).collect()
+        (1..=200).map(|turn| matches!(hit(turn), Some((_, FaultKind::Instead(_))))).collect()
     };
     let rule = overloaded(FaultPlace { probability: Some(0.5), ..FaultPlace::default() });
     let alone = half(core::slice::from_ref(&rule));
     let hits = alone.iter().filter(|hit| **hit).count();
     assert!((70..130).contains(&hits), "{hits}");
-    let never =
-        FaultRule { at: FaultPlace { probability: Some(0.0), ..FaultPlace::default() }, kind: FaultKind::Change(Change::EmptyBody) };
+    let never = FaultRule {
+        at: FaultPlace { probability: Some(0.0), ..FaultPlace::default() },
+        kind: FaultKind::Change(Change::EmptyBody),
+        may: false,
+    };
     assert_eq!(half(&[never, rule]), alone, "a rule before it changes nothing");
 }
 

@@ -72,6 +72,6 @@ fn m_7_what_hangs_or_panics_has_no_result() {
 #[test]
 fn m_7_new_credentials() {
     let auth = read(&with("[auth]\nrefresh = \"fails\"\nlatency = \"2s\"\n")).auth;
-    assert_eq!(auth, Auth { refresh: Refresh::Fails, latency: Latency::Fixed(Micros::from_secs(2)) });
+    assert_eq!(auth, Auth { refresh: Refresh::Fails, latency: Latency::Fixed(Micros::from_secs(2)), may: false });
     assert_eq!(read(SHORT).auth.latency, Latency::Fixed(Micros::from_millis(100)));
 }

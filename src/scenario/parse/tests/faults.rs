@@ -33,7 +33,7 @@ fn m_4_the_example_of_the_format() {
     let numbers = |first, last| Some(Numbers { first, last });
     let at = FaultPlace { request: numbers(1, Some(1)), attempt: numbers(1, Some(3)), ..FaultPlace::default() };
     let kind = FaultKind::Instead(Instead::Answer(FaultAnswer { status: 529, ..FaultAnswer::default() }));
-    assert_eq!(fault("at = { request = 1, attempt = \"1..=3\" }\nstatus = 529"), FaultRule { at, kind });
+    assert_eq!(fault("at = { request = 1, attempt = \"1..=3\" }\nstatus = 529"), FaultRule { at, kind, may: false });
 }
 
 #[test]

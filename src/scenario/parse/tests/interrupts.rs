@@ -17,7 +17,7 @@ fn m_8_the_example_of_the_format() {
     let read = interrupt("when = { tool = \"Read\", state = \"executing\" }\noffset = \"5ms\"\nkind = \"cancel\"");
     let anchor = Anchor::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 };
     let moment = Moment::When { anchor, agent: Agent::ROOT, side: Side::After, offset: Micros::from_millis(5) };
-    assert_eq!(read, Interrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new() });
+    assert_eq!(read, Interrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new(), may: false });
 }
 
 #[test]

@@ -16,6 +16,20 @@ use crate::wire::json::{Json, push_string};
 ///
 /// Only whole exchanges are in a [`Tape`], so what was left out on reading is not in the result.
 pub fn encode(tape: &Tape) -> String {
+    let mut out = String::new();
+    let written: Result<(), core::convert::Infallible> = encode_to(tape, &mut |lines| {
+        out.push_str(lines);
+        Ok(())
+    });
+    let Ok(()) = written;
+    out
+}
+
+/// The same line by line, so that a large tape is in memory once.
+///
+/// # Errors
+/// Those of `put`.
+pub fn encode_to<E>(tape: &Tape, put: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
     let mut encoder = Encoder::new();
     let mut writer = Writer { out: String::new(), unknown: BTreeMap::new() };
     for unknown in &tape.unknown {
@@ -29,11 +43,14 @@ pub fn encode(tape: &Tape) -> String {
             writer.line(Place::Head(id), encoder.head(id, answer.head_at, answer.status, &answer.headers));
         }
         for (index, chunk) in (0..).zip(answer.chunks.iter()) {
+            writer.give(put)?;
             writer.line(Place::Chunk(id, index), encoder.chunk(id, chunk.at, &chunk.bytes));
         }
         writer.line(Place::End(id), encoder.end(id, answer.end_at, answer.end));
+        writer.give(put)?;
     }
-    writer.finish()
+    writer.rest();
+    writer.give(put)
 }
 
 /// A request to write.
@@ -331,10 +348,16 @@ impl Writer<'_> {
     }
 
     /// Lines that stood beside an exchange which was left out go to the end; members of its lines go with it.
-    fn finish(mut self) -> String {
+    fn rest(&mut self) {
         for (_, parts) in core::mem::take(&mut self.unknown) {
             self.whole_lines(parts);
         }
-        self.out
+    }
+
+    /// Gives away what is written so far.
+    fn give<E>(&mut self, put: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+        let given = put(&self.out);
+        self.out.clear();
+        given
     }
 }

@@ -8,15 +8,15 @@ use crate::engine::permission::{
 use crate::scenario::asked::{AT_ONCE, Reply, ScriptedElicitation, ScriptedHook, ScriptedPermission, Store};
 
 fn once<T>(said: T) -> Reply<T> {
-    Reply { latency: None, says: Some(said) }
+    Reply { latency: None, says: Some(said), may: false }
 }
 
 fn late<T>(said: T) -> Reply<T> {
-    Reply { latency: Some(Latency::Fixed(Micros(7))), says: Some(said) }
+    Reply { latency: Some(Latency::Fixed(Micros(7))), says: Some(said), may: false }
 }
 
 fn never<T>() -> Reply<T> {
-    Reply { latency: None, says: None }
+    Reply { latency: None, says: None, may: false }
 }
 
 #[test]
@@ -34,7 +34,11 @@ fn m_7_hooks_read_back() {
         vec![once(all.clone())],
         vec![once(HookOutcome::default())],
         vec![never()],
-        vec![late(all.clone()), never(), once(HookOutcome { decision: Some(PermissionWord::Deny), ..HookOutcome::default() })],
+        vec![
+            late(all.clone()),
+            Reply { may: true, ..never() },
+            once(HookOutcome { decision: Some(PermissionWord::Deny), ..HookOutcome::default() }),
+        ],
         vec![late(HookOutcome { decision: Some(PermissionWord::Allow), ..HookOutcome::default() })],
     ];
     let hooks = replies.into_iter().zip(HookEvent::ALL).enumerate().map(|(number, (replies, event))| ScriptedHook {
@@ -46,6 +50,7 @@ fn m_7_hooks_read_back() {
         },
         latency: if number == 2 { Latency::Uniform(Micros(1), Micros(2)) } else { AT_ONCE },
         replies,
+        may: number == 3,
     });
     reads_back(&Scenario { hooks: hooks.collect(), prompts: vec![prompt("hi")], ..Scenario::default() });
 }
@@ -55,10 +60,14 @@ fn m_7_permissions_read_back() {
     let refuse = PermissionAnswer::Refuse { reason: "no".into() };
     let allow =
         PermissionAnswer::Allow { updated_input: Some(Json::trusted(r#"{"a":1}"#)), rules: vec!["Bash(git *)".into(), "Read".into()] };
-    let permission = |about: Option<&str>, replies| ScriptedPermission { about: about.map(Into::into), latency: AT_ONCE, replies };
+    let permission =
+        |about: Option<&str>, replies| ScriptedPermission { about: about.map(Into::into), latency: AT_ONCE, replies, may: about.is_none() };
     let permissions = vec![
         permission(Some("Bash(rm *)"), vec![once(refuse.clone())]),
-        permission(Some("Edit"), vec![late(allow.clone()), never(), once(PermissionAnswer::RefuseAndAbort { reason: "".into() })]),
+        permission(
+            Some("Edit"),
+            vec![late(allow.clone()), Reply { may: true, ..never() }, once(PermissionAnswer::RefuseAndAbort { reason: "".into() })],
+        ),
         ScriptedPermission { latency: Latency::Fixed(Micros(3)), ..permission(None, vec![once(allow)]) },
         permission(None, vec![never()]),
     ];
@@ -116,7 +125,7 @@ fn s_11_what_a_server_asks_reads_back() {
     let all = [
         asks(once(Some("this".into())), None),
         asks(late(Some("that\n".into())), Some("nothing")),
-        asks(late(None), Some("")),
+        asks(Reply { may: true, ..late(None) }, Some("")),
         asks(never(), Some("nothing")),
         ScriptedElicitation { message: "?".into(), ..ScriptedElicitation::default() },
     ];

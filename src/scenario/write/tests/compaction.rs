@@ -12,7 +12,8 @@ fn c_1_and_c_3_what_comes_from_the_background_reads_back() {
         Moment::At(Micros(3)),
         Moment::When { agent: Agent::ROOT, anchor: Anchor::Result { nth: 2 }, side: Side::After, offset: Micros(7) },
     ];
-    let interrupts = kinds.into_iter().zip(moments).map(|(kind, moment)| Interrupt { kind, moment, turns: Vec::new() }).collect();
+    let interrupts =
+        kinds.into_iter().zip(moments).map(|(kind, moment)| Interrupt { kind, moment, turns: Vec::new(), may: true }).collect();
     reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, ..Scenario::default() });
 }
 

@@ -6,7 +6,7 @@ use crate::scenario::network::{Network, NetworkEvent, NetworkFault};
 #[test]
 fn m_11_networks_read_back() {
     let (one, two) = (Micros::from_millis(5), Micros::from_secs(2));
-    let event = |kind, lasts| NetworkEvent { at: Latency::Uniform(one, two), kind, lasts };
+    let event = |kind, lasts| NetworkEvent { at: Latency::Uniform(one, two), kind, lasts, may: false };
     let expect = Expect { terminal: Some("completed".into()), requests: Some(3), ..Expect::default() };
     for network in [
         Network::default(),
@@ -19,7 +19,7 @@ fn m_11_networks_read_back() {
                 event(NetworkFault::Hold, Some(Latency::Fixed(two))),
                 event(NetworkFault::Partition, None),
                 event(NetworkFault::Crash, Some(Latency::LogUniform(one, two))),
-                NetworkEvent { at: Latency::LogNormal { p50: one, p99: two }, kind: NetworkFault::Reset, lasts: None },
+                NetworkEvent { at: Latency::LogNormal { p50: one, p99: two }, kind: NetworkFault::Reset, lasts: None, may: true },
             ],
             expect: Some(expect),
         },

@@ -25,7 +25,7 @@ fn f_11_a_plan_reads_back() {
         latencies: latencies.into(),
         backoff: all([("2.2", Micros::from_millis(612))]),
     };
-    let fault = |kind: FaultKind| FaultRule { at: FaultPlace { probability: Some(0.5), ..FaultPlace::default() }, kind };
+    let fault = |kind: FaultKind| FaultRule { at: FaultPlace { probability: Some(0.5), ..FaultPlace::default() }, kind, may: false };
     let overloaded = FaultAnswer { status: 529, ..FaultAnswer::default() };
     let faults =
         vec![fault(FaultKind::Instead(Instead::Answer(overloaded))), fault(FaultKind::Instead(Instead::Connection(ConnectFault::Reset)))];

@@ -1,0 +1,40 @@
+//! Whether all that scenario files say came to pass in the runs that were made of them (F-10).
+
+use std::collections::BTreeMap;
+
+use super::super::output::complain;
+use super::{Arguments, Format, level};
+use crate::files::scenario::Loaded;
+use crate::prelude::*;
+use crate::runner::Outcome;
+use crate::runner::passing::{Passing, judge};
+
+/// How many files a note names.
+const NAMED_MAX: usize = 5;
+
+/// What did not come to pass, by the position of the file's first run. Where that was not asked, a note says so.
+pub(super) fn unpassed<E>(arguments: &Arguments, scenarios: &[Loaded], outcomes: &[Outcome<E>]) -> BTreeMap<usize, Vec<String>> {
+    if arguments.canary.is_some() {
+        return BTreeMap::new(); // an engine that is broken on purpose shows what it shows
+    }
+    let ran = outcomes.iter().map(|outcome| outcome.as_ref().ok().map(Into::into));
+    let runs: Vec<_> = scenarios.iter().zip(ran).collect();
+    let Passing { failures, not_asked } = judge(&runs, level::view(arguments));
+    if arguments.format == Format::Text {
+        tell(&not_asked);
+    }
+    failures.into_iter().collect()
+}
+
+/// A line for each reason.
+fn tell(not_asked: &[(String, &'static str)]) {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (file, reason) in not_asked {
+        by_reason.entry(reason).or_default().push(file);
+    }
+    for (reason, files) in by_reason {
+        let more = if files.len() > NAMED_MAX { format!(" and {} more", files.len() - NAMED_MAX) } else { String::new() };
+        let named = files[..files.len().min(NAMED_MAX)].join(", ");
+        complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {named}{more}"));
+    }
+}

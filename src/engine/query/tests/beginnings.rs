@@ -1,0 +1,126 @@
+//! How a prompt begins: what earlier sessions left open (S-3), a compaction that is asked for (C-9) or due (C-4), the blocking limit (Q-5).
+
+use super::*;
+use crate::engine::permission::PermissionAnswer;
+use crate::engine::settings::OrphanedPermission;
+use crate::wire::block::Message;
+
+fn read(role: Role, blocks: &[&str]) -> Arc<Message> {
+    let content = blocks.iter().map(|word| Block::from(Json::trusted(block(word)))).collect();
+    Arc::new(Message { role, content })
+}
+
+/// An earlier session that was cut off while `A` and `B` were asked about.
+fn cut_off() -> Carried {
+    let mut carried = Carried::default();
+    carried.conversation.begin(&[read(Role::User, &["before"]), read(Role::Assistant, &["use=A", "use=B"])]);
+    carried
+}
+
+fn answered(answer: PermissionAnswer) -> impl FnOnce(&mut Settings) {
+    move |settings| settings.session.orphaned_permission = Some(OrphanedPermission { tool_use_id: "A".into(), answer })
+}
+
+fn allow() -> PermissionAnswer {
+    PermissionAnswer::Allow { updated_input: None, rules: Vec::new() }
+}
+
+#[test]
+fn s_3_a_tool_use_that_nobody_answered_is_closed_with_an_error() {
+    let bench = Bench::begin(environment(|_| ()), cut_off(), Begins::Asking);
+    assert_eq!(bench.conversation(), "user(before) assistant(use=A use=B) user(result=A! result=B! hi)");
+    assert_eq!(bench.runs.len(), 0);
+}
+
+#[test]
+fn s_3_one_that_was_permitted_runs_before_the_first_request() {
+    let mut bench = Bench::begin(environment(answered(allow())), cut_off(), Begins::Asking);
+    assert_eq!(bench.seen(), ["use=A", "start A"], "consumers see it once more");
+    bench.ends("A");
+    assert_eq!(bench.seen(), ["result=A", "request 1 8000"]);
+    assert_eq!(bench.conversation(), "user(before) assistant(use=A use=B) user(result=A result=B! hi)");
+}
+
+#[test]
+fn s_3_one_that_was_refused_is_a_denial_and_the_prompt_begins() {
+    let refuse = PermissionAnswer::Refuse { reason: "no".into() };
+    let mut bench = Bench::begin(environment(answered(refuse)), cut_off(), Begins::Asking);
+    assert_eq!(bench.conversation(), "user(before) assistant(use=A use=B) user(result=A! result=B! hi)");
+    bench.answers("done", "end_turn");
+    assert_eq!(bench.outcome().totals.denials.len(), 1);
+}
+
+#[test]
+fn s_3_a_cancel_meanwhile_leaves_nothing_open() {
+    let mut bench = Bench::begin(environment(answered(allow())), cut_off(), Begins::Asking);
+    bench.input(&Input::Cancel);
+    bench.ends("A!");
+    assert_eq!((bench.terminal(), bench.requests.len()), (&Terminal::AbortedTools, 0));
+    assert!(bench.kept().starts_with("user(before) assistant(use=A use=B) user(result=A! result=B!) user(hi)"), "{}", bench.kept());
+}
+
+/// Something was said before.
+fn earlier() -> Carried {
+    let mut carried = Carried::default();
+    carried.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text(&"before ".repeat(500))]);
+    carried.conversation.push_answer(RequestId::first(0), vec![Block::text(&"yes ".repeat(500))], None);
+    carried
+}
+
+#[test]
+fn c_9_a_compaction_that_is_asked_for_is_all_that_happens() {
+    let mut bench = Bench::begin(environment(|settings| settings.compaction.keep_messages = 0), earlier(), Begins::Compacting(None));
+    bench.answers("<summary>Short.</summary>", "end_turn");
+    assert_eq!((bench.terminal(), bench.requests.len()), (&Terminal::Completed, 1));
+    assert!(bench.kept().contains("Short."), "{}", bench.kept());
+    assert_eq!(bench.outcome().totals.by_model.len(), 1, "it is paid for");
+    let mut lost = Bench::begin(environment(|settings| settings.compaction.keep_messages = 0), earlier(), Begins::Compacting(None));
+    lost.fails(400, "no");
+    assert_eq!(*lost.terminal(), Terminal::ModelError);
+}
+
+#[test]
+fn c_4_a_summary_that_is_due_comes_before_the_request_and_names_follow_it() {
+    let change = |settings: &mut Settings| {
+        settings.compaction.context_window = Some(30_000);
+        (settings.compaction.keep_messages, settings.compaction.output_reserve, settings.compaction.margin) = (0, 20_000, 9_500);
+        settings.compaction.hard_margin = 0;
+        settings.session.task_budget = Some(10_000);
+    };
+    let mut bench = Bench::begin(environment(change), earlier(), Begins::Asking);
+    assert_eq!(bench.query.state.name(), "Compacting");
+    bench.answers("<summary>Short.</summary>", "end_turn");
+    assert_eq!(bench.query.state.name(), "Calling");
+    assert_eq!(bench.asked(), RequestId { prompt: 1, turn: 2, attempt: 1 }, "behind the one that summarised");
+    assert!(!bench.requests[1].1.extra.as_str().contains(r#""remaining":10000"#), "a compaction uses up the task's tokens (C-6)");
+    bench.answers("done", "end_turn");
+    assert_eq!(*bench.terminal(), Terminal::Completed);
+}
+
+#[test]
+fn q_5_nothing_is_sent_over_the_hard_limit_when_nothing_helps() {
+    let change = |settings: &mut Settings| {
+        let compaction = &mut settings.compaction;
+        compaction.context_window = Some(21_000);
+        (compaction.auto, compaction.reactive, compaction.collapse) = (false, false, false);
+        (compaction.output_reserve, compaction.hard_margin) = (20_000, 500);
+    };
+    let mut bench = Bench::begin(environment(change), earlier(), Begins::Asking);
+    assert_eq!((bench.terminal(), bench.requests.len()), (&Terminal::BlockingLimit, 0));
+    assert_eq!(bench.seen().last().map(|last| &**last), Some("error prompt_too_long"));
+}
+
+#[test]
+fn q_19_another_model_than_the_one_that_signed_gets_no_signatures() {
+    let mut first = Bench::new(|_| ());
+    first.answers("think use=A", "tool_use");
+    first.ends("A");
+    first.answers("done", "end_turn");
+    let said = first.outcome.take().unwrap().carried;
+    let mut carried = Carried { conversation: Default::default(), ..said.clone() };
+    carried.conversation.begin(&said.conversation.messages());
+    let same = Bench::begin(environment(|_| ()), carried.clone(), Begins::Asking);
+    assert!(same.conversation().contains("assistant(think use=A)"), "{}", same.conversation());
+    let other = Bench::begin(environment(|settings| settings.model = "claude-opus-4-5".into()), carried, Begins::Asking);
+    assert!(!other.conversation().contains("think"), "{}", other.conversation());
+}

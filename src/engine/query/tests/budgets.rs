@@ -1,0 +1,101 @@
+//! Money and tokens (S-10), and what a result tells of them.
+
+use super::*;
+use crate::engine::budget::NanoUsd;
+
+/// An answer has 100 input tokens at $3 and ten output tokens at $15 a million.
+const ANSWER: u64 = 300_000 + 150_000;
+
+fn budget(nano: u64) -> impl FnOnce(&mut Settings) {
+    move |settings| settings.session.max_budget = Some(NanoUsd(nano))
+}
+
+#[test]
+fn s_10_a_budget_that_is_used_up_to_the_last_bit_ends_the_prompt_and_keeps_the_answer() {
+    let mut bench = Bench::new(budget(ANSWER));
+    bench.answers("a", "end_turn");
+    assert_eq!((bench.terminal(), &*bench.kept()), (&Terminal::MaxBudget, "user(hi) assistant(a)"));
+    assert_eq!(bench.outcome().carried.spent, NanoUsd(ANSWER));
+    assert_eq!(bench.outcome().errors.len(), 1);
+    let mut more = Bench::new(budget(ANSWER + 1));
+    more.answers("a", "end_turn");
+    assert_eq!((more.terminal(), more.outcome().errors.len()), (&Terminal::Completed, 0));
+}
+
+#[test]
+fn s_10_the_answer_that_crosses_it_is_closed_with_results() {
+    let mut bench = Bench::new(budget(ANSWER));
+    bench.answers("use=A@Write", "tool_use");
+    assert_eq!(bench.query.state.name(), "Ending", "a tool that blocks has its grace");
+    bench.ends("A!");
+    assert_eq!((bench.terminal(), &*bench.kept()), (&Terminal::MaxBudget, "user(hi) assistant(use=A) user(result=A!)"));
+    assert_eq!(bench.requests.len(), 1, "nothing more is asked");
+    assert!(!bench.seen().iter().any(|word| word.contains("interrupted")), "the user did nothing");
+}
+
+#[test]
+fn s_10_what_earlier_prompts_cost_counts() {
+    let carried = Carried { spent: NanoUsd(1), ..Carried::default() };
+    let mut bench = Bench::begin(environment(budget(ANSWER + 1)), carried, Begins::Asking);
+    bench.answers("a", "end_turn");
+    assert_eq!((bench.terminal(), bench.outcome().carried.spent), (&Terminal::MaxBudget, NanoUsd(ANSWER + 1)));
+    let spent = Carried { spent: NanoUsd(5), ..Carried::default() };
+    let none = Bench::begin(environment(budget(5)), spent, Begins::Asking);
+    assert_eq!((none.terminal(), none.requests.len()), (&Terminal::MaxBudget, 0), "looked at before the first request");
+}
+
+#[test]
+fn s_10_a_running_answer_counts_at_each_block() {
+    let mut bench = Bench::new(budget(300_000 + 15_000));
+    let id = bench.streams("a");
+    assert_eq!((bench.terminal(), bench.asked()), (&Terminal::MaxBudget, id), "the input alone, and one token");
+    assert!(bench.seen().contains(&format!("close {id}")));
+}
+
+#[test]
+fn s_10_an_attempt_that_was_lost_is_paid_for() {
+    let mut bench = Bench::new(budget(600_000 + 30_000));
+    let id = bench.streams("a");
+    bench.input(&Input::End { id, how: AnswerEnd::Reset });
+    assert_eq!(bench.query.totals.cost(), NanoUsd(300_000 + 15_000));
+    let _ = bench.streams("b");
+    assert_eq!(*bench.terminal(), Terminal::MaxBudget, "both together");
+}
+
+#[test]
+fn s_10_the_task_budget_is_sent_and_stops_nothing() {
+    let mut bench = Bench::new(|settings| settings.session.task_budget = Some(50));
+    let extra = |bench: &Bench| bench.requests.last().unwrap().1.extra.to_string();
+    assert_eq!(extra(&bench), r#"{"output_config":{"task_budget":{"type":"tokens","total":50,"remaining":50}}}"#);
+    bench.query.carried.task_tokens_used = 80;
+    bench.answers("use=A", "tool_use");
+    bench.ends("A");
+    assert!(extra(&bench).contains(r#""remaining":0"#), "{}", extra(&bench));
+}
+
+#[test]
+fn s_8_totals_tell_of_the_last_answer_and_of_all_tokens() {
+    let mut bench = Bench::new(|_| ());
+    bench.now = Time(1_000);
+    bench.answers("one use=A", "tool_use");
+    bench.ends("A");
+    assert_eq!(bench.query.totals.last, Last::Results);
+    bench.now = Time(5_000);
+    bench.answers("two three", "end_turn");
+    let totals = &bench.outcome().totals;
+    assert_eq!((&*totals.text, totals.stop_reason.as_deref()), ("three", Some("end_turn")));
+    assert_eq!((totals.turns, totals.last), (1, Last::Answer(Tail::Words)));
+    assert_eq!(totals.by_model.len(), 1);
+    assert_eq!((totals.by_model[0].usage.input_tokens, totals.by_model[0].usage.output_tokens), (Some(200), Some(20)));
+    assert_eq!((totals.cost(), totals.api_time.0), (NanoUsd(2 * ANSWER), 5_000));
+}
+
+#[test]
+fn s_8_what_an_answer_ends_in_is_told() {
+    for (picture, tail, text) in [("-", Tail::Empty, ""), ("a think", Tail::Words, ""), ("a b", Tail::Words, "b")] {
+        let mut bench = Bench::new(|_| ());
+        bench.answers(picture, "end_turn");
+        let totals = &bench.outcome().totals;
+        assert_eq!((totals.last, &*totals.text), (Last::Answer(tail), text), "{picture}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Answers alone: the body of one streamed answer, its events a line each, a message, or status, headers and body (K-5).
+
+use super::collect::{Collector, Found};
+use super::node::Node;
+use super::parts::{RESPONSE_SPELLING, body, headers, status};
+use crate::wire::raw::Object;
+
+/// What a recording of answers alone does not have.
+pub(super) const LOST: [&str; 2] = ["requests", "status"];
+
+/// The body of one streamed answer.
+pub(super) fn stream(mut bytes: Vec<u8>, collector: &mut Collector) -> Found {
+    let missing = missing_end(&bytes);
+    if !missing.is_empty() {
+        collector.lose("the blank line after the last event, which was added");
+        bytes.extend_from_slice(missing);
+    }
+    alone(bytes, collector)
+}
+
+/// Appends an event, rebuilt as the API writes it, from its data.
+pub(super) fn push_event(stream: &mut String, event: &Node, text: Option<&str>) {
+    let kind = event.get("type").and_then(Node::text).unwrap_or_default();
+    // An event's data is one line, however the file breaks it.
+    let data = text.filter(|text| !text.contains(['\n', '\r'])).map_or_else(
+        || {
+            let mut json = String::new();
+            event.push_json(&mut json);
+            json
+        },
+        str::to_owned,
+    );
+    stream.push_str(&format!("event: {kind}\ndata: {data}\n\n"));
+}
+
+/// Status, headers and body, without a request.
+pub(super) fn answer(node: &Node, collector: &mut Collector) -> Result<Found, String> {
+    collector.lose("requests");
+    let response_body = body(node, RESPONSE_SPELLING, collector)?;
+    Ok(Found {
+        method: "POST".into(),
+        status: status(node)?,
+        response_headers: headers(node.get("headers")),
+        response_body,
+        ..Found::default()
+    })
+}
+
+/// A body whose request is not known: as the API answers when all is well.
+pub(super) fn alone(response_body: Vec<u8>, collector: &mut Collector) -> Found {
+    LOST.iter().for_each(|lost| collector.lose(lost));
+    Found { method: "POST".into(), status: 200, response_body, ..Found::default() }
+}
+
+/// What the last event lacks to be dispatched. Editors strip blank lines from the ends of files; but only after a `message_stop` is it sure that the
+/// stream was not cut there.
+fn missing_end(bytes: &[u8]) -> &'static [u8] {
+    let text = bytes.trim_ascii_end();
+    let last_line = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let stops =
+        last_line.strip_prefix(b"data:").and_then(|data| std::str::from_utf8(data).ok()).and_then(|data| Object::parse(data.trim()).ok());
+    if stops.is_none_or(|event| event.string("type").as_deref() != Some("message_stop")) {
+        return b"";
+    }
+    let tail = &bytes[text.len()..];
+    match tail.iter().filter(|byte| **byte == b'\n').count() {
+        0 => b"\n\n",
+        1 => b"\n",
+        _ => b"",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_5_only_a_finished_answer_gets_its_last_line_back() {
+        let table: [(&[u8], &[u8]); 6] = [
+            (b"data: {\"type\":\"message_stop\"  }", b"\n\n"),
+            (b"data: {\"type\":\"message_stop\"}\r\n", b"\n"),
+            (b"data: {\"type\":\"message_stop\"}\n\n", b""),
+            (b"data: {\"type\":\"message_sto", b""),
+            (b"data: {\"type\":\"ping\"}", b""),
+            (b"\xff", b""),
+        ];
+        for (body, missing) in table {
+            assert_eq!(missing_end(body), missing, "{}", String::from_utf8_lossy(body));
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Bodies as they were before they were compressed, framed or written as text (K-5).
+//!
+//! Recorders differ in whether they decompress and in whether they then drop the header, and some write bytes as base64 or JSON as a JSON string
+//! without a word. So a body's own first bytes decide where they can.
+
+use std::io::Read;
+
+use super::eventstream;
+use super::parts::from_base64;
+use crate::wire::http::Header;
+use crate::wire::raw::string;
+
+/// A body that grows beyond this is not a recorded answer.
+const BODY_BYTES_MAX: u64 = 256 << 20;
+
+/// Nobody wraps a body more often.
+const WRAPPED_MAX: usize = 8;
+
+/// A body as it reads.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Decoded {
+    pub(super) body: Vec<u8>,
+    /// What stood around it and does not any more.
+    pub(super) lost: Vec<String>,
+}
+
+/// Takes off what is around a body; the headers that speak of it are left out.
+pub(super) fn decode(headers: &mut Vec<Header>, mut body: Vec<u8>) -> Result<Decoded, String> {
+    let mut lost = Vec::new();
+    let mut encodings = encodings(headers);
+    let mut is_chunked = is_named(headers, "transfer-encoding", "chunked");
+    let was_encoded = !encodings.is_empty();
+    let speaks_of_it = |header: &Header| ["content-encoding", "content-length"].iter().any(|name| header.name.eq_ignore_ascii_case(name));
+    if was_encoded {
+        headers.retain(|header| !speaks_of_it(header));
+    }
+    for _ in 0..WRAPPED_MAX {
+        if let Some(inner) = text_of_json(&body) {
+            lost.push(String::from("a JSON string around bodies"));
+            body = inner;
+        } else if let Some(inner) = is_chunked.then(|| without_chunks(&body)).flatten() {
+            is_chunked = false;
+            lost.push(String::from("chunk sizes in bodies"));
+            body = inner;
+        } else if let Some(inner) = bytes_of_base64(&body, &encodings) {
+            lost.push(String::from("base64 around bodies"));
+            body = inner;
+        } else if let Some(encoding) = encodings.pop().or_else(|| magic(&body).map(String::from)) {
+            let Some(inner) = decompressed(&encoding, &body) else { continue };
+            body = inner.map_err(|problem| format!("the body is not the {encoding} that its header says: {problem}"))?;
+            lost.push(format!("compressed bytes ({encoding})"));
+        } else {
+            break;
+        }
+    }
+    match was_encoded && !body.is_empty() && !is_plain(&body) && !eventstream::begins(&body) {
+        true => Err(String::from("the body is not compressed as its header says, and no text: the recorder has damaged it")),
+        false => Ok(Decoded { body, lost }),
+    }
+}
+
+/// The encodings that the headers name, the last one applied at the end.
+fn encodings(headers: &[Header]) -> Vec<String> {
+    let values = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("content-encoding"));
+    values.flat_map(|header| header.value.split(',')).map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty()).collect()
+}
+
+fn is_named(headers: &[Header], name: &str, value: &str) -> bool {
+    headers.iter().any(|header| header.name.eq_ignore_ascii_case(name) && header.value.to_ascii_lowercase().contains(value))
+}
+
+/// The compression that a body shows by itself.
+fn magic(body: &[u8]) -> Option<&'static str> {
+    match body {
+        [0x1f, 0x8b, ..] => Some("gzip"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
+        _ => None,
+    }
+}
+
+/// `None` when the body is not in this encoding: a recorder has decompressed it and left the header.
+fn decompressed(encoding: &str, body: &[u8]) -> Option<Result<Vec<u8>, String>> {
+    match encoding {
+        "gzip" | "x-gzip" if magic(body) == Some("gzip") => Some(read_all(flate2::read::MultiGzDecoder::new(body))),
+        "deflate" if is_zlib(body) => Some(read_all(flate2::read::ZlibDecoder::new(body))),
+        "deflate" if !is_text(body) => Some(read_all(flate2::read::DeflateDecoder::new(body))),
+        "br" if !is_text(body) => {
+            let read = read_all(brotli_decompressor::Decompressor::new(body, 4096));
+            (read.is_ok() || !is_plain(body)).then_some(read)
+        }
+        "zstd" if magic(body) == Some("zstd") => {
+            Some(ruzstd::decoding::StreamingDecoder::new(body).map_err(|error| error.to_string()).and_then(read_all))
+        }
+        _ => None,
+    }
+}
+
+/// The two bytes that a zlib stream begins with.
+fn is_zlib(body: &[u8]) -> bool {
+    matches!(body, [first, second, ..] if first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)).is_multiple_of(31))
+}
+
+/// Whether a body is what the API sends: JSON or events.
+fn is_text(body: &[u8]) -> bool {
+    let start = body.trim_ascii_start();
+    body.is_empty()
+        || (["{", "[", "event:", "data:", ":", "<"].iter().any(|first| start.starts_with(first.as_bytes()))
+            && std::str::from_utf8(body).is_ok())
+}
+
+/// Whether a body is text of any kind: no bytes that were taken for text.
+fn is_plain(body: &[u8]) -> bool {
+    std::str::from_utf8(body)
+        .is_ok_and(|text| !text.chars().any(|c| c == '\u{fffd}' || (c.is_control() && !['\n', '\r', '\t'].contains(&c))))
+}
+
+/// The text of a body that is a JSON string: JSON that was put into JSON once more.
+fn text_of_json(body: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(body.trim_ascii()).ok().filter(|text| text.len() > 1 && text.starts_with('"') && text.ends_with('"'))?;
+    serde_json::from_str::<&serde_json::value::RawValue>(text).ok()?;
+    Some(string(text)?.into_owned().into_bytes())
+}
+
+/// The bytes of a body that is nothing but base64 of something that a body can be.
+fn bytes_of_base64(body: &[u8], encodings: &[String]) -> Option<Vec<u8>> {
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(byte);
+    if body.len() < 8 || !body.iter().all(is_base64) {
+        return None;
+    }
+    let bytes = from_base64(std::str::from_utf8(body).ok()?).ok()?;
+    // These two show nothing by themselves.
+    let is_named = || encodings.iter().any(|encoding| ["br", "deflate"].contains(&encoding.as_str()));
+    (is_text(&bytes) || magic(&bytes).is_some() || eventstream::begins(&bytes) || text_of_json(&bytes).is_some() || is_named())
+        .then_some(bytes)
+}
+
+/// A body without the sizes of its chunks, when it has them from beginning to end.
+fn without_chunks(body: &[u8]) -> Option<Vec<u8>> {
+    let (mut whole, mut rest) = (Vec::with_capacity(body.len()), body);
+    loop {
+        let end = memchr::memchr(b'\n', rest)?;
+        let line = std::str::from_utf8(rest[..end].trim_ascii()).ok()?;
+        let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
+        rest = &rest[end + 1..];
+        if size == 0 {
+            return Some(whole);
+        }
+        whole.extend_from_slice(rest.get(..size)?);
+        rest = rest.get(size..)?;
+        rest = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n"))?;
+    }
+}
+
+fn read_all(reader: impl Read) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    reader.take(BODY_BYTES_MAX + 1).read_to_end(&mut body).map_err(|error| error.to_string())?;
+    match body.len() as u64 > BODY_BYTES_MAX {
+        true => Err(format!("it grows beyond {} MiB", BODY_BYTES_MAX >> 20)),
+        false => Ok(body),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+
+    const TEXT: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
+
+    fn headers(list: &[(&str, &str)]) -> Vec<Header> {
+        list.iter().map(|(name, value)| Header::new(name, value)).collect()
+    }
+
+    fn read(list: &[(&str, &str)], body: impl Into<Vec<u8>>) -> (String, String) {
+        let decoded = decode(&mut headers(list), body.into()).unwrap();
+        (String::from_utf8(decoded.body).unwrap(), decoded.lost.join(", "))
+    }
+
+    fn gzip() -> Vec<u8> {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(TEXT.as_bytes()).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    #[test]
+    fn k_5_bodies_are_decompressed_and_it_is_said() {
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        zlib.write_all(TEXT.as_bytes()).unwrap();
+        let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        raw.write_all(TEXT.as_bytes()).unwrap();
+        let zstd = ruzstd::encoding::compress_to_vec(TEXT.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest);
+        for (encoding, body) in [("gzip", gzip()), ("deflate", zlib.finish().unwrap()), ("deflate", raw.finish().unwrap()), ("zstd", zstd)]
+        {
+            let mut list = headers(&[("Content-Encoding", encoding), ("content-length", "9"), ("x", "y")]);
+            let decoded = decode(&mut list, body).unwrap();
+            assert_eq!(decoded, Decoded { body: TEXT.into(), lost: vec![format!("compressed bytes ({encoding})")] });
+            assert_eq!(list, headers(&[("x", "y")]));
+        }
+        assert_eq!(read(&[("content-encoding", "br")], TEXT).0, TEXT, "decompressed by the recorder, which left the header");
+        assert_eq!(read(&[("content-encoding", "br")], "no healthy upstream").0, "no healthy upstream");
+        assert_eq!(read(&[], gzip()), (TEXT.into(), "compressed bytes (gzip)".into()), "the header is not there");
+    }
+
+    #[test]
+    fn k_5_what_a_recorder_put_around_a_body_is_taken_off() {
+        let json = serde_json::to_string(TEXT).unwrap();
+        let chunked = format!("10\r\n{}\r\n{:x};x=y\r\n{}\r\n0\r\n\r\n", &TEXT[..16], TEXT.len() - 16, &TEXT[16..]);
+        let is_chunked = ("transfer-encoding", "chunked");
+        assert_eq!(read(&[], json.clone()), (TEXT.into(), "a JSON string around bodies".into()));
+        assert_eq!(read(&[], serde_json::to_string(&json).unwrap()).0, TEXT);
+        assert_eq!(read(&[is_chunked], chunked.clone()), (TEXT.into(), "chunk sizes in bodies".into()));
+        assert_eq!(read(&[], chunked.clone()).0, chunked, "only where the headers say so");
+        assert_eq!(read(&[is_chunked], TEXT).0, TEXT, "the recorder has taken them off");
+        assert_eq!(read(&[], STANDARD.encode(TEXT)), (TEXT.into(), "base64 around bodies".into()));
+        assert_eq!(read(&[("content-encoding", "gzip")], STANDARD.encode(gzip())).1, "base64 around bodies, compressed bytes (gzip)");
+        assert_eq!(read(&[], "Unavailable0").0, "Unavailable0", "a word may look like base64");
+        assert_eq!(read(&[], r#"{"a":"b"}"#).1, "");
+    }
+
+    #[test]
+    fn k_5_a_body_that_cannot_be_read_is_an_error() {
+        let error = |encoding: &str, body: &[u8]| decode(&mut headers(&[("content-encoding", encoding)]), body.to_vec()).unwrap_err();
+        assert!(error("gzip", &[0x1f, 0x8b, 1, 2]).contains("not the gzip"));
+        assert!(error("gzip", "\u{1f}\u{fffd}\u{8}".as_bytes()).contains("damaged"));
+        assert!(error("br", b"\x01\xff\xfe").contains("not the br"));
+    }
+}

@@ -1,0 +1,186 @@
+//! Statements that never come to pass, and those that may not: each is said with its place and what happened instead (F-10).
+
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::engine::agent_loop::AgentLoop;
+use crate::files::scenario::load_all;
+use crate::runner::run_file;
+use crate::sim::Run;
+
+/// A scenario in which `Read` reads a file, with more before and behind its prompt.
+fn reading(before: &str, behind: &str) -> String {
+    format!(
+        "tools = [\"Read\", \"Edit\", \"Bash\"]\n{before}\n[[prompt]]\ntext = \"Read a.\"\n\n[[prompt.turn]]\n\
+         tool = [{{ name = \"Read\", input = {{ file_path = \"/w/a\" }}, result = \"signed in\", latency = \"5ms\" }}]\n\n\
+         [[prompt.turn]]\ntext = \"Done.\"\n{behind}\n"
+    )
+}
+
+fn failures_of(folder: &Path, name: &str) -> Vec<String> {
+    run_file(folder.join(name), AgentLoop::default()).unwrap_or_else(|error| panic!("{error}")).failures
+}
+
+/// What is said of a scenario that stands alone.
+fn said(text: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.toml"), text).unwrap();
+    failures_of(folder.path(), "x.toml")
+}
+
+/// What a statement is, and the words of the one failure that there must be: where it stands, what did not come to pass, what happened instead.
+const NEVER: [(&str, [&str; 3]); 14] = [
+    (
+        "[[fault]]\nat = { request = 9 }\nstatus = 529\n",
+        ["x.toml:11:1: ", "[[fault]] (529 overloaded_error) hit nothing", "requests: 1, 2"],
+    ),
+    (
+        "[[fault]]\nat = { attempt = 1 }\ncut = { after_events = 500 }\n",
+        ["x.toml:11:1: ", "(reset after 500 events) hit nothing", "shorter"],
+    ),
+    (
+        "[[fault]]\nat = { model = \"claude-sonet-4-5\" }\nstatus = 500\n",
+        ["x.toml:11:1: ", "hit nothing", "did you mean `claude-sonnet-4-5`?"],
+    ),
+    ("[[fault]]\nat = { after = \"10h\" }\nstatus = 500\n", ["x.toml:11:1: ", "hit nothing", "the last prompt ended at"]),
+    (
+        "[[hook]]\nname = \"h\"\nevent = \"post_tool_use\"\nmatcher = \"Edti|Raed\"\n",
+        ["x.toml:11:1: ", "hook `h` never ran", "did you mean `Read`?"],
+    ),
+    (
+        "[[hook]]\nname = \"h\"\nevent = \"stop\"\nanswers = [{}, { context = \"again\" }]\n",
+        ["x.toml:14:", "answer 2 of hook `h` was never given", "the hook ran 1 time;"],
+    ),
+    (
+        "[permissions]\n\n[[permission]]\nfor = \"Bash\"\n",
+        ["x.toml:13:1: ", "nobody was asked what this [[permission]] for `Bash`", "people were asked about: Read(/w/a)"],
+    ),
+    (
+        "[[interrupt]]\nkind = \"cancel\"\nat = \"20h\"\n",
+        ["x.toml:11:1: ", "at 72000.000s nothing was left to cancel", "choose an earlier time"],
+    ),
+    (
+        "[[interrupt]]\nkind = \"cancel\"\nwhen = { tool = \"Raed\", state = \"executing\" }\n",
+        ["x.toml:11:1: ", "the moment of this [[interrupt]] never came", "did you mean `Read`?"],
+    ),
+    ("[[dead]]\nnames = [\"p1\"]\nwhen = { request = 7 }\n", ["x.toml:11:1: ", "the moment of this [[dead]] never came", "requests: 1, 2"]),
+    ("[auth]\nrefresh = \"fails\"\n", ["x.toml:11:2: ", "nobody asked for new credentials", "401"]),
+    ("[[prompt.turn]]\ntext = \"Too much.\"\n", ["x.toml:11:1: ", "turn 3 of prompt 1 was never asked for", "requests: 1, 2"]),
+    ("[expect]\nnot_sent = [\"singed in\"]\n", ["x.toml:12:13: ", "\"singed in\" of `not_sent` occurs neither", "is it misspelt?"]),
+    ("[expect]\ntext_absent = [\"[The user interuppted\"]\n", ["x.toml:12:16: ", "of `text_absent` occurs neither", "is it misspelt?"]),
+];
+
+#[test]
+fn f_10_what_a_scenario_says_comes_to_pass_or_it_fails_with_its_line() {
+    for (statement, words) in NEVER {
+        let failures = said(&reading("", statement));
+        assert_eq!(failures.len(), 1, "{statement}: {failures:#?}");
+        for word in words {
+            assert!(failures[0].contains(word), "{word:?} is not in:\n{}", failures[0]);
+        }
+        assert!(failures[0].contains("may = true"), "{}", failures[0]);
+        // The line that is asked for ends it, and changes nothing else.
+        let excused = if statement.contains("answers =") {
+            statement.replace("context = \"again\"", "context = \"again\", may = true")
+        } else {
+            format!("{statement}may = true\n")
+        };
+        assert_eq!(said(&reading("", &excused)), [] as [&str; 0], "{excused}");
+    }
+    assert_eq!(said(&reading("", "")), [] as [&str; 0], "what comes to pass is not said");
+}
+
+#[test]
+fn f_10_a_tool_use_is_what_it_is_meant_to_be() {
+    let with = |tool: &str| {
+        said(&format!(
+            "tools = [\"Read\", \"Edit\"]\n[[prompt]]\ntext = \"Read a.\"\n[[prompt.turn]]\ntool = [{{ {tool} }}]\n[[prompt.turn]]\ntext = \"Done.\"\n"
+        ))
+    };
+    let wrong = [
+        ("name = \"Raed\", input = { file_path = \"/w/a\" }", "there is no tool `Raed`; did you mean `Read`?", "unknown = true"),
+        (
+            "name = \"Read\", input = { file_pth = \"/w/a\", file_path = \"/w/a\" }",
+            "it has no key `file_pth`; did you mean `file_path`?",
+            "invalid = true",
+        ),
+        ("name = \"Read\", input = { file_path = 3 }", "`file_path`: expected", "invalid = true"),
+        ("name = \"Read\", input = \"{oh\"", "it is no JSON object", "invalid = true"),
+    ];
+    for (tool, word, mark) in wrong {
+        let failures = with(tool);
+        assert_eq!(failures.len(), 1, "{failures:#?}");
+        assert!(failures[0].contains(word) && failures[0].contains(mark) && failures[0].contains("x.toml:5:"), "{}", failures[0]);
+        assert_eq!(with(&format!("{tool}, {mark}")), [] as [&str; 0], "{mark}");
+    }
+    for (tool, word) in [
+        ("name = \"Read\", input = { file_path = \"/w/a\" }, unknown = true", "there is a tool `Read`"),
+        ("name = \"Read\", input = { file_path = \"/w/a\" }, invalid = true", "this input fits the schema of `Read`"),
+    ] {
+        let failures = with(tool);
+        assert!(failures.len() == 1 && failures[0].contains(word), "{failures:#?}");
+    }
+}
+
+#[test]
+fn f_10_a_misspelt_name_beside_a_right_one_is_found() {
+    let hook = "[[hook]]\nname = \"h\"\nevent = \"post_tool_use\"\nmatcher = \"Raed|Read\"\n";
+    let failures = said(&reading("", hook));
+    assert!(failures.len() == 1 && failures[0].contains("there is no tool `Raed`; did you mean `Read`?"), "{failures:#?}");
+    let failures = said(&reading("", "[permissions]\ndeny = [\"Wirte\", \"mcp__mail\"]\n"));
+    assert!(failures.len() == 1 && failures[0].contains("there is no tool `Wirte`; did you mean `Write`?"), "{failures:#?}");
+}
+
+#[test]
+fn f_10_results_and_answers_of_users_come_to_pass() {
+    let denied = reading("", "[permissions]\ndeny = [\"Read\"]\n\n[[result]]\ntool_use = \"toolu_p1t1n1\"\nresult = \"never\"\n");
+    let failures = said(&denied);
+    assert!(failures.len() == 1 && failures[0].contains("tool use `toolu_p1t1n1` was never carried out"), "{failures:#?}");
+    let asks = "asks = { message = \"Which?\", answer = \"this\" }";
+    let asking = |engine: &str| said(&reading(engine, "").replace("latency = \"5ms\"", &format!("latency = \"5ms\", {asks}")));
+    let failures = asking("");
+    assert!(failures.len() == 1 && failures[0].contains("elicitation_handler = true"), "{failures:#?}");
+    assert_eq!(asking("[engine]\nelicitation_handler = true"), [] as [&str; 0]);
+}
+
+#[test]
+fn f_10_probable_faults_ranges_and_combinations() {
+    assert_eq!(said(&reading("", "[[fault]]\nat = { request = 9, probability = 0.5 }\nstatus = 529\n")), [] as [&str; 0]);
+    assert_eq!(said(&reading("", "[[fault]]\nat = { request = \"2..=9\", attempt = 1 }\nconnect = \"reset\"\n")), [] as [&str; 0]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.toml");
+    let judged = |text: &str, path: &Path| {
+        fs::write(&file, text).unwrap();
+        let loaded = load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let reports: Vec<_> = loaded.iter().map(|run| Run::new(run.setup.clone(), AgentLoop::default()).to_end()).collect();
+        let runs: Vec<_> = loaded.iter().zip(&reports).map(|(loaded, report)| (loaded, Some(report.into()))).collect();
+        judge(&runs, View::Simulated)
+    };
+    let matrix = |requests: &str| {
+        reading("", &format!("[[fault]]\nat = {{ request = 9 }}\nstatus = 529\n\n[matrix]\nfault.0.at.request = {requests}\n"))
+    };
+    assert_eq!(judged(&matrix("[1, 9]"), &file), Passing::default(), "one of them hits");
+    let never = judged(&matrix("[8, 9]"), &file);
+    assert_eq!(never.failures.len(), 1, "{never:#?}");
+    assert_eq!(never.failures[0].1.len(), 1, "one statement is said once: {never:#?}");
+    let part = judged(&matrix("[8, 9]"), &folder.path().join("m.toml@request=8"));
+    assert_eq!((part.failures.len(), part.not_asked[0].1), (0, IN_PART));
+    let short = judged(&reading("[limits]\nrequests = 1", "[[fault]]\nat = { request = 9 }\nstatus = 529\n"), &file);
+    assert_eq!((short.failures.len(), short.not_asked[0].1), (0, NotAsked::CutShort.as_str()));
+    let planned = judged(&reading("", "[[fault]]\nat = { request = 9 }\nstatus = 529\n\n[plan.tools]\ntoolu_p1t1n1 = \"40ms\"\n"), &file);
+    assert_eq!((planned.failures.len(), planned.not_asked[0].1), (0, NotAsked::Planned.as_str()));
+}
+
+#[test]
+fn f_10_what_a_base_says_is_judged_in_its_users_unless_it_is_run_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = reading("", "[[fault]]\nat = { request = 9 }\nstatus = 529\n");
+    for (name, expected) in [("_base.toml", 1), ("base.toml", 0)] {
+        fs::write(folder.path().join(name), &base).unwrap();
+        fs::write(folder.path().join("user.toml"), format!("extends = \"{name}\"\ntitle = \"A user\"\n")).unwrap();
+        let failures = failures_of(folder.path(), "user.toml");
+        assert_eq!(failures.len(), expected, "{failures:#?}");
+        assert!(failures.iter().all(|failure| failure.contains("_base.toml:11:1: ")), "{failures:#?}");
+    }
+}

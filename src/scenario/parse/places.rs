@@ -1,0 +1,114 @@
+//! Where each part of a scenario stands, for what is only found out when it has run (F-10).
+
+use super::fault::Fault;
+use super::tree::{Kind, Place, Table, Value};
+use crate::prelude::*;
+use crate::scenario::statement::Step;
+
+/// A scenario's tables with the texts that they were read from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Places {
+    sources: Arc<[(String, String)]>,
+    tree: Arc<Table>,
+}
+
+/// What a scenario says of itself and of its end: no text of this comes into a run.
+const NOT_SAID_IN_RUNS: [&str; 4] = ["expect", "title", "rules", "extends"];
+
+impl Places {
+    pub(super) fn new(sources: Arc<[(String, String)]>, tree: Table) -> Self {
+        Self { sources, tree: Arc::new(tree) }
+    }
+
+    /// Whether nothing stands anywhere: what was run comes from no scenario file.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// Something to say about what a path leads to, or about the last of its steps that is there; `None` when none is.
+    pub fn fault(&self, path: &[Step], message: String, help: Option<String>) -> Option<Fault> {
+        let place = self.find(path)?;
+        let (name, text) = self.sources.get(place.source)?;
+        Some(Fault::at(name, text, place.start, place.end, message, help))
+    }
+
+    /// A key that is the same for what stands at the same place, whichever run of a matrix it is read for; `None` when it stands nowhere.
+    pub fn key(&self, path: &[Step]) -> Option<(usize, usize)> {
+        self.find(path).map(|place| (place.source, place.start))
+    }
+
+    /// The file that a path leads into, if it is another than the one that was read; `None` for what `--set` says as well.
+    pub fn base(&self, path: &[Step]) -> Option<&str> {
+        let place = self.find(path).filter(|place| place.source > 0)?;
+        self.sources.get(place.source).map(|(name, _)| name.as_str())
+    }
+
+    /// Whether some text of the scenario holds this one, expectations left out.
+    pub fn say(&self, wanted: &str) -> bool {
+        let members = self.tree.members.iter().filter(|member| !NOT_SAID_IN_RUNS.contains(&&*member.key));
+        members.into_iter().any(|member| says(&member.value, wanted))
+    }
+
+    fn find(&self, path: &[Step]) -> Option<Place> {
+        let (Step::Key(first), rest) = path.split_first()? else { return None };
+        let member = self.tree.get(first)?;
+        let (mut place, mut value) = (member.place, &member.value);
+        for step in rest {
+            let Some((at, found)) = go(value, step) else { break };
+            (place, value) = (at, found);
+        }
+        Some(place)
+    }
+}
+
+/// One step further.
+fn go<'a>(value: &'a Value, step: &Step) -> Option<(Place, &'a Value)> {
+    match (step, &value.kind) {
+        (Step::Key(key), Kind::Table(table)) => table.get(key).map(|member| (member.place, &member.value)),
+        (Step::Nth(nth), Kind::List(items)) => items.get(*nth).map(|item| (item.place, item)),
+        (Step::Where(key, wanted), Kind::List(items)) => {
+            let says = |item: &&Value| matches!(&item.kind, Kind::Table(table) if table.get(key).is_some_and(|member| is_text(&member.value, wanted)));
+            items.iter().find(says).map(|item| (item.place, item))
+        }
+        (Step::ToolUse(nth), Kind::Table(turn)) => tool_use(turn, *nth).map(|tool| (tool.place, tool)),
+        _ => None,
+    }
+}
+
+fn is_text(value: &Value, wanted: &str) -> bool {
+    matches!(&value.kind, Kind::Text(text) if text == wanted)
+}
+
+/// A turn has its tool uses under `tool`, or among its `content`.
+fn tool_use(turn: &Table, nth: usize) -> Option<&Value> {
+    let list = |key: &str| match &turn.get(key)?.value.kind {
+        Kind::List(items) => Some(items),
+        _ => None,
+    };
+    if let Some(tools) = list("tool") {
+        return tools.get(nth);
+    }
+    let tool = |entry: &'_ Value| matches!(&entry.kind, Kind::Table(table) if table.get("tool").is_some());
+    let entry = list("content")?.iter().filter(|entry| tool(entry)).nth(nth)?;
+    let Kind::Table(table) = &entry.kind else { return None };
+    table.get("tool").map(|member| &member.value)
+}
+
+/// Text that holds JSON says what its strings say, too.
+fn says(value: &Value, wanted: &str) -> bool {
+    match &value.kind {
+        Kind::Text(text) => text.contains(wanted) || (text.contains('\\') && unescaped(text).contains(wanted)),
+        Kind::Integer(text, _) | Kind::Float(text) => text.contains(wanted),
+        Kind::List(items) => items.iter().any(|item| says(item, wanted)),
+        Kind::Table(table) => {
+            let is_of_runs = |key: &str| key != "expect";
+            table.members.iter().any(|member| is_of_runs(&member.key) && (member.key.contains(wanted) || says(&member.value, wanted)))
+        }
+        Kind::Boolean(_) | Kind::Date | Kind::StandIn => false,
+    }
+}
+
+/// The text as it reads when it is taken out of a JSON string; what is none stays as it is.
+fn unescaped(text: &str) -> String {
+    text.replace("\\\"", "\"").replace("\\n", "\n").replace("\\\\", "\\")
+}

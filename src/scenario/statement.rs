@@ -1,0 +1,273 @@
+//! What a scenario says will happen, one statement each (F-10): a run notes which came to pass, and who has all runs of a file asks for the rest.
+//!
+//! ```text
+//!   scenario ── statements ──> what is said, and where          who judges: said, and in no run of the file noted
+//!   world ───── Passed ──────> what came to pass in one run
+//! ```
+
+use alloc::collections::BTreeSet;
+
+use super::asked::ScriptedElicitation;
+use super::interrupt::InterruptKind;
+use super::script::{self, Origin, Place, Task};
+use super::types::{Auth, Scenario, ScriptedOutcome, Turn, TurnBlock};
+use crate::prelude::*;
+
+/// One thing that a scenario says will happen. What is counted is counted from 0, but for places of turns.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Statement {
+    /// A `[[fault]]` hits.
+    Fault(usize),
+    /// One of [`Scenario::interrupts`] happens.
+    Interrupt(usize),
+    /// A `[[hook]]` runs.
+    Hook(usize),
+    /// It gives its n-th answer.
+    HookAnswer(usize, usize),
+    /// Somebody is asked what a `[[permission]]` is for.
+    Permission(usize),
+    /// It gives its n-th answer.
+    PermissionAnswer(usize, usize),
+    /// New credentials are asked for.
+    Auth,
+    /// A tool's server asks the user, and the user answers if an answer is said.
+    Elicitation(Asker),
+    /// The tool use with this id is carried out as its `[[result]]` says.
+    Result(Arc<str>),
+    /// A scripted turn is asked for.
+    Turn(Place),
+    /// The n-th of the answers that come from a tape is asked for: noted, and judged by the rules for tapes (M-3).
+    Exchange(usize),
+    /// A `[[network.event]]` begins.
+    NetworkEvent(usize),
+}
+
+/// Whose server asks the user something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asker {
+    /// The n-th tool's, whichever tool use it is.
+    Tool(usize),
+    /// That of one tool use, by its id in the scenario.
+    ToolUse(Arc<str>),
+}
+
+/// The statements that came to pass in a run. A copy shares them until it notes another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passed(Arc<BTreeSet<Statement>>);
+
+impl Passed {
+    /// Takes note of one.
+    pub fn note(&mut self, statement: Statement) {
+        if !self.0.contains(&statement) {
+            Arc::make_mut(&mut self.0).insert(statement);
+        }
+    }
+
+    /// Takes note of several.
+    pub fn extend(&mut self, statements: impl IntoIterator<Item = Statement>) {
+        statements.into_iter().for_each(|statement| self.note(statement));
+    }
+
+    /// Whether it came to pass.
+    pub fn holds(&self, statement: &Statement) -> bool {
+        self.0.contains(statement)
+    }
+
+    /// All that came to pass.
+    pub fn iter(&self) -> impl Iterator<Item = &Statement> {
+        self.0.iter()
+    }
+}
+
+/// A statement with what the scenario says about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// What.
+    pub statement: Statement,
+    /// Where.
+    pub path: Path,
+    /// Whether it need not come to pass.
+    pub may: bool,
+    /// What must come to pass first: as long as that does not, this is not asked.
+    pub after: Option<Statement>,
+}
+
+/// A way through the tables of a scenario file.
+pub type Path = Vec<Step>;
+
+/// One step of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Into this key.
+    Key(&'static str),
+    /// To this entry, from 0.
+    Nth(usize),
+    /// To the entry in which this key has this value.
+    Where(&'static str, Arc<str>),
+    /// To this tool use of a turn, from 0, in whichever form the turn is written.
+    ToolUse(usize),
+}
+
+/// A scripted tool use, and where it stands.
+#[derive(Clone, Debug)]
+pub struct ScriptedToolUse<'a> {
+    /// The turn that it is in.
+    pub place: Place,
+    /// Where it stands.
+    pub path: Path,
+    /// Its id in the scenario.
+    pub id: Arc<str>,
+    /// Itself: a [`TurnBlock::Tool`].
+    pub block: &'a TurnBlock,
+}
+
+/// All statements of a scenario.
+pub fn statements(scenario: &Scenario) -> Vec<Said> {
+    let mut said = Vec::new();
+    for (index, rule) in scenario.faults.iter().enumerate() {
+        let is_probable = rule.at.probability.is_some_and(|probability| probability < 1.0);
+        push(&mut said, Statement::Fault(index), entry("fault", index), rule.may || is_probable, None);
+    }
+    for (index, interrupt) in scenario.interrupts.iter().enumerate() {
+        push(&mut said, Statement::Interrupt(index), of_interrupt(scenario, index), interrupt.may, None);
+    }
+    for (index, hook) in scenario.hooks.iter().enumerate() {
+        push(&mut said, Statement::Hook(index), entry("hook", index), hook.may, None);
+        let mays = hook.replies.iter().map(|reply| reply.may);
+        answers(&mut said, entry("hook", index), mays, |nth| Statement::HookAnswer(index, nth), &Statement::Hook(index));
+    }
+    for (index, permission) in scenario.permissions.iter().enumerate() {
+        push(&mut said, Statement::Permission(index), entry("permission", index), permission.may, None);
+        let mays = permission.replies.iter().map(|reply| reply.may);
+        let of = Statement::Permission(index);
+        answers(&mut said, entry("permission", index), mays, |nth| Statement::PermissionAnswer(index, nth), &of);
+    }
+    let usual = Auth { may: scenario.auth.may, ..Auth::default() };
+    if scenario.auth != usual {
+        push(&mut said, Statement::Auth, vec![Step::Key("auth")], scenario.auth.may, None);
+    }
+    for (index, tool) in scenario.tools.iter().enumerate() {
+        let asks = tool.outcome.as_ref().and_then(|outcome| outcome.asks.as_ref());
+        let path = vec![Step::Key("tool"), Step::Where("name", tool.definition.name.clone())];
+        elicitation(&mut said, Asker::Tool(index), path, asks, None);
+    }
+    for (id, outcome) in &scenario.results {
+        let path = vec![Step::Key("result"), Step::Where("tool_use", id.clone())];
+        push(&mut said, Statement::Result(id.clone()), path.clone(), outcome.may, None);
+        elicitation(&mut said, Asker::ToolUse(id.clone()), path, outcome.asks.as_ref(), Some(Statement::Result(id.clone())));
+    }
+    turns(&mut said, scenario);
+    for (index, event) in scenario.network.iter().flat_map(|network| &network.events).enumerate() {
+        let path = [vec![Step::Key("network")], entry("event", index)].concat();
+        // Its time may be drawn, and then it is luck whether that comes before the end.
+        push(&mut said, Statement::NetworkEvent(index), path, event.may || event.at.is_drawn(), None);
+    }
+    said
+}
+
+/// All tool uses of a scenario's turns, those of agents as well.
+pub fn tool_uses(scenario: &Scenario) -> Vec<ScriptedToolUse<'_>> {
+    all_turns(scenario).into_iter().flat_map(|(place, path, turn)| of_turn(place, &path, turn)).collect()
+}
+
+fn of_turn<'a>(place: Place, path: &[Step], turn: &'a Turn) -> Vec<ScriptedToolUse<'a>> {
+    let uses = script::tool_uses(turn, place).into_iter().enumerate();
+    uses.map(|(nth, (id, block))| ScriptedToolUse { place, path: joined(path, Step::ToolUse(nth)), id, block }).collect()
+}
+
+fn push(said: &mut Vec<Said>, statement: Statement, path: Path, may: bool, after: Option<Statement>) {
+    said.push(Said { statement, path, may, after });
+}
+
+fn entry(key: &'static str, nth: usize) -> Path {
+    vec![Step::Key(key), Step::Nth(nth)]
+}
+
+fn joined(path: &[Step], step: Step) -> Path {
+    path.iter().cloned().chain([step]).collect()
+}
+
+/// The section that it is in, and the how many-th of that.
+fn of_interrupt(scenario: &Scenario, index: usize) -> Path {
+    let section = scenario.interrupts[index].kind.section();
+    let before = scenario.interrupts[..index].iter().filter(|other| other.kind.section() == section).count();
+    entry(section, before)
+}
+
+/// The first answer comes to pass with its owner.
+fn answers(said: &mut Vec<Said>, path: Path, mays: impl Iterator<Item = bool>, of: impl Fn(usize) -> Statement, owner: &Statement) {
+    let mut before = owner.clone();
+    for (nth, may) in mays.enumerate().skip(1) {
+        let path = path.iter().cloned().chain(entry("answers", nth)).collect();
+        push(said, of(nth), path, may, Some(before));
+        before = of(nth);
+    }
+}
+
+fn elicitation(said: &mut Vec<Said>, asker: Asker, path: Path, asks: Option<&ScriptedElicitation>, after: Option<Statement>) {
+    if let Some(asks) = asks {
+        push(said, Statement::Elicitation(asker), joined(&path, Step::Key("asks")), asks.reply.may, after);
+    }
+}
+
+/// Each turn comes after the one before it, the first after what it answers.
+fn turns(said: &mut Vec<Said>, scenario: &Scenario) {
+    for (place, path, turn) in all_turns(scenario) {
+        let after = match (place.turn, place.origin) {
+            (1, Origin::Interrupt(number)) => Some(Statement::Interrupt(number as usize - 1)),
+            (1, Origin::Agent(Task { is_interrupt, number, turn, .. })) => {
+                let origin = if is_interrupt { Origin::Interrupt(number) } else { Origin::Prompt(number) };
+                Some(Statement::Turn(Place { origin, turn }))
+            }
+            (1, _) => None,
+            (turn, origin) => Some(Statement::Turn(Place { origin, turn: turn - 1 })),
+        };
+        push(said, Statement::Turn(place), path.clone(), turn.may, after);
+        for ScriptedToolUse { place, path, id, block } in of_turn(place, &path, turn) {
+            let TurnBlock::Tool { outcome: Some(outcome), .. } = block else { continue };
+            elicitation(said, Asker::ToolUse(id), path, outcome.asks.as_ref(), Some(Statement::Turn(place)));
+        }
+    }
+}
+
+/// The turns of prompts, of interrupts, and of the agents that their tool uses make.
+fn all_turns(scenario: &Scenario) -> Vec<(Place, Path, &Turn)> {
+    let mut all = Vec::new();
+    for (number, (index, prompt)) in (1..).zip(scenario.prompts.iter().enumerate()) {
+        script_of(&mut all, Origin::Prompt(number), &entry("prompt", index), &prompt.turns);
+    }
+    for (number, (index, interrupt)) in (1..).zip(scenario.interrupts.iter().enumerate()) {
+        if let InterruptKind::Interrupt(_) = interrupt.kind {
+            script_of(&mut all, Origin::Interrupt(number), &of_interrupt(scenario, index), &interrupt.turns);
+        }
+    }
+    all
+}
+
+fn script_of<'a>(all: &mut Vec<(Place, Path, &'a Turn)>, origin: Origin, owner: &[Step], turns: &'a [Turn]) {
+    for (turn, (index, script)) in (1..).zip(turns.iter().enumerate()) {
+        let path: Path = owner.iter().cloned().chain(entry("turn", index)).collect();
+        all.push((Place { origin, turn }, path.clone(), script));
+        let (is_interrupt, number) = match origin {
+            Origin::Prompt(number) => (false, number),
+            Origin::Interrupt(number) => (true, number),
+            Origin::Nothing(_) | Origin::Agent(_) | Origin::Thread(_) => continue, // an agent makes no agents
+        };
+        let outcomes = script.content.iter().filter_map(|block| match block {
+            TurnBlock::Tool { outcome, .. } => Some(outcome.as_deref()),
+            _ => None,
+        });
+        for (tool, outcome) in (1..).zip(outcomes) {
+            let Some(ScriptedOutcome { agents, .. }) = outcome else { continue };
+            let path = joined(&path, Step::ToolUse(tool as usize - 1));
+            for (task, turns) in (1..).zip(&agents.tasks) {
+                let owner: Path = path.iter().cloned().chain(entry("agent", task as usize - 1)).collect();
+                script_of(all, Origin::Agent(Task { is_interrupt, number, turn, tool, task: Some(task) }), &owner, turns);
+            }
+            if let Some(synthesis) = &agents.synthesis {
+                let origin = Origin::Agent(Task { is_interrupt, number, turn, tool, task: None });
+                all.push((Place { origin, turn: 1 }, joined(&path, Step::Key("synthesis")), synthesis));
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What a scenario says comes to pass, or it is a failure (F-10).
+//!
+//! One run cannot tell: a fault may hit with one seed and not with another. So whoever has all runs of a file (each combination of its matrix, each seed
+//! that was asked for) has them judged together. A statement is known by the place where it stands, so that a matrix may vary it.
+//!
+//! ```text
+//!   runs of a file ──> statements, each: passed in some run? excused? is what it follows there? ──> failures, each with its place
+//! ```
+
+mod absent_texts;
+mod evidence;
+mod tool_names;
+mod tool_uses;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use evidence::Evidence;
+
+use crate::prelude::*;
+use crate::scenario::parse::Places;
+use crate::scenario::plan::Plan;
+use crate::scenario::statement::{Passed, Path, Said, Statement, statements};
+use crate::transcript::event::{RunEnd, Transcript};
+use crate::world::setup::Setup;
+
+/// One finished run of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct PlayedRun<'a> {
+    /// What was run.
+    pub setup: &'a Setup,
+    /// Where its parts stand.
+    pub places: &'a Places,
+    /// What came to pass.
+    pub passed: &'a Passed,
+    /// What happened.
+    pub transcript: &'a Transcript,
+    /// Why it was over.
+    pub end: &'a RunEnd,
+}
+
+/// What of a scenario a run can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// All but a network.
+    Simulated,
+    /// All of it.
+    Network,
+    /// Not what the server does, which is elsewhere.
+    Engine,
+    /// What the server does, and nothing else.
+    Server,
+}
+
+/// Why runs are not asked whether all came to pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NotAsked {
+    /// A run was stopped, reached a limit, or broke off in a panic.
+    CutShort,
+    /// Its choices are those of a plan.
+    Planned,
+}
+
+impl NotAsked {
+    /// Why, in a few words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CutShort => "a run did not come to its own end",
+            Self::Planned => "it has a [plan]",
+        }
+    }
+}
+
+/// More failures than this say no more.
+const SHOWN_MAX: usize = 20;
+
+impl PlayedRun<'_> {
+    /// Why this run cannot say what never comes to pass; `None` when it can.
+    pub fn not_asked(&self) -> Option<NotAsked> {
+        let own_end = matches!(self.end, RunEnd::Idle | RunEnd::Stalled | RunEnd::TapeExhausted { .. });
+        let has_plan = self.setup.scenario.plan != Plan::EMPTY;
+        if has_plan { Some(NotAsked::Planned) } else { (!own_end).then_some(NotAsked::CutShort) }
+    }
+}
+
+/// What a file says and none of its runs showed, one paragraph each, in the order of the file. `runs` are all runs of the file, and each can say it.
+pub fn failures(runs: &[PlayedRun<'_>], view: View) -> Vec<String> {
+    let mut found = unpassed(runs, view);
+    if view != View::Server {
+        found.extend(tool_uses::problems(runs));
+        found.extend(tool_names::problems(runs));
+        found.extend(absent_texts::problems(runs, view));
+    }
+    found.sort_by_key(|problem| problem.key);
+    found.dedup();
+    let count = found.len();
+    let mut texts: Vec<String> = found.into_iter().take(SHOWN_MAX).map(|problem| problem.text).collect();
+    if count > SHOWN_MAX {
+        texts.push(format!("and {} more that did not come to pass", count - SHOWN_MAX));
+    }
+    texts
+}
+
+/// Where something stands, the same in each run of a file; `None` for nowhere.
+type Key = Option<(usize, usize)>;
+
+/// Something that is wrong, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Problem {
+    key: Key,
+    text: String,
+}
+
+impl Problem {
+    fn at(places: &Places, path: &Path, message: String, help: String) -> Self {
+        let place = places.fault(path, message.clone(), Some(help.clone()));
+        let text = place.map_or_else(|| format!("{message}; {help}"), |fault| fault.to_string());
+        Self { key: places.key(path), text }
+    }
+}
+
+/// A statement over all runs.
+struct Asked<'a> {
+    run: PlayedRun<'a>,
+    said: Said,
+    /// Whether it can be asked: what it follows came to pass.
+    is_due: bool,
+    has_passed: bool,
+    may: bool,
+}
+
+fn unpassed(runs: &[PlayedRun<'_>], view: View) -> Vec<Problem> {
+    let mut asked: BTreeMap<(Key, Statement), Asked<'_>> = BTreeMap::new();
+    for run in runs {
+        let mut asked_for = None;
+        for said in statements(&run.setup.scenario) {
+            if !sees(view, &said.statement) || is_judged_elsewhere(run.places, &said.path) {
+                continue;
+            }
+            let place = run.places.key(&said.path);
+            // What stands nowhere has its own name, and so has what a place says twice.
+            let has_passed = run.passed.holds(&said.statement);
+            let is_due = has_passed || is_due(run, &said, &mut asked_for);
+            let may = said.may;
+            let known = asked.entry((place, said.statement.clone())).or_insert(Asked {
+                run: *run,
+                said,
+                is_due: false,
+                has_passed: false,
+                may: false,
+            });
+            known.is_due |= is_due;
+            known.has_passed |= has_passed;
+            known.may |= may;
+        }
+    }
+    let mut open = asked.into_values().filter(|asked| asked.is_due && !asked.has_passed && !asked.may).peekable();
+    if open.peek().is_none() {
+        return Vec::new();
+    }
+    let evidence = Evidence::of(runs);
+    let problem = |Asked { run, said, .. }: Asked<'_>| {
+        let (what, instead) = evidence.about(&run, &said.statement);
+        Problem::at(run.places, &said.path, what, format!("{instead}; if it need not happen, add `may = true` here"))
+    };
+    open.map(problem).collect()
+}
+
+/// What it follows came to pass in this run. Of a `[[result]]` that is an answer that asks for its tool use: if none was given, that is what there is to
+/// say. `asked_for` holds the ids of those that were, once they are wanted.
+fn is_due(run: &PlayedRun<'_>, said: &Said, asked_for: &mut Option<BTreeSet<Arc<str>>>) -> bool {
+    match &said.statement {
+        Statement::Result(id) => asked_for.get_or_insert_with(|| run.setup.asked_for_in(run.passed)).contains(id),
+        _ => said.after.as_ref().is_none_or(|after| run.passed.holds(after)),
+    }
+}
+
+fn sees(view: View, statement: &Statement) -> bool {
+    let is_the_servers = matches!(statement, Statement::Fault(_) | Statement::Turn(_));
+    let is_the_networks = matches!(statement, Statement::NetworkEvent(_));
+    match view {
+        View::Simulated => !is_the_networks,
+        View::Network => true,
+        View::Engine => !is_the_servers && !is_the_networks,
+        View::Server => is_the_servers,
+    }
+}
+
+/// A base that is a scenario of its own is judged by its own runs; one that is there to be extended (`_base.toml`) by those of its users.
+fn is_judged_elsewhere(places: &Places, path: &Path) -> bool {
+    let own_name = |file: &str| file.rsplit(['/', '\\']).next().is_some_and(|name| name.ends_with(".toml") && !name.starts_with('_'));
+    places.base(path).is_some_and(own_name)
+}

@@ -1,0 +1,76 @@
+//! Names of tools in matchers and rules that are those of no tool, and nearly those of one (F-10).
+//!
+//! A rule for a tool that a scenario does not have may be there for another scenario's sake; one for `Wirte` is there for nothing.
+
+use super::evidence::did_you_mean;
+use super::{PlayedRun, Problem, is_judged_elsewhere};
+use crate::prelude::*;
+use crate::scenario::known_tools::KNOWN_TOOLS;
+use crate::scenario::parse::nearest::nearest;
+use crate::scenario::statement::{Path, Statement, Step, tool_uses};
+use crate::scenario::types::{Scenario, TurnBlock};
+
+/// What is misspelt in hooks that ran all the same, for the sake of another name, and in rules.
+pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = runs.iter().flat_map(of_run).collect();
+    problems.sort_by(|left, right| (left.key, &left.text).cmp(&(right.key, &right.text)));
+    problems.dedup();
+    problems
+}
+
+fn of_run(run: &PlayedRun<'_>) -> Vec<Problem> {
+    let scenario = &run.setup.scenario;
+    let known = known(run);
+    let misspelt = |name: &str| {
+        let is_unknown = !name.is_empty() && !name.contains('*') && !known.iter().any(|known| **known == *name);
+        is_unknown.then(|| nearest(name, known.iter().map(|known| &**known))).flatten()
+    };
+    let mut problems = Vec::new();
+    let mut report = |path: Path, name: &str| {
+        if let Some(near) = misspelt(name).filter(|_| !is_judged_elsewhere(run.places, &path)) {
+            let help = String::from("a rule that is for no tool does nothing: correct it or remove it");
+            problems.push(Problem::at(run.places, &path, format!("there is no tool `{name}`{}", did_you_mean(Some(near))), help));
+        }
+    };
+    for (path, names) in matchers(run) {
+        names.iter().for_each(|name| report(path.clone(), name));
+    }
+    for (path, about) in rules(scenario) {
+        report(path, about.split('(').next().unwrap_or_default());
+    }
+    problems
+}
+
+/// Those of hooks that ran. Of one that did not, that is said.
+fn matchers<'a>(run: &PlayedRun<'a>) -> Vec<(Path, Vec<&'a str>)> {
+    let hooks = run.setup.scenario.hooks.iter().enumerate();
+    let ran = hooks.filter(|(index, hook)| !hook.may && run.passed.holds(&Statement::Hook(*index)));
+    let named = ran.filter_map(|(index, hook)| {
+        let names = hook.definition.matcher.as_ref()?.split('|').map(str::trim).collect();
+        Some((vec![Step::Key("hook"), Step::Nth(index), Step::Key("matcher")], names))
+    });
+    named.collect()
+}
+
+/// The rules of `[permissions]` and of commands.
+fn rules(scenario: &Scenario) -> Vec<(Path, &str)> {
+    let permissions = scenario.settings.permissions.iter().flat_map(|permissions| &permissions.rules);
+    let of_permissions = permissions.map(|rule| (vec![Step::Key("permissions"), Step::Key(rule.word.as_str())], &*rule.about));
+    let commands = scenario.settings.session.commands.iter().enumerate();
+    let of_commands = commands.flat_map(|(index, command)| {
+        let path = vec![Step::Key("command"), Step::Nth(index), Step::Key("allows")];
+        command.allows.iter().map(move |about| (path.clone(), &**about))
+    });
+    of_permissions.chain(of_commands).collect()
+}
+
+/// The tools that there are, those that everybody knows, and those that the model asks for.
+fn known(run: &PlayedRun<'_>) -> Vec<Arc<str>> {
+    let scenario = &run.setup.scenario;
+    let declared = scenario.tools.iter().map(|tool| tool.definition.name.clone());
+    let asked = tool_uses(scenario).into_iter().filter_map(|tool_use| match tool_use.block {
+        TurnBlock::Tool { name, .. } => Some(name.clone()),
+        _ => None,
+    });
+    declared.chain(KNOWN_TOOLS.iter().map(|tool| tool.name.into())).chain(asked).collect()
+}
