@@ -212,8 +212,9 @@ impl ApiCall {
         self.usage = Usage::default();
         self.to("made", State::AwaitingHead);
         effects.push(Effect::Request { id, request: self.request.clone() });
-        if !self.request.stream {
-            self.watch_for_lateness(env, now, effects);
+        match self.request.stream {
+            true => self.watch_for_head(env, now, effects),
+            false => self.watch_for_lateness(env, now, effects),
         }
     }
 
@@ -274,8 +275,9 @@ impl ApiCall {
     pub(crate) fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[Header]>, effects: &mut Effects) {
         if self.state == State::AwaitingHead {
             self.first_byte = Some(now);
-            if status == 200 && self.request.stream {
-                self.watch_for_silence(env, now, effects);
+            if self.request.stream {
+                self.disarm(effects);
+                self.watch_for_silence(env, now, effects); // the body of an error may fall silent, too
             }
             self.to("head", State::AwaitingBody { status, headers: headers.clone(), body: "".into() });
         }

@@ -249,10 +249,14 @@ impl Executor {
         core::mem::take(&mut self.denials)
     }
 
-    /// The results for the next request, in the order that the settings say (T-8).
+    /// The results for the next request, in the order that the settings say (T-8). Of tool uses that share an id the first one counts.
     pub(crate) fn results(&self, settings: &Settings) -> Vec<Block> {
         let order = ordering::for_next_request(&self.stages(), settings.result_order);
-        order.into_iter().filter_map(|position| self.entries[position].result().cloned()).collect()
+        let is_first = |position: &usize| {
+            let id = &self.entries[*position].tool_use.id;
+            !self.entries[..*position].iter().any(|earlier| earlier.tool_use.id == *id)
+        };
+        order.into_iter().filter(is_first).filter_map(|position| self.entries[position].result().cloned()).collect()
     }
 
     /// Completes what was told to stop and whose grace is over (T-15a).

@@ -132,6 +132,8 @@ pub(crate) struct Case<'a> {
 pub(crate) struct Call {
     /// Whether the answer was asked for as a stream.
     pub(crate) streamed: bool,
+    /// Whether the head of the answer had come.
+    pub(crate) answered: bool,
     /// Whether blocks of the answer were handed up before it broke.
     pub(crate) handed_up: bool,
     /// Whether it is background work, which must not add to an overload.
@@ -224,7 +226,18 @@ fn without_patience(case: &Case<'_>) -> Decision {
             other => other,
         };
     }
-    by_word_or_table(case)
+    match by_word_or_table(case) {
+        Decision::GiveUp(None) if is_last_resort(case) => Decision::WithoutStreaming,
+        decision => decision,
+    }
+}
+
+/// a stream that began and broke, again and again, until no retry is left. Whatever breaks streams on the way may let a whole answer through.
+fn is_last_resort(case: &Case<'_>) -> bool {
+    let Case { failure, call, history, settings, .. } = case;
+    let is_spent = history.retries >= settings.max_retries;
+    let broke = call.streamed && call.answered && failure.status.is_none() && is_transient(&failure.kind);
+    settings.nonstreaming_fallback && is_spent && broke && failure.should_retry != Some(false)
 }
 
 /// the server's word decides before the table.

@@ -1,4 +1,4 @@
-//! The alarm over an answer that takes too long: a stream that falls silent, or an answer that was to come whole and does not.
+//! The alarm over an answer that takes too long: a stream that does not begin or falls silent, or an answer that was to come whole and does not.
 //!
 //! There is one timer at a time, however many events come: an event only notes when it was, and the timer, when it rings, looks how
 //! long ago that is and is set again. So a stream of a thousand events costs what a short one costs.
@@ -30,6 +30,8 @@ pub(super) struct Alarm {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Over {
+    /// A stream that has not begun.
+    Head,
     Stream,
     WholeAnswer,
 }
@@ -75,12 +77,20 @@ impl Alarm {
             self.warned = Some(self.heard);
         }
         self.rings = if is_warned || warns { self.heard + self.limit } else { self.heard + half };
-        let text = || Arc::from(format!("the stream brought nothing for {quiet}; it counts as broken after {}", self.limit));
-        Rung::Again { at: self.rings, warning: warns.then(text) }
+        Rung::Again { at: self.rings, warning: warns.then(|| self.warning(quiet)) }
+    }
+
+    fn warning(&self, quiet: Micros) -> Arc<str> {
+        let what = match self.over {
+            Over::Head => "no answer has begun",
+            Over::Stream | Over::WholeAnswer => "the stream brought nothing",
+        };
+        format!("{what} for {quiet}; it counts as broken after {}", self.limit).into()
     }
 
     fn failure(&self) -> Failure {
         match self.over {
+            Over::Head => Failure::of("timeout", &format!("no answer began within {}", self.limit)),
             Over::Stream => Failure::of("stream_idle", &format!("the stream brought nothing for {}", self.limit)),
             Over::WholeAnswer => Failure::of("timeout", &format!("no answer came within {}", self.limit)),
         }
@@ -93,6 +103,12 @@ fn half(limit: Micros) -> Micros {
 }
 
 impl ApiCall {
+    /// A stream was asked for.
+    pub(super) fn watch_for_head(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        let limit = env.settings.retry.head_timeout;
+        self.arm(now, Over::Head, limit, half(limit), effects);
+    }
+
     /// A stream has begun.
     pub(super) fn watch_for_silence(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let limit = env.settings.retry.stream_idle;

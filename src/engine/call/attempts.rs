@@ -21,7 +21,7 @@ impl ApiCall {
             failure: &failure,
             id: self.id,
             now,
-            call: self.kind(env, handed_up),
+            call: self.kind(env, was_answered, handed_up),
             history: self.history,
             settings,
             seed: env.seed,
@@ -100,10 +100,11 @@ impl ApiCall {
     }
 
     /// What the policy wants to know of the call.
-    fn kind(&self, env: &Environment, handed_up: bool) -> Call {
+    fn kind(&self, env: &Environment, answered: bool, handed_up: bool) -> Call {
         let fallback = env.settings.session.fallback_model.as_ref();
         Call {
             streamed: self.request.stream,
+            answered,
             handed_up,
             background: env.settings.background,
             fast: self.shape.is_fast(),

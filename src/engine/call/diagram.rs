@@ -33,6 +33,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Streaming", "failed after blocks", "Abandoned"),
         ("Streaming", "fallback", "Ended"),
         ("Streaming", "given up", "Ended"),
+        ("Streaming", "next attempt", "Due"),
         ("Streaming", "retry later", "Waiting"),
         ("Waiting", "abort", "Ended"),
         ("Waiting", "next attempt", "Due"),

@@ -275,6 +275,7 @@ fn r_11_the_alarm_is_taken_back_when_the_answer_is_over() {
     let cancelled = |end: fn(&mut Driven)| {
         let mut call = Driven::open(settings(RetrySettings::default()), "m");
         call.head(200);
+        call.effects(); // that of the head is taken back with the head
         end(&mut call);
         call.effects().iter().filter(|effect| matches!(effect, Effect::CancelTimer { .. })).count()
     };

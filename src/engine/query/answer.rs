@@ -32,6 +32,12 @@ impl Query {
         let is_over_budget = self.is_over_budget(env, effects);
         let State::Calling { turn, .. } = &mut self.state else { return };
         effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
+        if let Some(tool_use) = message.block.as_tool_use()
+            && turn.blocks.iter().any(|earlier| earlier.block.as_tool_use().is_some_and(|earlier| earlier.id == tool_use.id))
+        {
+            let text = format!("{} was asked for before: both run, and the model is told of the first", tool_use.id).into();
+            effects.push(Effect::Note(Note::Defect { id: message.id, name: "duplicate-tool-use-id".into(), text }));
+        }
         turn.blocks.push(message.clone());
         let scope = &mut Scope { env, now, permissions: &mut self.carried.permissions, effects };
         if is_over_budget {
@@ -159,11 +165,18 @@ impl Query {
         self.settle(env, now, effects)
     }
 
-    /// N-7: the blocks of one answer are one message again. The API refuses a message without content.
+    /// N-7: the blocks of one answer are one message again. The API refuses a message without content, and one in which two tool uses share an id: the
+    /// first one is kept, as clients do that are in use.
     pub(super) fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>], usage: Option<Usage>) {
         // The API refuses blank text, too.
         let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.trim().is_empty());
-        let content: Vec<Block> = blocks.iter().map(|message| message.block.clone()).filter(|block| !is_empty(block)).collect();
+        let mut content: Vec<Block> = Vec::new();
+        for block in blocks.iter().map(|message| &message.block).filter(|block| !is_empty(block)) {
+            let id = |block: &Block| block.as_tool_use().map(|tool_use| tool_use.id.clone());
+            if id(block).is_none() || !content.iter().any(|kept| id(kept) == id(block)) {
+                content.push(block.clone());
+            }
+        }
         if let Some(first) = blocks.first() {
             self.carried.conversation.push_answer(first.id, content, usage);
         }

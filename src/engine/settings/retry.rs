@@ -42,13 +42,16 @@ pub struct RetrySettings {
     pub overflow_margin: u64,
     /// `max_tokens` is not lowered below this.
     pub overflow_floor: u64,
-    /// Whether a stream that broke after it brought something is asked for again unstreamed.
+    /// Whether a stream that broke after it brought a block is asked for again unstreamed, and one that broke before, when no retry is left.
     pub nonstreaming_fallback: bool,
     /// The most that `max_tokens` may be in that case: the API lets no answer take longer than ten minutes that comes whole.
     pub nonstreaming_max_tokens: u64,
     /// How long an answer that comes whole may take; zero for as long as it likes.
     pub nonstreaming_timeout: Micros,
-    /// A stream that brings no event for this long counts as broken; zero for never.
+    /// A stream whose answer has not begun after this long counts as broken; zero for never. The user is warned at half of it. The default
+    /// is what the official SDKs wait: a long prompt may take minutes, and no request should wait for ever.
+    pub head_timeout: Micros,
+    /// A stream that brings no event for this long, once its answer has begun, counts as broken; zero for never.
     pub stream_idle: Micros,
     /// The cloud provider whose credentials the requests carry.
     pub cloud: Option<Cloud>,
@@ -77,6 +80,7 @@ impl Default for RetrySettings {
             nonstreaming_fallback: true,
             nonstreaming_max_tokens: 21_333,
             nonstreaming_timeout: Micros::from_secs(300),
+            head_timeout: Micros::from_secs(600),
             stream_idle: Micros::from_secs(90),
             cloud: None,
         }

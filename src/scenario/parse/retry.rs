@@ -28,6 +28,7 @@ pub(super) fn retry(reader: &mut Reader<'_, '_>) -> RetrySettings {
     reader.set("nonstreaming_fallback", &mut retry.nonstreaming_fallback);
     reader.set("nonstreaming_max_tokens", &mut retry.nonstreaming_max_tokens);
     reader.set("nonstreaming_timeout", &mut retry.nonstreaming_timeout);
+    reader.set("head_timeout", &mut retry.head_timeout);
     reader.set("stream_idle", &mut retry.stream_idle);
     let clouds = [("none", None), ("bedrock", Some(Cloud::Bedrock)), ("vertex", Some(Cloud::Vertex))];
     retry.cloud = reader.choice("cloud", &clouds).flatten();

@@ -31,6 +31,7 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
         nonstreaming_fallback,
         nonstreaming_max_tokens,
         nonstreaming_timeout,
+        head_timeout,
         stream_idle,
         cloud,
     } = retry;
@@ -67,6 +68,7 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
     out.span("heartbeat", *heartbeat, default.heartbeat);
     out.flag("nonstreaming_fallback", *nonstreaming_fallback, default.nonstreaming_fallback);
     out.span("nonstreaming_timeout", *nonstreaming_timeout, default.nonstreaming_timeout);
+    out.span("head_timeout", *head_timeout, default.head_timeout);
     out.span("stream_idle", *stream_idle, default.stream_idle);
     if let Some(cloud) = cloud {
         out.text("cloud", Cloud::as_str(*cloud));

@@ -241,6 +241,7 @@ fn odd_retry() -> RetrySettings {
         nonstreaming_fallback: false,
         nonstreaming_max_tokens: 14,
         nonstreaming_timeout: Micros(15),
+        head_timeout: Micros(17),
         stream_idle: Micros(16),
         cloud: Some(Cloud::Vertex),
     }
