@@ -370,25 +370,6 @@ fn k_5_an_import_that_finds_nothing_says_what_it_found() {
     assert!(message(lines).contains("1 exchange with OpenAI Chat Completions"), "a stream is one exchange");
 }
 
-/// Browsers leave out what they have not kept.
-#[test]
-fn k_5_an_archive_without_bodies_is_reported() {
-    let entry = |content: &str| {
-        format!(
-            r#"{{"request":{{"method":"POST","url":"https://x.example/v1/messages","headers":[]}},"response":{{"status":200,"headers":[],"content":{content}}}}}"#
-        )
-    };
-    let import = |entries: &[String]| {
-        let har = format!(r#"{{"log":{{"version":"1.2","entries":[{}]}}}}"#, entries.join(","));
-        import_bytes(Path::new("x.har"), har.as_bytes(), &options())
-    };
-    let bodiless = [entry(r#"{"size":812}"#), entry(r#"{"size":0,"mimeType":"text/event-stream"}"#)];
-    let message = import(&bodiless).unwrap_err().to_string();
-    assert!(message.contains("2 exchanges, the first at entries[0]: the archive leaves out the answer's body: save it again"), "{message}");
-    let imported = import(&[&bodiless[..], &[entry(r#"{"text":"{}"}"#)]].concat()).unwrap();
-    assert_eq!((imported.tape.exchanges.len(), imported.left_out.len()), (1, 1), "it does not cost the others");
-}
-
 #[test]
 fn k_5_each_reader_names_the_entry_that_is_wrong() {
     const STATUS: &str = "the answer has no HTTP status";
