@@ -112,11 +112,7 @@ impl Endpoint {
     }
 
     /// A request with all that is held for it, or what is answered where it is none.
-    fn whole<'a>(
-        &self,
-        body: &'a [u8],
-        read: fn(&str) -> Result<Request, validate::Refusal>,
-    ) -> Result<(Whole<'a>, Request), Box<Reply>> {
+    fn whole<'a>(&self, body: &'a [u8], read: fn(&str) -> Result<Request, validate::Refusal>) -> Result<(Whole<'a>, Request), Box<Reply>> {
         let invalid = |problem: String| Box::new(refused(400, "invalid_request_error", &problem));
         let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
         let whole = self.held.whole(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
