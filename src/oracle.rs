@@ -16,6 +16,7 @@ mod discarded;
 mod leftovers;
 mod order;
 mod overlap;
+mod oversize;
 mod pairs;
 mod repeated;
 mod results;
@@ -36,6 +37,7 @@ use compaction::Compaction;
 use discarded::Discarded;
 use leftovers::Leftovers;
 use order::Order;
+use oversize::Oversize;
 use pairs::Pairs;
 use repeated::Repeated;
 use results::Results;
@@ -89,7 +91,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
     (valid::ORACLE, "every request is one that the API takes"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
-    (compaction::ORACLE, "a compaction makes the context smaller, and requests do not go round in circles"),
+    (compaction::ORACLE, "a compaction makes the context smaller, and what was too long is not asked again as it was, nor in circles"),
     (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
@@ -117,6 +119,7 @@ struct Watched {
     retry: Retry,
     abort: Abort,
     compaction: Compaction,
+    oversize: Oversize,
     order: Order,
     discarded: Discarded,
     signatures: Signatures,
@@ -254,6 +257,7 @@ impl Oracles {
         watched.abort.on_request(id, found);
         let history = if agent.is_root() { self.rules.history_tokens } else { 0 };
         watched.compaction.on_request(&self.rules, id, request, history, found);
+        watched.oversize.on_request(id, request, found);
         watched.discarded.on_request(found);
         watched.signatures.on_request(id, &request.model, &request.messages, found);
         watched.withheld.on_request(id, found);
@@ -280,6 +284,7 @@ impl Watch for Oracles {
         watched.terminals.on_input(input);
         watched.retry.on_input(at, input);
         watched.compaction.on_input(&self.rules, input);
+        watched.oversize.on_input(input);
         watched.repeated.on_input(input);
         watched.leftovers.on_input(at, input);
     }
@@ -302,6 +307,7 @@ impl Watch for Oracles {
         watched.retry.on_effect(at, effect, found);
         watched.abort.on_effect(effect, found);
         watched.compaction.on_effect(&self.rules, effect);
+        watched.oversize.on_effect(effect);
         watched.terminals.on_effect(agent, effect, found);
         watched.discarded.on_effect(effect, found);
         watched.signatures.on_effect(effect);

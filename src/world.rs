@@ -36,12 +36,13 @@ use user::User;
 use watch::Watch;
 
 use crate::engine::contract::{Agent, ByAgent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
+use crate::engine::settings::RequestPlace;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::interrupt::Moment;
 use crate::scenario::plan::{Plan as ChosenPlan, Waited};
 use crate::scenario::script::Origin;
-use crate::scenario::statement::{Passed, Statement};
+use crate::scenario::statement::{Passed, Statement, host_deeds};
 use crate::scenario::types::Refresh;
 use crate::wire::compare::Difference;
 use crate::wire::request::Request;
@@ -165,7 +166,12 @@ impl World {
         self.see(setup, agent, effect);
         self.note_result(setup, effect);
         match effect {
-            Effect::Request { id, request } => return Some(self.serve(setup, now, agent, *id, request, schedule)),
+            Effect::Request { id, request } => {
+                if agent.is_root() {
+                    self.passed.extend(host_deeds(&setup.scenario, RequestPlace { prompt: id.prompt, request: id.turn }));
+                }
+                return Some(self.serve(setup, now, agent, *id, request, schedule));
+            }
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
                 let deeds = self.tools.start(

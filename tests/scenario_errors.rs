@@ -25,7 +25,10 @@ fn f_7_bad_scenarios_are_explained() {
         let name = case.file_name().unwrap().to_str().unwrap();
         let said = match parse::scenario(name, &text, &[]) {
             Ok(_) => panic!("{name} has no fault; it belongs elsewhere"),
-            Err(faults) => format!("{faults}\n"),
+            // Each by itself: together they are shown a page at a time.
+            Err(faults) => {
+                faults.0.iter().map(|fault| format!("{fault}\n\n")).collect::<String>() + &format!("{} in all\n", faults.0.len())
+            }
         };
         let expected = case.with_extension("expected");
         if update {

@@ -60,7 +60,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[Kind]); 30] = [
+const CAUGHT: [(&str, &str, &[Kind]); 31] = [
     ("drop-result-from-request", "query/read-one-file", &Kind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &Kind::ALL),
     ("invent-result-in-request", "session/hello", &Kind::ALL),
@@ -83,6 +83,7 @@ const CAUGHT: [(&str, &str, &[Kind]); 30] = [
     ("drop-cancel", "session/hello", &[Kind::Cancel]),
     ("request-after-cancel", "session/hello", &[Kind::Cancel]),
     ("grow-after-compaction", "compaction/reactive", &Kind::ALL),
+    ("repeat-too-long", "compaction/reactive", &Kind::ALL),
     ("forget-the-turn-limit", "budget/max-turns", &Kind::ALL),
     ("forget-the-money", "budget/spent-by-agents", &[]), // each agent alone stays within the budget
     ("delay-progress", "executor/progress", &Kind::ALL),

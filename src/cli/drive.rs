@@ -128,9 +128,12 @@ async fn driven(arguments: &Arguments, loaded: &Loaded, how: &Drive) -> Exit {
         return if swept.is_fine() { Exit::Fine } else { Exit::Failed };
     }
     match drive(&loaded.setup, how, None).await {
-        Ok(driven) => {
+        Ok(mut driven) => {
             let is_stopped = driven.output.ended == Ended::TimedOut;
-            show(arguments, loaded, &driven).max(unpassed(loaded, core::iter::once(&driven.verdict), is_stopped))
+            let unpassed = unpassed(loaded, core::iter::once(&driven.verdict), is_stopped);
+            driven.failures.extend(unpassed.iter().cloned());
+            driven.verdict.failures.extend(unpassed);
+            show(arguments, loaded, &driven)
         }
         Err(error) => wrong(&error),
     }

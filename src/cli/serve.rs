@@ -171,14 +171,22 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
         }
     };
     let replay = Replay::new(&loaded.setup, options);
-    let verdicts = if arguments.sessions {
+    let mut verdicts = if arguments.sessions {
         replay.serve_all::<Machine>(listener, stop).await
     } else {
         vec![("".into(), replay.serve::<Machine>(listener, stop).await)]
     };
-    let of_command = of_command(arguments, status);
-    let shown = verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(of_command, Exit::max);
-    shown.max(unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped))
+    let unpassed = unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped);
+    let mut exit = of_command(arguments, status);
+    match verdicts.last_mut() {
+        // All sessions are over, so the last one's verdict says what none of them showed.
+        Some((_, last)) => last.failures.extend(unpassed),
+        None => {
+            unpassed.iter().for_each(|failure| complain(&format!("FAILED: {failure}")));
+            exit = exit.max(if unpassed.is_empty() { Exit::Fine } else { Exit::Failed });
+        }
+    }
+    verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(exit, Exit::max)
 }
 
 /// Starts the command, if there is one.
@@ -209,10 +217,10 @@ fn of_command(arguments: &Arguments, status: Option<std::io::Result<std::process
 }
 
 /// What the scenario says of faults and answers, and no session showed (F-10). Who was stopped may have come to it later.
-pub(super) fn unpassed<'a>(loaded: &Loaded, verdicts: impl Iterator<Item = &'a Verdict>, is_stopped: bool) -> Exit {
+pub(super) fn unpassed<'a>(loaded: &Loaded, verdicts: impl Iterator<Item = &'a Verdict>, is_stopped: bool) -> Vec<String> {
     if is_stopped {
         complain("note: not asked whether all faults and answers of the scenario came to pass: serving was stopped");
-        return Exit::Fine;
+        return Vec::new();
     }
     let ran = |Verdict { passed, transcript, end, .. }: &'a Verdict| Ran { passed, transcript, end };
     let runs: Vec<_> = verdicts.map(|verdict| (loaded, Some(ran(verdict)))).collect();
@@ -220,9 +228,7 @@ pub(super) fn unpassed<'a>(loaded: &Loaded, verdicts: impl Iterator<Item = &'a V
     not_asked
         .iter()
         .for_each(|(file, reason)| complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {file}")));
-    let failures: Vec<String> = failures.into_iter().flat_map(|(_, failures)| failures).collect();
-    failures.iter().for_each(|failure| complain(&format!("FAILED: {failure}")));
-    if failures.is_empty() { Exit::Fine } else { Exit::Failed }
+    failures.into_iter().flat_map(|(_, failures)| failures).collect()
 }
 
 fn show(arguments: &Arguments, session: &str, verdict: &Verdict) -> Exit {

@@ -30,7 +30,7 @@ pub(crate) use shape::{thinking_below, without_thinking_budget};
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
 use super::emission::{AssistantMessage, Emission, Note};
-use super::retry::{Decision, Failure, History};
+use super::retry::{Decision, Failure, History, Urgency};
 use super::settings::Environment;
 use super::time::{Micros, Time};
 use crate::prelude::*;
@@ -53,6 +53,7 @@ pub(crate) struct ApiCall {
     /// Which attempt was the call's first: one that takes over from another goes on counting.
     first_attempt: u32,
     request: Arc<Request>,
+    urgency: Urgency,
     shape: Shape,
     /// Which HTTP client is used: grows when a failure asks for a new one.
     client: u32,
@@ -167,11 +168,19 @@ pub(crate) struct Ended {
 
 impl ApiCall {
     /// A call whose first attempt is due, as the one that `id` says: a call that takes over from another one goes on with its numbers.
-    pub(crate) fn open(env: &Environment, id: RequestId, now: Time, request: Request, standing: Standing, effects: &mut Effects) -> Self {
+    pub(crate) fn open(
+        env: &Environment,
+        now: Time,
+        (id, urgency): (RequestId, Urgency),
+        request: Request,
+        standing: Standing,
+        effects: &mut Effects,
+    ) -> Self {
         let mut call = Self {
             id,
             first_attempt: id.attempt,
             request: Arc::new(request),
+            urgency,
             shape: Shape::default(),
             client: 1,
             history: History { overloads: standing.overloads, ..History::default() },

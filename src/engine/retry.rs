@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::RequestId;
 use super::random::Seed;
-use super::settings::{Cloud, RetrySettings};
+use super::settings::{Cloud, RetrySettings, Settings};
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::error::{ApiError, ContextFigures, ErrorKind};
@@ -136,8 +136,8 @@ pub(crate) struct Call {
     pub(crate) answered: bool,
     /// Whether blocks of the answer were handed up before it broke.
     pub(crate) handed_up: bool,
-    /// Whether it is background work, which must not add to an overload.
-    pub(crate) background: bool,
+    /// Who waits for it.
+    pub(crate) urgency: Urgency,
     /// Whether the attempt asked for a fast answer.
     pub(crate) fast: bool,
     /// Whether another model can take over.
@@ -146,6 +146,23 @@ pub(crate) struct Call {
     pub(crate) max_tokens: u64,
     /// How many of them may go into thinking.
     pub(crate) thinking_budget: Option<u64>,
+}
+
+/// Who waits for a call: each call has its own, by what it is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// The user does, or another agent: the main query, and the compaction that it waits for.
+    #[default]
+    Foreground,
+    /// Nobody does: a title, a suggestion, a line about tools. Such a call must not add to an overload.
+    Background,
+}
+
+impl Urgency {
+    /// That of the calls that an agent's loop waits for itself.
+    pub(crate) fn of_loop(settings: &Settings) -> Self {
+        if settings.background { Self::Background } else { Self::Foreground }
+    }
 }
 
 /// What happened to this call before.

@@ -19,7 +19,7 @@ pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
 /// The same for contents that are written piece by piece.
 ///
 /// # Errors
-/// As [`write`], and those of `contents`.
+/// As [`write()`], and those of `contents`.
 pub fn write_with(path: &Path, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

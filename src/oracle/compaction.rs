@@ -29,12 +29,14 @@ pub(super) fn silent_max(settings: &CompactionSettings) -> u32 {
 /// What the context holds, as far as can be seen, in tokens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compaction {
-    /// The last request that something came of; `None` after a compaction and at the beginning.
+    /// The messages of the last request that something came of; `None` after a compaction and at the beginning.
     answered: Option<u64>,
     /// The most that the API counted since the last compaction: an answer that is not kept leaves the count of one before it.
     counted: u64,
-    /// The most that a request has asked about since.
+    /// The most that the messages of a request have held since.
     asked: u64,
+    /// The most that came with the messages of any request: system prompt and tools.
+    frame: u64,
     /// What was said since, by the model.
     answers: u64,
     /// What was said since, by anybody else.
@@ -42,11 +44,20 @@ pub(super) struct Compaction {
     /// Prompts that are not in the conversation yet.
     waiting: Vec<(u32, u64)>,
     /// What the context held before the compaction that was announced last, and what people said since, until something comes of a request.
-    before: Option<u64>,
+    before: Option<Before>,
     /// The last request, attempts aside.
     last: Option<(u32, u32)>,
     /// How many different requests in a row nothing came of.
     silent: u32,
+}
+
+/// What a context held before a compaction, both ways, in tokens.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    /// Estimated, of the messages alone: a summarising request has no tools, and what comes with the messages is none of the compaction's.
+    messages: u64,
+    /// Counted by the API, of all.
+    counted: u64,
 }
 
 impl Compaction {
@@ -68,9 +79,12 @@ impl Compaction {
         }
         self.take_in(id.prompt);
         let frame = request.system.as_ref().map_or(0, tokens::system) + request.tools.as_ref().map_or(0, tokens::tools);
-        let tokens = frame + request.messages.iter().map(|message| rules.tokenizer.blocks(&message.content)).sum::<u64>();
-        self.asked = self.asked.max(tokens);
-        if let Some(before) = self.before.filter(|before| tokens >= *before) {
+        let messages = request.messages.iter().map(|message| rules.tokenizer.blocks(&message.content)).sum::<u64>();
+        self.asked = self.asked.max(messages);
+        let tokens = frame + messages;
+        self.frame = self.frame.max(frame);
+        let before = self.before.map(|before| before.counted.max(self.frame + before.messages));
+        if let Some(before) = before.filter(|before| tokens >= *before) {
             self.before = None;
             found.add(ORACLE, format!("request {id} has about {tokens} tokens after a compaction, and there were {before} before it"));
         }
@@ -95,7 +109,8 @@ impl Compaction {
                 let before = self.held(*tokens_before);
                 self.before = Some(before);
                 // What is kept was never said again, and another compaction may come before any request shows it.
-                (self.answered, self.counted, self.asked, self.answers, self.said) = (None, 0, 0, 0, before.min(*tokens_after));
+                let kept = before.messages.max(before.counted).min(*tokens_after);
+                (self.answered, self.counted, self.asked, self.answers, self.said) = (None, 0, 0, 0, kept);
             }
             Emission::Assistant(message) => {
                 self.silent = 0;
@@ -118,10 +133,9 @@ impl Compaction {
     }
 
     /// What the context held before a compaction. `told` is the engine's word: it counts where the API's count has grown old.
-    fn held(&self, told: u64) -> u64 {
-        let estimated = self.answered.unwrap_or(self.asked) + self.answers + self.said;
-        let counted = self.counted + self.said;
-        estimated.max(counted.min(told))
+    fn held(&self, told: u64) -> Before {
+        let messages = self.answered.unwrap_or(self.asked) + self.answers + self.said;
+        Before { messages, counted: told.min(self.counted + self.said) }
     }
 
     /// The last request is part of the conversation now.
@@ -145,7 +159,8 @@ impl Compaction {
     fn people_say(&mut self, tokens: u64) {
         self.said += tokens;
         if let Some(before) = &mut self.before {
-            *before += tokens;
+            before.messages += tokens;
+            before.counted += tokens;
         }
     }
 }

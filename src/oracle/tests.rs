@@ -3,6 +3,7 @@
 mod answers;
 mod compactions;
 mod leftovers;
+mod oversize;
 
 use super::*;
 use crate::engine::contract::{

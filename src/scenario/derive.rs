@@ -110,12 +110,15 @@ fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file:
     let (exchanges, bodies): (Vec<&Exchange>, Vec<&[u8]>) =
         tape.exchanges.iter().zip(bodies).filter(|(exchange, _)| of_thread(exchange)).map(|(exchange, body)| (exchange, &**body)).unzip();
     let mut notes = origin(tape, exchanges.len(), tape_file);
-    let mut asked = Vec::new();
+    let mut asked: Vec<Asked<'_>> = Vec::new();
     for (exchange, body) in exchanges.iter().zip(bodies).filter(|(_, body)| !body.is_empty()) {
         let id = exchange.id;
         let request = core::str::from_utf8(body).map_err(|error| error.to_string());
         match request.and_then(|body| Request::from_json(body).map_err(|error| error.to_string())) {
-            Ok(request) => {
+            Ok(mut request) => {
+                if let Some(before) = asked.last() {
+                    share(&mut request, &before.request);
+                }
                 if Object::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
                     notes.push(format!("Exchange {id} goes on from a message that the recording does not hold."));
                 }
@@ -143,6 +146,19 @@ fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file:
     scenario.title = title(&scenario.prompts);
     scenario.matching.strict = true; // who imports a recording wants to know when requests drift from it
     Derived { thread, scenario, notes }
+}
+
+/// What a request says as the one before it did is held once: a long conversation would otherwise be held as often as it has requests.
+fn share(request: &mut Request, before: &Request) {
+    fn share<T: Clone + PartialEq>(own: &mut T, before: &T) {
+        if own == before {
+            own.clone_from(before);
+        }
+    }
+    share(&mut request.system, &before.system);
+    share(&mut request.tools, &before.tools);
+    share(&mut request.extra, &before.extra);
+    request.messages.iter_mut().zip(&before.messages).for_each(|(own, before)| share(own, before));
 }
 
 fn origin(tape: &Tape, exchanges: usize, tape_file: &str) -> Vec<String> {

@@ -11,6 +11,7 @@ use super::asked::ScriptedElicitation;
 use super::interrupt::InterruptKind;
 use super::script::{self, Origin, Place, Task};
 use super::types::{Auth, Scenario, ScriptedOutcome, Turn, TurnBlock};
+use crate::engine::settings::RequestPlace;
 use crate::prelude::*;
 
 /// One thing that a scenario says will happen. What is counted is counted from 0, but for places of turns.
@@ -40,6 +41,10 @@ pub enum Statement {
     Exchange(usize),
     /// A `[[network.event]]` begins.
     NetworkEvent(usize),
+    /// The request of a `[[change]]` is made, or one after it.
+    Change(usize),
+    /// The request of a `[[message]]` is made, or one after it.
+    HostMessage(usize),
 }
 
 /// Whose server asks the user something.
@@ -162,7 +167,18 @@ pub fn statements(scenario: &Scenario) -> Vec<Said> {
         // Its time may be drawn, and then it is luck whether that comes before the end.
         push(&mut said, Statement::NetworkEvent(index), path, event.may || event.at.is_drawn(), None);
     }
+    let host = &scenario.settings.session;
+    (0..host.changes.len()).for_each(|index| push(&mut said, Statement::Change(index), entry("change", index), false, None));
+    (0..host.host_messages.len()).for_each(|index| push(&mut said, Statement::HostMessage(index), entry("message", index), false, None));
     said
+}
+
+/// What the host does at this request of the root at the latest.
+pub fn host_deeds(scenario: &Scenario, place: RequestPlace) -> impl Iterator<Item = Statement> {
+    let host = &scenario.settings.session;
+    let changes = (0..).zip(&host.changes).filter(move |(_, change)| change.from <= place).map(|(index, _)| Statement::Change(index));
+    let messages = (0..).zip(&host.host_messages).filter(move |(_, message)| message.at <= place);
+    changes.chain(messages.map(|(index, _)| Statement::HostMessage(index)))
 }
 
 /// All tool uses of a scenario's turns, those of agents as well.

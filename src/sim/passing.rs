@@ -160,7 +160,11 @@ fn unpassed(runs: &[PlayedRun<'_>], view: View) -> Vec<Problem> {
     let evidence = Evidence::of(runs);
     let problem = |Asked { run, said, .. }: Asked<'_>| {
         let (what, instead) = evidence.about(&run, &said.statement);
-        Problem::at(run.places, &said.path, what, format!("{instead}; if it need not happen, add `may = true` here"))
+        let advice = match said.statement {
+            Statement::Change(_) | Statement::HostMessage(_) => "name a request that is made, or take it out",
+            _ => "if it need not happen, add `may = true` here",
+        };
+        Problem::at(run.places, &said.path, what, format!("{instead}; {advice}"))
     };
     open.map(problem).collect()
 }

@@ -116,7 +116,19 @@ pub fn refusal_of_body(body: &str, rules: &Rules) -> Option<Refusal> {
 /// # Errors
 /// What the API says to a body that is none.
 pub fn request(body: &str) -> Result<Request, Refusal> {
-    if let Some(refusal) = malformed(body) {
+    with_members(body, &["model", "max_tokens", "messages"])
+}
+
+/// A body read as a request whose tokens are to be counted: it limits no answer.
+///
+/// # Errors
+/// What the API says to a body that is none.
+pub fn countable(body: &str) -> Result<Request, Refusal> {
+    with_members(body, &["model", "messages"])
+}
+
+fn with_members(body: &str, needed: &[&str]) -> Result<Request, Refusal> {
+    if let Some(refusal) = malformed(body, needed) {
         return Err(refusal);
     }
     Request::from_json(body).map_err(|problem| Refusal::invalid("malformed", format!("The request body is not valid: {problem}"))) // plausible
@@ -177,13 +189,13 @@ fn tokens(request: &Request, facts: Option<&ModelFacts>, rules: &Rules) -> Optio
 }
 
 /// The members that a body must have, and the roles that it may name.
-fn malformed(body: &str) -> Option<Refusal> {
+fn malformed(body: &str, needed: &[&str]) -> Option<Refusal> {
     let members = match Object::parse(body) {
         Ok(members) => members,
         Err(problem) => return Some(Refusal::invalid("malformed", format!("The request body is not valid JSON: {problem}"))), // plausible
     };
     let missing = |name: &str| Refusal::invalid("missing_member", format!("{name}: Field required")); // plausible
-    if let Some(name) = ["model", "max_tokens", "messages"].into_iter().find(|name| members.present(name).is_none()) {
+    if let Some(name) = needed.iter().find(|name| members.present(name).is_none()) {
         return Some(missing(name));
     }
     let messages = members.get("messages").and_then(|messages| elements(messages).ok()).unwrap_or_default();

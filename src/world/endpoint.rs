@@ -80,7 +80,7 @@ impl Endpoint {
         let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         match incoming.method {
             "POST" if is_messages(incoming.path) => self.message(setup, now, incoming),
-            "POST" if path.ends_with("/v1/messages/count_tokens") => match self.whole(incoming.body) {
+            "POST" if path.ends_with("/v1/messages/count_tokens") => match self.whole(incoming.body, validate::countable) {
                 Ok((_, request)) => fine(format!("{{\"input_tokens\":{}}}", tokens::request(&request))),
                 Err(refused) => *refused,
             },
@@ -112,16 +112,16 @@ impl Endpoint {
     }
 
     /// A request with all that is held for it, or what is answered where it is none.
-    fn whole<'a>(&self, body: &'a [u8]) -> Result<(Whole<'a>, Request), Box<Reply>> {
+    fn whole<'a>(&self, body: &'a [u8], read: fn(&str) -> Result<Request, validate::Refusal>) -> Result<(Whole<'a>, Request), Box<Reply>> {
         let invalid = |problem: String| Box::new(refused(400, "invalid_request_error", &problem));
         let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
         let whole = self.held.whole(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
-        let request = validate::request(&whole.body).map_err(|refusal| invalid(refusal.message))?;
+        let request = read(&whole.body).map_err(|refusal| invalid(refusal.message))?;
         Ok((whole, request))
     }
 
     fn message(&mut self, setup: &Setup, now: Time, incoming: &Incoming<'_>) -> Reply {
-        let (whole, request) = match self.whole(incoming.body) {
+        let (whole, request) = match self.whole(incoming.body, validate::request) {
             Ok(whole) => whole,
             Err(refused) => return *refused,
         };

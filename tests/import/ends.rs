@@ -14,8 +14,11 @@ pub(crate) const OTHER_ENDS: &[(&str, &[(&str, &str)])] = &[
     ("test_anthropic_tools_streaming_legacy", &[("tape_exhausted", "")]),
     ("anthropic-tool-no-args", &[("tape_exhausted", "")]),
     // The client asked for nothing more.
+    ("28bbec95", &[("tape_exhausted", "")]),
     ("tool_call_turn_parity", &[("tape_exhausted", ""), ("tape_exhausted", "")]),
     ("native_tool_availability_delta", &[("tape_exhausted", "")]),
+    // The key was none.
+    ("aiohttp_anthropic", &[("model_error", "")]),
     // The same was refused twice.
     ("model_not_found", &[("model_error", ""), ("model_error", "")]),
     // What the client sends back is not what it was answered.

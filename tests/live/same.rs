@@ -16,8 +16,9 @@ use super::network::on_network;
 use super::{shipped, shipped_in};
 
 /// What differs, and why.
-const DIFFERENT: [(&str, &str); 8] = [
+const DIFFERENT: [(&str, &str); 9] = [
     ("agents/all-failed", "a time stands in a text of which the transcript shows the digest"),
+    ("budget/spent-by-agents", SHORTER_THAN_A_TICK),
     ("compaction/interrupt-in-a-compaction", "the API cannot see that a message became a prompt before anything was asked for it"),
     ("hook/adds-context", SHORTER_THAN_A_TICK),
     ("permission/mode-accept-edits", SHORTER_THAN_A_TICK),

@@ -215,7 +215,7 @@ fn k_1_what_cannot_work_is_said_with_what_to_do() {
         (vec!["--upstream", "ftp://x", "--out", out], "write it as https://HOST"),
         (vec!["--upstream", "https://127.0.0.1:9", "--out", out, "--ca", "/no/such.pem"], "cannot be read"),
         (vec!["--upstream", "http://127.0.0.1:9", "--out", "/no/such/folder/x.tape.jsonl"], "make its folder first"),
-        (vec!["--upstream", "http://127.0.0.1:9", "--out", out, "--redact", "/no/such.toml"], "cannot be read"),
+        (vec!["--upstream", "http://127.0.0.1:9", "--out", out, "--redact", "/no/such.toml"], "No such file"),
     ] {
         let (code, _, complaint) = record(&arguments);
         assert!(code == Some(2) && complaint.contains(words), "{arguments:?}: {complaint}");

@@ -58,6 +58,8 @@ fn a_recording_of_nothing_is_no_success() {
 #[test]
 fn k_6_a_verdict_on_a_client_says_what_it_cannot_see() {
     let scenario = format!("{TWO_READS}order = [\"result 1A\"]\nrequests = 0\n");
+    // Nobody asks, so the turns need not come.
+    let scenario = scenario.replacen("[[prompt.turn]]\n", "[[prompt.turn]]\nmay = true\n", 1);
     let folder = folder(&[("x.toml", &scenario), ("none.toml", "[[prompt]]\ntext = \"Hi.\"\n")]);
     let (words, code) = said(folder.path(), &["serve", "x.toml", "--", "true"]);
     assert!(

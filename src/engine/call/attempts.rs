@@ -112,7 +112,7 @@ impl ApiCall {
             streamed: self.request.stream,
             answered,
             handed_up,
-            background: env.settings.background,
+            urgency: self.urgency,
             fast: self.shape.is_fast(),
             has_fallback: fallback.is_some_and(|model| *model != self.request.model),
             max_tokens: self.request.max_tokens,

@@ -2,6 +2,7 @@
 
 use crate::engine::contract::AnswerEnd;
 use crate::engine::retry::Failure;
+use crate::prelude::*;
 use crate::wire::order::Violation;
 
 /// The names that the retry policy knows connection failures by.

@@ -36,7 +36,7 @@ impl Driven {
 
     fn open_with(env: Environment, request: Request, id: RequestId, standing: Standing) -> Self {
         let mut effects = Effects::default();
-        let call = ApiCall::open(&env, id, Time::ZERO, request, standing, &mut effects);
+        let call = ApiCall::open(&env, Time::ZERO, (id, Urgency::of_loop(&env.settings)), request, standing, &mut effects);
         let mut driven = Self { env, call, now: Time::ZERO, effects };
         driven.make();
         driven
@@ -304,7 +304,7 @@ fn r_9_the_next_call_is_fast_again_after_the_cooldown_and_never_when_it_was_refu
     assert_eq!(standing.speed, Speed::CoolingUntil(until));
     let asks_fast = |now, standing: &Standing| {
         let mut effects = Effects::default();
-        let call = ApiCall::open(&env, RequestId::first(2), now, ask("m"), standing.clone(), &mut effects);
+        let call = ApiCall::open(&env, now, (RequestId::first(2), Urgency::Foreground), ask("m"), standing.clone(), &mut effects);
         let said = effects.iter().any(|(_, effect)| matches!(effect, Effect::Emit(Emission::Speed { fast: true, .. })));
         assert_eq!(said, call.shape.is_fast(), "a change of speed is said");
         said
@@ -312,6 +312,21 @@ fn r_9_the_next_call_is_fast_again_after_the_cooldown_and_never_when_it_was_refu
     assert!(!asks_fast(Time(until.0 - 1), &standing));
     assert!(asks_fast(until, &standing));
     assert!(!asks_fast(until, &Standing { speed: Speed::Off, ..standing }));
+}
+
+#[test]
+fn r_3_each_call_has_an_urgency_of_its_own() {
+    let failed = |urgency| {
+        let env = settings(RetrySettings::default());
+        let mut effects = Effects::default();
+        let call = ApiCall::open(&env, Time::ZERO, (RequestId::first(1), urgency), ask("m"), Standing::default(), &mut effects);
+        let mut driven = Driven { env, call, now: Time::ZERO, effects };
+        driven.make();
+        driven.fails(529)
+    };
+    assert_eq!(failed(Urgency::Foreground), Verdict::Pending, "it is tried again");
+    let Verdict::Failed(failure) = failed(Urgency::Background) else { panic!("it goes on") };
+    assert!(failure.message.contains("background work does not ask an overloaded API again"), "{}", failure.message);
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::engine::conversation::{Conversation, Item, ItemKind, answer_name, lac
 use crate::engine::emission::{AssistantMessage, CompactTrigger, CompactionLevel, Emission};
 use crate::engine::hook::{HOOK_TIMER, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
 use crate::engine::permission::PermissionWord;
-use crate::engine::retry::Failure;
+use crate::engine::retry::{Failure, Urgency};
 use crate::engine::session::prompt::Frame;
 use crate::engine::settings::Environment;
 use crate::engine::status;
@@ -254,7 +254,7 @@ impl Compaction {
         if lacks_thinking(self.asked_about.iter().map(|item| &**item)) {
             request = without_thinking_budget(request);
         }
-        let call = ApiCall::open(env, id, now, request, self.spent.standing.clone(), effects);
+        let call = ApiCall::open(env, now, (id, Urgency::of_loop(&env.settings)), request, self.spent.standing.clone(), effects);
         self.state = State::Asking { call: Box::new(call), blocks: Vec::new() };
     }
 

@@ -166,7 +166,7 @@ impl Query {
     }
 
     /// N-7: the blocks of one answer are one message again. The API refuses a message without content, and one in which two tool uses share an id: the
-    /// first one is kept, as clients do that are in use.
+    /// first one is kept, as clients do that are in use. It refuses thinking that nothing follows: that is left out, too.
     pub(super) fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>], usage: Option<Usage>) {
         // The API refuses blank text, too.
         let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.trim().is_empty());
@@ -177,6 +177,8 @@ impl Query {
                 content.push(block.clone());
             }
         }
+        let is_thinking = |block: &Block| matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
+        content.truncate(content.iter().rposition(|block| !is_thinking(block)).map_or(0, |last| last + 1));
         if let Some(first) = blocks.first() {
             self.carried.conversation.push_answer(first.id, content, usage);
         }
@@ -186,7 +188,7 @@ impl Query {
     fn keep_what_is_answered(&mut self, env: &Environment, turn: &Turn) {
         use crate::engine::conversation::{ItemKind, results_name};
         self.keep_orphan(env, &turn.executor);
-        self.keep_answer(without_last_thinking(&turn.blocks), None);
+        self.keep_answer(&turn.blocks, None);
         if let Some(first) = turn.blocks.first() {
             let mut results = turn.executor.results(&env.settings);
             results.extend(turn.executor.attachments());
@@ -205,12 +207,4 @@ impl Turn {
             self.told = Some(end);
         }
     }
-}
-
-/// Thinking that nothing followed is left out, because the API refuses an answer that ends in it.
-pub(super) fn without_last_thinking(blocks: &[Arc<AssistantMessage>]) -> &[Arc<AssistantMessage>] {
-    let is_thinking =
-        |message: &Arc<AssistantMessage>| matches!(message.block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
-    let kept = blocks.iter().rposition(|message| !is_thinking(message)).map_or(0, |last| last + 1);
-    &blocks[..kept]
 }

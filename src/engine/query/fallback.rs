@@ -13,7 +13,7 @@ use crate::engine::call::ApiCall;
 use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{Emission, Note};
 use crate::engine::executor::Scope;
-use crate::engine::retry::Failure;
+use crate::engine::retry::{Failure, Urgency};
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -47,7 +47,7 @@ impl Query {
         let next = RequestId { attempt: id.attempt + 1, ..id };
         let request = self.request(env);
         if let State::Calling { call, .. } = &mut self.state {
-            **call = ApiCall::open(env, next, now, request, self.carried.standing.clone(), effects);
+            **call = ApiCall::open(env, now, (next, Urgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
         }
         Verdict::Running
     }

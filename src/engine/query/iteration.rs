@@ -9,7 +9,7 @@ use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::{ItemKind, results_name};
 use crate::engine::emission::{CompactTrigger, Emission, Note, Transition};
 use crate::engine::executor::Executor;
-use crate::engine::retry::Failure;
+use crate::engine::retry::{Failure, Urgency};
 use crate::engine::settings::Environment;
 use crate::engine::status;
 use crate::engine::time::Time;
@@ -53,7 +53,7 @@ impl Query {
         status::report(env, status::REQUESTING, effects);
         self.heed_host(env, id);
         let request = self.request(env);
-        let call = ApiCall::open(env, id, now, request, self.carried.standing.clone(), effects);
+        let call = ApiCall::open(env, now, (id, Urgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
         self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };
         Verdict::Running
     }

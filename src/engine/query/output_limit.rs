@@ -1,6 +1,5 @@
 //! The output limit: ask again with a raised cap, then ask the model to go on, then say that it did not work out.
 
-use super::answer::without_last_thinking;
 use super::outcome::Ending;
 use super::{Chain, Query, Turn, Verdict};
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
@@ -57,13 +56,13 @@ impl Query {
                 self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensEscalate, effects)
             }
             Recovery::GoOn => {
-                self.keep_answer(without_last_thinking(&turn.blocks), turn.usage);
+                self.keep_answer(&turn.blocks, turn.usage);
                 self.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), GO_ON, effects);
                 self.chain.recoveries += 1;
                 self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensRecovery, effects)
             }
             Recovery::GiveUp => {
-                self.keep_answer(without_last_thinking(&turn.blocks), turn.usage);
+                self.keep_answer(&turn.blocks, turn.usage);
                 let failure = Failure::of("max_output_tokens", "the answer reached the output limit before it was complete");
                 self.end(env, now, turn.executor, Ending::failed(Terminal::Completed, id, failure), effects)
             }

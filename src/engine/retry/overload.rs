@@ -1,6 +1,6 @@
 //! An API that says that it is overloaded: how often it did, and what follows when it was too often.
 
-use super::{Case, Decision, Failure};
+use super::{Case, Decision, Failure, Urgency};
 use crate::engine::settings::OnOverload;
 use crate::prelude::*;
 
@@ -21,7 +21,7 @@ pub(crate) fn counted(before: u32, failure: &Failure, was_answered: bool) -> u32
 /// What to do about an overload, where waiting is not enough; `None` to wait as for anything else.
 pub(super) fn decide(case: &Case<'_>) -> Option<Decision> {
     let Case { call, history, settings, .. } = case;
-    if call.background {
+    if call.urgency == Urgency::Background {
         return Some(Decision::GiveUp(Some(String::from("background work does not ask an overloaded API again"))));
     }
     if history.overloads < settings.overloads_to_fallback.max(1) {

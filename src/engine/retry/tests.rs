@@ -47,7 +47,7 @@ fn r_3_the_table() {
 
 #[test]
 fn r_3_background_work_does_not_add_to_an_overload() {
-    let background = Call { background: true, streamed: true, ..Call::default() };
+    let background = Call { urgency: Urgency::Background, streamed: true, ..Call::default() };
     for failure in [failure(Some(529), "overloaded_error", ""), failure(None, "overloaded_error", "")] {
         assert!(matches!(of_call(&failure, background), Decision::GiveUp(Some(_))), "{failure:?}");
     }

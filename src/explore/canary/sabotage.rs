@@ -45,6 +45,9 @@ impl<E> Saboteur<E> {
 
     /// What goes out before the engine's own effects.
     pub(super) fn before(&mut self, input: &Input, effects: &mut Effects) {
+        if self.canary.trick == Trick::RepeatTooLong && matches!(input, Input::Head { status: 400 | 413, .. }) {
+            self.is_done = true;
+        }
         if *input != Input::Cancel {
             return;
         }
@@ -87,6 +90,12 @@ impl<E> Saboteur<E> {
             && let Some((_, last)) = self.last_request.as_ref().filter(|(_, last)| last.model != request.model)
         {
             Arc::make_mut(&mut request).messages.clone_from(&last.messages);
+        }
+        if self.canary.trick == Trick::RepeatTooLong
+            && core::mem::take(&mut self.is_done)
+            && let Some((_, last)) = &self.last_request
+        {
+            request.clone_from(last);
         }
         self.last_request = Some((id, request.clone()));
         if let Some(message) = Arc::make_mut(&mut request).messages.last_mut().filter(|message| message.role == Role::User) {

@@ -83,6 +83,19 @@ fn o_12_whatever_joined_the_context_counts_as_having_been_there() {
     }
 }
 
+/// A summarising request has no tools: it says nothing about how large requests with tools are.
+#[test]
+fn o_12_what_comes_with_the_messages_is_none_of_the_compaction_s() {
+    let story = |characters| {
+        let mut request = Request::new("m", 1).with_messages([Message::user(vec![Block::text(&"x".repeat(characters))])]);
+        request.tools = Some(Json::of(&["t".repeat(600)]));
+        let request = Effect::Request { id: RequestId { turn: 2, ..ASKED }, request: Arc::new(request) };
+        Story::new().asks_about(1, 300).compacted().effect(request).terminal().broken()
+    };
+    assert_eq!(story(200), NONE, "the messages are fewer");
+    assert_eq!(story(330), ["O-12"]);
+}
+
 #[test]
 fn o_12_what_an_earlier_session_left_was_there() {
     let said = Arc::new(Message::user(vec![Block::text(&"h".repeat(900))]));

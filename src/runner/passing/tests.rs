@@ -92,6 +92,19 @@ fn f_10_what_a_scenario_says_comes_to_pass_or_it_fails_with_its_line() {
 }
 
 #[test]
+fn f_10_what_the_host_does_has_a_request_to_do_it_at() {
+    let change = |prompt: u32| format!("[[change]]\nfrom = {{ prompt = {prompt}, request = 1 }}\nset = {{ max_tokens = 99 }}\n");
+    let message = |prompt: u32| format!("[[message]]\nat = {{ prompt = {prompt}, request = 1 }}\ntext = \"By the way.\"\n");
+    for (entry, words) in [(change(7), "the request of this [[change]] was never made"), (message(7), "of this [[message]] was never made")]
+    {
+        let failures = said(&reading("", &entry));
+        assert_eq!(failures.len(), 1, "{failures:#?}");
+        assert!(failures[0].contains(words) && failures[0].contains("name a request that is made"), "{}", failures[0]);
+    }
+    assert_eq!(said(&reading("", &(change(1) + &message(1)))), [] as [&str; 0]);
+}
+
+#[test]
 fn f_10_a_tool_use_is_what_it_is_meant_to_be() {
     let with = |tool: &str| {
         said(&format!(

@@ -15,9 +15,22 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
     let session = &mut scenario.settings.session;
     session.changes = reader.entries("change", "[[change]]", |reader| change(reader, &known));
     session.host_messages = reader.entries("message", "[[message]]", message);
-    // A place that comes first counts first, wherever it is written.
-    session.changes.sort_by_key(|change| change.from);
-    session.host_messages.sort_by_key(|message| message.at);
+    // They stand in the order in which they come about, so that a reader, and a message that names an entry, need not sort them.
+    let places = [
+        ("change", session.changes.iter().map(|change| change.from).collect()),
+        ("message", session.host_messages.iter().map(|message| message.at).collect()),
+    ];
+    for (key, places) in places {
+        check_order(reader, key, places);
+    }
+}
+
+fn check_order(reader: &mut Reader<'_, '_>, key: &'static str, places: Vec<RequestPlace>) {
+    if places.is_sorted() {
+        return;
+    }
+    let place = reader.member(key).map_or(reader.place, |member| member.value.place);
+    reader.report.value(place, format!("[[{key}]] entries stand in the order of their requests: sort them"), None);
 }
 
 fn change(reader: &mut Reader<'_, '_>, known: &[Arc<str>]) -> Option<RequestChange> {

@@ -110,6 +110,12 @@ impl Evidence {
             ),
             Statement::Turn(place) => (turn(place.origin, place.turn), format!("requests: {}", list(&self.requests))),
             Statement::Exchange(_) => (String::from("a recorded answer was never asked for"), String::new()),
+            Statement::Change(_) => {
+                (String::from("the request of this [[change]] was never made"), format!("requests: {}", list(&self.requests)))
+            }
+            Statement::HostMessage(_) => {
+                (String::from("the request of this [[message]] was never made"), format!("requests: {}", list(&self.requests)))
+            }
             Statement::NetworkEvent(_) => {
                 (String::from("this [[network.event]] never began"), format!("the last prompt ended at {}", self.last_end))
             }

@@ -151,3 +151,12 @@ fn s_9_without_a_schema_the_tool_is_one_like_others() {
     bench.answers("a", "end_turn");
     assert_eq!((bench.terminal(), &bench.outcome().totals.structured_output), (&Terminal::Completed, &None));
 }
+
+#[test]
+fn n_7_thinking_that_nothing_follows_is_not_sent_back() {
+    for (said, kept) in [("look think", "user(hi) assistant(look)"), ("think", "user(hi)"), ("think blank", "user(hi)")] {
+        let mut bench = Bench::new(|_| ());
+        bench.answers(said, "end_turn");
+        assert_eq!(bench.kept(), kept, "{said}");
+    }
+}
