@@ -245,6 +245,9 @@ impl Query {
 
     /// Takes everything that can happen while the prompt is worked on.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+        if self.state == State::Finished {
+            return Verdict::Running; // nothing comes out after the terminal
+        }
         let before = self.before(effects);
         self.timers.hear(now, input);
         let verdict = match self.step_tool_summary(env, now, input, effects) {

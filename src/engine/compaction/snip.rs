@@ -2,11 +2,13 @@
 //!
 //! Only whole units go (C-7). A message whose partner is not marked stays, and stays marked, so that it goes as soon as its partner is named,
 //! too; taking the partner along would remove something that nobody named. The last unit stays, because it is what the next request asks
-//! about, and so does the prompt before an answer that would otherwise be the first message, which the API refuses.
+//! about. So does the prompt before an answer that would otherwise be the first message, or would otherwise have its thinking behind what another
+//! answer said while its tools are open: the API refuses both.
 
 use super::rounds;
-use crate::engine::conversation::Conversation;
+use crate::engine::conversation::{Conversation, Item};
 use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind};
 
 /// What becomes of the marked messages.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +36,13 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
     {
         removed[prompt] = false;
     }
+    let ends_in_answer = |nth: &usize| items[units[*nth].end - 1].is_answer();
+    if units.last().is_some_and(|unit| begins_with_thinking(&items[unit.start]))
+        && let Some(before) = (0..last).rev().find(|nth| !removed[*nth] && !is_gone(*nth)).filter(ends_in_answer)
+        && let Some(prompt) = (before + 1..last).rev().find(|nth| removed[*nth] && !is_answer(*nth))
+    {
+        removed[prompt] = false;
+    }
     let mut plan = Plan::default();
     for (unit, removed) in units.into_iter().zip(removed) {
         if removed {
@@ -45,18 +54,40 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
     plan
 }
 
+/// Whether it is an answer whose thinking has to stay first.
+fn begins_with_thinking(item: &Item) -> bool {
+    let first = item.message.content.first().map(Block::kind);
+    matches!(first, Some(BlockKind::Thinking { .. } | BlockKind::RedactedThinking))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
     use crate::engine::contract::Staged;
     use crate::engine::settings::Neighbours;
+    use crate::wire::json::Json;
     use proptest::prelude::*;
 
     fn of(said: &str, marked: &[&str]) -> (Vec<usize>, Vec<Arc<str>>) {
         let marked: Vec<Arc<str>> = marked.iter().map(|name| Arc::from(*name)).collect();
         let plan = plan(&Conversation::of(items(said)), &marked);
         (plan.removed, plan.kept)
+    }
+
+    #[test]
+    fn c_1_no_answer_comes_to_stand_before_the_thinking_of_an_open_tool_loop() {
+        let thinking = Block::from(Json::trusted(r#"{"type":"thinking","thinking":"hm","signature":"s"}"#));
+        let plan = |said: &str, thinks: usize, marked: &str| {
+            let mut items = items(said);
+            let item = Arc::make_mut(&mut items[thinks]);
+            Arc::make_mut(&mut item.message).content.insert(0, thinking.clone());
+            plan(&Conversation::of(items), &[marked.into()]).removed
+        };
+        assert_eq!(plan("p a p a+1 r", 3, "p2"), [0; 0], "the two answers would be one message");
+        assert_eq!(plan("p a p a+1 r", 1, "p2"), [2], "the open loop has no thinking");
+        assert_eq!(plan("p a+1 r p a+1 r", 4, "p3"), [3], "results stand between them");
+        assert_eq!(plan("p a p a+1 r p", 3, "p2"), [2], "the loop is over");
     }
 
     #[test]

@@ -298,3 +298,15 @@ fn k_4_the_title_is_what_the_user_said() {
     let tagged = r#"{"role":"user","content":"<task>do it</task>"}"#;
     assert_eq!(only(&[body(&[tagged])]).scenario.title.as_deref(), Some("<task>do it</task>"));
 }
+
+/// A long conversation is held once, and not once for each of its requests.
+#[test]
+fn k_4_what_requests_have_in_common_is_held_once() {
+    let read = |text: String| Request::from_json(&text).unwrap();
+    let (before, mut now) = (read(body(&[HI])), read(body(&[HI, DONE, MORE])));
+    share(&mut now, &before);
+    assert!(Arc::ptr_eq(&now.messages[0], &before.messages[0]));
+    assert_eq!(now, read(body(&[HI, DONE, MORE])));
+    let text = |request: &Request| request.tools.as_ref().map(|tools| tools.as_str().as_ptr());
+    assert_eq!(text(&now), text(&before));
+}
