@@ -7,7 +7,7 @@ const NO_ROOM: &str = r#"{"type":"error","error":{"type":"invalid_request_error"
 const OTHER: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages: no"}}"#;
 
 impl Story {
-    fn is_answered(self, turn: u32, (status, body): (u16, &str), how: AnswerEnd) -> Self {
+    fn answered_with(self, turn: u32, (status, body): (u16, &str), how: AnswerEnd) -> Self {
         let id = RequestId { turn, ..ASKED };
         self.input(Input::Head { id, status, headers: [].into() })
             .input(Input::Body { id, body: body.into() })
@@ -17,7 +17,7 @@ impl Story {
 
 #[test]
 fn o_12_what_was_too_long_is_not_asked_again_as_it_was() {
-    let asked = |answer| Story::new().asks_about(1, 90).is_answered(1, answer, AnswerEnd::Complete);
+    let asked = |answer| Story::new().asks_about(1, 90).answered_with(1, answer, AnswerEnd::Complete);
     let table = [
         (asked((400, TOO_LONG)).asks_about(2, 90), &["O-12"][..], "the same"),
         (asked((400, TOO_LONG)).asks_about(2, 80), &[], "less"),
@@ -26,7 +26,7 @@ fn o_12_what_was_too_long_is_not_asked_again_as_it_was() {
         (asked((413, "")).asks_about(2, 90), &["O-12"], "too many bytes"),
         (asked((400, OTHER)).asks_about(2, 90), &[], "it was something else"),
         (asked((529, TOO_LONG)).asks_about(2, 90), &[], "an overload may end"),
-        (Story::new().asks_about(1, 90).is_answered(1, (413, ""), AnswerEnd::Reset).asks_about(2, 90), &[], "who knows what it was"),
+        (Story::new().asks_about(1, 90).answered_with(1, (413, ""), AnswerEnd::Reset).asks_about(2, 90), &[], "who knows what it was"),
     ];
     for (story, expected, reason) in table {
         assert_eq!(story.terminal().broken(), expected, "{reason}");
@@ -38,7 +38,7 @@ fn o_12_the_user_may_ask_the_same_again() {
     let mut request = Request::new("m", 1);
     request.messages = vec![Arc::new(Message::user(vec![Block::text("long")]))];
     let ask = |prompt| Effect::Request { id: RequestId { prompt, ..ASKED }, request: Arc::new(request.clone()) };
-    let refused = Story::new().effect(ask(1)).is_answered(1, (413, ""), AnswerEnd::Complete).terminal();
+    let refused = Story::new().effect(ask(1)).answered_with(1, (413, ""), AnswerEnd::Complete).terminal();
     let again = refused.input(Input::Prompt { prompt: 2, content: [].into() }).effect(ask(2));
     assert_eq!(again.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken(), NONE);
 }
