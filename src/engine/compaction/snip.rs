@@ -37,9 +37,11 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
         removed[prompt] = false;
     }
     let ends_in_answer = |nth: &usize| items[units[*nth].end - 1].is_answer();
-    if units.last().is_some_and(|unit| begins_with_thinking(&items[unit.start]))
-        && let Some(before) = (0..last).rev().find(|nth| !removed[*nth] && !is_gone(*nth)).filter(ends_in_answer)
-        && let Some(prompt) = (before + 1..last).rev().find(|nth| removed[*nth] && !is_answer(*nth))
+    // What the user says after the results joins them, so that the loop is still open for the API.
+    if let Some(thinks) = (0..units.len()).rev().find(|nth| !removed[*nth] && !is_gone(*nth) && is_answer(*nth))
+        && begins_with_thinking(&items[units[thinks].start])
+        && let Some(before) = (0..thinks).rev().find(|nth| !removed[*nth] && !is_gone(*nth)).filter(ends_in_answer)
+        && let Some(prompt) = (before + 1..thinks).rev().find(|nth| removed[*nth] && !is_answer(*nth))
     {
         removed[prompt] = false;
     }
@@ -87,7 +89,8 @@ mod tests {
         assert_eq!(plan("p a p a+1 r", 3, "p2"), [0; 0], "the two answers would be one message");
         assert_eq!(plan("p a p a+1 r", 1, "p2"), [2], "the open loop has no thinking");
         assert_eq!(plan("p a+1 r p a+1 r", 4, "p3"), [3], "results stand between them");
-        assert_eq!(plan("p a p a+1 r p", 3, "p2"), [2], "the loop is over");
+        assert_eq!(plan("p a p a+1 r p", 3, "p2"), [0; 0], "what the user says joins the results");
+        assert_eq!(plan("p a p a+1 r a p", 3, "p2"), [2], "the loop is over");
     }
 
     #[test]
