@@ -43,6 +43,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Calling", "max_output_tokens_escalate", "Calling"),
         ("Calling", "max_output_tokens_escalate", "Compacting"),
         ("Calling", "max_output_tokens_recovery", "Calling"),
+        ("Calling", "max_output_tokens_recovery", "Compacting"),
         ("Calling", "max_turns", "Finished"),
         ("Calling", "model_error", "Ending"),
         ("Calling", "model_error", "Finished"),
@@ -88,6 +89,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("StopHooks", "stop_hook_blocking", "Compacting"),
         ("StopHooks", "stop_hook_prevented", "Finished"),
         ("StopHooks", "token_budget_continuation", "Calling"),
+        ("StopHooks", "token_budget_continuation", "Compacting"),
     ],
 };
 
