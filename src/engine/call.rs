@@ -26,7 +26,7 @@ use alarm::Alarm;
 pub(crate) use diagram::DIAGRAM;
 use failure::{broken, cut_short};
 use shape::Shape;
-pub(crate) use shape::thinking_below;
+pub(crate) use shape::{thinking_below, without_thinking_budget};
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
 use super::emission::{AssistantMessage, Emission, Note};

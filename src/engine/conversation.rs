@@ -15,17 +15,20 @@
 mod count;
 mod host;
 mod orphans;
+mod thinking;
 
 pub(crate) use orphans::Orphan;
+pub(crate) use thinking::lacks_thinking;
 
 use serde::{Deserialize, Serialize};
 
+use super::call::without_thinking_budget;
 use super::compaction::microcompact::Edit;
 use super::contract::{RequestId, Staged};
 use super::session::prompt::Frame;
 use super::settings::Neighbours;
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, Message, Role};
+use crate::wire::block::{Block, Message, Role};
 use crate::wire::request::Request;
 use crate::wire::tokens;
 use crate::wire::usage::Usage;
@@ -61,6 +64,8 @@ pub(crate) struct Item {
     pub(crate) message: Arc<Message>,
     /// On an answer: the tokens that the API counted for it and all before it.
     pub(crate) usage: Option<Usage>,
+    /// On an answer: whether its thinking was taken out, or was not asked for because of that.
+    pub(crate) lacks_thinking: bool,
 }
 
 /// What an item is.
@@ -100,7 +105,7 @@ pub(crate) struct Seen {
 impl Item {
     /// A message in the user's name.
     pub(crate) fn user(name: impl Into<Arc<str>>, kind: ItemKind, content: Vec<Block>) -> Self {
-        Self { name: name.into(), kind, message: Arc::new(Message::user(content)), usage: None }
+        Self { name: name.into(), kind, message: Arc::new(Message::user(content)), usage: None, lacks_thinking: false }
     }
 
     /// About how many tokens it has.
@@ -132,7 +137,7 @@ impl Conversation {
         let mut messages = Vec::new();
         history.iter().for_each(|message| neighbours.push(&mut messages, message.clone()));
         let item = |(number, message): (usize, Arc<Message>)| {
-            Arc::new(Item { name: format!("h{}", number + 1).into(), kind: ItemKind::Earlier, message, usage: None })
+            Arc::new(Item { name: format!("h{}", number + 1).into(), kind: ItemKind::Earlier, message, usage: None, lacks_thinking: false })
         };
         Self { items: messages.into_iter().enumerate().map(item).collect(), ..Self::default() }
     }
@@ -154,27 +159,12 @@ impl Conversation {
         self.push_user(name, ItemKind::Hidden, vec![Block::text(text)]);
     }
 
-    /// Takes thinking out of all answers: a signature is bound to its model, another model refuses it, and thinking without its
-    /// signature is refused by every model. An answer that was nothing else is gone.
-    pub(crate) fn strip_signatures(&mut self) {
-        let is_thinking = |block: &Block| matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
-        for index in (0..self.items.len()).rev() {
-            let message = &self.items[index].message;
-            if message.content.iter().any(is_thinking) {
-                let content: Vec<Block> = message.content.iter().filter(|block| !is_thinking(block)).cloned().collect();
-                if content.is_empty() {
-                    self.remove(&[index]);
-                } else {
-                    self.replace_message(index, Message { role: message.role, content });
-                }
-            }
-        }
-    }
-
     /// Adds an answer; nothing when it has no content.
     pub(crate) fn push_answer(&mut self, id: RequestId, content: Vec<Block>, usage: Option<Usage>) {
         if !content.is_empty() {
-            self.push(Item { name: answer_name(id), kind: ItemKind::Answer, message: Arc::new(Message::assistant(content)), usage });
+            let lacks_thinking = self.lacks_thinking() && !content.first().is_some_and(thinking::is_thinking);
+            let message = Arc::new(Message::assistant(content));
+            self.push(Item { name: answer_name(id), kind: ItemKind::Answer, message, usage, lacks_thinking });
         }
     }
 
@@ -203,7 +193,8 @@ impl Conversation {
 
     /// The request for it, with what the API is told to clear (C-2). Whoever makes a request of its own from [`Self::messages`] loses that.
     pub(crate) fn request(&self, frame: &Frame, raised_cap: Option<u64>) -> Request {
-        self.with_edit(frame.request(&self.messages(frame.neighbours()), raised_cap))
+        let request = self.with_edit(frame.request(&self.messages(frame.neighbours()), raised_cap));
+        if self.lacks_thinking() { without_thinking_budget(request) } else { request }
     }
 
     /// The same request with what the API is told to clear.

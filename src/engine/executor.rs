@@ -70,20 +70,27 @@ pub(crate) struct Ended {
     pub(crate) abort: Option<Arc<str>>,
 }
 
+impl Ended {
+    /// Tool uses were handed in about which nobody has answered.
+    pub(crate) fn by_nobody(self) {
+        assert!(self.abort.is_none(), "nobody who could abort the query was asked yet");
+    }
+}
+
 impl Executor {
     /// Takes a tool use as its block completes, and starts what may start.
     pub(crate) fn submit(&mut self, scope: &mut Scope<'_>, message: &AssistantMessage, tool_use: &ToolUse) {
-        self.submit_answered(scope, message, tool_use, None);
+        self.submit_answered(scope, message, tool_use, None).by_nobody();
     }
 
-    /// The same for a tool use about which a person has answered already (S-3).
+    /// The same for a tool use about which a person has answered already (S-3). That answer may abort the query at once.
     pub(crate) fn submit_answered(
         &mut self,
         scope: &mut Scope<'_>,
         message: &AssistantMessage,
         tool_use: &ToolUse,
         answered: Option<Arc<PermissionAnswer>>,
-    ) {
+    ) -> Ended {
         let index = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         let run = ToolRun { request: message.id, index };
         let mut entry = Entry::new(run, tool_use, message.uuid.clone(), scope.env);
@@ -95,23 +102,25 @@ impl Executor {
             entry.complete_unknown(scope.env, scope.effects);
         }
         self.entries.push(entry);
-        self.scan(scope);
+        let ended = self.scan(scope);
         self.check_invariants();
+        ended
     }
 
     /// The stream is over: without streaming execution, the batches are cut and the first one starts (T-20).
-    pub(crate) fn on_stream_over(&mut self, scope: &mut Scope<'_>) {
-        if !scope.env.settings.streaming_execution {
-            let class = |entry: &Entry| scope.env.tool(&entry.tool_use.name).map(|_| entry.class);
-            let classes: Vec<Option<Class>> = self.entries.iter().map(class).collect();
-            for (entry, batch) in self.entries.iter_mut().zip(admission::batches(&classes)) {
-                entry.batch = Some(batch);
-                if matches!(entry.state, State::Queued { .. }) {
-                    entry.complete_unknown(scope.env, scope.effects);
-                }
-            }
-            self.scan(scope);
+    pub(crate) fn on_stream_over(&mut self, scope: &mut Scope<'_>) -> Ended {
+        if scope.env.settings.streaming_execution {
+            return Ended::default();
         }
+        let class = |entry: &Entry| scope.env.tool(&entry.tool_use.name).map(|_| entry.class);
+        let classes: Vec<Option<Class>> = self.entries.iter().map(class).collect();
+        for (entry, batch) in self.entries.iter_mut().zip(admission::batches(&classes)) {
+            entry.batch = Some(batch);
+            if matches!(entry.state, State::Queued { .. }) {
+                entry.complete_unknown(scope.env, scope.effects);
+            }
+        }
+        self.scan(scope)
     }
 
     /// Takes progress of a run; it is emitted with the next pass, or at once if the settings say so (T-6, Q-9).
@@ -151,7 +160,7 @@ impl Executor {
         if ended.abort.is_some() {
             return ended; // the owner aborts everything: nothing may start in between
         }
-        self.scan(scope);
+        ended = self.scan(scope);
         if scope.env.settings.result_delivery == ResultDelivery::AtOnce {
             self.emit_completed(&scope.env.settings, scope.effects);
         }
@@ -347,17 +356,21 @@ impl Executor {
     }
 
     /// Starts what may start, in order, until nothing more may (T-5): one that fails at its start makes room at once.
-    fn scan(&mut self, scope: &mut Scope<'_>) {
+    fn scan(&mut self, scope: &mut Scope<'_>) -> Ended {
         loop {
             let starts = self.admitted(&scope.env.settings, scope.effects.elsewhere());
             if starts.is_empty() {
                 break;
             }
             for position in starts {
-                self.start(scope, position);
+                let abort = self.start(scope, position);
+                if abort.is_some() {
+                    return Ended { abort }; // the same
+                }
             }
         }
         self.report(scope.effects);
+        Ended::default()
     }
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part, and none before the batches are cut (T-20).
@@ -375,20 +388,22 @@ impl Executor {
         admission::admit(&slots, cap).into_iter().map(|position| position - before).collect()
     }
 
-    fn start(&mut self, scope: &mut Scope<'_>, position: usize) {
+    /// Starts one entry; why the query is aborted, if it is: a person may have answered before (S-3).
+    fn start(&mut self, scope: &mut Scope<'_>, position: usize) -> Option<Arc<str>> {
         let entry = &mut self.entries[position];
         entry.note_repeated(&self.finished_before, scope.effects);
         entry.note(ToolState::Executing, scope.effects);
         if let State::Queued { problem: Some(problem) } = &entry.state {
             let answer = problem.answer(&entry.tool_use.name);
             scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
-            return entry.complete(&answer, scope.effects);
+            entry.complete(&answer, scope.effects);
+            return None;
         }
         let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone(), entry.answered.clone());
         entry.to("admitted", State::Executing(Box::new(pipeline)));
-        if let Verdict::Done(done) = verdict {
-            let abort = self.finish(scope, position, done);
-            assert!(abort.is_none(), "nobody who could abort the query was asked yet");
+        match verdict {
+            Verdict::Running => None,
+            Verdict::Done(done) => self.finish(scope, position, done),
         }
     }
 

@@ -44,7 +44,7 @@ use super::compaction::Compaction;
 use super::contract::{Effect, Effects, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
-use super::executor::{Elsewhere, Executor, Scope};
+use super::executor::{Elsewhere, Ended, Executor, Scope};
 use super::hook::{HOOK_TIMER, RunningHooks};
 use super::permission::context::PermissionContext;
 use super::session::prompt::Frame;
@@ -272,8 +272,11 @@ impl Query {
         }
     }
 
-    /// What holds at the end of each step is brought about, and looked at.
+    /// What holds at the end of each step is brought about, and looked at. After the terminal there is nothing of either.
     fn after_step(&mut self, env: &Environment, now: Time, before: &Before, verdict: Verdict, effects: &mut Effects) -> Verdict {
+        if before.is_over() {
+            return verdict;
+        }
         let verdict = match verdict {
             Verdict::Running => self.make_what_is_due(env, now, effects),
             finished => finished,
@@ -405,10 +408,12 @@ impl Query {
     /// A tool ended in another agent of the tree: what waited for it may start.
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
         let before = self.before(effects);
-        if let Some(executor) = self.state.executor_mut() {
-            executor.on_room(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
-        }
-        let verdict = self.settle(env, now, effects);
+        let scope = &mut Scope { env, now, permissions: &mut self.carried.permissions, effects };
+        let started = self.state.executor_mut().map_or_else(Ended::default, |executor| executor.on_room(scope));
+        let verdict = match started.abort {
+            Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
+            None => self.settle(env, now, effects),
+        };
         self.after_step(env, now, &before, verdict, effects)
     }
 

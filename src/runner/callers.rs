@@ -15,7 +15,7 @@ use crate::world::endpoint::{Endpoint, Incoming, Reply};
 use crate::world::setup::Setup;
 
 /// Where requests alone do not say whose they are.
-const UNSAID: [&str; 13] = [
+const UNSAID: [&str; 14] = [
     "budget/a-tool-use-summary",
     "budget/task-budget-compacted",
     "compaction/",
@@ -26,6 +26,7 @@ const UNSAID: [&str; 13] = [
     "session/compact-refused",
     "session/looked-up-late",
     "session/orphan-cancelled",
+    "session/orphan-refused-and-aborted",
     "session/slash-commands",
     "session/status-reports",
     "session/tool-use-summary",

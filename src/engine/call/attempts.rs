@@ -58,7 +58,7 @@ impl ApiCall {
                     false => self.history.polls = self.history.polls.after_one_more(now, &env.settings.retry),
                 }
                 // There is no last one of the retries that do not count.
-                let of = if counted { env.settings.retry.max_retries } else { 0 };
+                let of = if counted { self.last_retry(env) } else { 0 };
                 self.wait(env, now, delay, &failure, of, effects);
             }
             Decision::RefreshAuth { forced, provider } => {
@@ -92,11 +92,17 @@ impl ApiCall {
         match failure.retry_after {
             Some(delay) => {
                 self.history.retries += 1;
-                let of = env.settings.retry.max_retries.max(self.history.retries);
+                let of = self.last_retry(env);
                 self.wait(env, now, delay, failure, of, effects);
             }
             None => self.attempt(),
         }
+    }
+
+    /// The number of the last retry: those that do not count are numbered with the others, and a wait that the server asks for needs no
+    /// retry to be left.
+    fn last_retry(&self, env: &Environment) -> u32 {
+        env.settings.retry.max_retries.max(self.history.retries) + self.history.polls.made
     }
 
     /// What the policy wants to know of the call.

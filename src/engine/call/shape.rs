@@ -51,6 +51,16 @@ pub(crate) fn thinking_below(extra: &Json, max_tokens: u64) -> Option<Json> {
     Some(Json::trusted(members.with(&[("thinking", thinking.with(&[("budget_tokens", most.to_string())]))])))
 }
 
+/// The request without a thinking budget, because its conversation cannot go on under one.
+pub(crate) fn without_thinking_budget(mut request: Request) -> Request {
+    if let Ok(members) = Object::parse(request.extra.as_str())
+        && members.object("thinking").is_some_and(|thinking| thinking.string("type").as_deref() == Some("enabled"))
+    {
+        request.extra = Json::trusted(members.without("thinking"));
+    }
+    request
+}
+
 impl ApiCall {
     /// the request is fast unless the speed was switched and has not come back.
     pub(super) fn ask_for_speed(&mut self, now: Time, effects: &mut Effects) {

@@ -15,9 +15,9 @@ use super::estimate::{answer_room, context_tokens, item_tokens, replaced_tokens}
 use super::outcome::{Compacted, Failed, Spent};
 use super::summary::{self, Added, Parts};
 use super::{Excess, reactive, rounds};
-use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict};
+use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict, without_thinking_budget};
 use crate::engine::contract::{Effect, Effects, Input, RequestId};
-use crate::engine::conversation::{Conversation, Item, ItemKind, answer_name};
+use crate::engine::conversation::{Conversation, Item, ItemKind, answer_name, lacks_thinking};
 use crate::engine::emission::{AssistantMessage, CompactTrigger, CompactionLevel, Emission};
 use crate::engine::hook::{HOOK_TIMER, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
 use crate::engine::permission::PermissionWord;
@@ -251,6 +251,9 @@ impl Compaction {
         for message in summary::messages(&self.asked_about, are_all, &self.instructions) {
             push_merged(&mut request.messages, message);
         }
+        if lacks_thinking(self.asked_about.iter().map(|item| &**item)) {
+            request = without_thinking_budget(request);
+        }
         let call = ApiCall::open(env, now, (id, Urgency::of_loop(&env.settings)), request, self.spent.standing.clone(), effects);
         self.state = State::Asking { call: Box::new(call), blocks: Vec::new() };
     }
@@ -348,7 +351,7 @@ impl Compaction {
         for item in &mut self.asked_about {
             let stripped = summary::without_thinking(&item.message);
             if let Some(message) = stripped {
-                *item = Arc::new(Item { message: Arc::new(message), ..Item::clone(item) });
+                *item = Arc::new(Item { message: Arc::new(message), lacks_thinking: true, ..Item::clone(item) });
             }
         }
     }

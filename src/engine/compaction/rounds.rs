@@ -99,7 +99,7 @@ pub(crate) mod tests {
                 (ItemKind::Answer, Role::Assistant, content)
             }
         };
-        Item { name: name.into(), kind, message: Arc::new(Message { role, content }), usage: None }
+        Item { name: name.into(), kind, message: Arc::new(Message { role, content }), usage: None, lacks_thinking: false }
     }
 
     /// A use of the tool Read.

@@ -37,7 +37,7 @@ impl Conversation {
             joined.content.extend(message.content.iter().cloned());
             return self.replace_message(last, joined);
         }
-        self.push(Item { name: name.into(), kind: ItemKind::Hidden, message: message.clone(), usage: None });
+        self.push(Item { name: name.into(), kind: ItemKind::Hidden, message: message.clone(), usage: None, lacks_thinking: false });
         if let (MessagePlace::Before, Some(last)) = (place, last) {
             // Nothing that the API has counted is behind it: what was said last is newer than any answer.
             self.items.swap(last, last + 1);

@@ -3,7 +3,7 @@
 use super::{Conversation, Item, ItemKind};
 use crate::engine::contract::ToolOutcome;
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind, ToolUse};
+use crate::wire::block::{Block, BlockKind, Message, ToolUse};
 
 /// What the model is told of a tool use about which nothing is known.
 const FORGOTTEN: &str = "The session ended before the result of this tool use was recorded. It may or may not have run.";
@@ -38,9 +38,13 @@ impl Conversation {
         orphans
     }
 
-    /// Answers every orphan, with its result where there is one; `attached` comes behind the results of the last.
-    pub(crate) fn answer_orphans(&mut self, results: &[Block], mut attached: Vec<Block>) {
+    /// Answers every orphan, with its result where there is one; `attached` comes behind the results of the last. A `reply` is put between results of
+    /// which nothing is known and the prompt, which would be in one turn with them.
+    pub(crate) fn answer_orphans(&mut self, results: &[Block], mut attached: Vec<Block>, reply: Option<&str>) {
         let orphans = self.orphans();
+        if let Some(reply) = reply.filter(|_| self.ends_in_the_unknown(&orphans, results)) {
+            self.push_reply(reply);
+        }
         let mut names: Vec<Arc<str>> = orphans.iter().map(|orphan| orphan.item.clone()).collect();
         names.dedup();
         for name in names.into_iter().rev() {
@@ -52,6 +56,22 @@ impl Conversation {
             // Between the two: in a request it is one message with what the user says next, and its results come first there (N-7).
             self.items.insert(index + 1, Arc::new(Item::user(format!("{name}.results"), ItemKind::Results, content)));
         }
+    }
+
+    /// Whether the last answer of earlier sessions has tool uses that nothing answers, and nothing is known of any of them.
+    fn ends_in_the_unknown(&self, orphans: &[Orphan], results: &[Block]) -> bool {
+        let last = self.items.iter().rfind(|item| item.is_answer()).map(|item| &item.name);
+        let is_known = |orphan: &Orphan| results.iter().any(|block| answers(block, &orphan.tool_use.id));
+        let mut of_last = orphans.iter().filter(|orphan| Some(&orphan.item) == last).peekable();
+        of_last.peek().is_some() && !of_last.any(is_known)
+    }
+
+    /// Puts it behind all that is from earlier sessions.
+    fn push_reply(&mut self, reply: &str) {
+        let at = self.items.iter().rposition(|item| item.kind == ItemKind::Earlier).map_or(0, |last| last + 1);
+        let message = Arc::new(Message::assistant(vec![Block::text(reply)]));
+        let item = Item { name: "h.reply".into(), kind: ItemKind::Hidden, message, usage: None, lacks_thinking: false };
+        self.items.insert(at, Arc::new(item));
     }
 }
 
@@ -67,7 +87,6 @@ fn forgotten(id: &Arc<str>) -> Block {
 mod tests {
     use super::*;
     use crate::engine::settings::Neighbours;
-    use crate::wire::block::Message;
     use crate::wire::json::Json;
 
     fn tool_use(id: &str) -> Block {
@@ -95,7 +114,7 @@ mod tests {
         ]);
         let ids = |conversation: &Conversation| conversation.orphans().iter().map(|of| of.tool_use.id.to_string()).collect::<Vec<_>>();
         assert_eq!(ids(&conversation), ["a", "c", "d"]);
-        conversation.answer_orphans(&[result("d", "ran")], vec![Block::text("context")]);
+        conversation.answer_orphans(&[result("d", "ran")], vec![Block::text("context")], Some("so"));
         let messages = conversation.messages(Neighbours::Joined);
         let middle: Vec<_> = messages[2].content.iter().map(|block| block.json().to_string()).collect();
         assert!(middle[0].contains(r#""a""#) && middle[0].contains("ended before"), "{middle:?}");
@@ -107,7 +126,7 @@ mod tests {
     fn s_3_a_conversation_without_orphans_stays_as_it_is() {
         let before = conversation(vec![Message::assistant(vec![tool_use("a")]), Message::user(vec![result("a", "x")])]);
         let mut after = before.clone();
-        after.answer_orphans(&[], Vec::new());
+        after.answer_orphans(&[], Vec::new(), Some("so"));
         assert_eq!(after, before);
     }
 }

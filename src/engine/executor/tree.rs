@@ -4,7 +4,7 @@
 //! A tool that agents carry out is left out: it waits for them, and would otherwise keep their tools from running.
 
 use super::admission::{Class, Slot};
-use super::{Executor, Scope};
+use super::{Ended, Executor, Scope};
 use crate::engine::budget::NanoUsd;
 use crate::engine::settings::Environment;
 use crate::prelude::*;
@@ -51,9 +51,10 @@ impl Executor {
     }
 
     /// Something ended in another agent: what waited for it may start.
-    pub(crate) fn on_room(&mut self, scope: &mut Scope<'_>) {
-        if self.entries.iter().any(|entry| entry.slot() == Slot::Queued) {
-            self.scan(scope);
+    pub(crate) fn on_room(&mut self, scope: &mut Scope<'_>) -> Ended {
+        match self.entries.iter().any(|entry| entry.slot() == Slot::Queued) {
+            true => self.scan(scope),
+            false => Ended::default(),
         }
     }
 }

@@ -58,7 +58,7 @@ impl Query {
         let (call, mut turn) = self.state.take_call();
         turn.tell_end(call.id(), ended.stop_reason.clone(), ended.usage, effects);
         self.carried.standing = call.standing();
-        turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
+        turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }).by_nobody();
         turn.usage = Some(ended.usage);
         self.totals.count(env, &turn.blocks, &ended, call.is_fast());
         compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);

@@ -12,40 +12,38 @@ use crate::engine::emission::Note;
 pub(crate) const DIAGRAM: Diagram = Diagram {
     machine: "query",
     edges: &[
+        ("", "aborted_tools", "Finished"),
         ("", "asks", "Calling"),
         ("", "blocking_limit", "Finished"),
         ("", "compacts", "Compacting"),
         ("", "max_budget", "Finished"),
         ("", "model_error", "Finished"),
         ("", "settles", "Settling"),
-        ("AwaitingTools", "aborted_tools", "Ending"),
         ("AwaitingTools", "aborted_tools", "Finished"),
         ("AwaitingTools", "blocking_limit", "Finished"),
         ("AwaitingTools", "completed", "Finished"),
+        ("AwaitingTools", "ends", "Ending"),
         ("AwaitingTools", "hook_stopped", "Finished"),
-        ("AwaitingTools", "max_budget", "Ending"),
         ("AwaitingTools", "max_budget", "Finished"),
         ("AwaitingTools", "max_turns", "Finished"),
         ("AwaitingTools", "next_turn", "Calling"),
         ("AwaitingTools", "next_turn", "Compacting"),
-        ("Calling", "aborted_streaming", "Ending"),
         ("Calling", "aborted_streaming", "Finished"),
         ("Calling", "attempt taken back", "Calling"),
         ("Calling", "blocking_limit", "Finished"),
         ("Calling", "collapse_drain_retry", "Calling"),
         ("Calling", "compacts", "Compacting"),
         ("Calling", "completed", "Finished"),
+        ("Calling", "ends", "Ending"),
         ("Calling", "fallback", "Calling"),
         ("Calling", "hook_stopped", "Finished"),
         ("Calling", "image_error", "Finished"),
-        ("Calling", "max_budget", "Ending"),
         ("Calling", "max_budget", "Finished"),
         ("Calling", "max_output_tokens_escalate", "Calling"),
         ("Calling", "max_output_tokens_escalate", "Compacting"),
         ("Calling", "max_output_tokens_recovery", "Calling"),
         ("Calling", "max_output_tokens_recovery", "Compacting"),
         ("Calling", "max_turns", "Finished"),
-        ("Calling", "model_error", "Ending"),
         ("Calling", "model_error", "Finished"),
         ("Calling", "next_turn", "Calling"),
         ("Calling", "next_turn", "Compacting"),
@@ -64,26 +62,25 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Compacting", "asks", "Calling"),
         ("Compacting", "blocking_limit", "Finished"),
         ("Compacting", "completed", "Finished"),
+        ("Compacting", "ends", "Ending"),
         ("Compacting", "image_error", "Finished"),
         ("Compacting", "max_budget", "Finished"),
         ("Compacting", "model_error", "Finished"),
         ("Compacting", "prompt_too_long", "Finished"),
         ("Compacting", "reactive_compact_retry", "Calling"),
         ("Compacting", "reactive_compact_retry", "Compacting"),
-        ("Ending", "aborted_streaming", "Finished"),
-        ("Ending", "aborted_tools", "Finished"),
-        ("Ending", "max_budget", "Finished"),
-        ("Ending", "model_error", "Finished"),
-        ("Settling", "aborted_tools", "Ending"),
+        ("Ending", "tools stopped", "Finished"),
         ("Settling", "aborted_tools", "Finished"),
         ("Settling", "asks", "Calling"),
         ("Settling", "blocking_limit", "Finished"),
         ("Settling", "compacts", "Compacting"),
+        ("Settling", "ends", "Ending"),
         ("Settling", "hook_stopped", "Finished"),
         ("Settling", "model_error", "Finished"),
         ("StopHooks", "aborted_streaming", "Finished"),
         ("StopHooks", "blocking_limit", "Finished"),
         ("StopHooks", "completed", "Finished"),
+        ("StopHooks", "ends", "Ending"),
         ("StopHooks", "max_budget", "Finished"),
         ("StopHooks", "stop_hook_blocking", "Calling"),
         ("StopHooks", "stop_hook_blocking", "Compacting"),
@@ -93,6 +90,9 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
     ],
 };
 
+/// What waits for tools that were told to stop. Whatever the terminal is, all ways lead through it where there is such a tool.
+const ENDING: &str = "Ending";
+
 impl State {
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -101,20 +101,20 @@ impl State {
             Self::Compacting { .. } => "Compacting",
             Self::AwaitingTools { .. } => "AwaitingTools",
             Self::StopHooks { .. } => "StopHooks",
-            Self::Ending { .. } => "Ending",
+            Self::Ending { .. } => ENDING,
             Self::Finished => "Finished",
         }
     }
 
     /// What a query does that went into this state without a transition or a terminal.
-    fn purpose(&self) -> &str {
+    fn purpose(&self) -> &'static str {
         match self {
             Self::Settling { .. } => "settles",
             Self::Calling { .. } => "asks",
             Self::Compacting { .. } => "compacts",
             Self::AwaitingTools { .. } => "tool uses",
             Self::StopHooks { .. } => "stop hooks",
-            Self::Ending { ending, .. } => ending.terminal.as_str(),
+            Self::Ending { .. } => "ends",
             Self::Finished => "ends",
         }
     }
@@ -131,6 +131,11 @@ impl Before {
     pub(super) fn at_the_start(self) -> Self {
         Self { state: "", ..self }
     }
+
+    /// Whether the query had ended before.
+    pub(super) fn is_over(&self) -> bool {
+        self.state == State::Finished.name()
+    }
 }
 
 impl Query {
@@ -145,7 +150,9 @@ impl Query {
             _ => None,
         });
         let cause = match (transition, verdict) {
+            _ if before.state == ENDING && self.state == State::Finished => "tools stopped",
             (_, Verdict::Finished(outcome)) => outcome.terminal.as_str(),
+            _ if matches!(self.state, State::Ending { .. }) => self.state.purpose(),
             (Some(transition), Verdict::Running) => transition,
             (None, Verdict::Running) => self.state.purpose(),
         };

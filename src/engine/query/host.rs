@@ -22,7 +22,8 @@ impl Query {
         for (number, message) in (1..).zip(&session.host_messages).filter(|(_, message)| is_due(message.at)) {
             self.carried.conversation.take_host_message(&format!("host{number}"), message);
         }
-        self.carried.reached = at;
+        // A prompt may come before one that was said earlier: nothing is heeded twice.
+        self.carried.reached = before.max(at);
     }
 
     /// Takes note of the container that an answer names.

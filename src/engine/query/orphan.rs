@@ -3,11 +3,12 @@
 //! Consumers see it and its result once more, because the session that could have shown them the result is over.
 
 use super::outcome::Ending;
-use super::{Begins, Query, State, Verdict};
+use super::{Begins, Query, State, Turn, Verdict};
 use crate::engine::compaction::Cause;
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::conversation::Orphan;
 use crate::engine::emission::{AssistantMessage, CompactTrigger, Emission};
+use crate::engine::executor::abort::AbortKind;
 use crate::engine::executor::{Executor, Scope};
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
@@ -23,17 +24,20 @@ impl Query {
         let Some((orphan, answered)) =
             answered.and_then(|answered| Some((orphans.iter().find(|orphan| orphan.tool_use.id == answered.tool_use_id)?, answered)))
         else {
-            self.carried.conversation.answer_orphans(&[], Vec::new());
+            self.carried.conversation.answer_orphans(&[], Vec::new(), env.settings.session.orphan_reply.as_deref());
             return self.begin(env, now, begins, Executor::default(), effects);
         };
         let message = self.shown_again(orphan);
         effects.push(Effect::Emit(Emission::Assistant(Arc::new(message.clone()))));
         let mut executor = Executor::default();
         let scope = &mut Scope { env, now, permissions: &mut self.carried.permissions, effects };
-        executor.submit_answered(scope, &message, &orphan.tool_use, Some(Arc::new(answered.answer.clone())));
-        executor.on_stream_over(scope);
+        let submitted = executor.submit_answered(scope, &message, &orphan.tool_use, Some(Arc::new(answered.answer.clone())));
+        let started = executor.on_stream_over(scope);
         self.state = State::Settling { executor, begins };
-        self.settle(env, now, effects)
+        match submitted.abort.or(started.abort) {
+            Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14: the person wants no more of it
+            None => self.settle(env, now, effects),
+        }
     }
 
     /// The tool use has its result: it joins the conversation, and the prompt begins.
@@ -56,12 +60,16 @@ impl Query {
 
     /// Whatever came of it, nothing stays open.
     pub(super) fn keep_orphan(&mut self, env: &Environment, executor: &Executor) {
-        self.carried.conversation.answer_orphans(&executor.results(&env.settings), executor.attachments());
+        let reply = env.settings.session.orphan_reply.as_deref();
+        self.carried.conversation.answer_orphans(&executor.results(&env.settings), executor.attachments(), reply);
     }
 
     /// The first request, or what is done instead of it.
     fn begin(&mut self, env: &Environment, now: Time, begins: Begins, executor: Executor, effects: &mut Effects) -> Verdict {
         let id = RequestId::first(self.prompt);
+        if self.is_over_budget(env, effects) {
+            return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects); // no hook of a compaction is asked, either
+        }
         match begins {
             Begins::Asking => self.begin_iteration(env, now, id, executor, effects),
             Begins::Compacting(instructions) => {

@@ -55,6 +55,9 @@ pub struct SessionSettings {
     pub thinking: Option<Thinking>,
     /// What a person answered about a tool use of an earlier session that was not run (S-3).
     pub orphaned_permission: Option<OrphanedPermission>,
+    /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`, and
+    /// the prompt is in one turn with them: words that the model never said are for whoever asks for them.
+    pub orphan_reply: Option<Arc<str>>,
     /// Whether somebody answers what servers of tools ask (S-11). Where nobody does, every such question is declined at once.
     pub elicitation_handler: bool,
     /// Whether consumers are told when the session starts to ask the model, when it summarises, and when it is idle again (S-11).
@@ -134,6 +137,7 @@ impl Default for SessionSettings {
             look_up_plugins: false,
             thinking: None,
             orphaned_permission: None,
+            orphan_reply: None,
             elicitation_handler: false,
             status_reports: false,
             snip_replay: true,

@@ -20,6 +20,7 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
     reader.set_some("raised_max_tokens", &mut session.raised_max_tokens);
     reader.set("max_output_recoveries", &mut session.max_output_recoveries);
     reader.set("keep_container", &mut session.keep_container);
+    session.orphan_reply = orphan_reply(reader);
     session.token_budget = reader.get_above_zero("token_budget", "a budget of nothing cannot be used up").map(u64::from);
     session.max_budget = max_budget(reader);
     session.task_budget = reader.get_above_zero("task_budget", "a budget of nothing cannot be used up").map(u64::from);
@@ -154,4 +155,15 @@ fn read_with<T, E: fmt::Display>(reader: &mut Reader<'_, '_>, key: &'static str,
         Ok(value) => *target = value,
         Err(problem) => reader.report.value(place, problem.to_string(), None),
     }
+}
+
+/// The API refuses blank text.
+fn orphan_reply(reader: &mut Reader<'_, '_>) -> Option<Arc<str>> {
+    let text: Arc<str> = reader.get("orphan_reply")?;
+    if text.trim().is_empty() {
+        let place = reader.member("orphan_reply")?.value.place;
+        reader.report.value(place, "a blank answer cannot be sent; leave it out".into(), None);
+        return None;
+    }
+    Some(text)
 }

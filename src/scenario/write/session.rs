@@ -20,9 +20,9 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         date,
         json_schema,
         max_structured_output_retries,
-        commands: _,
         slash_commands,
         // These are written by the functions below.
+        commands: _,
         replay_user_messages: _,
         file_history: _,
         cwd: _,
@@ -32,14 +32,14 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
         look_up_plugins: _,
         thinking: _,
         orphaned_permission: _,
+        orphan_reply: _,
         elicitation_handler: _,
         status_reports: _,
         snip_replay: _,
         verbose: _,
         tool_use_summaries: _,
         keep_container,
-        // These are tables of their own.
-        changes: _,
+        changes: _, // this and the next are tables of their own
         host_messages: _,
     } = session;
     let default = SessionSettings::default();
@@ -79,7 +79,7 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
     surroundings(out, session, &default);
 }
 
-/// What consumers are told, and who else is there.
+/// What consumers are told, what is said in the place of others, and who else is there.
 fn told(out: &mut Out, session: &SessionSettings, default: &SessionSettings) {
     out.flag("replay_user_messages", session.replay_user_messages, default.replay_user_messages);
     out.flag("file_history", session.file_history, default.file_history);
@@ -87,6 +87,9 @@ fn told(out: &mut Out, session: &SessionSettings, default: &SessionSettings) {
     out.flag("status_reports", session.status_reports, default.status_reports);
     out.flag("snip_replay", session.snip_replay, default.snip_replay);
     out.flag("verbose", session.verbose, default.verbose);
+    if let Some(text) = &session.orphan_reply {
+        out.text("orphan_reply", text);
+    }
     if let Some(model) = &session.tool_use_summaries {
         out.text("tool_use_summaries", model);
     }

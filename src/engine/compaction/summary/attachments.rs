@@ -96,6 +96,7 @@ mod tests {
                 kind: ItemKind::Answer,
                 message: Arc::new(Message::assistant(vec![read(&id, path)])),
                 usage: None,
+                lacks_thinking: false,
             };
             let result = Block::tool_result(&id, &Json::of(&nth.to_string().repeat(*characters)), false);
             items.extend([Arc::new(answer), Arc::new(Item::user(format!("r{nth}"), ItemKind::Results, vec![result]))]);

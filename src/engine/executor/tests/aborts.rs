@@ -199,7 +199,7 @@ fn t_20_without_streaming_execution_tools_run_in_batches_after_the_stream() {
     let mut bench = Bench::new(settings);
     let runs: Vec<_> = ["R", "R", "R", "W", "R"].into_iter().map(|name| bench.tool(name)).collect();
     assert_eq!(bench.seen(), [] as [&str; 0], "nothing starts beside the stream");
-    bench.with(Executor::on_stream_over);
+    bench.with(Executor::on_stream_over).by_nobody();
     assert_eq!(bench.seen(), ["start A", "start B"], "two at once");
     let _ = bench.end(runs[0]);
     assert_eq!(bench.seen(), ["start C", "result A"]);
@@ -218,7 +218,7 @@ fn t_20_an_unknown_tool_waits_for_the_stream_and_splits_no_batch() {
     }
     bench.emit();
     assert_eq!(bench.seen(), [] as [&str; 0], "its error waits like all results");
-    bench.with(Executor::on_stream_over);
+    bench.with(Executor::on_stream_over).by_nobody();
     assert_eq!(bench.seen(), ["start B", "start D"]);
     bench.emit();
     assert_eq!(bench.seen(), ["result A", "result C"]);
@@ -230,9 +230,9 @@ fn t_20_nothing_starts_beside_the_stream_whatever_comes_in() {
     bench.tool("R");
     let late = Input::Timer(HOOK_TIMER);
     let _ = bench.input(late);
-    bench.with(|executor, scope| executor.on_room(scope));
+    bench.with(|executor, scope| executor.on_room(scope)).by_nobody();
     assert_eq!(bench.seen(), [] as [&str; 0]);
-    bench.with(Executor::on_stream_over);
+    bench.with(Executor::on_stream_over).by_nobody();
     assert_eq!(bench.seen(), ["start A"]);
 }
 
@@ -243,7 +243,7 @@ fn t_20_a_failed_shell_aborts_its_batch_where_that_is_set_and_never_the_next_one
         let shell = bench.tool("Sh");
         let sibling = bench.tool("R");
         bench.tool("W");
-        bench.with(Executor::on_stream_over);
+        bench.with(Executor::on_stream_over).by_nobody();
         bench.seen();
         let _ = bench.fail(shell);
         let _ = bench.end(sibling);

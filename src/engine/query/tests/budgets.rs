@@ -99,3 +99,15 @@ fn s_8_what_an_answer_ends_in_is_told() {
         assert_eq!((totals.last, &*totals.text), (Last::Answer(tail), text), "{picture}");
     }
 }
+
+#[test]
+fn s_10_a_compact_command_without_money_asks_no_hook() {
+    let mut env = environment(|settings| settings.session.max_budget = Some(NanoUsd(1)));
+    env.hooks = vec![hook("before", HookEvent::PreCompact)].into();
+    let mut carried = Carried { spent: NanoUsd(1), ..Carried::default() };
+    carried.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text("so")]);
+    carried.conversation.push_answer(RequestId::first(0), vec![Block::text("much")], None);
+    let mut bench = Bench::begin(env, carried, Begins::Compacting(None));
+    assert_eq!(*bench.terminal(), Terminal::MaxBudget);
+    assert_eq!(bench.seen(), [""; 0]);
+}

@@ -34,6 +34,7 @@ pub(super) fn odd_session() -> SessionSettings {
         look_up_plugins: true,
         thinking: Some(Thinking::Budget(2_000)),
         orphaned_permission: None, // only with a history that it is about
+        orphan_reply: Some("Nothing to say.".into()),
         elicitation_handler: true,
         status_reports: true,
         snip_replay: false,

@@ -1,0 +1,102 @@
+//! Thinking that is taken out of answers when another model takes over, and what follows from that for requests (Q-19).
+//!
+//! ```text
+//!   user   assistant(thinking, use A)   user(result A)     the model that thought goes on from here
+//!   user   assistant(use A)             user(result A)     another model: with a thinking budget the API refuses it
+//! ```
+//!
+//! The API wants the answer whose tools are answered last to begin with thinking where thinking has a budget. So a request that goes on from an
+//! answer without its thinking asks for none, until those tools are done with: the answers in between have none either.
+
+use super::{Conversation, Item};
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, Message};
+
+impl Conversation {
+    /// Takes thinking out of all answers (Q-19): a signature is bound to its model, another model refuses it, and thinking without its
+    /// signature is refused by every model. An answer that was nothing else is gone.
+    pub(crate) fn strip_signatures(&mut self) {
+        for index in (0..self.items.len()).rev() {
+            let message = &self.items[index].message;
+            if message.content.iter().any(is_thinking) {
+                let content: Vec<Block> = message.content.iter().filter(|block| !is_thinking(block)).cloned().collect();
+                if content.is_empty() {
+                    self.remove(&[index]);
+                } else {
+                    self.replace_message(index, Message { role: message.role, content });
+                    self.items[index] = Arc::new(Item { lacks_thinking: true, ..Item::clone(&self.items[index]) });
+                }
+            }
+        }
+    }
+
+    /// Whether a request for it may not ask for thinking with a budget.
+    pub(super) fn lacks_thinking(&self) -> bool {
+        self.items.iter().any(|item| item.lacks_thinking) && lacks_thinking(self.view().iter().map(|seen| &*seen.item))
+    }
+}
+
+/// Whether the answer whose tools are answered last is without the thinking that it had. Answers in a row are one.
+pub(crate) fn lacks_thinking<'a>(items: impl DoubleEndedIterator<Item = &'a Item>) -> bool {
+    let is_result = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { .. });
+    let mut newest = items.rev().peekable();
+    let mut goes_on_from_results = false;
+    while let Some(item) = newest.next_if(|item| !item.is_answer()) {
+        goes_on_from_results |= item.message.content.iter().any(is_result);
+    }
+    goes_on_from_results && newest.take_while(|item| item.is_answer()).any(|item| item.lacks_thinking)
+}
+
+pub(super) fn is_thinking(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::{RequestId, ToolOutcome};
+    use crate::engine::conversation::ItemKind;
+    use crate::wire::json::Json;
+
+    /// A word an item: `think`, `use` and `say` are answers, `result` and `text` are the user's.
+    fn lacks(words: &str) -> bool {
+        let mut conversation = Conversation::default();
+        for (turn, word) in (1..).zip(words.split_whitespace()) {
+            let id = RequestId { prompt: 1, turn, attempt: 1 };
+            let tool_use = Block::from(Json::trusted(r#"{"type":"tool_use","id":"a","name":"Read","input":{}}"#));
+            let thinking = Block::from(Json::trusted(r#"{"type":"thinking","thinking":"hm","signature":"s"}"#));
+            match word {
+                "think" => conversation.push_answer(id, vec![thinking, tool_use], None),
+                "say" => conversation.push_answer(id, vec![Block::text(word)], None),
+                "use" => conversation.push_answer(id, vec![tool_use], None),
+                "result" => {
+                    let result = Block::tool_result("a", &ToolOutcome::text("x").content, false);
+                    conversation.push_user(format!("r{turn}"), ItemKind::Results, vec![result]);
+                }
+                "strip" => conversation.strip_signatures(),
+                text => conversation.push_hidden(format!("t{turn}"), text),
+            }
+        }
+        conversation.lacks_thinking()
+    }
+
+    #[test]
+    fn q_19_an_open_tool_loop_may_have_lost_its_thinking() {
+        let table = [
+            ("hi think result", false),
+            ("hi think result strip", true),
+            ("hi think use result strip", true),
+            ("hi think result strip then", true),
+            ("hi think result strip think result", false),
+            ("hi think result strip use result", true), // it was not asked for
+            ("hi think result use result", false),      // the model did not think: that is not ours to mend
+            ("hi think result strip use result bye", true),
+            ("hi think result strip say bye use result", false),
+            ("hi use result strip", false),
+            ("hi think strip hi", false),
+        ];
+        for (words, expected) in table {
+            assert_eq!(lacks(words), expected, "{words}");
+        }
+    }
+}
