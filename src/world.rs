@@ -31,6 +31,7 @@ use delivery::{Delivery, Part};
 use model::{Answered, Asking, ModelServer};
 use setup::Setup;
 use timers::Timers;
+use tool_uses::{FirstRuns, ToolUseNames};
 use tools::{Deed, Tools};
 use user::User;
 use watch::Watch;
@@ -53,6 +54,7 @@ pub struct World {
     model: ModelServer,
     deliveries: Vec<Delivery>,
     tools: Tools,
+    first_runs: FirstRuns,
     questions: ByAgent<Questions>,
     user: User,
     watch: Watch,
@@ -174,14 +176,10 @@ impl World {
             }
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
-                let deeds = self.tools.start(
-                    setup,
-                    &mut Choices::of(&setup.scenario, self.noted.as_mut()),
-                    now,
-                    (agent, *run),
-                    tool_use,
-                    setup.scripted_id(self.model.original_id(&tool_use.id)),
-                );
+                let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
+                let names = ToolUseNames { scripted: setup.scripted_id(self.model.original_id(&tool_use.id)), chosen };
+                let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
+                let deeds = self.tools.start(setup, choices, now, (agent, *run), tool_use, names);
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
             }
             Effect::StopTool { run } => {
@@ -379,10 +377,15 @@ impl World {
         let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
         match effect {
             Effect::CheckTool { run, tool_use } => {
-                questions.check(setup, choices, now, *run, tool_use, setup.scripted_id(self.model.original_id(&tool_use.id)))
+                let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
+                let names = ToolUseNames { scripted: setup.scripted_id(self.model.original_id(&tool_use.id)), chosen };
+                questions.check(setup, choices, now, *run, tool_use, names)
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
-            Effect::AskPermission { run, tool_use, .. } => questions.permission(setup, choices, now, *run, tool_use),
+            Effect::AskPermission { run, tool_use, .. } => {
+                let name = self.first_runs.name(&tool_use.id, agent, *run);
+                questions.permission(setup, choices, now, *run, tool_use, &name)
+            }
             Effect::StoreResult { run, .. } => questions.store(setup, choices, now, *run),
             Effect::LookUp { what, prompt } => questions.look_up(setup, choices, now, *what, *prompt),
             _ => None,

@@ -39,7 +39,7 @@ impl Terminals {
     }
 
     pub(super) fn on_effect(&mut self, agent: &Agent, effect: &Effect, found: &mut Findings<'_>) {
-        if let Effect::LookUp { prompt, .. } | Effect::Emit(Emission::Init { prompt, .. }) = effect {
+        if let Effect::LookUp { prompt, .. } | Effect::Emit(Emission::Init { prompt, .. } | Emission::UserPrompt { prompt, .. }) = effect {
             self.given_to(agent, *prompt);
         }
         match effect {

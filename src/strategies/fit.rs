@@ -2,9 +2,12 @@
 
 use super::assemble::all_turns;
 use super::feature::{Feature, Features};
+use crate::engine::hook::{HookEvent, HookOutcome};
+use crate::engine::permission::PermissionWord;
 use crate::engine::settings::{CommandDeed, Thinking};
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::asked::Reply;
 use crate::scenario::fault::{Change, FaultKind, FaultRule, Instead, Span};
 use crate::scenario::interrupt::{Interrupt, InterruptKind, Moment};
 use crate::scenario::types::{Limits, Scenario, Turn, TurnBlock};
@@ -128,6 +131,13 @@ pub(super) fn to_an_end(features: &Features, scenario: &mut Scenario) {
             permission.replies.retain(|reply| reply.says.is_some());
         }
         scenario.permissions.retain(|permission| !permission.replies.is_empty());
+    }
+    // The last answer of a hook holds for all further ones, and a stop hook that objects makes a turn more.
+    for hook in scenario.hooks.iter_mut().filter(|hook| hook.definition.event == HookEvent::Stop) {
+        let objects = |reply: &Reply<HookOutcome>| reply.says.as_ref().is_some_and(|says| says.decision == Some(PermissionWord::Deny));
+        if hook.replies.last().is_some_and(objects) {
+            hook.replies.push(Reply { latency: None, says: Some(HookOutcome::default()), may: true });
+        }
     }
     if scenario.settings.retry.unattended {
         scenario.faults.iter_mut().for_each(bound);

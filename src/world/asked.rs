@@ -5,6 +5,7 @@
 
 use super::choices::Choices;
 use super::setup::Setup;
+use super::tool_uses::ToolUseNames;
 use crate::engine::contract::{
     Agent, ByAgent, Catalogue, HookOutcome, HookRun, HookSubject, Input, PermissionAnswer, ToolCheck, ToolRun, ToolUse,
 };
@@ -77,8 +78,16 @@ impl Questions {
         Some(self.open(now + takes, Input::HookEnded { hook, outcome: Arc::new(outcome) }))
     }
 
-    /// A person is asked whether a tool may run.
-    pub(crate) fn permission(&mut self, setup: &Setup, choices: &mut Choices<'_>, now: Time, run: ToolRun, tool_use: &ToolUse) -> Answered {
+    /// A person is asked whether a tool may run. `name` is the tool use's among the choices of the run.
+    pub(crate) fn permission(
+        &mut self,
+        setup: &Setup,
+        choices: &mut Choices<'_>,
+        now: Time,
+        run: ToolRun,
+        tool_use: &ToolUse,
+        name: &str,
+    ) -> Answered {
         let input = Json::trusted(tool_use.input.as_str());
         let is_for = |about: &Option<Arc<str>>| about.as_ref().is_none_or(|about| rule::fits(about, &tool_use.name, &input));
         let index = setup.scenario.permissions.iter().position(|permission| is_for(&permission.about));
@@ -90,11 +99,11 @@ impl Questions {
             None => PermissionAnswer::Allow { updated_input: None, rules: Vec::new() },
         };
         let latency = reply.and_then(|reply| reply.latency.as_ref()).or(scripted.map(|scripted| &scripted.latency)).unwrap_or(&AT_ONCE);
-        let takes = choices.latency(Waited::Permission, &tool_use.id, latency, nth);
+        let takes = choices.latency(Waited::Permission, name, latency, nth);
         Some(self.open(now + takes, Input::PermissionAnswered { run, answer: Arc::new(answer) }))
     }
 
-    /// A tool looks at its input. The tool use's own outcome says what it finds, else the tool's; `scripted_id` is its id in the scenario.
+    /// A tool looks at its input. The tool use's own outcome says what it finds, else the tool's.
     pub(crate) fn check(
         &mut self,
         setup: &Setup,
@@ -102,16 +111,16 @@ impl Questions {
         now: Time,
         run: ToolRun,
         tool_use: &ToolUse,
-        scripted_id: &str,
+        names: ToolUseNames<'_>,
     ) -> Answered {
         let of_tool = || setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name)?.outcome.as_ref();
-        let own = setup.outcomes.get(scripted_id).and_then(|outcome| outcome.check.as_ref());
+        let own = setup.outcomes.get(names.scripted).and_then(|outcome| outcome.check.as_ref());
         let said = own.or_else(|| of_tool().and_then(|outcome| outcome.check.as_ref()));
         let check = match said {
             Some(reply) => reply.says.clone()?,
             None => ToolCheck::default(),
         };
-        let takes = said.and_then(|reply| reply.latency.as_ref()).map(|latency| choices.latency(Waited::Check, &tool_use.id, latency, 0));
+        let takes = said.and_then(|reply| reply.latency.as_ref()).map(|latency| choices.latency(Waited::Check, names.chosen, latency, 0));
         Some(self.open(now + takes.unwrap_or_default(), Input::ToolChecked { run, check }))
     }
 
@@ -229,6 +238,7 @@ mod tests {
     use crate::scenario::types::Scenario;
     use crate::wire::block::ToolInput;
 
+    const NAMES: ToolUseNames<'_> = ToolUseNames { scripted: "toolu_1", chosen: "toolu_1" };
     const RUN: ToolRun = ToolRun { request: RequestId { prompt: 1, turn: 2, attempt: 1 }, index: 0 };
 
     fn setup(change: impl FnOnce(&mut Scenario)) -> Setup {
@@ -254,8 +264,8 @@ mod tests {
         let mut questions = Questions::default();
         let answers = [
             questions.hook(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, FIRST),
-            questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use()),
-            questions.check(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), "toolu_1"),
+            questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), "toolu_1"),
+            questions.check(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), NAMES),
             questions.store(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN),
         ];
         let answers = answers.map(|answered| {
@@ -291,7 +301,8 @@ mod tests {
         let setup = hook(Vec::new());
         let mut questions = Questions::default();
         let (_, hook) = questions.hook(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, FIRST).unwrap();
-        let (_, permission) = questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use()).unwrap();
+        let (_, permission) =
+            questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), "toolu_1").unwrap();
         questions.stop_hook(HookRun { hook: 1, ..FIRST });
         questions.withdraw(ToolRun { index: 1, ..RUN });
         assert_eq!(questions.open.len(), 2, "others are not concerned");
@@ -307,7 +318,7 @@ mod tests {
         let mut questions = Questions::default();
         let choices = &mut Choices::of(&setup.scenario, None);
         let asked = [
-            questions.check(&setup, choices, Time::ZERO, RUN, &tool_use(), "toolu_1"),
+            questions.check(&setup, choices, Time::ZERO, RUN, &tool_use(), NAMES),
             questions.store(&setup, choices, Time::ZERO, RUN),
             questions.look_up(&setup, choices, Time::ZERO, Catalogue::Skills, 1),
             questions.hook(&setup, choices, Time::ZERO, FIRST),
@@ -332,7 +343,8 @@ mod tests {
         for (from, expected) in [(0, "bash"), (1, "bash"), (2, "any")] {
             let setup = setup(|scenario| scenario.permissions = all[from..].to_vec());
             let mut questions = Questions::default();
-            let (at, number) = questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use()).unwrap();
+            let (at, number) =
+                questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), "toolu_1").unwrap();
             let Some(Input::PermissionAnswered { answer, .. }) = questions.answer(number) else { panic!("no answer") };
             assert_eq!((at, &*answer), (Time(5), &PermissionAnswer::Refuse { reason: expected.into() }));
         }

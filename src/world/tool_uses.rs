@@ -1,9 +1,39 @@
-//! What an answer is made of: its blocks, and the tool uses among them.
+//! What an answer is made of: its blocks, and the tool uses among them. And how tool uses are named outside of the engine.
+
+use alloc::collections::BTreeMap;
 
 use super::setup::Prepared;
+use crate::engine::contract::{Agent, ToolRun};
 use crate::prelude::*;
 use crate::wire::block::Block;
 use crate::wire::reply::Reply;
+
+/// The names of a tool use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToolUseNames<'a> {
+    /// In the scenario: its outcome goes under it.
+    pub(crate) scripted: &'a str,
+    /// Among the choices of a run.
+    pub(crate) chosen: &'a str,
+}
+
+/// Which run had each id first: a model may use an id again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct FirstRuns(Arc<BTreeMap<Arc<str>, (Agent, ToolRun)>>);
+
+impl FirstRuns {
+    /// The name of a tool use among the choices of a run (D3): its id. Where another run had the id before, its own run stands behind it.
+    pub(crate) fn name(&mut self, id: &Arc<str>, agent: &Agent, run: ToolRun) -> Arc<str> {
+        match self.0.get(id) {
+            None => {
+                Arc::make_mut(&mut self.0).insert(id.clone(), (agent.clone(), run));
+                id.clone()
+            }
+            Some((first_agent, first_run)) if *first_run == run && first_agent == agent => id.clone(),
+            Some(_) => format!("{id} {}", agent.tool_use_id().map_or_else(|| run.to_string(), |agent| format!("{agent}/{run}"))).into(),
+        }
+    }
+}
 
 /// The ids of the tool uses that are complete in an answer, in order.
 pub(crate) fn asked_for(answer: &Prepared) -> Vec<Arc<str>> {

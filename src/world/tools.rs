@@ -5,6 +5,7 @@
 
 use super::choices::Choices;
 use super::setup::Setup;
+use super::tool_uses::ToolUseNames;
 use crate::engine::contract::{Agent, FailureCause, Input, ToolOutcome, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -104,7 +105,7 @@ pub(crate) enum Deed {
 }
 
 impl Tools {
-    /// Starts a run of the tool use, whose scripted outcome goes under `scripted_id`.
+    /// Starts a run of the tool use.
     pub(crate) fn start(
         &mut self,
         setup: &Setup,
@@ -112,10 +113,10 @@ impl Tools {
         now: Time,
         (agent, run): (&Agent, ToolRun),
         tool_use: &ToolUse,
-        scripted_id: &str,
+        names: ToolUseNames<'_>,
     ) -> Vec<(Time, Deed)> {
         let nth = self.count(&tool_use.name);
-        let performance = perform(setup, choices, tool_use, scripted_id, nth);
+        let performance = perform(setup, choices, tool_use, names, nth);
         let deeds = performance.until_it_asks(now);
         let (agent, performance) = (agent.clone(), Arc::new(performance));
         self.running.push(Running { agent, run, performance, stops: None, question: Question::Unasked });
@@ -248,16 +249,16 @@ impl Performance {
 }
 
 /// Decides what a tool use does. `nth` counts the runs of the same tool, from 0.
-fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, scripted_id: &str, nth: usize) -> Performance {
+fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, names: ToolUseNames<'_>, nth: usize) -> Performance {
     let tool = setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name);
-    let own = setup.outcomes.get(scripted_id);
+    let own = setup.outcomes.get(names.scripted);
     let said = own.or_else(|| tool.and_then(|tool| tool.outcome.as_ref()));
     let latency = own
         .and_then(|outcome| outcome.latency.clone())
         .or_else(|| tool.and_then(|tool| tool.latency.clone()))
         .or_else(|| known_tool(&tool_use.name).map(|known| known.latency.clone()))
         .unwrap_or(USUAL_LATENCY);
-    let ends_after = choices.latency(Waited::Tool, &tool_use.id, &latency, nth);
+    let ends_after = choices.latency(Waited::Tool, names.chosen, &latency, nth);
     let ending = said.map(|said| said.ending.clone()).unwrap_or_default();
     let hangs = ending == ToolEnding::Hangs;
     let progress = said.map(|said| said.progress.clone()).unwrap_or_default();
@@ -270,17 +271,17 @@ fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, scripte
         stopping: said.map(|said| said.stopping).unwrap_or_default(),
         asks: said.and_then(|said| said.asks.as_ref()).map(|asks| {
             let at = setup.scenario.tools.iter().position(|tool| tool.definition.name == tool_use.name);
-            let asker = at.filter(|_| own.is_none()).map_or_else(|| Asker::ToolUse(scripted_id.into()), Asker::Tool);
-            asked(choices, tool_use, asks, no_later(asks.after), asker)
+            let asker = at.filter(|_| own.is_none()).map_or_else(|| Asker::ToolUse(names.scripted.into()), Asker::Tool);
+            asked(choices, names.chosen, asks, no_later(asks.after), asker)
         }),
     }
 }
 
 /// What is asked and what comes of it, with all choices made.
-fn asked(choices: &mut Choices<'_>, tool_use: &ToolUse, asks: &ScriptedElicitation, after: Micros, asker: Asker) -> Asks {
+fn asked(choices: &mut Choices<'_>, name: &str, asks: &ScriptedElicitation, after: Micros, asker: Asker) -> Asks {
     let ScriptedElicitation { message, after: _, reply, if_declined } = asks;
     let latency = reply.latency.as_ref().unwrap_or(&AT_ONCE);
-    let takes = choices.latency(Waited::Elicitation, &tool_use.id, latency, 0);
+    let takes = choices.latency(Waited::Elicitation, name, latency, 0);
     let declined = match if_declined {
         Some(text) => ToolOutcome::text(text),
         None => ToolOutcome::error(&format!("the user declined to answer: {message}")),
@@ -315,6 +316,7 @@ mod tests {
     use crate::scenario::types::Scenario;
     use crate::wire::block::ToolInput;
 
+    const NAMES: ToolUseNames<'_> = ToolUseNames { scripted: "toolu_1", chosen: "toolu_1" };
     const RUN: ToolRun = ToolRun { request: RequestId { prompt: 1, turn: 1, attempt: 1 }, index: 0 };
 
     fn at(ms: u64) -> Time {
@@ -329,7 +331,7 @@ mod tests {
         let setup = Setup::new(Scenario { results, ..Scenario::default() }, None).unwrap();
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
         let mut tools = Tools::default();
-        let mut agenda = tools.start(&setup, &mut Choices::of(&setup.scenario, None), at(0), (&Agent::ROOT, RUN), &tool_use, "toolu_1");
+        let mut agenda = tools.start(&setup, &mut Choices::of(&setup.scenario, None), at(0), (&Agent::ROOT, RUN), &tool_use, NAMES);
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);
         while !agenda.is_empty() || stop.is_some() {
@@ -406,7 +408,7 @@ mod tests {
         let setup = Setup::new(Scenario { results: [("toolu_1".into(), outcome)].into(), ..Scenario::default() }, None).unwrap();
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
         let mut tools = Tools::default();
-        let mut agenda = tools.start(&setup, &mut Choices::drawn(setup.scenario.seed), at(0), (&Agent::ROOT, RUN), &tool_use, "toolu_1");
+        let mut agenda = tools.start(&setup, &mut Choices::drawn(setup.scenario.seed), at(0), (&Agent::ROOT, RUN), &tool_use, NAMES);
         assert_eq!(tools.on_answer(at(0), &Agent::ROOT, RUN, true), [], "nothing was asked yet");
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);

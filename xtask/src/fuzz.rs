@@ -5,7 +5,7 @@
 //!                    (strategies)           └─> findings, one group a bug ──> shrunk by proptest ──> a file each
 //! ```
 //!
-//! The same seed gives the same cases, findings and files on any number of threads. What it needs is behind the feature `fuzz`, and the command starts
+//! The same seed gives the same cases and findings on any number of threads; how small they become depends on how fast the machine is. What it needs is behind the feature `fuzz`, and the command starts
 //! itself again with it, optimised and with debug assertions.
 
 #[cfg(feature = "fuzz")]

@@ -45,6 +45,7 @@ cargo xtask <command>
   fuzz-scenarios  many whole scenarios from one seed, each run with all oracles; what breaks a rule is shrunk and written to a file
            --cases <n>         how many (2000)
            --seed <n>          from which seed (1)
+           --case <n>          print this case as a scenario, run nothing
            --only <feature>    each of them with this feature, e.g. agents; may be given several times
            --out <folder>      where findings are written (target/fuzz-scenarios)
   mutants  how often a test notices that the engine is broken on purpose; needs cargo-mutants, and an hour

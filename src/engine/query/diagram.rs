@@ -42,6 +42,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("Calling", "max_output_tokens_escalate", "Calling"),
         ("Calling", "max_output_tokens_escalate", "Compacting"),
         ("Calling", "max_output_tokens_recovery", "Calling"),
+        ("Calling", "max_output_tokens_recovery", "Compacting"),
         ("Calling", "max_turns", "Finished"),
         ("Calling", "model_error", "Finished"),
         ("Calling", "next_turn", "Calling"),
@@ -85,6 +86,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
         ("StopHooks", "stop_hook_blocking", "Compacting"),
         ("StopHooks", "stop_hook_prevented", "Finished"),
         ("StopHooks", "token_budget_continuation", "Calling"),
+        ("StopHooks", "token_budget_continuation", "Compacting"),
     ],
 };
 

@@ -145,6 +145,18 @@ fn o_13_no_request_after_a_budget_is_passed() {
 }
 
 #[test]
+fn o_13_a_tool_use_that_an_earlier_session_left_open_is_no_turn() {
+    let with_result_of_turn = |turn| {
+        let run = ToolRun { request: RequestId { turn, ..ASKED }, index: 0 };
+        let message = UserMessage { uuid: "u".into(), run, answers: "u".into(), block: result_block(0) };
+        let story = Story::with(|settings| settings.session.max_turns = Some(1)).effect(Effect::Emit(Emission::User(Arc::new(message))));
+        story.request(turn + 1, &[]).broken_but(&["O-1", "O-2", "O-4", "O-8", valid::ORACLE, super::super::leftovers::ORACLE])
+    };
+    assert_eq!(with_result_of_turn(0), NONE);
+    assert_eq!(with_result_of_turn(1), ["O-13"]);
+}
+
+#[test]
 fn o_13_the_task_budget_never_grows() {
     let told = |first, second| {
         let story = Story::with(|settings| settings.session.task_budget = Some(1_000));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::random::Seed;
+use reenact::engine::time::Time;
 use reenact::explore::Guard;
 use reenact::explore::interrupt::{Boundary, Kind, Side};
 use reenact::explore::plan::planned;
@@ -13,10 +14,11 @@ use reenact::explore::verdict::{look, violations_of};
 use reenact::files::schema;
 use reenact::oracle::repeat;
 use reenact::runner::Catching;
+use reenact::scenario::interrupt::{InterruptKind, Moment};
 use reenact::scenario::types::{Chunking, Scenario};
 use reenact::scenario::{parse, write};
 use reenact::sim::Run;
-use reenact::transcript::event::{RunEnd, Transcript, What};
+use reenact::transcript::event::{Event, RunEnd, Transcript, What};
 use reenact::transcript::json;
 use reenact::transcript::text::Detail;
 use reenact::wire::validate::is_defect;
@@ -89,7 +91,8 @@ pub(super) fn has(scenario: &Scenario, wanted: &Finding) -> Option<Finding> {
         });
         return named.into_iter().find(is_it);
     }
-    let events = count_inputs(&Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript);
+    let plain = Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
+    let events = count_inputs(&setup, &plain);
     boundaries(events).find_map(|(boundary, kind)| interrupted_at(&setup, boundary, kind).into_iter().find(is_it))
 }
 
@@ -176,7 +179,7 @@ fn through_a_plan(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding
 fn interrupted(setup: &Arc<Setup>, transcript: &Transcript, number: u64) -> Vec<Finding> {
     const PLACES: u64 = 3;
     let mut draws = Seed(number).draws("fuzz-interrupts", "");
-    let all: Vec<(Boundary, Kind)> = boundaries(count_inputs(transcript)).collect();
+    let all: Vec<(Boundary, Kind)> = boundaries(count_inputs(setup, transcript)).collect();
     if all.is_empty() {
         return Vec::new();
     }
@@ -184,8 +187,12 @@ fn interrupted(setup: &Arc<Setup>, transcript: &Transcript, number: u64) -> Vec<
     chosen.flat_map(|(boundary, kind)| interrupted_at(setup, boundary, kind)).collect()
 }
 
-fn count_inputs(transcript: &Transcript) -> u64 {
-    transcript.events.iter().filter(|event| matches!(event.what, What::Input(_))).count() as u64
+/// How many inputs there are before the last cancel that is set to a time, if there is one: what never comes is waited for without end after it.
+fn count_inputs(setup: &Setup, transcript: &Transcript) -> u64 {
+    let cancels = setup.scenario.interrupts.iter().filter(|interrupt| interrupt.kind == InterruptKind::Cancel);
+    let last = cancels.filter_map(|cancel| if let Moment::At(at) = cancel.moment { Some(Time::ZERO + at) } else { None }).max();
+    let counts = |event: &&Event| matches!(event.what, What::Input(_)) && last.is_none_or(|last| event.at < last);
+    transcript.events.iter().filter(counts).count() as u64
 }
 
 fn boundaries(events: u64) -> impl Iterator<Item = (Boundary, Kind)> {

@@ -32,6 +32,18 @@ const LEFT_OUT: [(&str, &str); 25] = [
     ("prompt.turn.tool", "written as `content`"),
     ("interrupt.turn.", "the same as those of prompts"),
     ("prompt.turn.provenance", "says where an answer comes from, and decides nothing"),
+    ("hook.context", "written in `answers`"),
+    ("hook.decision", "written in `answers`"),
+    ("hook.fails", "written in `answers`"),
+    ("hook.never_answers", "written in `answers`"),
+    ("hook.reason", "written in `answers`"),
+    ("hook.stop", "written in `answers`"),
+    ("hook.updated_input", "written in `answers`"),
+    ("permission.answer", "written in `answers`"),
+    ("permission.never_answers", "written in `answers`"),
+    ("permission.reason", "written in `answers`"),
+    ("permission.rules", "written in `answers`"),
+    ("permission.updated_input", "written in `answers`"),
     ("fault.", "the kinds are counted by themselves"),
 ];
 

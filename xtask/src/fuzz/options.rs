@@ -25,6 +25,8 @@ struct Options {
     seed: u64,
     only: Vec<Feature>,
     out: PathBuf,
+    /// The one case that is printed, and nothing run.
+    case: Option<u64>,
 }
 
 /// One bug: the first case that showed it, and how many did.
@@ -39,19 +41,21 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
         Ok(options) => options,
         Err(problem) => return crate::usage(&problem),
     };
+    if let Some(number) = options.case {
+        let title = format!("Case {number} of cargo xtask fuzz-scenarios --seed {}{}", options.seed, words_of(&options.only));
+        print!("{}", write::toml(&Cases::new(options.seed, &options.only).tree(number).current(), &[title]));
+        return ExitCode::SUCCESS;
+    }
     // A panic is a finding; its words are in it.
     panic::set_hook(Box::new(|_| ()));
     let (coverage, groups) = search(&options);
-    let problems = write_all(&options, &groups);
     println!("\n{}", coverage.table());
     let missing = coverage.missing();
     if !missing.is_empty() {
         println!("\nnever reached ({}): {}", missing.len(), missing.join(", "));
     }
     println!("\n{} cases of seed {}, {} findings in {}", options.cases, options.seed, groups.len(), options.out.display());
-    for problem in &problems {
-        println!("{problem}");
-    }
+    write_all(&options, &groups);
     let lacks = options.cases >= LONG_RUN && options.only.is_empty() && !missing.is_empty();
     if lacks {
         println!("what is never reached is never tried: give it to the strategies (src/strategies)");
@@ -60,13 +64,17 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
 }
 
 fn read(mut words: &[&str]) -> Result<Options, String> {
-    let mut options = Options { cases: 2_000, seed: 1, only: Vec::new(), out: crate::root().join("target/fuzz-scenarios") };
+    let mut options = Options { cases: 2_000, seed: 1, only: Vec::new(), out: crate::root().join("target/fuzz-scenarios"), case: None };
     let number = |name: &str, text: &str| text.parse::<u64>().map_err(|_| format!("`{name}` wants a whole number, and `{text}` is none"));
     loop {
         words = match words {
             [] => return Ok(options),
             ["--cases", cases, rest @ ..] => {
                 options.cases = number("--cases", cases)?;
+                rest
+            }
+            ["--case", case, rest @ ..] => {
+                options.case = Some(number("--case", case)?);
                 rest
             }
             ["--seed", seed, rest @ ..] => {
@@ -115,33 +123,34 @@ fn search(options: &Options) -> (Coverage, BTreeMap<String, Group>) {
     (coverage, groups)
 }
 
-/// Shrinks each finding and writes it; gives a line each.
-fn write_all(options: &Options, groups: &BTreeMap<String, Group>) -> Vec<String> {
+/// Shrinks each finding, writes it, and prints a line about it. Each is written as it was found first, in case nobody waits for the rest.
+fn write_all(options: &Options, groups: &BTreeMap<String, Group>) {
     let groups: Vec<&Group> = groups.values().collect();
-    let mut lines = Vec::new();
+    let group = |at: u64| groups[usize::try_from(at).unwrap_or(usize::MAX)];
     in_order(
         groups.len() as u64,
         || Cases::new(options.seed, &options.only),
         |cases, at| {
-            let group = groups[usize::try_from(at).unwrap_or(usize::MAX)];
-            shrink(cases.tree(group.first), &group.finding)
+            let Group { first, finding, .. } = group(at);
+            write_one(options, group(at), &cases.tree(*first).current(), finding, "");
+            shrink(cases.tree(*first), finding)
         },
-        |at, (scenario, finding)| {
-            let group = groups[usize::try_from(at).unwrap_or(usize::MAX)];
-            lines.push(write_one(options, group, &scenario, &finding));
-        },
+        |at, (scenario, finding)| println!("{}", write_one(options, group(at), &scenario, &finding, ", shrunk")),
     );
-    lines
 }
 
-fn write_one(options: &Options, group: &Group, scenario: &Scenario, finding: &Finding) -> String {
+fn words_of(only: &[Feature]) -> String {
+    only.iter().map(|feature| format!(" --only {}", feature.as_str())).collect()
+}
+
+fn write_one(options: &Options, group: &Group, scenario: &Scenario, finding: &Finding, how: &str) -> String {
     let file = options.out.join(finding.file_name());
     let at = finding.interrupt.map_or_else(String::new, |(boundary, kind)| format!(" --interrupt-at {boundary} --interrupt-kind {kind}"));
-    let only: String = options.only.iter().map(|feature| format!(" --only {}", feature.as_str())).collect();
+    let only = words_of(&options.only);
     let comments = [
         format!("{}: {}", finding.rule, finding.text),
-        format!("cargo run -- run {}{at} --oracles", file.display()),
-        format!("Case {} of cargo xtask fuzz-scenarios --seed {}{only}, shrunk; {} cases show it.", group.first, options.seed, group.cases),
+        format!("cargo run -- run {}{at}", file.display()),
+        format!("Case {} of cargo xtask fuzz-scenarios --seed {}{only}{how}; {} cases show it.", group.first, options.seed, group.cases),
     ];
     let written = fs::create_dir_all(&options.out).and_then(|()| fs::write(&file, write::toml(scenario, &comments)));
     let place = written.map_or_else(|error| format!("cannot be written: {error}"), |()| file.display().to_string());

@@ -1,4 +1,6 @@
-//! A finding made small: proptest drops and reduces what is not needed for it.
+//! A finding made small: proptest drops and reduces what is not needed for it. Runs of a thousand requests are dear, so patience has an end.
+
+use std::time::{Duration, Instant};
 
 use proptest::strategy::ValueTree;
 use reenact::engine::settings::{CompactionSettings, RetrySettings};
@@ -12,34 +14,46 @@ use super::finding::Finding;
 /// How many smaller scenarios are tried at most.
 const TRIES: u32 = 1_500;
 
+/// How long they are tried. One that was begun is looked at to its end.
+const TIME: Duration = Duration::from_secs(20);
+
+/// How much more is tried.
+struct Patience {
+    tries: u32,
+    since: Instant,
+}
+
+impl Patience {
+    #[expect(clippy::disallowed_methods, reason = "how long to look for a smaller scenario is real time")]
+    fn new() -> Self {
+        Self { tries: TRIES, since: Instant::now() }
+    }
+
+    /// Whether one more is tried, which this one then is.
+    #[expect(clippy::disallowed_methods, reason = "how long to look for a smaller scenario is real time")]
+    fn take(&mut self) -> bool {
+        let goes_on = self.tries > 0 && self.since.elapsed() < TIME;
+        self.tries = self.tries.saturating_sub(1);
+        goes_on
+    }
+}
+
 /// The smallest scenario that was found with this finding, and the finding as it shows there.
 pub(super) fn shrink(mut tree: impl ValueTree<Value = Scenario>, finding: &Finding) -> (Scenario, Finding) {
     let mut smallest = (tree.current(), finding.clone());
-    let mut tries = 0;
-    if !tree.simplify() {
-        return dropped(smallest);
-    }
-    // A run that does not end by itself is dear.
-    let tries_max = if finding.rule == "O-18" { TRIES / 8 } else { TRIES };
-    while tries < tries_max {
+    let mut patience = Patience::new();
+    let mut goes_on = tree.simplify();
+    while goes_on && patience.take() {
         let scenario = tree.current();
         // What a case leaves out shrinks without changing anything.
-        let found = if scenario == smallest.0 {
-            Some(smallest.1.clone())
-        } else {
-            tries += 1;
-            has(&scenario, finding)
-        };
-        let goes_on = match found {
+        let found = if scenario == smallest.0 { Some(smallest.1.clone()) } else { has(&scenario, finding) };
+        goes_on = match found {
             Some(found) => {
                 smallest = (scenario, found);
                 tree.simplify()
             }
             None => tree.complicate(),
         };
-        if !goes_on {
-            break;
-        }
     }
     dropped(smallest)
 }
@@ -47,7 +61,8 @@ pub(super) fn shrink(mut tree: impl ValueTree<Value = Scenario>, finding: &Findi
 /// The same without all that can go: what each case has, and proptest therefore keeps.
 fn dropped(mut smallest: (Scenario, Finding)) -> (Scenario, Finding) {
     let mut at = 0;
-    while let Some(scenario) = without(&smallest.0, at).map(fitted) {
+    let mut patience = Patience::new();
+    while let Some(scenario) = without(&smallest.0, at).map(fitted).filter(|_| patience.take()) {
         let found = if scenario == smallest.0 { None } else { has(&scenario, &smallest.1) };
         match found {
             // What is now in its place is next.
