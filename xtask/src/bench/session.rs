@@ -55,6 +55,7 @@ pub(crate) fn scripted(tool: Micros) -> Scenario {
         input: r#"{"file_path":"/w/config/build.toml","limit":200}"#.into(),
         id: None,
         outcome: None,
+        slip: None,
     };
     Scenario {
         title: Some(String::from("two requests, one tool")),
