@@ -105,7 +105,7 @@ impl Seen {
 fn with_faults(title: &str, keys: &str) -> String {
     format!(
         "title = \"{title}\"\nseed = 1\n\n[[fault]]\n{keys}\n\n[[prompt]]\ntext = \"What does package.json say?\"\n\n\
-         [[prompt.turn]]\ntext = \"It is a package named demo.\"\n"
+         [[prompt.turn]]\ntext = \"It is a package named demo.\"\nmay = true # for clients that give up\n"
     )
 }
 
