@@ -162,7 +162,7 @@ impl Conversation {
     /// Adds an answer; nothing when it has no content.
     pub(crate) fn push_answer(&mut self, id: RequestId, content: Vec<Block>, usage: Option<Usage>) {
         if !content.is_empty() {
-            let lacks_thinking = self.lacks_thinking() && !content.first().is_some_and(thinking::is_thinking);
+            let lacks_thinking = self.lacks_thinking() && !content.first().is_some_and(Block::is_thinking);
             let message = Arc::new(Message::assistant(content));
             self.push(Item { name: answer_name(id), kind: ItemKind::Answer, message, usage, lacks_thinking });
         }

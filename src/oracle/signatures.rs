@@ -3,7 +3,7 @@
 use super::Findings;
 use crate::engine::contract::{Effect, Emission, Message, RequestId};
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
+use crate::wire::block::Block;
 
 pub(super) const ORACLE: &str = "O-6";
 
@@ -18,7 +18,7 @@ pub(super) struct Signatures {
 impl Signatures {
     pub(super) fn on_effect(&mut self, effect: &Effect) {
         match effect {
-            Effect::Emit(Emission::Assistant(message)) if is_thinking(&message.block) => {
+            Effect::Emit(Emission::Assistant(message)) if message.block.is_thinking() => {
                 if let Some((_, model)) = self.asked.iter().find(|(id, _)| *id == message.id) {
                     self.given.push((message.block.clone(), model.clone()));
                 }
@@ -34,15 +34,11 @@ impl Signatures {
         if self.given.iter().all(|(_, by)| by == model) {
             return;
         }
-        for block in messages.iter().flat_map(|message| &message.content).filter(|block| is_thinking(block)) {
+        for block in messages.iter().flat_map(|message| &message.content).filter(|block| block.is_thinking()) {
             let givers = || self.given.iter().filter(|(given, _)| given == block).map(|(_, by)| by);
             if let Some(other) = givers().next().filter(|_| givers().all(|by| by != model)) {
                 found.add(ORACLE, format!("request {id} sends {model} thinking that {other} signed"));
             }
         }
     }
-}
-
-fn is_thinking(block: &Block) -> bool {
-    matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
 }

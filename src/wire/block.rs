@@ -147,6 +147,11 @@ impl Block {
         &self.json
     }
 
+    /// Whether it is thinking, redacted or not.
+    pub fn is_thinking(&self) -> bool {
+        matches!(self.kind, BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
+    }
+
     /// The tool use, if it is one.
     pub fn as_tool_use(&self) -> Option<&ToolUse> {
         match &self.kind {

@@ -229,8 +229,7 @@ fn push_message(out: &mut String, message: &Message, breakpoint: bool) {
 
 /// The block of a message that a cache breakpoint goes to: the API refuses one on thinking.
 fn carrier(message: &Message) -> Option<usize> {
-    let may_carry = |block: &Block| !matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
-    message.content.iter().rposition(may_carry)
+    message.content.iter().rposition(|block| !block.is_thinking())
 }
 
 /// A message as it is read: content is a string or a list of blocks.

@@ -33,7 +33,7 @@ impl Given {
         if mode(setup, request) == Signatures::Ignore {
             return;
         }
-        let thinking = tool_uses::blocks(plan.is_stream, &plan.pieces).into_iter().filter(is_thinking);
+        let thinking = tool_uses::blocks(plan.is_stream, &plan.pieces).into_iter().filter(Block::is_thinking);
         self.0.extend(thinking.map(|block| {
             let Request { model, system, tools, messages, .. } = request.clone();
             Arc::new(Thinking { block, model, system, tools, messages })
@@ -45,9 +45,9 @@ impl Given {
         if mode(setup, request) != Signatures::Refuse {
             return None;
         }
-        let latest = request.messages.iter().rposition(|message| message.content.iter().any(is_thinking));
+        let latest = request.messages.iter().rposition(|message| message.content.iter().any(Block::is_thinking));
         (0..).zip(&request.messages).find_map(|(index, message)| {
-            (0..).zip(&message.content).filter(|(_, block)| is_thinking(block)).find_map(|(position, block): (usize, _)| {
+            (0..).zip(&message.content).filter(|(_, block)| block.is_thinking()).find_map(|(position, block): (usize, _)| {
                 let path = format!("messages.{index}.content.{position}");
                 self.judge(request, index, block, latest == Some(index)).map(|problem| problem.at(&path))
             })
@@ -131,10 +131,6 @@ fn says_the_same(block: &Block, other: &Block) -> bool {
 fn mode(setup: &Setup, request: &Request) -> Signatures {
     let by_model = || ModelFacts::of(&request.model).map_or(Signatures::Ignore, ModelFacts::signatures);
     setup.scenario.api.signatures.unwrap_or_else(by_model)
-}
-
-fn is_thinking(block: &Block) -> bool {
-    matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
 }
 
 fn signature(block: &Block) -> &str {

@@ -8,7 +8,7 @@
 use super::rounds;
 use crate::engine::conversation::{Conversation, Item};
 use crate::prelude::*;
-use crate::wire::block::{Block, BlockKind};
+use crate::wire::block::Block;
 
 /// What becomes of the marked messages.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,8 +58,7 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
 
 /// Whether it is an answer whose thinking has to stay first.
 fn begins_with_thinking(item: &Item) -> bool {
-    let first = item.message.content.first().map(Block::kind);
-    matches!(first, Some(BlockKind::Thinking { .. } | BlockKind::RedactedThinking))
+    item.message.content.first().is_some_and(Block::is_thinking)
 }
 
 #[cfg(test)]

@@ -108,11 +108,10 @@ pub(super) fn request(mut request: Request, max_tokens: u64) -> Request {
 /// Thinking is bound to the model that thought it: another model refuses it. `None` when there is none. What an answer was
 /// nothing but is said to be missing, because the API refuses a message without content.
 pub(super) fn without_thinking(message: &Message) -> Option<Message> {
-    let is_thinking = |block: &Block| matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
-    if !message.content.iter().any(is_thinking) {
+    if !message.content.iter().any(Block::is_thinking) {
         return None;
     }
-    let mut content: Vec<Block> = message.content.iter().filter(|block| !is_thinking(block)).cloned().collect();
+    let mut content: Vec<Block> = message.content.iter().filter(|block| !block.is_thinking()).cloned().collect();
     if content.is_empty() {
         content.push(Block::text("[thinking left out]"));
     }

@@ -18,8 +18,8 @@ impl Conversation {
     pub(crate) fn strip_signatures(&mut self) {
         for index in (0..self.items.len()).rev() {
             let message = &self.items[index].message;
-            if message.content.iter().any(is_thinking) {
-                let content: Vec<Block> = message.content.iter().filter(|block| !is_thinking(block)).cloned().collect();
+            if message.content.iter().any(Block::is_thinking) {
+                let content: Vec<Block> = message.content.iter().filter(|block| !block.is_thinking()).cloned().collect();
                 if content.is_empty() {
                     self.remove(&[index]);
                 } else {
@@ -45,10 +45,6 @@ pub(crate) fn lacks_thinking<'a>(items: impl DoubleEndedIterator<Item = &'a Item
         goes_on_from_results |= item.message.content.iter().any(is_result);
     }
     goes_on_from_results && newest.take_while(|item| item.is_answer()).any(|item| item.lacks_thinking)
-}
-
-pub(super) fn is_thinking(block: &Block) -> bool {
-    matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
 }
 
 #[cfg(test)]

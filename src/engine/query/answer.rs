@@ -177,8 +177,7 @@ impl Query {
                 content.push(block.clone());
             }
         }
-        let is_thinking = |block: &Block| matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking);
-        content.truncate(content.iter().rposition(|block| !is_thinking(block)).map_or(0, |last| last + 1));
+        content.truncate(content.iter().rposition(|block| !block.is_thinking()).map_or(0, |last| last + 1));
         if let Some(first) = blocks.first() {
             self.carried.conversation.push_answer(first.id, content, usage);
         }

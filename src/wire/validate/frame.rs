@@ -154,7 +154,7 @@ pub(super) fn breakpoints(request: &Request, of_frame: usize) -> Option<Refusal>
     for (index, message) in (0..).zip(&request.messages) {
         for (position, block) in (0..).zip(&message.content).filter(|(_, block)| finder.find(block.json().as_str().as_bytes()).is_some()) {
             let of_block = in_block(block.json().as_str());
-            if of_block > 0 && matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking) {
+            if of_block > 0 && block.is_thinking() {
                 return Some(on_thinking(index, position, matches!(block.kind(), BlockKind::RedactedThinking)));
             }
             count += of_block;

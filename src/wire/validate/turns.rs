@@ -110,16 +110,12 @@ fn of_prefill(last: &Message, facts: Option<&ModelFacts>) -> Option<Refusal> {
     }
 }
 
-fn is_thinking(block: &Block) -> bool {
-    matches!(block.kind(), BlockKind::Thinking { .. } | BlockKind::RedactedThinking)
-}
-
 /// An answer does not end in thinking; where thinking is on, the one that asked for the tools that are answered last begins with it.
 fn of_thinking(messages: &[Arc<Message>], is_enabled: bool) -> Option<Refusal> {
     let answers = (0..).zip(messages).filter(|(_, message)| message.role == Role::Assistant);
     for (index, answer) in answers.clone() {
         let continues = messages.get(index + 1).is_some_and(|next: &Arc<Message>| next.role == Role::Assistant);
-        if !continues && let Some(last) = answer.content.last().filter(|block| is_thinking(block)) {
+        if !continues && let Some(last) = answer.content.last().filter(|block| block.is_thinking()) {
             let kind = if matches!(last.kind(), BlockKind::RedactedThinking) { "redacted_thinking" } else { "thinking" };
             let text = format!("messages.{index}: The final block in an assistant message cannot be `{kind}`.");
             return Some(Refusal::invalid("ends_in_thinking", text)); // plausible
@@ -132,7 +128,7 @@ fn of_thinking(messages: &[Arc<Message>], is_enabled: bool) -> Option<Refusal> {
     let is_tool_loop = messages[index + 1..].iter().any(|message| message.content.iter().any(is_result));
     // Neighbours of the same role are one turn: it begins with the first of them.
     let first = messages[..=index].iter().rposition(|message| message.role != Role::Assistant).map_or(0, |before| before + 1);
-    let found = messages[first].content.first().filter(|block| !is_thinking(block)).filter(|_| is_tool_loop)?;
+    let found = messages[first].content.first().filter(|block| !block.is_thinking()).filter(|_| is_tool_loop)?;
     let text = format!(
         "messages.{first}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is enabled, a final \
          `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend \
