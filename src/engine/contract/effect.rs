@@ -186,6 +186,22 @@ pub enum Terminal {
 }
 
 impl Terminal {
+    /// The words of all that are known here.
+    pub const WORDS: [&'static str; 12] = [
+        "completed",
+        "aborted_streaming",
+        "aborted_tools",
+        "prompt_too_long",
+        "image_error",
+        "model_error",
+        "blocking_limit",
+        "stop_hook_prevented",
+        "hook_stopped",
+        "max_turns",
+        "max_budget",
+        "structured_output_retries",
+    ];
+
     /// The word that transcripts and scenarios use.
     pub fn as_str(&self) -> &str {
         match self {

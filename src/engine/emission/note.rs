@@ -142,6 +142,19 @@ pub enum Transition {
 }
 
 impl Transition {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::NextTurn,
+        Self::CollapseDrainRetry,
+        Self::ReactiveCompactRetry,
+        Self::MaxOutputTokensEscalate,
+        Self::MaxOutputTokensRecovery,
+        Self::StopHookBlocking,
+        Self::TokenBudgetContinuation,
+        Self::PauseTurnResume,
+        Self::RefusalRetry,
+    ];
+
     /// The word that transcripts and scenarios use.
     pub fn as_str(self) -> &'static str {
         match self {

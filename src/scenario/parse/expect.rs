@@ -6,40 +6,13 @@
 use super::reader::{Reader, known_word};
 use super::tree::Kind;
 use super::values::{Range, Texts};
+use crate::engine::contract::Terminal;
+use crate::engine::emission::Transition;
 use crate::prelude::*;
 use crate::scenario::types::Expect;
 
-/// Terminals and the run's own ends (M-3, M-9).
-const TERMINALS: [&str; 15] = [
-    "completed",
-    "aborted_streaming",
-    "aborted_tools",
-    "prompt_too_long",
-    "image_error",
-    "model_error",
-    "blocking_limit",
-    "stop_hook_prevented",
-    "hook_stopped",
-    "max_turns",
-    "max_budget",
-    "structured_output_retries",
-    "tape_exhausted",
-    "stalled",
-    "limit_reached",
-];
-
-/// Transitions.
-const TRANSITIONS: [&str; 9] = [
-    "next_turn",
-    "collapse_drain_retry",
-    "reactive_compact_retry",
-    "max_output_tokens_escalate",
-    "max_output_tokens_recovery",
-    "stop_hook_blocking",
-    "token_budget_continuation",
-    "pause_turn_resume",
-    "refusal_retry",
-];
+/// The run's own ends (M-3, M-9), which may stand where a terminal does.
+const RUN_ENDS: [&str; 3] = ["tape_exhausted", "stalled", "limit_reached"];
 
 /// Subtypes of the result message (S-8 to S-10).
 const RESULTS: [&str; 5] =
@@ -51,10 +24,11 @@ pub(crate) const BREAKABLE: [&str; 15] =
 
 /// Reads what is expected.
 pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
+    let terminals = [&Terminal::WORDS[..], &RUN_ENDS].concat();
     let expect = Expect {
-        terminal: word(reader, "terminal", &TERMINALS),
-        terminals: words(reader, "terminals", "terminal", &TERMINALS),
-        transitions: words(reader, "transitions", "transition", &TRANSITIONS),
+        terminal: word(reader, "terminal", &terminals),
+        terminals: words(reader, "terminals", "terminal", &terminals),
+        transitions: words(reader, "transitions", "transition", &Transition::ALL.map(Transition::as_str)),
         requests: reader.get("requests"),
         delays: reader.get("delays").map(|delays: Vec<Range>| delays.into_iter().map(|Range(least, most)| (least, most)).collect()),
         refusals: reader.get("refusals"),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Write};
 
-use reenact::engine::contract::{Agent, ByAgent, Effect, Input};
+use reenact::engine::contract::{Agent, ByAgent, Effect, Input, Terminal};
 use reenact::engine::emission::{CompactionLevel, Note, PipelineStep, Transition};
 use reenact::oracle::ORACLES;
 use reenact::scenario::fault::{Change, ConnectFault, CutAfter, FaultKind, Instead};
@@ -20,33 +20,6 @@ pub(super) struct Coverage {
     cases: BTreeMap<String, u64>,
 }
 
-const TERMINALS: [&str; 12] = [
-    "completed",
-    "prompt_too_long",
-    "image_error",
-    "model_error",
-    "aborted_streaming",
-    "aborted_tools",
-    "blocking_limit",
-    "stop_hook_prevented",
-    "hook_stopped",
-    "max_turns",
-    "max_budget",
-    "structured_output_retries",
-];
-
-const TRANSITIONS: [Transition; 9] = [
-    Transition::NextTurn,
-    Transition::PauseTurnResume,
-    Transition::CollapseDrainRetry,
-    Transition::ReactiveCompactRetry,
-    Transition::MaxOutputTokensEscalate,
-    Transition::MaxOutputTokensRecovery,
-    Transition::StopHookBlocking,
-    Transition::TokenBudgetContinuation,
-    Transition::RefusalRetry,
-];
-
 const STEPS: [PipelineStep; 9] = [
     PipelineStep::Validate,
     PipelineStep::Check,
@@ -62,7 +35,7 @@ const STEPS: [PipelineStep; 9] = [
 const LEVELS: [CompactionLevel; 5] =
     [CompactionLevel::Snip, CompactionLevel::Microcompact, CompactionLevel::Collapse, CompactionLevel::Auto, CompactionLevel::Reactive];
 
-const FAULTS: [&str; 12] = [
+const FAULTS: [&str; 13] = [
     "an error",
     "another answer",
     "a cut after events",
@@ -75,6 +48,7 @@ const FAULTS: [&str; 12] = [
     "an empty body",
     "another content type",
     "a truncated input",
+    "a drip",
 ];
 
 impl Coverage {
@@ -105,11 +79,11 @@ impl Coverage {
 
 /// What the cases should reach in the long run.
 fn wanted() -> Vec<String> {
-    let terminals = TERMINALS.iter().map(|name| format!("terminal: {name}"));
-    let transitions = TRANSITIONS.iter().map(|transition| format!("transition: {}", transition.as_str()));
+    let terminals = Terminal::WORDS.iter().map(|name| format!("terminal: {name}"));
+    let transitions = Transition::ALL.iter().map(|transition| format!("transition: {}", transition.as_str()));
     let steps = STEPS.iter().map(|step| format!("step: {}", step.as_str()));
     let levels = LEVELS.iter().map(|level| format!("compaction: {}", level.as_str()));
-    let faults = FAULTS.iter().map(|fault| format!("fault: {fault}")).chain([String::from("fault: a drip")]);
+    let faults = FAULTS.iter().map(|fault| format!("fault: {fault}"));
     let connections = ConnectFault::ALL.iter().map(|(word, _)| format!("fault: connection {word}"));
     let oracles = ORACLES.iter().map(|(oracle, _)| format!("oracle asked: {oracle}"));
     let keys = super::keys::wanted().into_iter().map(|key| format!("key: {key}"));
