@@ -169,9 +169,6 @@ impl World {
         self.note_result(setup, effect);
         match effect {
             Effect::Request { id, request } => {
-                if agent.is_root() {
-                    self.passed.extend(host_deeds(&setup.scenario, RequestPlace { prompt: id.prompt, request: id.turn }));
-                }
                 return Some(self.serve(setup, now, agent, *id, request, schedule));
             }
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
@@ -231,6 +228,11 @@ impl World {
 
     /// Takes note of an effect that somebody else carries out: a request that is answered outside.
     pub fn see(&mut self, setup: &Setup, agent: &Agent, effect: &Effect) {
+        if let Effect::Request { id, .. } = effect
+            && agent.is_root()
+        {
+            self.passed.extend(host_deeds(&setup.scenario, RequestPlace { prompt: id.prompt, request: id.turn }));
+        }
         self.happening.extend(self.watch.effect(setup, agent, effect));
     }
 
