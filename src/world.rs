@@ -381,6 +381,7 @@ impl World {
             Effect::CheckTool { run, tool_use } => {
                 let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
                 let names = ToolUseNames { scripted: setup.scripted_id(self.model.original_id(&tool_use.id)), chosen };
+                self.passed.extend(asked::who_says(setup, tool_use, names.scripted).map(|(asker, _)| Statement::Check(asker)));
                 questions.check(setup, choices, now, *run, tool_use, names)
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
@@ -388,8 +389,14 @@ impl World {
                 let name = self.first_runs.name(&tool_use.id, agent, *run);
                 questions.permission(setup, choices, now, *run, tool_use, &name)
             }
-            Effect::StoreResult { run, .. } => questions.store(setup, choices, now, *run),
-            Effect::LookUp { what, prompt } => questions.look_up(setup, choices, now, *what, *prompt),
+            Effect::StoreResult { run, .. } => {
+                self.passed.note(Statement::Store);
+                questions.store(setup, choices, now, *run)
+            }
+            Effect::LookUp { what, prompt } => {
+                self.passed.extend([Some(*what), None].map(Statement::LookUp));
+                questions.look_up(setup, choices, now, *what, *prompt)
+            }
             _ => None,
         }
     }

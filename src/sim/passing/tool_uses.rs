@@ -12,7 +12,7 @@ use crate::engine::contract::Environment;
 use crate::prelude::*;
 use crate::scenario::parse::nearest::nearest;
 use crate::scenario::script::Origin;
-use crate::scenario::statement::{ScriptedToolUse, tool_uses};
+use crate::scenario::statement::{ScriptedToolUse, Step, tool_uses};
 use crate::scenario::types::{Slip, TurnBlock};
 use crate::wire::block::ToolInput;
 
@@ -55,8 +55,27 @@ pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
             }
         }
     }
+    wrong.extend(runs.iter().flat_map(observables));
     wrong.extend(marked.into_values().filter(|(as_said, _)| !as_said).map(|(_, problem)| problem));
     wrong
+}
+
+/// `observable` takes a member of the input that the tool's schema lacks: it would never add anything.
+fn observables(run: &PlayedRun<'_>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for tool in &run.setup.scenario.tools {
+        let schema = &tool.definition.json.to_value()["input_schema"];
+        for (nth, observable) in tool.definition.observable.iter().enumerate() {
+            let input = Value::Object([(observable.from.to_string(), Value::Null)].into_iter().collect());
+            let name = &tool.definition.name;
+            let path = [Step::Key("tool"), Step::Where("name", name.clone()), Step::Key("observable"), Step::Nth(nth), Step::Key("from")];
+            if let Some(problem) = unknown_key(schema, &input).filter(|_| !is_judged_elsewhere(run.places, &path.to_vec())) {
+                let message = format!("`observable` takes what the input of `{name}` never holds: {problem}");
+                problems.push(Problem::at(run.places, &path.to_vec(), message, String::from("name a key of the tool's `input_schema`")));
+            }
+        }
+    }
+    problems
 }
 
 fn not_as_marked(slip: Slip, name: &str) -> (String, String) {
