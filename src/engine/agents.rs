@@ -288,8 +288,7 @@ impl Child {
         if let Some(Thinking::Budget(budget)) = env.settings.session.thinking
             && u64::from(budget) >= max_tokens
         {
-            let most = u32::try_from(max_tokens.saturating_sub(1)).unwrap_or(u32::MAX);
-            env.settings.session.thinking = (most >= Thinking::LEAST_BUDGET).then_some(Thinking::Budget(most));
+            env.settings.session.thinking = Thinking::greatest_budget(max_tokens).map(Thinking::Budget);
         }
         if let Some(extra) = thinking_below(&env.settings.request_extra, max_tokens) {
             env.settings.request_extra = extra;

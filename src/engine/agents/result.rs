@@ -29,7 +29,6 @@ impl Said {
 
 /// What agents used up, all together.
 pub(super) fn counts(results: &[Said]) -> String {
-    let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let sum = |of: fn(&Said) -> u64| results.iter().map(of).fold(0, u64::saturating_add);
     format!("{}, {}", plural(sum(|said| said.tool_uses), "tool use"), plural(sum(|said| said.tokens), "token"))
 }
