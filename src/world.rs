@@ -423,7 +423,7 @@ impl World {
             self.misuse = Some(format!("request {id} was made while another of that name is open"));
         }
         if let Some(head) = &plan.head {
-            self.choices(setup).on_head(agent, id, &head.headers);
+            self.choices(setup).on_head(agent, id, head);
         }
         self.served += 1;
         let serial = self.served;

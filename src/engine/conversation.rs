@@ -13,7 +13,7 @@
 //! answer's usage could not see it otherwise (C-1, C-4).
 
 mod count;
-mod host;
+pub(crate) mod host;
 mod orphans;
 mod thinking;
 
@@ -151,6 +151,7 @@ impl Conversation {
     pub(crate) fn push_user(&mut self, name: impl Into<Arc<str>>, kind: ItemKind, content: Vec<Block>) {
         if !content.is_empty() {
             self.push(Item::user(name, kind, content));
+            self.put_before_unanswered();
         }
     }
 
