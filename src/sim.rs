@@ -53,6 +53,8 @@ pub struct Run<E, W = Recorder> {
     watcher: W,
     /// How many of the plan's interrupts were made.
     planned: usize,
+    /// How many inputs were injected in all.
+    injections: usize,
     /// The log at the boundary, if one is wanted.
     log: Option<Log>,
     scratch: Scratch,
@@ -111,6 +113,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
         let mut run = Self {
             watcher,
             planned: 0,
+            injections: 0,
             log: None,
             engine,
             world: World::default(),
@@ -214,6 +217,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
     /// A message that interrupts may become a prompt of its own; [`Self::next_prompt`] is a number that no other prompt has. The
     /// scenario has no answer for such a prompt, so each of its requests is answered at once with the same short text.
     pub fn inject(&mut self, input: Input) {
+        self.injections += 1;
         self.injected.add(&self.setup, &input);
         self.world.on_injected();
         self.due.push((Agent::ROOT, input));
@@ -276,6 +280,16 @@ impl<E: Engine, W: Watch> Run<E, W> {
         let interrupts = plan.interrupts.iter().skip(self.planned).map(|left| format!("the plan's interrupt at event {}", left.event));
         let choices = self.choices().map(|made| plan.not_chosen_in(&made)).unwrap_or_default();
         interrupts.chain(choices).map(Arc::from).collect()
+    }
+
+    /// E-8: a plan that names what does not come fails. This is asked of runs that went to their own end without any other interrupt, and whose
+    /// requests the world answered.
+    fn plan_failures(&self, end: &RunEnd) -> Vec<String> {
+        if *end != RunEnd::Idle || self.outside.is_some() || self.injections != self.planned {
+            return Vec::new();
+        }
+        let failure = |name: Arc<str>| format!("{name} did not come: correct the name in [plan], or take it out");
+        self.not_as_planned().into_iter().map(failure).collect()
     }
 
     fn run_out(&mut self) -> RunEnd {

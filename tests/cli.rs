@@ -336,13 +336,15 @@ fn f_11_a_run_is_kept_as_a_scenario_that_needs_no_seed() {
 }
 
 #[test]
-fn f_11_what_a_plan_names_and_a_run_does_not_choose_is_told() {
+fn e_8_a_plan_that_names_what_does_not_come_fails() {
     let plan =
         "[[plan.interrupt]]\nevent = 999\nkind = \"cancel\"\n\n[plan.tools]\ntoolu_x = \"5ms\"\n\n[plan.answers]\n1 = { head = \"1s\" }\n";
     let folder = folder(&[("late.toml", &format!("{HELLO}\n{plan}"))]);
-    let output = text(&reenact(folder.path(), &["run", "late.toml"]).stdout);
+    let ran = reenact(folder.path(), &["run", "late.toml"]);
+    assert_eq!(ran.status.code(), Some(1));
+    let (output, failures) = (text(&ran.stdout), text(&ran.stderr));
     for told in ["the plan's interrupt at event 999", "the plan's tools, toolu_x"] {
-        assert!(output.contains(told), "{told} is not in:\n{output}");
+        assert!(output.contains(told) && failures.contains(&format!("{told} did not come")), "{told} is not in:\n{output}{failures}");
     }
     assert!(!output.contains("the plan's answers"), "{output}");
 }

@@ -361,9 +361,10 @@ impl ApiCall {
     /// Takes the end of the answer.
     pub(crate) fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> Verdict {
         let failure = match (&self.state, how) {
+            // The attempt failed before its answer ended.
             (State::Due(_) | State::Ended | State::Waiting { .. } | State::Refreshing(_) | State::Abandoned(..), _) => {
                 return Verdict::Pending;
-            } // it failed before its end
+            }
             (State::AwaitingHead, AnswerEnd::Complete) => Failure::of("no_answer", "the connection closed before an answer came"),
             (State::Streaming { assembler, .. }, AnswerEnd::Complete) => match assembler.at_end_of_stream() {
                 Ok(()) => {

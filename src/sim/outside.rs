@@ -91,9 +91,11 @@ impl<E: Engine> Run<E> {
     pub fn into_report(mut self, end: RunEnd) -> Report<E> {
         self.tell_end(&end);
         let unused = self.unused_answers();
+        let plan_failures = self.plan_failures(&end);
         let transcript = self.watcher.into_transcript(&self.setup.scenario.title, self.setup.scenario.shown_seed());
         let tolerance = self.outside.as_ref().map_or(Tolerance::NONE, |outside| outside.tolerance);
-        let report = Report::new(&self.setup, self.engine, transcript, end, &self.world, &unused, tolerance).with_log(self.log);
+        let mut report = Report::new(&self.setup, self.engine, transcript, end, &self.world, &unused, tolerance).with_log(self.log);
+        report.failures.extend(plan_failures);
         match self.judged_by {
             JudgedBy::ScenarioAndOracles => report.with_oracles(&self.setup, tolerance.lateness()),
             JudgedBy::Scenario => report,

@@ -29,3 +29,10 @@ pub fn is_event_stream(headers: &[Header]) -> Option<bool> {
 pub fn find<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
     headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| &*header.value)
 }
+
+/// Whether a header belongs to the connection and not to what is said over it: whoever writes to a connection writes these.
+pub fn is_of_connection(name: &str) -> bool {
+    const OF_CONNECTION: [&str; 8] =
+        ["connection", "content-encoding", "content-length", "keep-alive", "proxy-connection", "trailer", "transfer-encoding", "upgrade"];
+    OF_CONNECTION.iter().any(|known| name.eq_ignore_ascii_case(known))
+}

@@ -29,7 +29,6 @@ impl Said {
 
 /// What agents used up, all together.
 pub(super) fn counts(results: &[Said]) -> String {
-    let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let sum = |of: fn(&Said) -> u64| results.iter().map(of).fold(0, u64::saturating_add);
     format!("{}, {}", plural(sum(|said| said.tool_uses), "tool use"), plural(sum(|said| said.tokens), "token"))
 }
@@ -38,6 +37,14 @@ pub(super) fn counts(results: &[Said]) -> String {
 pub(super) fn list(results: &[Said]) -> String {
     let entry = |(number, said): (usize, &Said)| format!("Result {number}:\n{}", said.alone().0);
     (1..).zip(results).map(entry).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The result of one as it is, those of several by their number.
+pub(super) fn list_of_several(results: &[Said]) -> String {
+    match results {
+        [alone] => alone.alone().0,
+        several => list(several),
+    }
 }
 
 /// What the model is asked that puts them together.

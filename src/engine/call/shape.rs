@@ -44,11 +44,10 @@ pub(crate) fn thinking_below(extra: &Json, max_tokens: u64) -> Option<Json> {
     let members = Object::parse(extra.as_str()).ok()?;
     let thinking = members.object("thinking")?;
     thinking.count("budget_tokens").filter(|budget| *budget >= max_tokens)?;
-    let most = max_tokens.saturating_sub(1);
-    if most < Thinking::LEAST_BUDGET.into() {
-        return Some(Json::trusted(members.without("thinking")));
-    }
-    Some(Json::trusted(members.with(&[("thinking", thinking.with(&[("budget_tokens", most.to_string())]))])))
+    Some(Json::trusted(match Thinking::greatest_budget(max_tokens) {
+        Some(greatest) => members.with(&[("thinking", thinking.with(&[("budget_tokens", greatest.to_string())]))]),
+        None => members.without("thinking"),
+    }))
 }
 
 /// The request without a thinking budget, because its conversation cannot go on under one.

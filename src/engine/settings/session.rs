@@ -94,6 +94,12 @@ impl Thinking {
     /// The least budget that the API takes.
     pub const LEAST_BUDGET: u32 = 1_024;
 
+    /// The greatest budget in a request with this `max_tokens`, which has to be more; `None` where that is less than the API takes.
+    pub fn greatest_budget(max_tokens: u64) -> Option<u32> {
+        let greatest = u32::try_from(max_tokens.saturating_sub(1)).unwrap_or(u32::MAX);
+        (greatest >= Self::LEAST_BUDGET).then_some(greatest)
+    }
+
     /// The member of a request's body.
     pub fn json(self) -> String {
         match self {

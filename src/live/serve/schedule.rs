@@ -11,6 +11,7 @@ use crate::engine::contract::{AnswerEnd, RequestId};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::types::Chunking;
+use crate::wire::http;
 use crate::wire::sse::Framer;
 use crate::world::choices::Choices;
 use crate::world::plan::Plan;
@@ -95,7 +96,7 @@ pub(super) fn of(setup: &Setup, plan: &Plan, key: &str, options: &Options) -> Sc
         headers: head
             .headers
             .iter()
-            .filter(|header| !is_of_connection(&header.name))
+            .filter(|header| !http::is_of_connection(&header.name))
             .map(|header| (header.name.to_string(), header.value.to_string()))
             .collect(),
     });
@@ -134,13 +135,6 @@ fn cuts_of(setup: &Setup, piece: &[u8], is_stream: bool, key: &str, number: u32)
     }
     let mut choices = Choices::of(&setup.scenario, None);
     choices.cut(key, number as usize, piece, chunking).into_iter().map(<[u8]>::len).collect()
-}
-
-/// What belongs to a connection and not to what is said over it. Bodies are stored decoded.
-fn is_of_connection(name: &str) -> bool {
-    const OF_CONNECTION: [&str; 8] =
-        ["connection", "content-encoding", "content-length", "keep-alive", "proxy-connection", "trailer", "transfer-encoding", "upgrade"];
-    OF_CONNECTION.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 fn event_name(piece: &[u8]) -> Option<Arc<str>> {

@@ -103,7 +103,7 @@ fn answer(reader: &mut Reader<'_, '_>) -> Option<FaultAnswer> {
     let html = reader.mark("html");
     let given: Option<u32> = reader.get("status");
     let status = match (given, error) {
-        (Some(status), _) => u16::try_from(status).ok().filter(|status| (100..=599).contains(status)),
+        (Some(status), _) => u16::try_from(status).ok().filter(|status| prompts::ANSWER_STATUSES.contains(status)),
         (None, Some(error)) => Some(error.status),
         (None, None) => html.then_some(200),
     };
@@ -136,8 +136,8 @@ fn known_error(reader: &mut Reader<'_, '_>) -> Option<&'static KnownError> {
 }
 
 fn check_status(reader: &mut Reader<'_, '_>, place: Place, given: u32, error: Option<&KnownError>) {
-    if !(100..=599).contains(&given) {
-        reader.report.value(place, format!("expected an HTTP status from 100 to 599, found {given}"), None);
+    if !u16::try_from(given).is_ok_and(|given| prompts::ANSWER_STATUSES.contains(&given)) {
+        reader.report.value(place, format!("expected an HTTP status from 200 to 599, found {given}"), None);
     } else if let Some(error) = error.filter(|error| u32::from(error.status) != given) {
         let message = format!("`{}` comes with status {}; leave `status` out", error.name, error.status);
         reader.report.value(place, message, None);

@@ -1,13 +1,17 @@
 //! `[[prompt]]` with its scripted turns, and `[[history]]`.
 
+use core::ops::RangeInclusive;
+
 use super::outcome;
 use super::reader::Reader;
+use super::report::Report;
 use super::tree::{Kind, Member};
 use super::values::{Blocks, FromValue};
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
 use crate::scenario::types::{AgentScript, Prompt, ScriptedOutcome, Slip, Turn, TurnBlock};
 use crate::wire::block::{Block, Message, Role};
+use crate::wire::http;
 
 /// `[[prompt]]`; with a tape, turns would never be used.
 pub(super) fn prompt(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Prompt {
@@ -63,12 +67,15 @@ pub(super) fn turn(reader: &mut Reader<'_, '_>) -> Turn {
     turn
 }
 
+/// The statuses that an answer can have. One from 100 to 199 is no answer: another one follows it.
+pub(super) const ANSWER_STATUSES: RangeInclusive<u16> = 200..=599;
+
 /// A literal body or a failure has no content beside it: only one of the two can be sent.
 fn http_status(reader: &mut Reader<'_, '_>, status: u32) -> Option<u16> {
     let place = reader.member("status")?.value.place;
-    let known = u16::try_from(status).ok().filter(|status| (100..=599).contains(status));
+    let known = u16::try_from(status).ok().filter(|status| ANSWER_STATUSES.contains(status));
     if known.is_none() {
-        reader.report.value(place, format!("expected an HTTP status from 100 to 599, found {status}"), None);
+        reader.report.value(place, format!("expected an HTTP status from 200 to 599, found {status}"), None);
     } else if status != 200 && has_content(reader).is_some() {
         let message = format!("an answer with status {status} has no content; give its `body` or nothing");
         reader.report.value(place, message, None);
@@ -169,14 +176,29 @@ fn with_agents(outcome: Option<ScriptedOutcome>, agents: AgentScript) -> Option<
 pub(super) fn headers(reader: &mut Reader<'_, '_>) -> Vec<(String, String)> {
     let Some(member) = reader.member("headers") else { return Vec::new() };
     match &member.value.kind {
-        Kind::Table(table) => {
-            let of = |member: &Member| Some((member.key.clone(), String::from_value(&member.value, reader.report)?));
-            table.members.iter().filter_map(of).collect()
-        }
+        Kind::Table(table) => table.members.iter().filter_map(|member| header(reader.report, member)).collect(),
         Kind::StandIn => Vec::new(),
         _ => {
             reader.report.mismatch(&member.value, "a table of names with text");
             Vec::new()
         }
     }
+}
+
+/// A header that a server can send. Those of the connection are written by whoever writes to it, so they cannot be chosen.
+fn header(report: &mut Report, member: &Member) -> Option<(String, String)> {
+    let text = String::from_value(&member.value, report)?;
+    let is_name =
+        !member.key.is_empty() && member.key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+    let problem = if !is_name {
+        "this is no name of a header: letters, digits and `-` are"
+    } else if text.chars().any(char::is_control) {
+        "a header's text has no line breaks and no other control characters"
+    } else if http::is_of_connection(&member.key) {
+        "this header belongs to the connection, and the server writes it; leave it out"
+    } else {
+        return Some((member.key.clone(), text));
+    };
+    report.value(member.place, problem.into(), None);
+    None
 }
