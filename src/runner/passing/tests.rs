@@ -267,3 +267,41 @@ fn f_10_what_a_base_says_is_judged_in_its_users_unless_it_is_run_itself() {
         assert!(failures.iter().all(|failure| failure.contains("_base.toml:11:1: ")), "{failures:#?}");
     }
 }
+
+#[test]
+fn f_10_a_run_that_stops_for_want_of_an_answer_is_asked_too() {
+    let text = reading("", "[[fault]]\nat = { request = 9 }\nstatus = 529\n").replace("[[prompt.turn]]\ntext = \"Done.\"\n", "");
+    let failures = said(&text);
+    assert!(failures.iter().any(|failure| failure.contains("hit nothing")), "{failures:#?}");
+}
+
+#[test]
+fn f_10_what_one_combination_makes_due_must_come_to_pass() {
+    let hook = "[[hook]]\nname = \"h\"\nevent = \"post_tool_use\"\nmatcher = \"Read\"\nanswers = [{}, { context = \"again\" }]\n";
+    let matrix = "[matrix]\nhook.0.matcher = [\"Read\", \"Edit\"]\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.toml");
+    fs::write(&file, reading("", &format!("{hook}\n{matrix}"))).unwrap();
+    let loaded = load_all(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let reports: Vec<_> = loaded.iter().map(|run| Run::new(run.setup.clone(), AgentLoop::default()).to_end()).collect();
+    for order in [[0, 1], [1, 0]] {
+        let runs: Vec<_> = order.iter().map(|at| (&loaded[*at], Some((&reports[*at]).into()))).collect();
+        let found = judge(&runs, View::Simulated).failures;
+        assert!(found.len() == 1 && found[0].1.iter().any(|failure| failure.contains("answer 2 of hook `h`")), "{found:#?}");
+    }
+}
+
+#[test]
+fn f_10_an_engine_behind_a_real_server_is_asked_for_all_but_the_server_s_and_the_network_s() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let fault = "[[fault]]\nat = { request = 9 }\nstatus = 529\n";
+    fs::write(&file, reading("", &format!("[[interrupt]]\nkind = \"cancel\"\nat = \"20h\"\n\n{fault}"))).unwrap();
+    let loaded = load_all(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let report = Run::new(loaded[0].setup.clone(), AgentLoop::default()).to_end();
+    let found = |view| judge(&[(&loaded[0], Some((&report).into()))], view).failures.remove(0).1;
+    let (engine, server) = (found(View::Engine), found(View::Server));
+    assert!(engine.len() == 1 && engine[0].contains("[[interrupt]]"), "{engine:#?}");
+    assert!(server.len() == 1 && server[0].contains("[[fault]]"), "{server:#?}");
+    assert_eq!(found(View::Simulated).len(), 2);
+}
