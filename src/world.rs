@@ -170,7 +170,8 @@ impl World {
         match effect {
             Effect::Request { id, request } => {
                 if agent.is_root() {
-                    self.passed.extend(host_deeds(&setup.scenario, RequestPlace { prompt: id.prompt, request: id.turn }));
+                    let place = RequestPlace { prompt: id.prompt, request: id.turn };
+                    self.passed.extend(host_deeds(&setup.scenario, place, request, &self.passed));
                 }
                 return Some(self.serve(setup, now, agent, *id, request, schedule));
             }

@@ -151,18 +151,27 @@ fn k_4_an_imported_session_replays_without_a_difference() {
     }
 }
 
-/// The comparison has teeth: an answer that comes back changed in the recorded follow-up request is found.
+/// An answer that comes back changed is sent changed by a replay, too. The comparison has teeth: sent in yet another way it is a difference.
 #[test]
-fn k_4_a_changed_echo_is_a_difference() {
+fn k_4_an_answer_that_comes_back_changed_is_sent_back_changed() {
     let table = [
-        ("sample.ruby-vcr.yml", r#"harbour":"Samplehaven"#, r#"harbour":"Otherhaven"#),
-        ("sample.httpmock.yaml", r#"harbour":"Samplehaven"#, r#"harbour":"Otherhaven"#),
-        ("sample.opencode.json", r#"harbour\":\"Samplehaven"#, r#"harbour\":\"Otherhaven"#),
-        ("sample.claude-trace.jsonl", "I'll read it.", "I'll not read it."),
+        ("sample.ruby-vcr.yml", r#"harbour":"Samplehaven"#, r#"harbour":"Otherhaven"#, "Otherhaven"),
+        ("sample.httpmock.yaml", r#"harbour":"Samplehaven"#, r#"harbour":"Otherhaven"#, "Otherhaven"),
+        ("sample.opencode.json", r#"harbour\":\"Samplehaven"#, r#"harbour\":\"Otherhaven"#, "Otherhaven"),
+        ("sample.claude-trace.jsonl", "I'll read it.", "I'll not read it.", "I'll not read it."),
     ];
-    for (name, from, to) in table {
-        let ends = replayed(&changed(name, from, to).unwrap());
-        assert!(ends[0].contains("differs from the recorded one"), "{name}: {ends:?}");
+    for (name, from, to, sent) in table {
+        let imported = changed(name, from, to).unwrap();
+        let ends = replayed(&imported);
+        assert_eq!(ends[0], "completed: ", "{name}");
+        let folder = tempfile::tempdir().unwrap();
+        let written = write(&imported, &folder.path().join("x")).unwrap();
+        let text = std::fs::read_to_string(&written.scenarios[0]).unwrap();
+        assert!(text.contains("place = \"instead\"") && text.contains("back changed") && text.contains(sent), "{name}: {text}");
+        let tape = tape::read(&written.tape).unwrap();
+        let otherwise = parse::scenario("x.toml", &text.replace(sent, "in another way"), &[]).unwrap();
+        let report = Run::new(Setup::new(otherwise.scenario, Some(&tape)).unwrap().into(), AgentLoop::default()).to_end();
+        assert!(report.failures.iter().any(|failure| failure.contains("differs from the recorded one")), "{name}: {:?}", report.failures);
     }
 }
 

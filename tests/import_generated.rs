@@ -48,16 +48,18 @@ enum Manner {
 
 /// What the client does with an answer before it sends it back.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Echo {
+enum Client {
     Faithful,
-    /// Now and then it sends something else.
+    /// Now and then it sends something else, or results in another order.
     Changing,
+    /// Now and then it sends what is no request, and the API refuses it.
+    Broken,
 }
 
 /// One conversation of a client.
 struct Talk {
     manner: Manner,
-    echo: Echo,
+    client: Client,
     /// All of the request but its messages.
     members: Map<String, Value>,
     messages: Vec<Value>,
@@ -72,8 +74,8 @@ struct Recording {
     entries: Vec<Value>,
     /// Numbers that make texts and ids differ.
     count: u64,
-    /// Whether an answer was sent back changed.
-    is_changed: bool,
+    /// Whether something was sent that is no request.
+    is_broken: bool,
 }
 
 impl Recording {
@@ -156,14 +158,14 @@ fn streamed(message: &Value) -> String {
 }
 
 impl Talk {
-    fn new(recording: &mut Recording, echo: Echo) -> Self {
+    fn new(recording: &mut Recording, client: Client) -> Self {
         let manner = *recording.dice.of(&[Manner::Joined, Manner::Apart, Manner::ApartWithResults]);
         let tool = |name: &str| json!({ "name": name, "description": name, "input_schema": { "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] } });
         let tools = ["Read", "Bash", "add", "look_up"].map(tool).to_vec();
         let mut members = Map::new();
         members.insert("model".into(), json!(recording.dice.of(&["claude-sonnet-4-5", "claude-haiku-4-5"])));
         members.insert("max_tokens".into(), json!(recording.dice.of(&[64, 1_024, 8_000, 16_000])));
-        let mut talk = Self { manner, echo, members, messages: Vec::new(), tools, container: None };
+        let mut talk = Self { manner, client, members, messages: Vec::new(), tools, container: None };
         (0..6).for_each(|_| talk.change(recording));
         // What was said in a session before.
         for _ in 0..recording.below(3) {
@@ -321,13 +323,12 @@ impl Talk {
             return;
         }
         let mut content = content.to_vec();
-        if self.echo == Echo::Changing && recording.dice.hits(30) {
+        if self.client == Client::Changing && recording.dice.hits(30) {
             match recording.below(3) {
                 0 => content.push(json!({ "type": "text", "text": recording.fresh("made up") })),
                 1 => content.reverse(),
                 _ => content[0]["extra"] = json!(true),
             }
-            recording.is_changed = true;
         }
         self.push("assistant", content);
     }
@@ -359,6 +360,13 @@ impl Talk {
         recording.exchange(body, 200, &message);
         self.echo(recording, &content);
         let beside = recording.dice.hits(20).then(|| recording.image());
+        if self.client == Client::Changing && recording.dice.hits(30) {
+            match recording.below(3) {
+                0 => results.reverse(),
+                1 if results.len() > 1 => drop(results.pop()),
+                _ => results.push(results[0].clone()),
+            }
+        }
         match self.manner {
             Manner::ApartWithResults => {
                 results.into_iter().for_each(|result| self.push("user", vec![result]));
@@ -385,10 +393,15 @@ fn side_call(recording: &mut Recording) {
 }
 
 /// A recording of one or several conversations at once.
-fn recording(seed: u64, echo: Echo) -> Recording {
-    let mut recording = Recording { dice: Dice(seed), entries: Vec::new(), count: 0, is_changed: false };
-    let mut talks: Vec<Talk> = (0..1 + recording.below(3)).map(|_| Talk::new(&mut recording, echo)).collect();
+fn recording(seed: u64, client: Client) -> Recording {
+    let mut recording = Recording { dice: Dice(seed), entries: Vec::new(), count: 0, is_broken: false };
+    let mut talks: Vec<Talk> = (0..1 + recording.below(3)).map(|_| Talk::new(&mut recording, client)).collect();
     talks.iter_mut().for_each(|talk| talk.prompt(&mut recording));
+    if client == Client::Broken && recording.dice.hits(50) {
+        let body = json!({ "model": "m", "max_tokens": 9, "messages": [recording.fresh("no message")] });
+        recording.exchange(&body, 400, &json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "no" } }));
+        recording.is_broken = true;
+    }
     for _ in 0..2 + recording.below(10) {
         if talks.is_empty() {
             break;
@@ -416,16 +429,26 @@ fn failing(written: &Written) -> Vec<(usize, String)> {
     written.scenarios.iter().enumerate().filter_map(run).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the variable is documented at the number that it takes the place of")]
 fn count() -> u64 {
-    std::env::var("REENACT_IMPORTS").ok().and_then(|count| count.parse().ok()).unwrap_or(RECORDINGS)
+    number("REENACT_IMPORTS").unwrap_or(RECORDINGS)
 }
 
-#[test]
-fn k_4_a_client_that_sends_back_what_it_was_answered_is_replayed_without_a_difference() {
+/// The seeds of a run: `REENACT_IMPORTS_FROM` is the first.
+fn seeds() -> std::ops::Range<u64> {
+    let first = number("REENACT_IMPORTS_FROM").unwrap_or(0);
+    first..first + count()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the variables are documented where they are read")]
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().and_then(|number| number.parse().ok())
+}
+
+/// Imports what such a client recorded and runs every scenario of it: none may fail.
+fn replays(client: Client) {
     let (mut unclean, mut exchanges, mut scenarios) = (Vec::new(), 0, 0);
-    for seed in 0..count() {
-        let recording = recording(seed, Echo::Faithful);
+    for seed in seeds() {
+        let recording = recording(seed, client);
         let folder = tempfile::tempdir().unwrap();
         let written = imported(&recording, folder.path());
         (exchanges, scenarios) = (exchanges + recording.entries.len(), scenarios + written.scenarios.len());
@@ -438,21 +461,31 @@ fn k_4_a_client_that_sends_back_what_it_was_answered_is_replayed_without_a_diffe
 }
 
 #[test]
+fn k_4_a_client_that_sends_back_what_it_was_answered_is_replayed_without_a_difference() {
+    replays(Client::Faithful);
+}
+
+#[test]
+fn k_4_a_client_that_changes_answers_and_results_is_replayed_without_a_difference() {
+    replays(Client::Changing);
+}
+
+#[test]
 fn k_4_a_replay_that_will_fail_is_announced_and_no_other_is() {
     let mut announced = 0;
-    for seed in 0..count() {
-        let recording = recording(seed, Echo::Changing);
+    for seed in seeds() {
+        let recording = recording(seed, Client::Broken);
         let folder = tempfile::tempdir().unwrap();
         let written = imported(&recording, folder.path());
         let failing: Vec<usize> = failing(&written).into_iter().map(|(number, _)| number).collect();
         let named: Vec<usize> = written.problems.iter().map(|(number, _)| *number).collect();
         assert_eq!(named, failing, "seed {seed}: {:?}", written.problems);
-        assert!(recording.is_changed || failing.is_empty(), "seed {seed}: {:?}", written.problems);
+        assert!(recording.is_broken || failing.is_empty(), "seed {seed}: {:?}", written.problems);
         for number in failing {
             let text = std::fs::read_to_string(&written.scenarios[number]).unwrap();
             assert!(text.contains("# A replay fails: "), "seed {seed}: {text}");
             announced += 1;
         }
     }
-    assert!(announced > count() / 20, "only {announced} replays were announced: the client changes too little to prove anything");
+    assert!(announced > count() / 20, "only {announced} replays were announced: the client breaks too little to prove anything");
 }
