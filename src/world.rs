@@ -16,6 +16,7 @@ pub(crate) mod endpoint;
 mod faults;
 pub(crate) mod model;
 pub(crate) mod plan;
+pub(crate) mod recorded;
 mod refusal;
 pub(crate) mod server;
 mod signatures;
