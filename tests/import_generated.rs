@@ -1,7 +1,7 @@
 //! Recordings that a client made up at random: what it did is known, so it is known what an import has to make of it (K-4, K-5).
 //!
 //! The client has conversations, several at once, in the manners of real ones: other settings in mid-thread, attempts again, the same question again,
-//! side calls, first words of an answer, system messages, images beside results, messages of one role apart or joined. As long as it sends back what
+//! side calls and titles, tokens that are counted, streams that break off, searches with citations, cache breakpoints that move, first words of an answer, system messages, images beside results, messages of one role apart or joined. As long as it sends back what
 //! it was answered, each imported scenario replays without a difference; where it does not, the import says so.
 
 use std::path::Path;
@@ -66,6 +66,8 @@ struct Talk {
     /// The tools that it may be offered.
     tools: Vec<Value>,
     container: Option<String>,
+    /// Whether it sets cache breakpoints.
+    is_cached: bool,
 }
 
 /// The recording, and what is known of it.
@@ -88,6 +90,18 @@ impl Recording {
         json!({ "type": "text", "text": self.fresh(word) })
     }
 
+    /// What the API's own search found, and what it says of it.
+    fn search(&mut self) -> Vec<Value> {
+        let id = self.fresh("srvtoolu").replace(' ', "_");
+        let found = json!({ "type": "web_search_result", "url": "https://x.example", "title": self.fresh("found"), "encrypted_content": "Eo8C", "page_age": null });
+        let citation = json!({ "type": "web_search_result_location", "url": "https://x.example", "title": "x", "encrypted_index": "Eo8C", "cited_text": self.fresh("cited") });
+        vec![
+            json!({ "type": "server_tool_use", "id": id, "name": "web_search", "input": { "query": self.fresh("what") } }),
+            json!({ "type": "web_search_tool_result", "tool_use_id": id, "content": [found] }),
+            json!({ "type": "text", "text": self.fresh("it is said"), "citations": [citation] }),
+        ]
+    }
+
     fn image(&mut self) -> Value {
         json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": format!("iVBORw0KGgo{:04}", self.below(9_999)) } })
     }
@@ -99,9 +113,16 @@ impl Recording {
     /// Sends a request and records what comes back.
     fn exchange(&mut self, body: &Value, status: u16, answer: &Value) {
         let is_stream = status == 200 && body["stream"] == json!(true);
-        let (kind, text) = if is_stream { ("text/event-stream", streamed(answer)) } else { ("application/json", answer.to_string()) };
+        match is_stream {
+            true => self.record("", body, status, ("text/event-stream", streamed(answer))),
+            false => self.record("", body, status, ("application/json", answer.to_string())),
+        }
+    }
+
+    fn record(&mut self, path: &str, body: &Value, status: u16, (kind, text): (&str, String)) {
+        let url = format!("https://api.anthropic.com/v1/messages{path}");
         self.entries.push(json!({
-            "request": { "method": "POST", "url": "https://api.anthropic.com/v1/messages", "headers": [], "postData": { "text": body.to_string() } },
+            "request": { "method": "POST", "url": url, "headers": [], "postData": { "text": body.to_string() } },
             "response": { "status": status, "headers": [{ "name": "content-type", "value": kind }], "content": { "text": text } },
         }));
     }
@@ -129,18 +150,29 @@ fn streamed(message: &Value) -> String {
         let (mut first, delta) = (
             block.clone(),
             match block["type"].as_str().unwrap() {
-                "text" => json!({ "type": "text_delta", "text": block["text"] }),
-                "thinking" => json!({ "type": "thinking_delta", "thinking": block["thinking"] }),
-                _ => json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() }),
+                "text" => Some(json!({ "type": "text_delta", "text": block["text"] })),
+                "thinking" => Some(json!({ "type": "thinking_delta", "thinking": block["thinking"] })),
+                "tool_use" | "server_tool_use" => Some(json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() })),
+                _ => None, // it comes whole
             },
         );
         match block["type"].as_str().unwrap() {
             "text" => first["text"] = json!(""),
             "thinking" => (first["thinking"], first["signature"]) = (json!(""), json!("")),
-            _ => first["input"] = json!({}),
+            "tool_use" | "server_tool_use" => first["input"] = json!({}),
+            _ => (),
+        }
+        if block.get("citations").is_some() {
+            first["citations"] = json!([]);
         }
         events.push(json!({ "type": "content_block_start", "index": index, "content_block": first }));
-        events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+        for citation in block.get("citations").and_then(Value::as_array).into_iter().flatten() {
+            let delta = json!({ "type": "citations_delta", "citation": citation });
+            events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+        }
+        if let Some(delta) = delta {
+            events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+        }
         if let Some(signature) = block.get("signature") {
             events.push(
                 json!({ "type": "content_block_delta", "index": index, "delta": { "type": "signature_delta", "signature": signature } }),
@@ -165,7 +197,7 @@ impl Talk {
         let mut members = Map::new();
         members.insert("model".into(), json!(recording.dice.of(&["claude-sonnet-4-5", "claude-haiku-4-5"])));
         members.insert("max_tokens".into(), json!(recording.dice.of(&[64, 1_024, 8_000, 16_000])));
-        let mut talk = Self { manner, client, members, messages: Vec::new(), tools, container: None };
+        let mut talk = Self { manner, client, members, messages: Vec::new(), tools, container: None, is_cached: recording.dice.hits(40) };
         (0..6).for_each(|_| talk.change(recording));
         // What was said in a session before.
         for _ in 0..recording.below(3) {
@@ -211,6 +243,11 @@ impl Talk {
     fn body(&self) -> Value {
         let mut body = Value::Object(self.members.clone());
         body["messages"] = json!(self.messages);
+        // The breakpoint is always on what was said last.
+        let last = body["messages"].as_array_mut().and_then(|messages| messages.last_mut()?["content"].as_array_mut()?.last_mut());
+        if let Some(last) = last.filter(|_| self.is_cached) {
+            last["cache_control"] = json!({ "type": "ephemeral" });
+        }
         if let Some(id) = &self.container {
             body["container"] = json!(id);
         }
@@ -251,16 +288,29 @@ impl Talk {
         }
         let body = self.body();
         self.attempts(recording, &body);
-        match recording.below(20) {
+        match recording.below(24) {
             0 => return self.fails(recording, &body),
             1 => self.same_again(recording, &body),
             2 => side_call(recording),
+            3 => self.title(recording, &body),
+            4 => recording.record("/count_tokens", &body, 200, ("application/json", json!({ "input_tokens": 99 }).to_string())),
+            5 => self.is_cut(recording, &body),
             _ => (),
         }
         let thinking = json!({ "type": "thinking", "thinking": recording.fresh("hm"), "signature": recording.fresh("sig") });
         let thinks = recording.dice.hits(20).then_some(thinking);
         let text = recording.text("answer");
-        match recording.below(12) {
+        match recording.below(16) {
+            12 => {
+                let found = recording.search();
+                self.ends(recording, &body, &found, "end_turn");
+            }
+            13 => self.ends(recording, &body, &[text], "stop_sequence"),
+            14 => {
+                let hidden = json!({ "type": "redacted_thinking", "data": recording.fresh("EmwKAhgB") });
+                self.ends(recording, &body, &[hidden, text], "end_turn");
+            }
+            15 => self.ends(recording, &body, &[text], "refusal"),
             0..=4 => self.uses_tools(recording, &body, thinks),
             5 => self.ends(recording, &body, &[text], "max_tokens"),
             6 => {
@@ -296,6 +346,29 @@ impl Talk {
             self.prompt(recording);
         }
         goes_on
+    }
+
+    /// Another model is asked what the first words are about, with the same words.
+    fn title(&mut self, recording: &mut Recording, body: &Value) {
+        let asked = json!({
+            "model": "claude-haiku-4-5", "max_tokens": 32, "system": "Say what it is about.", "messages": [body["messages"][0].clone()],
+        });
+        let title = recording.text("a title");
+        let message = recording.message(&asked["model"], &[title], "end_turn", None);
+        recording.exchange(&asked, 200, &message);
+    }
+
+    /// A streamed answer breaks off, and the client asks again, streamed or not.
+    fn is_cut(&mut self, recording: &mut Recording, body: &Value) {
+        if body["stream"] != json!(true) {
+            return;
+        }
+        let text = recording.text("an answer that breaks");
+        let message = recording.message(&body["model"], &[text], "end_turn", None);
+        let whole = streamed(&message);
+        let at = usize::try_from(recording.below(whole.len() as u64 / 2)).unwrap();
+        let end = whole[at..].find("\n\n").map_or(at, |end| at + end + 2);
+        recording.record("", body, 200, ("text/event-stream", whole[..end].to_owned()));
     }
 
     /// The same question after a success, as tests do that hold two ways of asking against each other.
@@ -359,7 +432,11 @@ impl Talk {
         let message = recording.message(&body["model"], &content, "tool_use", None);
         recording.exchange(body, 200, &message);
         self.echo(recording, &content);
-        let beside = recording.dice.hits(20).then(|| recording.image());
+        let beside = match recording.below(10) {
+            0 | 1 => Some(recording.image()),
+            2 => Some(recording.text("<system-reminder> mind")),
+            _ => None,
+        };
         if self.client == Client::Changing && recording.dice.hits(30) {
             match recording.below(3) {
                 0 => results.reverse(),
@@ -396,6 +473,11 @@ fn side_call(recording: &mut Recording) {
 fn recording(seed: u64, client: Client) -> Recording {
     let mut recording = Recording { dice: Dice(seed), entries: Vec::new(), count: 0, is_broken: false };
     let mut talks: Vec<Talk> = (0..1 + recording.below(3)).map(|_| Talk::new(&mut recording, client)).collect();
+    // Sub-agents are made alike, and work at the same time.
+    if recording.dice.hits(20) {
+        let like = talks[0].members.clone();
+        talks.iter_mut().for_each(|talk| talk.members.clone_from(&like));
+    }
     talks.iter_mut().for_each(|talk| talk.prompt(&mut recording));
     if client == Client::Broken && recording.dice.hits(50) {
         let body = json!({ "model": "m", "max_tokens": 9, "messages": [recording.fresh("no message")] });

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::options;
 
 /// The sizes of two files. The difference of their peaks leaves out what any import takes: patterns of secrets, buffers, one exchange.
-const BYTES: [usize; 2] = [1 << 20, 6 << 20];
+const BYTES: [usize; 2] = [3 << 20, 8 << 20];
 
 /// Names the file that the child imports.
 const FILE: &str = "REENACT_TEST_IMPORT";

@@ -1,7 +1,7 @@
 //! What the user said, what tools gave and what the host put in, from what each request adds to the one before it (K-4).
 
-use super::Asked;
 use super::settings::{plain, shorthand};
+use super::{Answered, Asked};
 use crate::engine::settings::{HostMessage, MessagePlace, Neighbours, RequestPlace};
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -87,7 +87,8 @@ impl Steps<'_> {
         };
         // The messages stand in the order in which they are heeded: the answer is there before what goes on from it.
         for (nth, content) in sent.iter().enumerate() {
-            let place = if nth == 0 { MessagePlace::Instead } else { MessagePlace::Before };
+            // The engine keeps no refusal, so there is nothing to take the place of.
+            let place = if nth == 0 && !is_refused(answered) { MessagePlace::Instead } else { MessagePlace::Before };
             self.say(at, Role::Assistant, place, content);
         }
         match (ids.is_empty(), rest.is_empty()) {
@@ -97,19 +98,24 @@ impl Steps<'_> {
         }
     }
 
-    /// What the client sends back in the place of an answer, by message; nothing where it sends what it was answered.
+    /// What the client sends back in the place of what the engine keeps of an answer, by message; nothing where that is the same.
     fn changed_echo(&mut self, before: &Asked<'_>, echo: &[Added], now: &Asked<'_>) -> Vec<Vec<Block>> {
         let Some(answered) = &before.answered else { return Vec::new() };
         let sent: Vec<Block> = echo.iter().flat_map(|added| added.content.iter().cloned()).collect();
         let (id, of) = (now.exchange.id, before.exchange.id);
         if sent.is_empty() {
-            if !answered.blocks.is_empty() && answered.stop_reason.as_deref() != Some("refusal") {
+            if !answered.blocks.is_empty() && !is_refused(answered) {
                 self.notes.push(format!("Exchange {id} leaves out the answer of exchange {of}; a replay keeps it."));
             }
             return Vec::new();
         }
-        let Some(place) = super::settings::first_change(&answered.blocks, &sent) else { return Vec::new() };
-        self.notes.push(format!("Exchange {id} sends the answer of exchange {of} back changed (at {place}), and so does a replay."));
+        if is_refused(answered) {
+            self.notes.push(format!("Exchange {id} sends the refusal of exchange {of} back, and so does a replay."));
+        } else if let Some(place) = super::settings::first_change(&answered.blocks, &sent) {
+            self.notes.push(format!("Exchange {id} sends the answer of exchange {of} back changed (at {place}), and so does a replay."));
+        } else {
+            return Vec::new();
+        }
         echo.iter().map(|added| added.content.clone()).collect()
     }
 
@@ -229,6 +235,10 @@ fn first_open(messages: &[Arc<Message>]) -> usize {
         message.content.iter().filter_map(Block::as_tool_use).any(|tool_use| !given.contains(&&*tool_use.id))
     };
     messages.iter().enumerate().position(is_open).unwrap_or(messages.len())
+}
+
+fn is_refused(answered: &Answered) -> bool {
+    answered.stop_reason.as_deref() == Some("refusal")
 }
 
 fn result_of(block: &Block) -> Option<&str> {
