@@ -32,13 +32,13 @@ impl RecordedRequest {
         };
         let Value::Object(mut members) = body else { return Self::Other(body) };
         members.remove("messages");
-        let (known_frame, known): (Option<&BTreeMap<String, Arc<Value>>>, &[Arc<Value>]) = match before {
-            Some(Self::Conversation { frame, messages }) => (Some(frame), messages),
-            Some(Self::Other(_)) | None => (None, &[]),
+        let known = match before {
+            Some(Self::Conversation { frame, messages }) => Some((frame, messages)),
+            Some(Self::Other(_)) | None => None,
         };
-        let message = |(index, message): (usize, Value)| shared(message, known.get(index));
+        let message = |(index, message): (usize, Value)| shared(message, known.and_then(|(_, messages)| messages.get(index)));
         let member = |(name, value): (String, Value)| {
-            let value = shared(value, known_frame.and_then(|frame| frame.get(&name)));
+            let value = shared(value, known.and_then(|(frame, _)| frame.get(&name)));
             (name, value)
         };
         Self::Conversation {
