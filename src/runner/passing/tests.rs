@@ -116,6 +116,10 @@ fn f_10_what_the_host_does_has_a_request_to_do_it_at() {
         assert!(failures[0].contains(words) && failures[0].contains("name a request that is made"), "{}", failures[0]);
     }
     assert_eq!(said(&reading("", &(change(1) + &message(1)))), [] as [&str; 0]);
+    let instead = |role: &str| message(1) + &format!("role = \"{role}\"\nplace = \"instead\"\n");
+    let failures = said(&reading("", &instead("assistant")));
+    assert!(failures[0].contains("took the place of none") && failures.len() == 1, "{failures:#?}");
+    assert_eq!(said(&reading("", &instead("user"))), [] as [&str; 0]);
 }
 
 #[test]
