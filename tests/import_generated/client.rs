@@ -284,6 +284,8 @@ impl Talk {
         let thinking = json!({ "type": "thinking", "thinking": recording.fresh("hm"), "signature": recording.fresh("sig") });
         let thinks = recording.dice.hits(20).then_some(thinking);
         let text = recording.text("answer");
+        // The API takes no words of the user's behind a system message: where one is last, an answer is kept.
+        let is_kept = self.messages.last().is_some_and(|message| message["role"] == "system");
         match recording.below(16) {
             12 => {
                 let found = recording.search();
@@ -294,14 +296,14 @@ impl Talk {
                 let hidden = json!({ "type": "redacted_thinking", "data": recording.fresh("EmwKAhgB") });
                 self.ends(recording, &body, &[hidden, text], "end_turn");
             }
-            15 => self.ends(recording, &body, &[text], "refusal"),
+            15 if !is_kept => self.ends(recording, &body, &[text], "refusal"),
             0..=4 => self.uses_tools(recording, &body, thinks),
             5 => self.ends(recording, &body, &[text], "max_tokens"),
             6 => {
                 self.ends(recording, &body, &[text], "pause_turn");
                 return true;
             }
-            7 => self.ends(recording, &body, &[], "end_turn"),
+            7 if !is_kept => self.ends(recording, &body, &[], "end_turn"),
             _ => {
                 let content: Vec<Value> = thinks.into_iter().chain([text]).collect();
                 self.ends(recording, &body, &content, "end_turn");

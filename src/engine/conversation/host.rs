@@ -25,9 +25,11 @@ fn each_result(messages: &mut Vec<Arc<Message>>, message: Arc<Message>) {
     messages.push(if alone.is_empty() { message } else { Arc::new(Message::user(last.to_vec())) });
 }
 
-/// Where words of the user's go behind these: before system messages that nobody has answered, because the API takes none that they follow.
+/// Where words of the user's go behind these: before system messages of this session that nobody has answered, because the API takes none that
+/// they follow. Messages from an earlier session stay where they were.
 pub(crate) fn place_of_the_users(items: &[Arc<Item>]) -> usize {
-    items.len() - items.iter().rev().take_while(|item| item.message.role == Role::System).count()
+    let gives_way = |item: &&Arc<Item>| item.message.role == Role::System && item.kind == ItemKind::Hidden;
+    items.len() - items.iter().rev().take_while(gives_way).count()
 }
 
 impl Conversation {
