@@ -2,6 +2,7 @@
 
 mod answers;
 mod compactions;
+mod interruptions;
 mod leftovers;
 mod oversize;
 
