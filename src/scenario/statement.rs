@@ -41,9 +41,9 @@ pub enum Statement {
     Exchange(usize),
     /// A `[[network.event]]` begins.
     NetworkEvent(usize),
-    /// The request of a `[[change]]` is made, or one after it.
+    /// The request of a `[[change]]` is made, or one after it in its prompt.
     Change(usize),
-    /// The request of a `[[message]]` is made, or one after it.
+    /// The request of a `[[message]]` is made, or one after it in its prompt.
     HostMessage(usize),
 }
 
@@ -176,8 +176,9 @@ pub fn statements(scenario: &Scenario) -> Vec<Said> {
 /// What the host does at this request of the root at the latest.
 pub fn host_deeds(scenario: &Scenario, place: RequestPlace) -> impl Iterator<Item = Statement> {
     let host = &scenario.settings.session;
-    let changes = (0..).zip(&host.changes).filter(move |(_, change)| change.from <= place).map(|(index, _)| Statement::Change(index));
-    let messages = (0..).zip(&host.host_messages).filter(move |(_, message)| message.at <= place);
+    let is_reached = move |named: RequestPlace| named.prompt == place.prompt && named.request <= place.request;
+    let changes = (0..).zip(&host.changes).filter(move |(_, change)| is_reached(change.from)).map(|(index, _)| Statement::Change(index));
+    let messages = (0..).zip(&host.host_messages).filter(move |(_, message)| is_reached(message.at));
     changes.chain(messages.map(|(index, _)| Statement::HostMessage(index)))
 }
 
