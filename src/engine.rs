@@ -29,7 +29,7 @@ pub mod tokenizer;
 mod agents;
 mod call;
 mod compaction;
-mod conversation;
+pub(crate) mod conversation;
 pub(crate) mod diagram;
 mod executor;
 mod query;

@@ -314,7 +314,7 @@ impl Watch for Oracles {
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
         watched.retry.on_effect(at, effect, found);
         watched.abort.on_effect(effect, found);
-        watched.compaction.on_effect(&self.rules, effect);
+        watched.compaction.on_effect(&self.rules, effect, found);
         watched.oversize.on_effect(effect);
         watched.terminals.on_effect(agent, effect, found);
         watched.discarded.on_effect(effect, found);

@@ -13,6 +13,7 @@ pub mod asked;
 pub mod faults;
 pub mod feature;
 pub mod history;
+pub mod host;
 pub mod interrupts;
 pub mod outcomes;
 pub mod session;

@@ -169,9 +169,6 @@ impl World {
         self.note_result(setup, effect);
         match effect {
             Effect::Request { id, request } => {
-                if agent.is_root() {
-                    self.passed.extend(host_deeds(&setup.scenario, RequestPlace { prompt: id.prompt, request: id.turn }));
-                }
                 return Some(self.serve(setup, now, agent, *id, request, schedule));
             }
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
@@ -231,6 +228,11 @@ impl World {
 
     /// Takes note of an effect that somebody else carries out: a request that is answered outside.
     pub fn see(&mut self, setup: &Setup, agent: &Agent, effect: &Effect) {
+        if let Effect::Request { id, .. } = effect
+            && agent.is_root()
+        {
+            self.passed.extend(host_deeds(&setup.scenario, RequestPlace { prompt: id.prompt, request: id.turn }));
+        }
         self.happening.extend(self.watch.effect(setup, agent, effect));
     }
 
@@ -379,6 +381,7 @@ impl World {
             Effect::CheckTool { run, tool_use } => {
                 let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
                 let names = ToolUseNames { scripted: setup.scripted_id(self.model.original_id(&tool_use.id)), chosen };
+                self.passed.extend(asked::who_says(setup, tool_use, names.scripted).map(|(asker, _)| Statement::Check(asker)));
                 questions.check(setup, choices, now, *run, tool_use, names)
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
@@ -386,8 +389,14 @@ impl World {
                 let name = self.first_runs.name(&tool_use.id, agent, *run);
                 questions.permission(setup, choices, now, *run, tool_use, &name)
             }
-            Effect::StoreResult { run, .. } => questions.store(setup, choices, now, *run),
-            Effect::LookUp { what, prompt } => questions.look_up(setup, choices, now, *what, *prompt),
+            Effect::StoreResult { run, .. } => {
+                self.passed.note(Statement::Store);
+                questions.store(setup, choices, now, *run)
+            }
+            Effect::LookUp { what, prompt } => {
+                self.passed.extend([Some(*what), None].map(Statement::LookUp));
+                questions.look_up(setup, choices, now, *what, *prompt)
+            }
             _ => None,
         }
     }
@@ -414,7 +423,7 @@ impl World {
             self.misuse = Some(format!("request {id} was made while another of that name is open"));
         }
         if let Some(head) = &plan.head {
-            self.choices(setup).on_head(agent, id, &head.headers);
+            self.choices(setup).on_head(agent, id, head);
         }
         self.served += 1;
         let serial = self.served;

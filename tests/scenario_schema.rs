@@ -202,3 +202,53 @@ fn f_8_values_of_the_wrong_kind_are_refused() {
     assert!(hello(json!({ "tool": [{ "name": "Look", "input_schema": { "any": [{ "thing": 1 }] }, "hangs": true }] })));
     assert!(!hello(json!({ "tool": [{ "name": "Look", "hangs": false }] })));
 }
+
+/// What the keys say is written down for each of them, by the table that it stands in.
+#[test]
+fn f_10_each_key_is_a_statement_a_name_an_expectation_or_a_setting() {
+    let mut rows: std::collections::BTreeMap<&str, BTreeSet<&str>> = std::collections::BTreeMap::new();
+    for line in include_str!("../src/scenario/statements.md").lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        rows.entry(cells[0].trim_matches('`')).or_default().extend(cells[1].split(", ").map(|key| key.trim_matches('`')));
+    }
+    let schema: Json = serde_json::from_str(COMMITTED).unwrap();
+    let (mut missing, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    keys(&schema, (&schema, "top"), &mut seen, &mut |table, key| {
+        let known = rows.get(table).is_some_and(|keys| keys.contains(key) || keys.iter().any(|key| key.starts_with("all ")));
+        if !known {
+            missing.insert(format!("{table}: {key}"));
+        }
+    });
+    assert!(missing.is_empty(), "src/scenario/statements.md has no row for {missing:#?}");
+    assert!(seen.len() > 20, "only {} parts of the schema were looked at", seen.len());
+}
+
+/// Tells of each key of a part of the schema, with the table that it stands in.
+fn keys<'a>(
+    schema: &'a Json,
+    (part, table): (&'a Json, &'a str),
+    seen: &mut BTreeSet<(String, &'a str)>,
+    tell: &mut impl FnMut(&str, &str),
+) {
+    if let Some(name) = part["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
+        if seen.insert((name.into(), table)) {
+            keys(schema, (&schema["definitions"][name], table), seen, tell);
+        }
+        return;
+    }
+    let several = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|word| part[word].as_array()).flatten();
+    for inner in several.chain([&part["items"], &part["additionalProperties"]]).filter(|inner| inner.is_object()) {
+        keys(schema, (inner, table), seen, tell);
+    }
+    for (key, inner) in part["properties"].as_object().into_iter().flatten().filter(|(key, _)| !matches!(key.as_str(), "p50" | "p99")) {
+        tell(table, key);
+        let below = match (table, key.as_str()) {
+            ("top", key) | (_, key @ ("when" | "asks" | "expect")) => key,
+            (_, "turn" | "synthesis") => "turn",
+            ("turn", "tool") => "tool use",
+            (table, _) => table,
+        };
+        seen.insert((key.clone(), table));
+        keys(schema, (inner, below), seen, tell);
+    }
+}

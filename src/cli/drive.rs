@@ -146,6 +146,7 @@ fn show(arguments: &Arguments, loaded: &Loaded, driven: &Driven) -> Exit {
         say(&driven.verdict.to_string());
         return exit;
     }
+    driven.verdict.remarks.iter().for_each(|remark| complain(&format!("note: {remark}")));
     driven.failures.iter().for_each(|failure| complain(failure));
     let path = snapshot_path(&loaded.path).with_extension("drive.snap");
     let title = loaded.setup.scenario.title.as_deref().unwrap_or(&loaded.name);

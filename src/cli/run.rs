@@ -5,6 +5,7 @@ mod level;
 mod look;
 mod passing;
 mod plan;
+mod skip;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,16 +107,22 @@ pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, new_engine:
 }
 
 fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
-    let selected = match arguments.level.seeds {
+    let mut selected = match arguments.level.seeds {
         Some(seeds) => arguments.selection.load_seeds(seeds.get()),
         None => arguments.selection.load(),
     };
-    let (scenarios, mut exit) = (&selected.scenarios[..], selected.exit);
-    if scenarios.is_empty() {
+    let mut exit = selected.exit;
+    if selected.scenarios.is_empty() {
         return exit;
     }
-    if let Err(problem) = check_usage(arguments, scenarios) {
+    if let Err(problem) = check_usage(arguments, &selected.scenarios) {
         complain(&problem);
+        return Exit::WrongInput;
+    }
+    let skipped = skip::take_out(arguments, &mut selected.scenarios, new_engine);
+    let scenarios = &selected.scenarios[..];
+    if scenarios.is_empty() {
+        complain("nothing was run: name a scenario for this level, or run these without --level network");
         return Exit::WrongInput;
     }
     if let Some(boundary) = arguments.interrupt_at {
@@ -152,9 +159,10 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
         exit = exit.max(write_log(path, &outcomes[0]));
     }
     exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
-    if arguments.format == Format::Text && scenarios.len() + selected.unread > 1 {
+    if arguments.format == Format::Text && scenarios.len() + selected.unread + skipped > 1 {
         let asked = if arguments.no_oracles { "; oracles not asked" } else { "" };
-        say(&format!("{}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
+        let skipped = if skipped > 0 { format!(", {skipped} not run at this level") } else { String::new() };
+        say(&format!("{}{skipped}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
     }
     if arguments.check {
         exit = exit.max(check::run(arguments, scenarios, new_engine));

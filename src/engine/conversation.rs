@@ -13,7 +13,7 @@
 //! answer's usage could not see it otherwise (C-1, C-4).
 
 mod count;
-mod host;
+pub(crate) mod host;
 mod orphans;
 mod thinking;
 
@@ -151,6 +151,7 @@ impl Conversation {
     pub(crate) fn push_user(&mut self, name: impl Into<Arc<str>>, kind: ItemKind, content: Vec<Block>) {
         if !content.is_empty() {
             self.push(Item::user(name, kind, content));
+            self.put_before_unanswered();
         }
     }
 
@@ -171,6 +172,7 @@ impl Conversation {
     /// Adds an item.
     pub(crate) fn push(&mut self, item: Item) {
         assert!(self.items.iter().all(|known| known.name != item.name), "each item of a conversation has a name of its own");
+        debug_assert!(is_made_of_words(&item.name), "NAME_WORDS lacks the last word of {}", item.name);
         self.items.push(Arc::new(item));
         self.counted = Counted::by(&self.items, self.items.len() - 1).or(self.counted.take());
     }
@@ -359,6 +361,16 @@ impl Conversation {
 /// The name of the item that holds the answer to a request.
 pub(crate) fn answer_name(id: RequestId) -> Arc<str> {
     format!("p{}.r{}.a{}", id.prompt, id.turn, id.attempt).into()
+}
+
+/// What stands last in names of items that are made of other names, without its number.
+pub(crate) const NAME_WORDS: [&str; 10] =
+    ["attachments", "go-on", "hooks", "interrupted", "nudge", "results", "stop-hook", "stop-hook-context", "structure", "summary"];
+
+/// Whether a name ends as names do: with a place in the session, or with a word behind one.
+fn is_made_of_words(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or_default().trim_end_matches(|letter: char| letter.is_ascii_digit());
+    !name.contains('.') || last == "a" || NAME_WORDS.contains(&last)
 }
 
 /// The name of the item that holds the results of that answer's tool uses.

@@ -23,6 +23,7 @@ use super::serve::verdict::Verdict;
 use super::serve::{Options, Replay};
 use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
+use crate::world::normalise::Normaliser;
 use crate::world::setup::Setup;
 use environment::Folders;
 pub use process::{Ended, Output, Signal};
@@ -163,7 +164,10 @@ pub async fn drive(setup: &Arc<Setup>, drive: &Drive, act: Option<&Act>) -> Resu
     let (output, again) = (output?, again?);
     let mut driven = Driven { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, has_acted };
     driven.failures = failures(setup, &driven, act);
-    driven.text = text::render(setup, &driven, drive.client, &folders.named());
+    let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
+    driven.text = text::render(setup, &driven, drive.client, &mut normaliser);
+    let unused = normaliser.unused().map(|name| format!("[[normalise]] `{name}` replaced nothing: is its `member` or `after` misspelt?"));
+    driven.verdict.remarks.extend(unused);
     Ok(driven)
 }
 

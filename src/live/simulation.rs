@@ -26,6 +26,7 @@ use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::network::{Change, Network, NetworkFault, Phase};
 use crate::scenario::statement::Statement;
+use crate::sim::delays::Tolerance;
 use crate::sim::report::Report;
 use crate::sim::{Run, limits};
 use crate::transcript::event::{Event, RunEnd, What};
@@ -89,7 +90,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale:
     sim.host("api", api(kept.clone(), wires.clone(), stopped));
     let (done, mut result) = oneshot::channel();
     let client = wires.clone();
-    let run = Run::new(setup.clone(), engine);
+    let run = Run::new(as_driven(&setup), engine);
     let tick = scale.span(Duration::from_micros(network.tick.0));
     sim.client("engine", async move {
         let options = driver::Options { scale, tick, notes: Some(noted) };
@@ -109,6 +110,8 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale:
     let kept = Arc::into_inner(kept).ok_or_else(|| SimulationError::Stopped("the server goes on".into()))?;
     let shortened = setup.scenario.limits.time < limit;
     let mut finished = finished(report, kept.into_inner(), shortened);
+    let tolerance = Tolerance::of_clock(tick);
+    finished.report.failures.extend(finished.report.order_failure(&setup.scenario.expect, tolerance));
     let end = finished.report.transcript.events.last().map_or(Micros::ZERO, |event| event.at.since(Time::ZERO));
     let began = (0..).zip(network.begins(setup.scenario.seed)).filter(|(_, at)| *at <= end);
     finished.report.passed.extend(began.map(|(index, _)| Statement::NetworkEvent(index)));
@@ -134,6 +137,16 @@ fn as_served(setup: &Arc<Setup>) -> Arc<Setup> {
     }
     let mut setup = Setup::clone(setup);
     setup.scenario.expect.delays = None;
+    Arc::new(setup)
+}
+
+/// The same for who drives: the order of all lines is judged when those of the server are there.
+fn as_driven(setup: &Arc<Setup>) -> Arc<Setup> {
+    if setup.scenario.expect.order.is_empty() {
+        return setup.clone();
+    }
+    let mut setup = Setup::clone(setup);
+    setup.scenario.expect.order.clear();
     Arc::new(setup)
 }
 
@@ -232,10 +245,11 @@ fn finished<E>(mut report: Report<E>, kept: Kept, shortened: bool) -> Finished<E
     if matches!(&report.end, RunEnd::LimitReached { limit } if &**limit == limits::TIME) && shortened {
         report.failures.push("a simulated network runs for an hour at most: scale the times, e.g. --scale 1%".into());
     }
-    // The server sees requests only: what it says of a rule, the report has said.
+    // The server sees requests only: what it says of a rule, the report has said. Whether an attempt came too early is known where it waited (O-9).
+    let early = serve::judge::early_attempts(&verdict);
     let is_told = |failure: &String| {
         let mut broken = report.violations.iter().flatten();
-        report.failures.contains(failure) || broken.any(|violation| *failure == serve::judge::words(violation))
+        early.contains(failure) || report.failures.contains(failure) || broken.any(|violation| *failure == serve::judge::words(violation))
     };
     let new: Vec<String> = verdict.failures.iter().filter(|failure| !is_told(failure)).cloned().collect();
     report.failures.extend(new);

@@ -1,7 +1,7 @@
 //! O-13: no request after the budget of money or of turns is passed; the task budget that requests tell never grows (S-10).
 //!
-//! Money is that of the whole tree of agents, side calls included. The figures are reckoned here from what each attempt reports, at usual speed: a
-//! lower bound of what the engine must have reckoned.
+//! Money is that of the whole tree of agents, side calls included. The figures are reckoned here from what each attempt reports, at usual speed and
+//! at the price of the model that was asked or of the one that answered, whichever is lower: a lower bound of what the engine must have reckoned.
 
 use super::{Findings, Rules};
 use crate::engine::budget::{Charge, NanoUsd};
@@ -9,6 +9,7 @@ use crate::engine::contract::{Effect, Emission, Note, RequestId};
 use crate::engine::settings::SessionSettings;
 use crate::prelude::*;
 use crate::wire::raw::Object;
+use crate::wire::usage::Usage;
 
 pub(super) const ORACLE: &str = "O-13";
 
@@ -16,8 +17,10 @@ pub(super) const ORACLE: &str = "O-13";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Budgets {
     spent: NanoUsd,
-    /// The latest attempt, and what it cost.
-    last: Option<(RequestId, NanoUsd)>,
+    /// The latest attempt that was reported.
+    last: Option<Attempt>,
+    /// The model that answered the latest request, by its own word.
+    answered: Option<(RequestId, Arc<str>)>,
     /// The latest answer that was a refusal: it may be free.
     refused: Option<RequestId>,
     /// The answers of the prompt that had results.
@@ -28,16 +31,29 @@ pub(super) struct Budgets {
     task_tokens: Option<u64>,
 }
 
+/// An attempt that is paid for.
+#[derive(Clone, Copy, Debug)]
+struct Attempt {
+    id: RequestId,
+    usage: Usage,
+    cost: NanoUsd,
+}
+
 impl Budgets {
     pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect) {
         match effect {
             Effect::Note(Note::Attempt(report)) if rules.session.max_budget.is_some() => {
-                let charge = Charge { model: &report.model, date: rules.session.date, is_fast: false, is_refused_at_once: false };
                 if self.refused != Some(report.id) {
-                    let cost = rules.prices.cost(&report.usage, charge);
-                    self.last = Some((report.id, cost));
+                    let cost = cost(rules, &report.model, &report.usage);
+                    self.last = Some(Attempt { id: report.id, usage: report.usage, cost });
                     self.spent = self.spent + cost;
+                    self.charge_who_answered(rules);
                 }
+            }
+            // A streamed answer says so before its attempt is reported, one that comes whole says so after it.
+            Effect::Emit(Emission::Assistant(message)) if !message.model.is_empty() => {
+                self.answered = Some((message.id, message.model.clone()));
+                self.charge_who_answered(rules);
             }
             // Turn 0 is what an earlier session left open: no answer of this one.
             Effect::Emit(Emission::User(message)) if message.run.request.turn > 0 && !self.with_results.contains(&message.run.request) => {
@@ -45,7 +61,7 @@ impl Budgets {
             }
             Effect::Emit(Emission::Answered { id, stop_reason, .. }) if stop_reason.as_deref() == Some("refusal") => {
                 self.refused = Some(*id);
-                if let Some((_, cost)) = self.last.take_if(|(last, _)| last == id) {
+                if let Some(Attempt { cost, .. }) = self.last.take_if(|last| last.id == *id) {
                     self.spent = NanoUsd(self.spent.0.saturating_sub(cost.0));
                 }
             }
@@ -56,6 +72,16 @@ impl Budgets {
                 self.turns = 0;
             }
             _ => (),
+        }
+    }
+
+    /// Where another model answered than was asked, the lower price of the two holds.
+    fn charge_who_answered(&mut self, rules: &Rules) {
+        let (Some(last), Some((id, model))) = (&mut self.last, &self.answered) else { return };
+        if last.id == *id && rules.session.max_budget.is_some() {
+            let cost = last.cost.min(cost(rules, model, &last.usage));
+            self.spent = NanoUsd(self.spent.0.saturating_sub(last.cost.0 - cost.0));
+            last.cost = cost;
         }
     }
 
@@ -91,4 +117,8 @@ impl Budgets {
             Some(left) => self.task_tokens = Some(left),
         }
     }
+}
+
+fn cost(rules: &Rules, model: &str, usage: &Usage) -> NanoUsd {
+    rules.prices.cost(usage, Charge { model, date: rules.session.date, is_fast: false, is_refused_at_once: false })
 }

@@ -5,11 +5,14 @@
 //! compaction must hold less than the larger of the two; where the API counted, also less than the engine says that there was. That no compaction
 //! parts a tool use from its result is O-1's: a request shows it.
 //!
+//! A request that asks for the next summary is judged by nobody: it is known by what comes of it.
+//!
 //! Whatever may have joined the conversation counts as said: too much makes the oracle lenient, too little would blame an engine for what it
 //! was told.
 
 use super::{Findings, Rules};
-use crate::engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Request, RequestId};
+use crate::engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Note, Request, RequestId, Terminal};
+use crate::engine::emission::CompactionLevel;
 use crate::engine::settings::CompactionSettings;
 use crate::prelude::*;
 use crate::wire::tokens;
@@ -45,6 +48,8 @@ pub(super) struct Compaction {
     waiting: Vec<(u32, u64)>,
     /// What the context held before the compaction that was announced last, and what people said since, until something comes of a request.
     before: Option<Before>,
+    /// What is wrong with a request that holds no less than that, if it is an ordinary one: what asks for the next summary holds the words for it, too.
+    suspect: Option<String>,
     /// The last request, attempts aside.
     last: Option<(u32, u32)>,
     /// How many different requests in a row nothing came of.
@@ -86,7 +91,7 @@ impl Compaction {
         let before = self.before.map(|before| before.counted.max(self.frame + before.messages));
         if let Some(before) = before.filter(|before| tokens >= *before) {
             self.before = None;
-            found.add(ORACLE, format!("request {id} has about {tokens} tokens after a compaction, and there were {before} before it"));
+            self.suspect = Some(format!("request {id} has about {tokens} tokens after a compaction, and there were {before} before it"));
         }
         if self.last != Some((id.prompt, id.turn)) {
             self.last = Some((id.prompt, id.turn));
@@ -97,16 +102,27 @@ impl Compaction {
         }
     }
 
-    pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect) {
+    pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect, found: &mut Findings<'_>) {
         let emission = match effect {
-            // A prompt that made no request is in the conversation all the same.
-            Effect::Finished { prompt, .. } => return self.take_in(*prompt),
+            Effect::Finished { prompt, terminal } => {
+                // What was broken off may have asked for a summary.
+                let is_broken_off = matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools | Terminal::MaxBudget);
+                self.suspect.take_if(|_| is_broken_off);
+                self.was_ordinary(found);
+                // A prompt that made no request is in the conversation all the same.
+                return self.take_in(*prompt);
+            }
+            Effect::Note(Note::Compaction { level: CompactionLevel::Auto | CompactionLevel::Reactive, .. }) => {
+                self.suspect = None; // this is what came of it
+                return;
+            }
             Effect::Emit(emission) => emission,
             _ => return,
         };
         match emission {
             Emission::CompactBoundary { tokens_before, tokens_after, .. } => {
                 let before = self.held(*tokens_before);
+                self.suspect = None;
                 self.before = Some(before);
                 // What is kept was never said again, and another compaction may come before any request shows it.
                 let kept = before.messages.max(before.counted).min(*tokens_after);
@@ -114,6 +130,7 @@ impl Compaction {
             }
             Emission::Assistant(message) => {
                 self.silent = 0;
+                self.was_ordinary(found);
                 if message.error.is_none() {
                     self.on_answered(None);
                     self.answers += rules.tokenizer.blocks(core::slice::from_ref(&message.block));
@@ -121,6 +138,7 @@ impl Compaction {
             }
             Emission::Answered { usage, .. } => {
                 self.silent = 0;
+                self.was_ordinary(found);
                 self.on_answered(Some(usage));
             }
             Emission::User(message) => self.said += rules.tokenizer.blocks(core::slice::from_ref(&message.block)),
@@ -130,6 +148,11 @@ impl Compaction {
             Emission::Result(_) => self.silent = 0,
             _ => (),
         }
+    }
+
+    /// The request in question asked for no summary.
+    fn was_ordinary(&mut self, found: &mut Findings<'_>) {
+        self.suspect.take().into_iter().for_each(|text| found.add(ORACLE, text));
     }
 
     /// What the context held before a compaction. `told` is the engine's word: it counts where the API's count has grown old.

@@ -12,17 +12,28 @@ use crate::wire::validate;
 
 pub(super) const ORACLE: &str = "O-1";
 
-/// The results as they were emitted, where requests have them in that order.
+/// The results as they were emitted, answer by answer, where requests have them in that order. A model may use an id again in a later answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pairs {
-    emitted: Vec<Arc<str>>,
+    emitted: Vec<OfAnswer>,
+}
+
+/// The results of one answer's tool uses.
+#[derive(Clone, Debug)]
+struct OfAnswer {
+    request: RequestId,
+    ids: Vec<Arc<str>>,
 }
 
 impl Pairs {
     pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect) {
         match effect {
             Effect::Emit(Emission::User(message)) if rules.result_order == ResultOrder::Emission => {
-                self.emitted.extend(result_id(&message.block).cloned());
+                let Some(id) = result_id(&message.block).cloned() else { return };
+                match self.emitted.iter_mut().find(|of| of.request == message.run.request) {
+                    Some(of) => of.ids.push(id),
+                    None => self.emitted.push(OfAnswer { request: message.run.request, ids: vec![id] }),
+                }
             }
             // Older results keep their place; that their order was right was seen when they were new.
             Effect::Finished { .. } => self.emitted.clear(),
@@ -35,8 +46,13 @@ impl Pairs {
             return found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));
         }
         // Each use has its one result: what is left to see is their order.
-        for turns in Turns::of(messages).0.windows(2) {
-            if !self.is_in_order(rules, &turns[0].1, &turns[1].1) {
+        let mut emitted = &*self.emitted;
+        for turns in Turns::of(messages).0.windows(2).rev() {
+            let is_in_order = match rules.result_order {
+                ResultOrder::ToolUse => is_as_asked(&turns[0].1, &turns[1].1),
+                ResultOrder::Emission => is_as_emitted(&mut emitted, &turns[1].1),
+            };
+            if !is_in_order {
                 let order = match rules.result_order {
                     ResultOrder::ToolUse => "their tool uses",
                     ResultOrder::Emission => "their emission",
@@ -45,16 +61,24 @@ impl Pairs {
             }
         }
     }
+}
 
-    /// One turn of the model and the turn behind it.
-    fn is_in_order(&self, rules: &Rules, asked: &[&Block], answered: &[&Block]) -> bool {
-        let uses = || asked.iter().filter_map(|block| block.as_tool_use()).map(|tool_use| &tool_use.id);
-        let place = |result: &Arc<str>| match rules.result_order {
-            ResultOrder::ToolUse => uses().position(|tool_use| tool_use == result),
-            ResultOrder::Emission => self.emitted.iter().position(|emitted| emitted == result),
-        };
-        answered.iter().filter_map(|block| result_id(block)).filter_map(place).is_sorted()
-    }
+/// One turn of the model and the turn behind it.
+fn is_as_asked(asked: &[&Block], answered: &[&Block]) -> bool {
+    let uses = || asked.iter().filter_map(|block| block.as_tool_use()).map(|tool_use| &tool_use.id);
+    let place = |result: &Arc<str>| uses().position(|tool_use| tool_use == result);
+    answered.iter().filter_map(|block| result_id(block)).filter_map(place).is_sorted()
+}
+
+/// The last turn that was not looked at yet: it has the results of the last answer with these ids. `emitted` is what is left for the turns before.
+fn is_as_emitted(emitted: &mut &[OfAnswer], answered: &[&Block]) -> bool {
+    let results: Vec<&Arc<str>> = answered.iter().filter_map(|block| result_id(block)).collect();
+    let has_all = |of: &OfAnswer| results.iter().all(|id| of.ids.contains(id));
+    // What is of an earlier prompt was seen when it was new.
+    let Some(at) = emitted.iter().rposition(has_all).filter(|_| !results.is_empty()) else { return true };
+    let of = &emitted[at];
+    *emitted = &emitted[..at];
+    results.iter().filter_map(|result| of.ids.iter().position(|id| id == *result)).is_sorted()
 }
 
 /// A conversation as the API reads it: neighbours of the same role are one turn.

@@ -80,4 +80,6 @@ fn played<'a>(of_file: impl Iterator<Item = &'a (&'a Loaded, Option<Ran<'a>>)>) 
 #[cfg(test)]
 mod misspelt;
 #[cfg(test)]
+mod planted;
+#[cfg(test)]
 mod tests;

@@ -73,11 +73,13 @@ pub struct Store {
     pub latency: Latency,
     /// Whether no answer ever comes.
     pub never_answers: bool,
+    /// Whether nothing need be stored (F-10).
+    pub may: bool,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Self { folder: None, latency: AT_ONCE, never_answers: false }
+        Self { folder: None, latency: AT_ONCE, never_answers: false, may: false }
     }
 }
 
@@ -94,11 +96,20 @@ pub struct Lookups {
     pub plugins_latency: Latency,
     /// Whether no answer ever comes.
     pub never_answers: bool,
+    /// Whether nobody need look anything up (F-10).
+    pub may: bool,
 }
 
 impl Default for Lookups {
     fn default() -> Self {
-        Self { skills: Vec::new(), plugins: Vec::new(), skills_latency: AT_ONCE, plugins_latency: AT_ONCE, never_answers: false }
+        Self {
+            skills: Vec::new(),
+            plugins: Vec::new(),
+            skills_latency: AT_ONCE,
+            plugins_latency: AT_ONCE,
+            never_answers: false,
+            may: false,
+        }
     }
 }
 

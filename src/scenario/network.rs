@@ -19,13 +19,22 @@ pub struct Network {
     pub tick: Micros,
     /// What happens to it.
     pub events: Vec<NetworkEvent>,
+    /// Why it is not run on a network; `None` for a scenario that is.
+    pub skip: Option<String>,
     /// What must hold at the end in place of what holds without the network; `None` for the same.
     pub expect: Option<Expect>,
 }
 
 impl Default for Network {
     fn default() -> Self {
-        Self { latency: (Micros::ZERO, Micros::ZERO), loss: 0.0, tick: Micros::from_millis(10), events: Vec::new(), expect: None }
+        Self {
+            latency: (Micros::ZERO, Micros::ZERO),
+            loss: 0.0,
+            tick: Micros::from_millis(10),
+            events: Vec::new(),
+            skip: None,
+            expect: None,
+        }
     }
 }
 

@@ -186,6 +186,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     scenario.network = reader.section("network", "[network]", network::network);
     check_agents(reader, &scenario);
     scenario.expect = reader.section("expect", "[expect]", expect::expect).unwrap_or_default();
+    expect::check_bound(reader, &scenario);
     scenario.plan = reader.section("plan", "[plan]", |reader| plan::plan(reader, &scenario.faults)).unwrap_or_default();
     scenario.drive = drive::read(reader);
     // Both are used up already, and known keys nevertheless.

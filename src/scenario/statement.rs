@@ -1,4 +1,5 @@
 //! What a scenario says will happen, one statement each (F-10): a run notes which came to pass, and who has all runs of a file asks for the rest.
+//! Which keys are statements, and which are not and why, is in `statements.md` beside this file.
 //!
 //! ```text
 //!   scenario ── statements ──> what is said, and where          who judges: said, and in no run of the file noted
@@ -7,10 +8,12 @@
 
 use alloc::collections::BTreeSet;
 
-use super::asked::ScriptedElicitation;
+use super::asked::{AT_ONCE, Lookups, Reply, ScriptedElicitation, Store};
 use super::interrupt::InterruptKind;
 use super::script::{self, Origin, Place, Task};
 use super::types::{Auth, Scenario, ScriptedOutcome, Turn, TurnBlock};
+use crate::engine::contract::Catalogue;
+use crate::engine::permission::ToolCheck;
 use crate::engine::settings::RequestPlace;
 use crate::prelude::*;
 
@@ -33,6 +36,12 @@ pub enum Statement {
     Auth,
     /// A tool's server asks the user, and the user answers if an answer is said.
     Elicitation(Asker),
+    /// A tool looks at its input, and finds what is said there.
+    Check(Asker),
+    /// Somebody looks up what there is: skills or plugins, or anything at all.
+    LookUp(Option<Catalogue>),
+    /// A result is to be stored.
+    Store,
     /// The tool use with this id is carried out as its `[[result]]` says.
     Result(Arc<str>),
     /// A scripted turn is asked for.
@@ -47,7 +56,7 @@ pub enum Statement {
     HostMessage(usize),
 }
 
-/// Whose server asks the user something.
+/// The tool of which something is said: whose server asks the user, who looks at its input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Asker {
     /// The n-th tool's, whichever tool use it is.
@@ -154,12 +163,20 @@ pub fn statements(scenario: &Scenario) -> Vec<Said> {
     for (index, tool) in scenario.tools.iter().enumerate() {
         let asks = tool.outcome.as_ref().and_then(|outcome| outcome.asks.as_ref());
         let path = vec![Step::Key("tool"), Step::Where("name", tool.definition.name.clone())];
-        elicitation(&mut said, Asker::Tool(index), path, asks, None);
+        elicitation(&mut said, Asker::Tool(index), &path, asks, None);
+        check(&mut said, Asker::Tool(index), &path, tool.outcome.as_ref().and_then(|outcome| outcome.check.as_ref()), None);
+    }
+    lookups(&mut said, &scenario.lookups);
+    let usual = Store { may: scenario.store.may, ..Store::default() };
+    if scenario.store != usual {
+        push(&mut said, Statement::Store, vec![Step::Key("files")], scenario.store.may, None);
     }
     for (id, outcome) in &scenario.results {
         let path = vec![Step::Key("result"), Step::Where("tool_use", id.clone())];
         push(&mut said, Statement::Result(id.clone()), path.clone(), outcome.may, None);
-        elicitation(&mut said, Asker::ToolUse(id.clone()), path, outcome.asks.as_ref(), Some(Statement::Result(id.clone())));
+        let (asker, after) = (Asker::ToolUse(id.clone()), Some(Statement::Result(id.clone())));
+        elicitation(&mut said, asker.clone(), &path, outcome.asks.as_ref(), after.clone());
+        check(&mut said, asker, &path, outcome.check.as_ref(), after);
     }
     turns(&mut said, scenario);
     for (index, event) in scenario.network.iter().flat_map(|network| &network.events).enumerate() {
@@ -205,7 +222,7 @@ fn joined(path: &[Step], step: Step) -> Path {
 }
 
 /// The section that it is in, and the how many-th of that.
-fn of_interrupt(scenario: &Scenario, index: usize) -> Path {
+pub(crate) fn of_interrupt(scenario: &Scenario, index: usize) -> Path {
     let section = scenario.interrupts[index].kind.section();
     let before = scenario.interrupts[..index].iter().filter(|other| other.kind.section() == section).count();
     entry(section, before)
@@ -221,9 +238,41 @@ fn answers(said: &mut Vec<Said>, path: Path, mays: impl Iterator<Item = bool>, o
     }
 }
 
-fn elicitation(said: &mut Vec<Said>, asker: Asker, path: Path, asks: Option<&ScriptedElicitation>, after: Option<Statement>) {
+fn elicitation(said: &mut Vec<Said>, asker: Asker, path: &[Step], asks: Option<&ScriptedElicitation>, after: Option<Statement>) {
     if let Some(asks) = asks {
-        push(said, Statement::Elicitation(asker), joined(&path, Step::Key("asks")), asks.reply.may, after);
+        push(said, Statement::Elicitation(asker), joined(path, Step::Key("asks")), asks.reply.may, after);
+    }
+}
+
+fn check(said: &mut Vec<Said>, asker: Asker, path: &[Step], check: Option<&Reply<ToolCheck>>, after: Option<Statement>) {
+    let Some(Reply { latency, says, may }) = check else { return };
+    let key = match says {
+        None => "check_never_answers",
+        Some(ToolCheck { problem: Some(_), .. }) => "check",
+        Some(ToolCheck { permission: Some(_), .. }) => "check_permission",
+        Some(ToolCheck { reason: Some(_), .. }) => "check_reason",
+        Some(_) if latency.is_some() => "check_latency",
+        Some(_) => "check_suggestions",
+    };
+    push(said, Statement::Check(asker), joined(path, Step::Key(key)), *may, after);
+}
+
+/// Who never answers is asked for something; for what, is said by nobody.
+fn lookups(said: &mut Vec<Said>, lookups: &Lookups) {
+    let Lookups { skills, plugins, skills_latency, plugins_latency, never_answers, may } = lookups;
+    let path = |key| vec![Step::Key("session"), Step::Key(key)];
+    let kinds = [
+        (Catalogue::Skills, skills, skills_latency, ["skills", "skills_latency"]),
+        (Catalogue::Plugins, plugins, plugins_latency, ["plugins", "plugins_latency"]),
+    ];
+    for (what, names, latency, [of_names, of_latency]) in kinds {
+        if !names.is_empty() || *latency != AT_ONCE {
+            let key = if names.is_empty() { of_latency } else { of_names };
+            push(said, Statement::LookUp(Some(what)), path(key), *may, None);
+        }
+    }
+    if *never_answers {
+        push(said, Statement::LookUp(None), path("never_answers"), *may, None);
     }
 }
 
@@ -242,7 +291,9 @@ fn turns(said: &mut Vec<Said>, scenario: &Scenario) {
         push(said, Statement::Turn(place), path.clone(), turn.may, after);
         for ScriptedToolUse { place, path, id, block } in of_turn(place, &path, turn) {
             let TurnBlock::Tool { outcome: Some(outcome), .. } = block else { continue };
-            elicitation(said, Asker::ToolUse(id), path, outcome.asks.as_ref(), Some(Statement::Turn(place)));
+            let (asker, after) = (Asker::ToolUse(id), Some(Statement::Turn(place)));
+            elicitation(said, asker.clone(), &path, outcome.asks.as_ref(), after.clone());
+            check(said, asker, &path, outcome.check.as_ref(), after);
         }
     }
 }

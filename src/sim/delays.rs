@@ -18,7 +18,7 @@ pub(crate) struct Tolerance {
 
 impl Tolerance {
     /// For virtual times, which are exact.
-    pub(super) const NONE: Self = Self { early: Micros::ZERO, late: Micros::ZERO, late_percent: 0 };
+    pub(crate) const NONE: Self = Self { early: Micros::ZERO, late: Micros::ZERO, late_percent: 0 };
 
     /// How much sooner than asked a client may come back: clocks differ, and times are those of the network.
     pub(crate) const EARLY: Micros = Micros::from_millis(50);
@@ -35,7 +35,7 @@ impl Tolerance {
     }
 
     /// What passes for something between the two.
-    fn around(self, (least, most): (Micros, Micros)) -> (Micros, Micros) {
+    pub(super) fn around(self, (least, most): (Micros, Micros)) -> (Micros, Micros) {
         (Micros(least.0.saturating_sub(self.early.0)), most + most.scaled(self.late_percent, 100) + self.late)
     }
 }

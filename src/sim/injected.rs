@@ -11,6 +11,7 @@ use crate::scenario::script::{self, Body, Look, Origin, Place};
 use crate::scenario::types::{Turn, TurnBlock};
 use crate::wire::event::Event;
 use crate::wire::http::Header;
+use crate::wire::json::Json;
 use crate::wire::sse::Framer;
 use crate::world::setup::Setup;
 
@@ -31,6 +32,8 @@ pub(super) struct Injected {
 /// One answer in both of its forms.
 #[derive(Debug)]
 struct Answer {
+    /// Whose answer it is, unless another model is asked.
+    model: Arc<str>,
     stream_headers: Arc<[Header]>,
     events: Vec<Arc<Event>>,
     body_headers: Arc<[Header]>,
@@ -99,6 +102,7 @@ impl Answer {
         let framed = framer.feed(&bytes, &mut |frame| events.push(Arc::new(Event::decode(frame.event, frame.data))));
         debug_assert!(framed.is_ok(), "a scripted answer is below the size limit of events");
         Self {
+            model: setup.scenario.settings.model.clone(),
             stream_headers: [Header::new("content-type", "text/event-stream; charset=utf-8")].into(),
             events,
             body_headers: [Header::new("content-type", "application/json")].into(),
@@ -111,13 +115,25 @@ impl Answer {
     fn give(&self, id: RequestId, request: &Request, due: &mut Vec<(Agent, Input)>) {
         let mut inputs = vec![Input::End { id, how: AnswerEnd::Complete }];
         let headers = if request.stream {
-            inputs.extend(self.events.iter().rev().map(|event| Input::Stream { id, event: event.clone() }));
+            let events = self.events.iter().rev().map(|event| match self.from_another(event.data(), request) {
+                Some(data) => Arc::new(Event::decode(event.name(), &data)),
+                None => event.clone(),
+            });
+            inputs.extend(events.map(|event| Input::Stream { id, event }));
             &self.stream_headers
         } else {
-            inputs.push(Input::Body { id, body: self.body.clone() });
+            let body = self.from_another(&self.body, request).map_or_else(|| self.body.clone(), Arc::from);
+            inputs.push(Input::Body { id, body });
             &self.body_headers
         };
         inputs.push(Input::Head { id, status: 200, headers: headers.clone() });
         due.splice(0..0, inputs.into_iter().map(|input| (Agent::ROOT, input)));
+    }
+
+    /// What names the model, where another one is asked: it answers in its own name, and is charged at its own price (S-10).
+    fn from_another(&self, text: &str, request: &Request) -> Option<String> {
+        let name = |model: &str| format!("\"model\":{}", Json::of(model));
+        let own = name(&self.model);
+        (self.model != request.model && text.contains(&own)).then(|| text.replace(&own, &name(&request.model)))
     }
 }

@@ -9,6 +9,7 @@
 
 mod absent_texts;
 mod evidence;
+mod message_names;
 mod tool_names;
 mod tool_uses;
 
@@ -88,6 +89,7 @@ pub fn failures(runs: &[PlayedRun<'_>], view: View) -> Vec<String> {
     if view != View::Server {
         found.extend(tool_uses::problems(runs));
         found.extend(tool_names::problems(runs));
+        found.extend(message_names::problems(runs));
         found.extend(absent_texts::problems(runs, view));
     }
     found.sort_by_key(|problem| problem.key);
@@ -162,6 +164,7 @@ fn unpassed(runs: &[PlayedRun<'_>], view: View) -> Vec<Problem> {
         let (what, instead) = evidence.about(&run, &said.statement);
         let advice = match said.statement {
             Statement::Change(_) | Statement::HostMessage(_) => "name a request that is made, or take it out",
+            Statement::Check(_) => "if it need not happen, add `check_may = true` here",
             _ => "if it need not happen, add `may = true` here",
         };
         Problem::at(run.places, &said.path, what, format!("{instead}; {advice}"))

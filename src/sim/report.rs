@@ -132,26 +132,26 @@ impl<E> Report<E> {
             failures.push(format!("expected no message to hold {text:?}, one does"));
         }
         requests::check_asked(&self.transcript, expect, tolerance, failures);
-        self.check_order(expect, failures);
-        self.check_times(expect, failures);
+        failures.extend(self.order_failure(expect, tolerance));
+        self.check_times(expect, tolerance, failures);
     }
 
-    fn check_order(&self, expect: &Expect, failures: &mut Vec<String>) {
+    /// The first line that is wanted and is not there. Where times are not exact they are left out of what is wanted, and of the lines (M-11).
+    pub(crate) fn order_failure(&self, expect: &Expect, tolerance: Tolerance) -> Option<String> {
         if expect.order.is_empty() {
-            return; // rendering costs more than the run
+            return None; // rendering costs more than the run
         }
-        let rendered = self.text(Detail::Debug);
+        let is_exact = tolerance == Tolerance::NONE;
+        let render = if is_exact { text::render } else { text::render_untimed };
+        let as_shown = |wanted: &str| if is_exact { wanted.to_string() } else { text::untimed(wanted) };
+        let rendered = render(&self.transcript, Detail::Debug);
         let mut lines = rendered.lines();
-        for wanted in &expect.order {
-            if !lines.any(|line| squeezed(line).contains(&squeezed(wanted))) {
-                failures
-                    .push(format!("expected, in this order, a transcript line with {wanted:?}; there is none after the ones before it"));
-                return;
-            }
-        }
+        let mut is_there = |wanted: &&String| lines.any(|line| squeezed(line).contains(&squeezed(&as_shown(wanted))));
+        let missing = expect.order.iter().find(|wanted| !is_there(wanted))?;
+        Some(format!("expected, in this order, a transcript line with {missing:?}; there is none after the ones before it"))
     }
 
-    fn check_times(&self, expect: &Expect, failures: &mut Vec<String>) {
+    fn check_times(&self, expect: &Expect, tolerance: Tolerance, failures: &mut Vec<String>) {
         // What the user does when all is over belongs to no run.
         let is_late = |what: &What| match what {
             What::Input(Input::Cancel | Input::MarkedDead { .. } | Input::CollapseStaged(_)) | What::Unused { .. } => true,
@@ -159,10 +159,11 @@ impl<E> Report<E> {
             _ => false,
         };
         let end = self.transcript.events.iter().rfind(|event| !is_late(&event.what)).map(|event| event.at.0).unwrap_or_default();
-        if let Some(bound) = expect.ends_after.filter(|bound| end < bound.0) {
+        let passes = |bound: Micros| tolerance.around((bound, bound));
+        if let Some(bound) = expect.ends_after.filter(|bound| end < passes(*bound).0.0) {
             failures.push(format!("expected the run to end at or after {bound}, it ended at {}", Micros(end)));
         }
-        if let Some(bound) = expect.ends_before.filter(|bound| end > bound.0) {
+        if let Some(bound) = expect.ends_before.filter(|bound| end > passes(*bound).1.0) {
             failures.push(format!("expected the run to end at or before {bound}, it ended at {}", Micros(end)));
         }
     }

@@ -80,7 +80,7 @@ pub fn permission_answer() -> impl Strategy<Value = PermissionAnswer> {
 
 /// Where large results are stored.
 pub fn store() -> impl Strategy<Value = Store> {
-    vary!(Store::default(), 0.5;
+    vary!(Store { may: true, ..Store::default() }, 0.5;
         folder: Just(Some(Arc::from("/w/.results"))),
         latency: latency(),
         never_answers: prop::bool::weighted(0.2),
@@ -90,7 +90,7 @@ pub fn store() -> impl Strategy<Value = Store> {
 /// What is found when the engine looks.
 pub fn lookups() -> impl Strategy<Value = Lookups> {
     let names = || vec(select(vec!["pdf", "review", "deploy"]).prop_map(Arc::from), 0..3);
-    vary!(Lookups::default(), 0.5;
+    vary!(Lookups { may: true, ..Lookups::default() }, 0.5;
         skills: names(),
         plugins: names(),
         skills_latency: latency(),

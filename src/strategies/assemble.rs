@@ -9,6 +9,7 @@ use proptest::sample::select;
 
 use super::feature::{Feature, Features};
 use super::history::{Past, past};
+use super::host::{Host, host};
 use super::outcomes::{fitting, outcome};
 use super::session::{budget, command_line, commands, limits, structured, surroundings, thinking};
 use super::settings::{compaction, execution, pipeline, requests, retry};
@@ -23,10 +24,10 @@ use crate::engine::settings::{Command, CompactionSettings, PipelineSettings, Ret
 use crate::prelude::*;
 use crate::scenario::asked::{Lookups, ScriptedHook, ScriptedPermission, Store};
 use crate::scenario::fault::{FaultKind, FaultRule, Instead};
-use crate::scenario::interrupt::Interrupt;
+use crate::scenario::interrupt::{Interrupt, InterruptKind};
 use crate::scenario::script::{Origin, Place, tool_uses};
 use crate::scenario::types::{Api, Auth, Chunking, Prompt, Refresh, Scenario, ScriptedOutcome, ScriptedTool, Timing, Turn, TurnBlock};
-use crate::wire::block::Block;
+use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
 use crate::wire::models::Signatures;
 
@@ -42,6 +43,7 @@ pub(super) struct Parts {
     idle_tools: Vec<bool>,
     results: Vec<(usize, ScriptedOutcome)>,
     past: Past,
+    host: Host,
     model: Arc<str>,
     requests: Settings,
     execution: Settings,
@@ -96,8 +98,8 @@ pub(super) fn parts() -> impl Strategy<Value = Parts> {
         vec(interrupts::interrupt(), 1..4),
         vec(prop_oneof![interrupts::dead(), interrupts::collapse()], 1..4),
     );
-    let all = (any::<u64>(), said, of_tools, past(), settings, session(), asked(), happening, surroundings_of_runs());
-    all.prop_map(|(seed, said, of_tools, past, settings, session, asked, happening, surroundings)| {
+    let all = (any::<u64>(), said, of_tools, (past(), host()), settings, session(), asked(), happening, surroundings_of_runs());
+    all.prop_map(|(seed, said, of_tools, (past, host), settings, session, asked, happening, surroundings)| {
         let (prompts, command_lines, commands) = said;
         let (tools, idle_tools, results) = of_tools;
         let (model, requests, execution, pipeline, retry, compaction) = settings;
@@ -111,6 +113,7 @@ pub(super) fn parts() -> impl Strategy<Value = Parts> {
             idle_tools,
             results,
             past,
+            host,
             model,
             requests,
             execution,
@@ -185,6 +188,12 @@ pub(super) fn assemble(features: &Features, mut parts: Parts) -> Scenario {
         scenario.history = parts.past.messages;
         scenario.settings.session.orphaned_permission = parts.past.orphaned;
     }
+    if has(Feature::Host) {
+        let session = &mut scenario.settings.session;
+        (session.changes, session.host_messages) = (parts.host.changes, parts.host.messages);
+        let messages = session.host_messages.iter_mut().filter(|message| !has(Feature::Content) && !is_plain(&message.message.content));
+        messages.for_each(|message| message.message = Arc::new(Message { content: plain_words(), ..Message::clone(&message.message) }));
+    }
     if has(Feature::Commands) {
         scenario.settings.session.commands = parts.commands;
     }
@@ -239,6 +248,7 @@ fn settings(features: &Features, parts: &Parts) -> Settings {
         settings.max_concurrent_tools = own.max_concurrent_tools;
         settings.max_batch_tools = own.max_batch_tools;
         settings.sibling_abort = own.sibling_abort;
+        settings.batch_sibling_abort = own.batch_sibling_abort;
         settings.tool_grace = own.tool_grace;
     }
     if has(Feature::Pipeline) {
@@ -290,6 +300,12 @@ fn happenings(features: &Features, parts: &mut Parts) -> Vec<Interrupt> {
         all.append(&mut parts.background);
     }
     for interrupt in &mut all {
+        if let InterruptKind::Interrupt(content) = &mut interrupt.kind
+            && !features.contains(&Feature::Content)
+            && !is_plain(content)
+        {
+            *content = plain_words();
+        }
         interrupt.turns = fitting_turns(features, core::mem::take(&mut interrupt.turns));
     }
     all
@@ -311,7 +327,7 @@ fn prompts(features: &Features, mut prompts: Vec<Prompt>, command_lines: &[Optio
     }
     for (prompt, line) in prompts.iter_mut().zip(command_lines) {
         if !has(Feature::Content) && !is_plain(&prompt.content) {
-            prompt.content = vec![Block::text("look at it")];
+            prompt.content = plain_words();
         }
         if let Some(line) = line.as_ref().filter(|_| has(Feature::Commands)) {
             prompt.content = vec![Block::text(line)];
@@ -320,6 +336,11 @@ fn prompts(features: &Features, mut prompts: Vec<Prompt>, command_lines: &[Optio
         prompt.turns = fitting_turns(features, core::mem::take(&mut prompt.turns));
     }
     prompts
+}
+
+/// What somebody says who would say something odd.
+fn plain_words() -> Vec<Block> {
+    vec![Block::text("look at it")]
 }
 
 /// What of these answers the features allow. One of which nothing is left goes.

@@ -70,6 +70,8 @@ features! {
     Literal "literal",
     /// Messages from before.
     History "history",
+    /// What the session's host changes and says.
+    Host "host",
     /// Slash commands.
     Commands "commands",
     /// Hooks.

@@ -18,6 +18,7 @@ use crate::wire::models::{Generation, ModelFacts};
 /// Settings that no model takes together are the user's fault and not the engine's.
 pub(super) fn to_the_api(scenario: &mut Scenario) {
     let models = models(scenario);
+    fit_host(scenario, &models);
     let settings = &mut scenario.settings;
     settings.session.thinking = settings.session.thinking.and_then(|thinking| fitting_thinking(thinking, &models));
     if let Some(Thinking::Budget(tokens)) = settings.session.thinking {
@@ -41,6 +42,33 @@ pub(super) fn to_the_api(scenario: &mut Scenario) {
         if turn.content.last().is_some_and(ends_in_space) {
             no_pause(turn);
         }
+    });
+}
+
+/// What the host asks for is what all of the models take, and tools that there are.
+fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
+    let offered: Vec<Arc<str>> = scenario.tools.iter().map(|tool| tool.definition.name.clone()).collect();
+    let is_thought = |block: &TurnBlock| matches!(block, TurnBlock::Thinking(_));
+    let thinks_aloud = all_turns(scenario).any(|turn| turn.content.iter().any(is_thought));
+    let session = &mut scenario.settings.session;
+    let thinks = session.thinking.is_some();
+    for change in &mut session.changes {
+        change.tools.iter_mut().for_each(|tools| tools.retain(|name| offered.contains(name)));
+        let is_set = |name: &str| change.set.as_str().contains(name);
+        let takes_no_thinking = all_models(models, |generation| generation != Generation::AlwaysThinks);
+        // What is thought needs its share of `max_tokens`, and a host that names another model vouches for what is sent to it (S-11).
+        let to_another = is_set("\"model\"") && (thinks || thinks_aloud);
+        if (is_set("thinking") && !takes_no_thinking) || (is_set("max_tokens") && thinks) || to_another {
+            change.set = Json::trusted("{}");
+        }
+    }
+    session.changes.retain(|change| change.set.as_str() != "{}" || !change.unset.is_empty() || change.tools.is_some());
+    let takes_prefill = !thinks && all_models(models, |generation| generation < Generation::Four6);
+    let takes_system = all_models(models, |generation| generation >= Generation::Four7);
+    session.host_messages.retain(|message| match message.message.role {
+        Role::User => true,
+        Role::Assistant => takes_prefill,
+        Role::System => takes_system,
     });
 }
 
@@ -92,8 +120,9 @@ fn models(scenario: &Scenario) -> Vec<Arc<str>> {
     let said = scenario.prompts.iter().any(|prompt| prompt.content.iter().any(|block| block.json().as_str().contains("/model c")));
     let named = said.then(|| Arc::from("claude-haiku-4-5"));
     let agents = scenario.tools.iter().filter_map(|tool| tool.definition.agent.as_ref().map(|agent| agent.fast_model.clone()));
+    let of_host = session.changes.iter().filter_map(|change| Some(Arc::from(change.set.to_value().get("model")?.as_str()?)));
     let own = [Some(&settings.model), session.fallback_model.as_ref(), session.tool_use_summaries.as_ref()];
-    own.into_iter().flatten().cloned().chain(switched).chain(named).chain(agents).collect()
+    own.into_iter().flatten().cloned().chain(switched).chain(named).chain(agents).chain(of_host).collect()
 }
 
 fn all_models(models: &[Arc<str>], fits: impl Fn(Generation) -> bool) -> bool {

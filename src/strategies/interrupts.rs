@@ -6,18 +6,17 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::tools::NAMES;
-use super::turns::{closing_turn, turn};
+use super::turns::{closing_turn, content, turn};
 use super::values::{message_name, span, tool_use_id, words};
 use crate::engine::contract::{Agent, Staged};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
 use crate::scenario::types::Turn;
-use crate::wire::block::Block;
 
 /// A cancel or a message, at any anchor.
 pub fn interrupt() -> impl Strategy<Value = Interrupt> {
-    let message = (words(), turns()).prop_map(|(words, turns)| (InterruptKind::Interrupt(vec![Block::text(&words)]), turns));
+    let message = (content(), turns()).prop_map(|(content, turns)| (InterruptKind::Interrupt(content), turns));
     let kind = prop_oneof![Just((InterruptKind::Cancel, Vec::new())), message];
     (kind, moment()).prop_map(|((kind, turns), moment)| Interrupt { kind, moment, turns, may: true })
 }

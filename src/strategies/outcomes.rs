@@ -70,8 +70,7 @@ pub fn check() -> impl Strategy<Value = Reply<ToolCheck>> {
         reason: words().prop_map(Some),
         suggestions: vec(rule(), 1..3),
     );
-    // The language excuses answers, and not what a tool finds.
-    reply(found).prop_map(|reply| Reply { may: false, ..reply })
+    reply(found)
 }
 
 /// What a server asks.

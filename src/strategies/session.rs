@@ -26,6 +26,10 @@ pub fn surroundings() -> impl Strategy<Value = SessionSettings> {
         verbose: Just(true),
         tool_use_summaries: model().prop_map(Some),
         raised_max_tokens: (9_000_u64..30_000).prop_map(Some),
+        max_output_recoveries: 0_u32..3,
+        keep_container: Just(true),
+        orphan_reply: words().prop_map(Some),
+        slash_commands: Just(false),
     )
 }
 

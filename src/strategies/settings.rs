@@ -6,8 +6,8 @@ use proptest::sample::select;
 
 use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
-    Cloud, CompactionSettings, EmissionOrder, Microcompact, OnOverload, PipelineSettings, ResultDelivery, ResultOrder, RetrySettings,
-    Settings,
+    Cloud, CompactionSettings, EmissionOrder, Microcompact, Neighbours, OnOverload, PipelineSettings, ResultDelivery, ResultOrder,
+    RetrySettings, Settings,
 };
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -37,6 +37,7 @@ pub fn requests() -> impl Strategy<Value = Settings> {
         max_pause_resumes: 0_u32..4,
         retry_refusal: Just(true),
         background: Just(true),
+        neighbours: select(vec![Neighbours::Apart, Neighbours::ApartWithResults]),
     )
 }
 
@@ -49,6 +50,7 @@ pub fn execution() -> impl Strategy<Value = Settings> {
         max_concurrent_tools: (0_u32..4).prop_map(Some),
         max_batch_tools: 1_u32..4,
         sibling_abort: Just(false),
+        batch_sibling_abort: Just(true),
         tool_grace: span(),
     )
 }
@@ -56,6 +58,7 @@ pub fn execution() -> impl Strategy<Value = Settings> {
 /// `[engine.pipeline]`.
 pub fn pipeline() -> impl Strategy<Value = PipelineSettings> {
     vary!(PipelineSettings::default(), SHARE;
+        check_inputs: Just(false),
         result_limit: 0_u64..600,
         result_preview: 0_u64..300,
         exit_code_aborts: Just(false),
@@ -88,6 +91,7 @@ pub fn retry() -> impl Strategy<Value = RetrySettings> {
         nonstreaming_max_tokens: 500_u64..30_000,
         nonstreaming_timeout: span(),
         stream_idle: span(),
+        head_timeout: span(),
         cloud: select(vec![Cloud::Bedrock, Cloud::Vertex]).prop_map(Some),
     )
 }

@@ -44,6 +44,12 @@ pub fn render_untimed(transcript: &Transcript, detail: Detail) -> String {
     with_times(transcript, detail, Times::LeftOut)
 }
 
+/// A part of a line, as it reads where times are left out.
+pub(crate) fn untimed(part: &str) -> String {
+    let part = without_spans(part);
+    part.trim_start().trim_start_matches(['+', '…']).trim_start_matches("s ").trim_start().into()
+}
+
 /// Whether times are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Times {

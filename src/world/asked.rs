@@ -14,7 +14,7 @@ use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::scenario::asked::{AT_ONCE, Reply};
 use crate::scenario::plan::Waited;
-use crate::scenario::statement::Statement;
+use crate::scenario::statement::{Asker, Statement};
 use crate::wire::json::Json;
 
 /// Everything that one agent asked.
@@ -113,9 +113,7 @@ impl Questions {
         tool_use: &ToolUse,
         names: ToolUseNames<'_>,
     ) -> Answered {
-        let of_tool = || setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name)?.outcome.as_ref();
-        let own = setup.outcomes.get(names.scripted).and_then(|outcome| outcome.check.as_ref());
-        let said = own.or_else(|| of_tool().and_then(|outcome| outcome.check.as_ref()));
+        let said = who_says(setup, tool_use, names.scripted).map(|(_, reply)| reply);
         let check = match said {
             Some(reply) => reply.says.clone()?,
             None => ToolCheck::default(),
@@ -202,6 +200,17 @@ impl Questions {
         self.open.push(Open { number: self.count, answer });
         (at, self.count)
     }
+}
+
+/// Where the scenario says what a tool finds that looks at this input: at the tool use with the id that it has in the scenario, else at its tool.
+pub(super) fn who_says<'a>(setup: &'a Setup, tool_use: &ToolUse, id: &str) -> Option<(Asker, &'a Reply<ToolCheck>)> {
+    if let Some((id, outcome)) = setup.outcomes.get_key_value(id)
+        && let Some(check) = &outcome.check
+    {
+        return Some((Asker::ToolUse(id.clone()), check));
+    }
+    let (index, tool) = setup.scenario.tools.iter().enumerate().find(|(_, tool)| tool.definition.name == tool_use.name)?;
+    Some((Asker::Tool(index), tool.outcome.as_ref()?.check.as_ref()?))
 }
 
 /// The reply of the n-th time, from 0: the last one counts for all that follow; `None` when there is none at all.

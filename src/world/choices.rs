@@ -2,10 +2,11 @@
 //!
 //! One door, so that what is drawn can be named: a draw that does not go through here is in no plan.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 
 use super::faults::Asked;
 use super::pacing::{self, Known, Times};
+use super::plan::Head;
 use super::setup::{self, Prepared};
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::random::Seed;
@@ -14,15 +15,15 @@ use crate::prelude::*;
 use crate::scenario::latency::Latency;
 use crate::scenario::plan::{AnswerTimes, Named, Plan, Waited};
 use crate::scenario::types::{Chunking, Scenario, Timing};
-use crate::wire::http::Header;
+use crate::wire::error::ApiError;
 
 /// The choices that were made so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Noted {
     /// The choices.
     pub(crate) plan: Plan,
-    /// The requests whose answers say how long to wait: the engine has no choice there.
-    timed: BTreeSet<String>,
+    /// How long the answers to requests say to wait: the engine has no choice there.
+    told: BTreeMap<String, Micros>,
 }
 
 /// Makes choices.
@@ -113,19 +114,18 @@ impl<'a> Choices<'a> {
     }
 
     /// The head of an answer is known, which may tell the engine how long to wait.
-    pub(crate) fn on_head(&mut self, agent: &Agent, id: RequestId, headers: &[Header]) {
-        let tells = |header: &Header| header.name.eq_ignore_ascii_case("retry-after") || header.name.eq_ignore_ascii_case("retry-after-ms");
+    pub(crate) fn on_head(&mut self, agent: &Agent, id: RequestId, head: &Head) {
         if let Some(noted) = &mut self.noted
-            && headers.iter().any(tells)
+            && let Some(told) = ApiError::read(head.status, &head.headers, &[]).delay_us()
         {
-            Arc::make_mut(noted).timed.insert(agent.key(id));
+            Arc::make_mut(noted).told.insert(agent.key(id), Micros(told));
         }
     }
 
-    /// The engine says how long it waits after a failed attempt.
+    /// The engine says how long it waits after a failed attempt. It may have given the attempt up before it was told how long.
     pub(crate) fn on_wait(&mut self, agent: &Agent, id: RequestId, delay: Micros) {
         if let Some(noted) = &mut self.noted
-            && !noted.timed.contains(&agent.key(id))
+            && noted.told.get(&agent.key(id)) != Some(&delay)
         {
             put(&mut Arc::make_mut(noted).plan.backoff, &agent.key(id), delay);
         }

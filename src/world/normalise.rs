@@ -8,6 +8,8 @@
 
 mod spans;
 
+use alloc::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::prelude::*;
@@ -37,6 +39,8 @@ const ANY_FOLDER: &str = "<folder>";
 pub struct Normaliser {
     without: Vec<Arc<str>>,
     own: Vec<Normalise>,
+    /// Which of them replaced something.
+    used: BTreeSet<usize>,
     folders: Vec<(spans::Folder, &'static str)>,
     /// Whether members keep their values, whatever their names.
     keeps_members: bool,
@@ -68,6 +72,11 @@ impl Normaliser {
         !self.without.iter().any(|without| &**without == rule)
     }
 
+    /// The rules of the scenario that replaced nothing so far, by their names.
+    pub fn unused(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.own.iter().enumerate().filter(|(index, _)| !self.used.contains(index)).map(|(_, rule)| &rule.name)
+    }
+
     /// A line of output: JSON member by member, other text as it is.
     pub fn line(&mut self, line: &str) -> String {
         match serde_json::from_str::<Value>(line) {
@@ -96,9 +105,12 @@ impl Normaliser {
     /// Text with what varies in it replaced.
     pub fn text(&mut self, text: &str) -> String {
         let mut text = text.to_string();
-        for Normalise { name, place } in self.own.clone() {
-            if let VaryingPlace::Between { after, until } = place {
-                text = spans::between(&text, &after, until.as_deref(), &format!("<{name}>"));
+        for (index, Normalise { name, place }) in self.own.iter().enumerate() {
+            let VaryingPlace::Between { after, until } = place else { continue };
+            let replaced = spans::between(&text, after, until.as_deref(), &format!("<{name}>"));
+            if replaced != text {
+                self.used.insert(index);
+                text = replaced;
             }
         }
         if self.has("folders") {
@@ -126,9 +138,11 @@ impl Normaliser {
     }
 
     fn member(&mut self, name: String, value: Value) -> (String, Value) {
-        let own = self.own.iter().find(|rule| matches!(&rule.place, VaryingPlace::Member(member) if **member == *name));
+        let is_for = |rule: &Normalise| matches!(&rule.place, VaryingPlace::Member(member) if **member == *name);
+        let own = self.own.iter().enumerate().find(|(_, rule)| is_for(rule));
+        self.used.extend(own.map(|(index, _)| index));
         let shown = match own {
-            Some(rule) => Some(format!("<{}>", rule.name)),
+            Some((_, rule)) => Some(format!("<{}>", rule.name)),
             None if self.keeps_members => None,
             None if self.has("durations") && name.ends_with("_ms") && value.is_number() => Some(String::from("<durations>")),
             None if self.has("members") && MEMBERS.contains(&&*name) && is_plain(&value) => Some(String::from("<members>")),

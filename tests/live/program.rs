@@ -58,6 +58,43 @@ impl Drop for Served {
 }
 
 #[test]
+fn m_11_times_are_no_part_of_an_order_on_a_network() {
+    let exact = format!("{SESSION}[expect]\norder = [\"0.000s engine request 1\", \"+0.017s model text It says alpha.\"]\n");
+    let folder = folder(&exact);
+    let (code, _, said) = reenact(folder.path(), &["run", "x.toml", "--set", "expect.order=[\"0.999s engine request 1\"]"]);
+    assert!(code == Some(1) && said.contains("expected, in this order"), "without a network they are: {said}");
+    let network = ["run", "x.toml", "--level", "network"];
+    let (code, _, said) = reenact(folder.path(), &network);
+    assert!(code == Some(0) && said.contains("note: times inside `order` are not compared at this level: x"), "{said}");
+    let (code, _, said) = reenact(folder.path(), &[&network[..], &["--set", "expect.order=[\"0.000s engine request 9\"]"]].concat());
+    assert!(code == Some(1) && said.contains("expected, in this order"), "{said}");
+}
+
+#[test]
+fn m_11_what_a_network_cannot_run_is_named_and_not_counted() {
+    let skipped = format!("{SESSION}[network]\nskip = \"it is about one machine\"\n");
+    let long = SESSION.replace("\"5ms\"", "\"2h\"");
+    let at = folder(SESSION);
+    fs::write(at.path().join("skipped.toml"), skipped).unwrap();
+    fs::write(at.path().join("long.toml"), long).unwrap();
+    let (code, shown, said) = reenact(at.path(), &["run", ".", "--level", "network"]);
+    assert!(code == Some(0) && shown.contains("1 scenario, 2 not run at this level, 0 failed"), "{shown}{said}");
+    assert!(said.contains("not run at this level (it is about one machine): ./skipped.toml"), "{said}");
+    assert!(said.contains("longer than the 3600.000s that a network runs for; --scale 49% fits it in): ./long.toml"), "{said}");
+    let (code, _, said) = reenact(at.path(), &["run", "skipped.toml", "--level", "network"]);
+    assert!(code == Some(2) && said.contains("nothing was run"), "{said}");
+    let (code, _, said) = reenact(at.path(), &["run", "long.toml", "--level", "network", "--scale", "1%"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(reenact(at.path(), &["run", "."]).0, Some(0), "without a network all of them are run");
+}
+
+#[test]
+fn m_11_all_shipped_scenarios_are_green_on_a_network() {
+    let (code, shown, said) = reenact(Path::new(env!("CARGO_MANIFEST_DIR")), &["run", "scenarios", "--level", "network"]);
+    assert!(code == Some(0) && shown.contains(" not run at this level, 0 failed"), "{said}");
+}
+
+#[test]
 fn m_11_a_session_over_http_is_shown_judged_and_logged() {
     let folder = folder(&format!("{SESSION}[expect]\nterminal = \"completed\"\nrequests = 2\n"));
     let at = folder.path();

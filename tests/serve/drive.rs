@@ -211,6 +211,16 @@ fn k_7_an_exit_code_that_was_not_wanted_and_a_client_without_end_fail() {
 }
 
 #[test]
+fn k_10_a_rule_that_replaced_nothing_is_noted() {
+    let rules = "[[normalise]]\nname = \"build\"\nafter = \"build \"\n\n[[normalise]]\nname = \"host\"\nmember = \"hsot\"\n";
+    let printing = ["sh", "-c", "echo build 7; echo '{\"host\":\"a\"}'"].map(String::from).to_vec();
+    let driven = driven(&setup(&format!("{TWO_TURNS}\n{NOT_ASKED}\n{rules}")), &Drive { command: printing, ..client("good") });
+    assert!(driven.text.contains("build <build>"), "{}", driven.text);
+    let notes: Vec<&String> = driven.verdict.remarks.iter().filter(|remark| remark.contains("[[normalise]]")).collect();
+    assert!(notes.len() == 1 && notes[0].starts_with("[[normalise]] `host` replaced nothing"), "{notes:?}");
+}
+
+#[test]
 fn k_9_a_process_that_is_left_behind_is_found_and_killed() {
     let how = |text: &str| Drive { command: ["sh", "-c", text].map(String::from).to_vec(), ..client("good") };
     let setup = setup(&format!("{TWO_TURNS}\n{NOT_ASKED}"));

@@ -1,5 +1,6 @@
 //! `--level`: the simulated run, real HTTP over a simulated network, or real HTTP to a real server (M-11).
 
+use std::collections::BTreeSet;
 use std::env;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use crate::prelude::*;
 use crate::runner::{Outcome, Panic, in_parallel, run_each};
 use crate::sim::Run;
 use crate::sim::passing::View;
+use crate::transcript::text::untimed;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LevelArguments {
@@ -52,8 +54,18 @@ enum Level {
     Live,
 }
 
+impl LevelArguments {
+    /// How fast time goes on the simulated network; `None` where there is none.
+    pub(super) fn network_scale(&self) -> Option<Scale> {
+        (self.level == Level::Network).then(|| self.scale.unwrap_or_default())
+    }
+}
+
 /// The key of requests where none is named: it opens nothing.
 const MADE_UP_KEY: &str = "sk-ant-test-000";
+
+/// How many files a note names.
+const NAMED_MAX: usize = 5;
 
 /// What does not go together.
 pub(super) fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String> {
@@ -105,8 +117,14 @@ pub(super) fn run<E: Engine + Send + 'static>(
             }
             Ok(run_quietly(arguments, scenarios, threads, new_engine))
         }
-        Level::Network => Ok(run_quietly(arguments, scenarios, threads, new_engine)),
-        Level::Live => live(arguments, &scenarios[0], new_engine()).map(|outcome| vec![outcome]),
+        Level::Network => {
+            tell_what_is_not_compared(arguments, scenarios);
+            Ok(run_quietly(arguments, scenarios, threads, new_engine))
+        }
+        Level::Live => {
+            tell_what_is_not_compared(arguments, scenarios);
+            live(arguments, &scenarios[0], new_engine()).map(|outcome| vec![outcome])
+        }
     }
 }
 
@@ -133,10 +151,31 @@ fn new_run<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: E) -> Ru
 
 /// An engine that is answered by the world itself has no network.
 fn tell_what_is_left_out(scenarios: &[Loaded]) {
-    let names: Vec<&str> = scenarios.iter().filter(|one| one.setup.scenario.network.is_some()).map(|one| &*one.name).collect();
+    let names: Vec<&str> = scenarios.iter().filter(|one| has_network(one)).map(|one| &*one.name).collect();
     if !names.is_empty() {
         complain(&format!("note: [network] is left out here, --level network has it: {}", names.join(", ")));
     }
+}
+
+/// Times on a network are not those of a run without one, so lines are compared without them.
+fn tell_what_is_not_compared(arguments: &Arguments, scenarios: &[Loaded]) {
+    let has_times = |one: &&Loaded| one.setup.scenario.expect.order.iter().any(|part| untimed(part) != *part);
+    let names: BTreeSet<&str> = scenarios.iter().filter(has_times).map(|one| &*one.name).collect();
+    if arguments.format == Format::Text && !names.is_empty() {
+        let names: Vec<&str> = names.into_iter().collect();
+        complain(&format!("note: times inside `order` are not compared at this level: {}", named(&names)));
+    }
+}
+
+fn has_network(scenario: &Loaded) -> bool {
+    scenario.setup.scenario.network.as_ref().is_some_and(|network| network.skip.is_none())
+}
+
+/// The first of these files, and how many there are beside them.
+pub(super) fn named(files: &[impl AsRef<str>]) -> String {
+    let first: Vec<&str> = files.iter().take(NAMED_MAX).map(AsRef::as_ref).collect();
+    let more = if files.len() > NAMED_MAX { format!(" and {} more", files.len() - NAMED_MAX) } else { String::new() };
+    first.join(", ") + &more
 }
 
 /// The options of a level, as they are typed, for a process that does the same again.

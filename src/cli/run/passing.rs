@@ -9,9 +9,6 @@ use crate::prelude::*;
 use crate::runner::Outcome;
 use crate::runner::passing::{Passing, judge};
 
-/// How many files a note names.
-const NAMED_MAX: usize = 5;
-
 /// What did not come to pass, by the position of the file's first run. Where that was not asked, a note says so.
 pub(super) fn unpassed<E>(arguments: &Arguments, scenarios: &[Loaded], outcomes: &[Outcome<E>]) -> BTreeMap<usize, Vec<String>> {
     if arguments.canary.is_some() {
@@ -33,8 +30,6 @@ fn tell(not_asked: &[(String, &'static str)]) {
         by_reason.entry(reason).or_default().push(file);
     }
     for (reason, files) in by_reason {
-        let more = if files.len() > NAMED_MAX { format!(" and {} more", files.len() - NAMED_MAX) } else { String::new() };
-        let named = files[..files.len().min(NAMED_MAX)].join(", ");
-        complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {named}{more}"));
+        complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {}", level::named(&files)));
     }
 }

@@ -17,6 +17,7 @@ use super::summary::{self, Added, Parts};
 use super::{Excess, reactive, rounds};
 use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict, without_thinking_budget};
 use crate::engine::contract::{Effect, Effects, Input, RequestId};
+use crate::engine::conversation::host::place_of_the_users;
 use crate::engine::conversation::{Conversation, Item, ItemKind, answer_name, lacks_thinking};
 use crate::engine::emission::{AssistantMessage, CompactTrigger, CompactionLevel, Emission};
 use crate::engine::hook::{HOOK_TIMER, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
@@ -376,9 +377,9 @@ impl Compaction {
         let id = added.summary.name.clone();
         let mut items = vec![added.summary.clone()];
         items.extend(self.parts.kept.iter().cloned());
-        items.extend(added.attachments.clone());
-        if !contexts.is_empty() {
-            items.push(Arc::new(Item::user(format!("{id}.hooks"), ItemKind::Hidden, contexts)));
+        let contexts = (!contexts.is_empty()).then(|| Arc::new(Item::user(format!("{id}.hooks"), ItemKind::Hidden, contexts)));
+        for more in added.attachments.clone().into_iter().chain(contexts) {
+            items.insert(place_of_the_users(&items), more);
         }
         let conversation = Conversation::of(items);
         let tokens = (self.sizes.context, tokens_after);

@@ -14,6 +14,7 @@ pub(super) use media::without_media;
 use super::estimate::item_tokens;
 use super::rounds;
 use crate::engine::call::thinking_below;
+use crate::engine::conversation::host::place_of_the_users;
 use crate::engine::conversation::{Item, ItemKind};
 use crate::engine::emission::AssistantMessage;
 use crate::engine::retry::Failure;
@@ -78,13 +79,15 @@ pub(super) fn messages(asked_about: &[Arc<Item>], are_all: bool, instructions: &
     if !are_all {
         push_merged(&mut messages, Arc::new(Message::user(vec![Block::text(OLDER)])));
     }
-    asked_about.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
+    let (answered, unanswered) = asked_about.split_at(place_of_the_users(asked_about));
+    answered.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
     let mut prompt = String::from(PROMPT);
     for instruction in instructions {
         prompt.push_str("\n\nMind this in particular: ");
         prompt.push_str(instruction);
     }
     push_merged(&mut messages, Arc::new(Message::user(vec![Block::text(&prompt)])));
+    unanswered.iter().for_each(|item| push_merged(&mut messages, item.message.clone()));
     messages
 }
 

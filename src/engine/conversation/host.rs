@@ -25,7 +25,20 @@ fn each_result(messages: &mut Vec<Arc<Message>>, message: Arc<Message>) {
     messages.push(if alone.is_empty() { message } else { Arc::new(Message::user(last.to_vec())) });
 }
 
+/// Where words of the user's go behind these: before system messages that nobody has answered, because the API takes none that they follow.
+pub(crate) fn place_of_the_users(items: &[Arc<Item>]) -> usize {
+    items.len() - items.iter().rev().take_while(|item| item.message.role == Role::System).count()
+}
+
 impl Conversation {
+    /// The last item is the user's, and goes where such words go.
+    pub(super) fn put_before_unanswered(&mut self) {
+        if let Some((_, before)) = self.items.split_last() {
+            let place = place_of_the_users(before);
+            self.items[place..].rotate_right(1);
+        }
+    }
+
     /// Takes a message of the host's, under a name of its own; nothing when it has no content, because the API refuses that.
     pub(crate) fn take_host_message(&mut self, name: &str, HostMessage { place, message, .. }: &HostMessage) {
         if message.content.is_empty() {
@@ -38,6 +51,9 @@ impl Conversation {
             return self.replace_message(last, joined);
         }
         self.push(Item { name: name.into(), kind: ItemKind::Hidden, message: message.clone(), usage: None, lacks_thinking: false });
+        if message.role == Role::User {
+            self.put_before_unanswered();
+        }
         if let (MessagePlace::Before, Some(last)) = (place, last) {
             // Nothing that the API has counted is behind it: what was said last is newer than any answer.
             self.items.swap(last, last + 1);
@@ -69,6 +85,23 @@ mod tests {
             .map(|message| format!("{} {}", message.role.as_str(), message.content.len()))
             .collect();
         assert_eq!(shown, ["system 1", "user 2", "assistant 1", "user 1"]);
+    }
+
+    #[test]
+    fn s_11_what_the_user_says_goes_before_system_messages_that_nobody_answered() {
+        let mut conversation = Conversation::default();
+        let system = |text| Arc::new(Message { role: Role::System, content: vec![Block::text(text)] });
+        let host = |message| HostMessage { at: RequestPlace::START, place: MessagePlace::After, message };
+        conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("hi")]);
+        conversation.take_host_message("host1", &host(system("be brief")));
+        conversation.take_host_message("host2", &host(system("and kind")));
+        conversation.push_user("p2", ItemKind::Prompt, vec![Block::text("well?")]);
+        conversation.take_host_message("host3", &host(Arc::new(Message::user(vec![Block::text("a document")]))));
+        let names = |conversation: &Conversation| conversation.items().iter().map(|item| item.name.to_string()).collect::<Vec<_>>();
+        assert_eq!(names(&conversation), ["p1", "p2", "host3", "host1", "host2"]);
+        conversation.push_answer(crate::engine::contract::RequestId::first(2), vec![Block::text("yes")], None);
+        conversation.push_user("p3", ItemKind::Prompt, vec![Block::text("thanks")]);
+        assert_eq!(names(&conversation).last().map(String::as_str), Some("p3"), "an answered one stays");
     }
 
     #[test]

@@ -19,7 +19,8 @@ impl Query {
     /// Settles what earlier sessions left open, then begins. Each tool use that nothing is known of has a result that says so, and so this
     /// happens once in a session.
     pub(super) fn settle_orphans(&mut self, env: &Environment, now: Time, begins: Begins, effects: &mut Effects) -> Verdict {
-        let answered = env.settings.session.orphaned_permission.as_ref();
+        // Without money nothing runs that could ask for more (S-10).
+        let answered = env.settings.session.orphaned_permission.as_ref().filter(|_| !self.is_over_budget(env, effects));
         let orphans = self.carried.conversation.orphans();
         let Some((orphan, answered)) =
             answered.and_then(|answered| Some((orphans.iter().find(|orphan| orphan.tool_use.id == answered.tool_use_id)?, answered)))

@@ -9,7 +9,8 @@ pub(super) fn decide(case: &Case<'_>) -> Option<Decision> {
     let room = room(failure)?;
     let floor = settings.overflow_floor.max(call.thinking_budget.map_or(0, |budget| budget.saturating_add(1)));
     let lowered = room.saturating_sub(settings.overflow_margin).min(call.max_tokens);
-    let is_hopeless = history.lowered || lowered < floor;
+    // The figures need not be about this request, where something on the way changes it. A cap that takes nothing away asks the same again.
+    let is_hopeless = history.lowered || lowered < floor || lowered >= call.max_tokens;
     Some(if is_hopeless { Decision::TooLong } else { Decision::LowerMaxTokens(lowered) })
 }
 

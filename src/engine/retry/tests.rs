@@ -146,7 +146,10 @@ fn r_7_an_overflow_leaves_the_margin_and_respects_the_floor() {
         (190_000, 20_000, Some(8_999), Decision::LowerMaxTokens(9_000)),
         (190_000, 20_000, Some(9_000), Decision::TooLong),
         (200_001, 20_000, None, Decision::TooLong),
-        (100, 4_000, None, Decision::LowerMaxTokens(4_000)), // never raised, whatever the figures
+        (188_000, 8_000, None, Decision::TooLong), // there was room for it already: the same again would be refused again
+        (191_000, 8_000, None, Decision::TooLong),
+        (191_001, 8_000, None, Decision::LowerMaxTokens(7_999)),
+        (100, 4_000, None, Decision::TooLong), // never raised, whatever the figures
     ];
     for (input, max_tokens, thinking_budget, expected) in table {
         let call = Call { max_tokens, thinking_budget, ..Call::default() };

@@ -20,8 +20,7 @@ use crate::world::setup::Setup;
 const SHOWN_MAX: usize = 160;
 
 /// The whole.
-pub(super) fn render(setup: &Setup, driven: &Driven, client: Option<KnownClient>, folders: &[(String, &'static str)]) -> String {
-    let mut normaliser = Normaliser::new(&setup.scenario.drive, folders);
+pub(super) fn render(setup: &Setup, driven: &Driven, client: Option<KnownClient>, normaliser: &mut Normaliser) -> String {
     let mut out = String::new();
     let title = setup.scenario.title.as_deref().unwrap_or("(untitled)");
     let client = KnownClient::ALL.iter().find(|(_, known)| Some(*known) == client).map_or("a client", |(word, _)| word);
@@ -35,9 +34,9 @@ pub(super) fn render(setup: &Setup, driven: &Driven, client: Option<KnownClient>
     for event in events {
         match &event.what {
             What::Request { id, request } => {
-                request_lines(&mut out, &mut normaliser, &event.agent, *id, request);
+                request_lines(&mut out, normaliser, &event.agent, *id, request);
                 if let Some(asked) = asked_of(driven, &event.agent, *id) {
-                    answer_line(&mut out, &mut normaliser, asked);
+                    answer_line(&mut out, normaliser, asked);
                 }
             }
             What::Refused { rule, text, .. } => drop(writeln!(out, "  refused   {rule}: {text}")),
@@ -48,9 +47,9 @@ pub(super) fn render(setup: &Setup, driven: &Driven, client: Option<KnownClient>
     for asked in driven.verdict.asked.iter().filter(|asked| asked.message.is_none()) {
         let _ = writeln!(out, "other     {} -> {}", normaliser.text(&asked.line), asked.status.unwrap_or(0));
     }
-    output_lines(&mut out, &mut normaliser, "output", &driven.output);
+    output_lines(&mut out, normaliser, "output", &driven.output);
     if let Some(again) = &driven.again {
-        output_lines(&mut out, &mut normaliser, "again", again);
+        output_lines(&mut out, normaliser, "again", again);
     }
     for failure in &driven.failures {
         let _ = writeln!(out, "FAILED    {}", normaliser.text(failure));

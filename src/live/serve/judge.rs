@@ -93,7 +93,7 @@ pub(in crate::live) fn words(violation: &Violation) -> String {
 }
 
 /// who is told when to come back does not come sooner.
-fn early_attempts(verdict: &Verdict) -> Vec<String> {
+pub(in crate::live) fn early_attempts(verdict: &Verdict) -> Vec<String> {
     let mut failures = Vec::new();
     let mut waits: Vec<(Agent, RequestId, Time)> = Vec::new();
     for event in verdict.transcript.events.iter() {

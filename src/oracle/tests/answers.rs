@@ -145,6 +145,21 @@ fn o_13_no_request_after_a_budget_is_passed() {
 }
 
 #[test]
+fn o_13_the_cheaper_of_the_model_that_was_asked_and_the_one_that_answered_is_charged() {
+    let answers = |story: Story, model: &str| {
+        let block = Block::text("x");
+        let message = AssistantMessage { uuid: "a".into(), id: ASKED, api_id: "".into(), model: model.into(), block, error: None };
+        story.effect(Effect::Emit(Emission::Assistant(Arc::new(message))))
+    };
+    let begun = || Story::with(|settings| settings.session.max_budget = Some(NanoUsd::read("0.03").unwrap()));
+    let asked_again = |story: Story| story.request(2, &[]).terminal().broken();
+    for (model, expected) in [("claude-sonnet-4-5", &["O-13"][..]), ("claude-haiku-4-5", &[]), ("claude-opus-4-6", &["O-13"])] {
+        assert_eq!(asked_again(answers(begun(), model).spends(2_000)), expected, "{model} says so in its stream");
+        assert_eq!(asked_again(answers(begun().spends(2_000), model)), expected, "{model} answers at once");
+    }
+}
+
+#[test]
 fn o_13_a_tool_use_that_an_earlier_session_left_open_is_no_turn() {
     let with_result_of_turn = |turn| {
         let run = ToolRun { request: RequestId { turn, ..ASKED }, index: 0 };

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::engine::contract::HookOutcome;
-use crate::engine::emission::CompactTrigger;
+use crate::engine::contract::Note;
+use crate::engine::emission::{CompactTrigger, CompactionLevel};
 use crate::engine::permission::PermissionWord;
 use crate::wire::usage::Usage;
 
@@ -45,6 +46,24 @@ fn o_12_a_compaction_makes_the_context_smaller() {
         (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 36), &[], "twice"),
         (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 400), &["O-12"], "twice, and larger"),
         (asked().asks_about(2, 900).asks_about(3, 1_800), &[], "nothing was compacted"),
+    ];
+    for (story, expected, reason) in table {
+        let broken: Vec<_> = story.terminal().broken().into_iter().filter(|oracle| *oracle == "O-12").collect();
+        assert_eq!(broken, expected, "{reason}");
+    }
+}
+
+#[test]
+fn o_12_a_request_for_the_next_summary_may_be_larger_than_what_it_summarises() {
+    let asked = || Story::new().asks_about(1, 300).compacted().asks_about(2, 30).asks_about(3, 400);
+    let finished = |terminal| Effect::Finished { prompt: 1, terminal };
+    let failed = Note::Compaction { level: CompactionLevel::Auto, ran: false, why: "".into(), before: 9, after: 9 };
+    let table = [
+        (asked().compacted().asks_about(4, 30).says(Block::text("yes")), &[][..], "a summary came of it"),
+        (asked().effect(Effect::Note(failed)).asks_about(4, 30).says(Block::text("yes")), &[], "it came to nothing"),
+        (asked().effect(finished(Terminal::AbortedStreaming)), &[], "the user broke it off"),
+        (asked().says(Block::text("yes")), &["O-12"], "an answer came of it"),
+        (asked().effect(finished(Terminal::ModelError)), &["O-12"], "it was the last request"),
     ];
     for (story, expected, reason) in table {
         let broken: Vec<_> = story.terminal().broken().into_iter().filter(|oracle| *oracle == "O-12").collect();

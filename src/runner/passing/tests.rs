@@ -30,7 +30,7 @@ fn said(text: &str) -> Vec<String> {
 }
 
 /// What a statement is, and the words of the one failure that there must be: where it stands, what did not come to pass, what happened instead.
-const NEVER: [(&str, [&str; 3]); 14] = [
+const NEVER: [(&str, [&str; 3]); 19] = [
     (
         "[[fault]]\nat = { request = 9 }\nstatus = 529\n",
         ["x.toml:11:1: ", "[[fault]] (529 overloaded_error) hit nothing", "requests: 1, 2"],
@@ -65,6 +65,20 @@ const NEVER: [(&str, [&str; 3]); 14] = [
         ["x.toml:11:1: ", "the moment of this [[interrupt]] never came", "did you mean `Read`?"],
     ),
     ("[[dead]]\nnames = [\"p1\"]\nwhen = { request = 7 }\n", ["x.toml:11:1: ", "the moment of this [[dead]] never came", "requests: 1, 2"]),
+    (
+        "[[dead]]\nnames = [\"p1.r1.a1.reslts\"]\nwhen = { result = 1 }\n",
+        ["x.toml:12:10: ", "`p1.r1.a1.reslts` of this [[dead]] names no message", "did you mean `p1.r1.a1.results`?"],
+    ),
+    (
+        "[[dead]]\nnames = [\"p1\"]\nwhen = { terminal = 1 }\n",
+        ["x.toml:11:1: ", "no request came after this [[dead]]", "choose an earlier moment"],
+    ),
+    (
+        "[[collapse]]\nfrom = \"p1\"\nto = \"p2.r1.a1\"\nsummary = \"All.\"\nwhen = { result = 1 }\n",
+        ["x.toml:13:1: ", "`p2.r1.a1` of this [[collapse]] names no message", "did you mean `p1.r1.a1`?"],
+    ),
+    ("[session]\nskills = [\"pdf\"]\n", ["x.toml:12:1: ", "nobody looked up skills", "`look_up_skills = true`"]),
+    ("[files]\nnever_answers = true\n", ["x.toml:11:2: ", "nothing was stored", "`result_limit`"]),
     ("[auth]\nrefresh = \"fails\"\n", ["x.toml:11:2: ", "nobody asked for new credentials", "401"]),
     ("[[prompt.turn]]\ntext = \"Too much.\"\n", ["x.toml:11:1: ", "turn 3 of prompt 1 was never asked for", "requests: 1, 2"]),
     ("[expect]\nnot_sent = [\"singed in\"]\n", ["x.toml:12:13: ", "\"singed in\" of `not_sent` occurs neither", "is it misspelt?"]),
@@ -81,7 +95,7 @@ fn f_10_what_a_scenario_says_comes_to_pass_or_it_fails_with_its_line() {
         }
         assert!(failures[0].contains("may = true"), "{}", failures[0]);
         // The line that is asked for ends it, and changes nothing else.
-        let excused = if statement.contains("answers =") {
+        let excused = if statement.contains("answers = [") {
             statement.replace("context = \"again\"", "context = \"again\", may = true")
         } else {
             format!("{statement}may = true\n")
@@ -155,6 +169,62 @@ fn f_10_results_and_answers_of_users_come_to_pass() {
     let failures = asking("");
     assert!(failures.len() == 1 && failures[0].contains("elicitation_handler = true"), "{failures:#?}");
     assert_eq!(asking("[engine]\nelicitation_handler = true"), [] as [&str; 0]);
+}
+
+#[test]
+fn f_10_what_a_check_finds_is_asked_for() {
+    let with = |tool: &str, of_use: &str| {
+        said(&format!(
+            "[[tool]]\nname = \"Read\"\n{tool}\n[[prompt]]\ntext = \"Read a.\"\n[[prompt.turn]]\n\
+             tool = [{{ name = \"Read\", input = {{ file_path = \"/w/a\" }}{of_use} }}]\n[[prompt.turn]]\ntext = \"Done.\"\n"
+        ))
+    };
+    let words = "what the check of tool use `toolu_p1t1n1` finds was never asked for";
+    let failures = with("", ", check_permission = \"deny\"");
+    assert!(failures.len() == 1 && failures[0].contains(words) && failures[0].contains("x.toml:7:"), "{failures:#?}");
+    assert!(failures[0].contains("`checks = true`") && failures[0].contains("`check_may = true`"), "{}", failures[0]);
+    assert_eq!(with("", ", check_permission = \"deny\", check_may = true"), [] as [&str; 0]);
+    assert_eq!(with("checks = true", ", check_permission = \"deny\""), [] as [&str; 0]);
+    // What every use says itself is never asked of the tool.
+    let failures = with("check = \"no\"", ", check_latency = \"5ms\"");
+    assert!(failures.len() == 1 && failures[0].contains("the check of tool `Read`") && failures[0].contains("x.toml:3:"), "{failures:#?}");
+    assert_eq!(with("check = \"no\"\ncheck_may = true", ", check_latency = \"5ms\""), [] as [&str; 0]);
+}
+
+#[test]
+fn f_10_lookups_and_stored_results_come_to_pass() {
+    let engine = "[engine]\nlook_up_skills = true\n";
+    assert_eq!(said(&reading(engine, "[session]\nskills = [\"pdf\"]\n")), [] as [&str; 0]);
+    let failures = said(&reading(engine, "[session]\nskills = [\"pdf\"]\nplugins_latency = \"5ms\"\n"));
+    assert!(failures.len() == 1 && failures[0].contains("nobody looked up plugins"), "{failures:#?}");
+    let failures = said(&reading("", "[session]\nnever_answers = true\n"));
+    assert!(failures.len() == 1 && failures[0].contains("nobody looked up what there is"), "{failures:#?}");
+    let pipeline = "[engine.pipeline]\nresult_limit = 3\n";
+    assert_eq!(said(&reading(pipeline, "[files]\nstore = \"/w/s\"\n")), [] as [&str; 0]);
+}
+
+#[test]
+fn f_10_marks_name_messages_that_are_there_when_they_count() {
+    let dead = |names: &str, when: &str| said(&reading("", &format!("[[dead]]\nnames = [{names}]\nwhen = {{ {when} }}\n")));
+    assert_eq!(dead("\"p1.r1.a1\", \"p1.r1.a1.results\"", "result = 1"), [] as [&str; 0]);
+    let failures = dead("\"p1.r1.a1\", \"p1.r2.a1\"", "result = 1");
+    assert!(failures.len() == 1 && failures[0].contains("`p1.r2.a1` of this [[dead]] was not there when it counted"), "{failures:#?}");
+    let collapse = "[[collapse]]\nfrom = \"p1.r1.a1\"\nto = \"p1.r1.a1.results\"\nsummary = \"Read.\"\nwhen = { result = 1 }\n";
+    assert_eq!(said(&reading("", collapse)), [] as [&str; 0]);
+}
+
+#[test]
+fn f_10_definitions_that_are_nearly_those_of_others_are_misspelt() {
+    let failures = said(&reading("[[tool]]\nname = \"Raed\"\nlatency = \"9s\"", ""));
+    assert!(failures.len() == 1 && failures[0].contains("no use is made of tool `Raed`; did you mean `Read`?"), "{failures:#?}");
+    assert_eq!(said(&reading("[[tool]]\nname = \"search_tickets\"", "")), [] as [&str; 0], "a tool need not be used");
+    let schema = "input_schema = '{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}}}'";
+    let observable = |from: &str| {
+        said(&reading(&format!("[[tool]]\nname = \"list\"\n{schema}\nobservable = [{{ name = \"whole\", from = \"{from}\" }}]"), ""))
+    };
+    assert_eq!(observable("path"), [] as [&str; 0]);
+    let failures = observable("pth");
+    assert!(failures.len() == 1 && failures[0].contains("it has no key `pth`; did you mean `path`?"), "{failures:#?}");
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn says<T>(reader: &mut Reader<'_, '_>, keys: &[&'static str], one: impl Fn(&mut
 fn store(reader: &mut Reader<'_, '_>) -> Store {
     let folder = reader.get("store");
     let latency = reader.get("latency").unwrap_or(AT_ONCE);
-    Store { folder, latency, never_answers: reader.mark("never_answers") }
+    Store { folder, latency, never_answers: reader.mark("never_answers"), may: reader.get("may").unwrap_or_default() }
 }
 
 /// The keys of [`check`].
@@ -190,7 +190,11 @@ pub(super) fn check(reader: &mut Reader<'_, '_>) -> Option<Reply<ToolCheck>> {
     };
     let latency = reader.get("check_latency");
     let never = reader.mark("check_never_answers");
-    said.then_some(Reply { latency, says: (!never).then_some(check), may: false })
+    let may = reader.get("check_may").unwrap_or_default();
+    if let (false, Some(member)) = (said, reader.member("check_may")) {
+        reader.report.value(member.place, "`check_may` excuses what the tool's check finds, and nothing is said of it".into(), None);
+    }
+    said.then_some(Reply { latency, says: (!never).then_some(check), may })
 }
 
 /// `asks`: what a tool's server asks on the way, and what the user answers (S-11).

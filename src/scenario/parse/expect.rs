@@ -8,8 +8,9 @@ use super::tree::Kind;
 use super::values::{Range, Texts};
 use crate::engine::contract::Terminal;
 use crate::engine::emission::Transition;
+use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::types::Expect;
+use crate::scenario::types::{Expect, Scenario};
 
 /// The run's own ends (M-3, M-9), which may stand where a terminal does.
 const RUN_ENDS: [&str; 3] = ["tape_exhausted", "stalled", "limit_reached"];
@@ -49,7 +50,26 @@ pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
     {
         reader.report.value(member.value.place, "no run can end before `ends_before` and after `ends_after`".into(), None);
     }
+    if let (Some(Micros::ZERO), Some(member)) = (expect.ends_after, reader.member("ends_after")) {
+        reader.report.value(member.value.place, "every run ends at or after 0s, so that nothing is asked here".into(), None);
+    }
+    for key in ["text_present", "text_absent", "sent", "not_sent", "order"] {
+        let Some(value) = reader.member(key).map(|member| &member.value) else { continue };
+        let items = if let Kind::List(items) = &value.kind { &items[..] } else { core::slice::from_ref(value) };
+        for item in items.iter().filter(|item| matches!(&item.kind, Kind::Text(text) if text.trim().is_empty())) {
+            reader.report.value(item.place, format!("an empty text is in everything: name what `{key}` is about"), None);
+        }
+    }
     expect
+}
+
+/// A run is stopped at its limit, so that no later bound can be broken.
+pub(super) fn check_bound(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
+    let limit = scenario.limits.time;
+    if let (Some(bound), Some(member)) = (scenario.expect.ends_before.filter(|bound| *bound >= limit), reader.member("expect")) {
+        let message = format!("`ends_before` is {bound}, and a run is stopped at {limit} (`time` in [limits]), so that nothing is asked");
+        reader.report.value(member.place, message, None);
+    }
 }
 
 fn word(reader: &mut Reader<'_, '_>, key: &'static str, words: &[&str]) -> Option<String> {

@@ -19,8 +19,17 @@ pub(super) fn network(reader: &mut Reader<'_, '_>) -> Network {
         loss: reader.get("loss").map_or(usual.loss, |Probability(loss)| loss),
         tick: reader.get("tick").unwrap_or(usual.tick),
         events: reader.entries("event", "[[network.event]]", event),
+        skip: reader.get("skip"),
         expect: reader.section("expect", "[network.expect]", expect),
     };
+    for key in ["latency", "loss", "tick", "event", "expect"] {
+        reader.one_of(&["skip", key]);
+    }
+    if network.skip.as_ref().is_some_and(|reason| reason.trim().is_empty())
+        && let Some(member) = reader.member("skip")
+    {
+        reader.report.value(member.value.place, "`skip` says why this is not run on a network: give the reason".into(), None);
+    }
     if let Some(member) = reader.member("tick")
         && !(Micros::from_millis(1)..=TICK_MAX).contains(&network.tick)
     {

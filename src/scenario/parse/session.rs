@@ -118,6 +118,7 @@ pub(super) fn lookups(reader: &mut Reader<'_, '_>) -> Lookups {
     reader.set("skills_latency", &mut lookups.skills_latency);
     reader.set("plugins_latency", &mut lookups.plugins_latency);
     lookups.never_answers = reader.mark("never_answers");
+    lookups.may = reader.get("may").unwrap_or_default();
     lookups
 }
 

@@ -120,7 +120,7 @@ fn reply_keys<T>(out: &mut Out, title: &str, replies: &[Reply<T>], is_nothing: b
 
 /// `[files]`.
 pub(super) fn store_section(out: &mut Out, store: &Store) {
-    let Store { folder, latency: span, never_answers } = store;
+    let Store { folder, latency: span, never_answers, may } = store;
     if *store == Store::default() {
         return;
     }
@@ -132,11 +132,13 @@ pub(super) fn store_section(out: &mut Out, store: &Store) {
         out.raw("latency", latency(span));
     }
     out.flag("never_answers", *never_answers, false);
+    out.flag("may", *may, false);
 }
 
 /// What a tool's own check finds, as keys of an outcome.
 pub(super) fn check_keys(out: &mut Out, check: &Reply<ToolCheck>) {
-    let Reply { latency: span, says, may: _ } = check;
+    let Reply { latency: span, says, may } = check;
+    out.flag("check_may", *may, false);
     if let Some(span) = span {
         out.raw("check_latency", latency(span));
     }
@@ -153,7 +155,7 @@ pub(super) fn check_keys(out: &mut Out, check: &Reply<ToolCheck>) {
     }
     if !suggestions.is_empty() {
         out.raw("check_suggestions", list(suggestions));
-    } else if *check == Reply::default() {
+    } else if (span, says) == (&None, &Some(ToolCheck::default())) {
         // Nothing is found, and that is said: it wins over what the tool finds otherwise.
         out.raw("check_suggestions", "[]");
     }

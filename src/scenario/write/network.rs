@@ -8,9 +8,12 @@ use crate::scenario::network::{Network, NetworkEvent, NetworkFault};
 /// The section with its events, if there is one.
 pub(super) fn network_section(out: &mut Out, network: Option<&Network>) {
     let Some(network) = network else { return };
-    let Network { latency: (low, high), loss, tick, events, expect } = network;
+    let Network { latency: (low, high), loss, tick, events, skip, expect } = network;
     let usual = Network::default();
     out.table("[network]");
+    if let Some(reason) = skip {
+        out.text("skip", reason);
+    }
     if (*low, *high) != usual.latency {
         out.raw("latency", range((*low, *high)));
     }

@@ -123,7 +123,7 @@ pub(super) fn orphan_section(out: &mut Out, session: &SessionSettings) {
 
 /// `[session]`.
 pub(super) fn lookups_section(out: &mut Out, lookups: &Lookups) {
-    let Lookups { skills, plugins, skills_latency, plugins_latency, never_answers } = lookups;
+    let Lookups { skills, plugins, skills_latency, plugins_latency, never_answers, may } = lookups;
     if *lookups == Lookups::default() {
         return;
     }
@@ -136,6 +136,7 @@ pub(super) fn lookups_section(out: &mut Out, lookups: &Lookups) {
         }
     }
     out.flag("never_answers", *never_answers, false);
+    out.flag("may", *may, false);
 }
 
 /// One `[[command]]`.

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 
 use super::PlayedRun;
-use crate::engine::contract::Effect;
+use crate::engine::contract::{Catalogue, Effect};
 use crate::engine::permission::rule;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -104,6 +104,15 @@ impl Evidence {
                 (String::from("nobody asked for new credentials"), String::from("that is done after a 401 or a 403 that says so"))
             }
             Statement::Elicitation(asker) => elicitation(run, asker),
+            Statement::Check(asker) => (
+                format!("what the check of {} finds was never asked for", whose(run, asker)),
+                String::from("tools with `checks = true` look at each input before anything else, and no tool use came to that"),
+            ),
+            Statement::LookUp(what) => lookup(*what),
+            Statement::Store => (
+                String::from("nothing was stored, so that [files] says nothing of this run"),
+                String::from("a result is stored that is longer than `result_limit` of [engine.pipeline] or of its tool"),
+            ),
             Statement::Result(id) => (
                 format!("tool use `{id}` was never carried out, so its [[result]] is not used"),
                 String::from("it was asked for, and did not start"),
@@ -188,13 +197,26 @@ impl Evidence {
 }
 
 fn elicitation(run: &PlayedRun<'_>, asker: &Asker) -> (String, String) {
-    let whose = match asker {
-        Asker::Tool(index) => format!("tool `{}`", run.setup.scenario.tools[*index].definition.name),
-        Asker::ToolUse(id) => format!("tool use `{id}`"),
-    };
+    let whose = whose(run, asker);
     let handled = run.setup.scenario.settings.session.elicitation_handler;
     let instead = if handled { "its tool did not come so far" } else { "without `elicitation_handler = true` in [engine] nobody is asked" };
     (format!("the user was never asked what the server of {whose} wants to know"), instead.into())
+}
+
+fn whose(run: &PlayedRun<'_>, asker: &Asker) -> String {
+    match asker {
+        Asker::Tool(index) => format!("tool `{}`", run.setup.scenario.tools[*index].definition.name),
+        Asker::ToolUse(id) => format!("tool use `{id}`"),
+    }
+}
+
+fn lookup(what: Option<Catalogue>) -> (String, String) {
+    let (names, key) = match what {
+        None => ("what there is", "`look_up_skills = true` or `look_up_plugins = true`"),
+        Some(Catalogue::Skills) => ("skills", "`look_up_skills = true`"),
+        Some(Catalogue::Plugins) => ("plugins", "`look_up_plugins = true`"),
+    };
+    (format!("nobody looked up {names}"), format!("without {key} in [engine] nobody does"))
 }
 
 fn turn(origin: Origin, turn: u32) -> String {

@@ -5,7 +5,7 @@
 use super::evidence::did_you_mean;
 use super::{PlayedRun, Problem, is_judged_elsewhere};
 use crate::prelude::*;
-use crate::scenario::known_tools::KNOWN_TOOLS;
+use crate::scenario::known_tools::{KNOWN_TOOLS, known_tool};
 use crate::scenario::parse::nearest::nearest;
 use crate::scenario::statement::{Path, Statement, Step, tool_uses};
 use crate::scenario::types::{Scenario, TurnBlock};
@@ -38,6 +38,7 @@ fn of_run(run: &PlayedRun<'_>) -> Vec<Problem> {
     for (path, about) in rules(scenario) {
         report(path, about.split('(').next().unwrap_or_default());
     }
+    problems.extend(definitions(run));
     problems
 }
 
@@ -64,13 +65,38 @@ fn rules(scenario: &Scenario) -> Vec<(Path, &str)> {
     of_permissions.chain(of_commands).collect()
 }
 
+/// Tools of which no use is made, and whose names are nearly those of others. What a tape asks for is not looked at.
+fn definitions(run: &PlayedRun<'_>) -> Vec<Problem> {
+    let scenario = &run.setup.scenario;
+    if scenario.tape.is_some() {
+        return Vec::new();
+    }
+    let asked = asked(scenario);
+    let is_used = |name: &str| asked.iter().any(|asked| **asked == *name) || known_tool(name).is_some();
+    let names = || asked.iter().map(|name| &**name).chain(KNOWN_TOOLS.iter().map(|tool| tool.name));
+    let unused = scenario.tools.iter().map(|tool| &tool.definition.name).filter(|name| !is_used(name));
+    let problem = |name: &Arc<str>| {
+        let near = nearest(name, names())?;
+        let path = vec![Step::Key("tool"), Step::Where("name", name.clone()), Step::Key("name")];
+        let help = String::from("a tool that the model does not use does nothing: correct its name or remove it");
+        let message = format!("no use is made of tool `{name}`{}", did_you_mean(Some(near)));
+        (!is_judged_elsewhere(run.places, &path)).then(|| Problem::at(run.places, &path, message, help))
+    };
+    unused.filter_map(problem).collect()
+}
+
 /// The tools that there are, those that everybody knows, and those that the model asks for.
 fn known(run: &PlayedRun<'_>) -> Vec<Arc<str>> {
     let scenario = &run.setup.scenario;
     let declared = scenario.tools.iter().map(|tool| tool.definition.name.clone());
-    let asked = tool_uses(scenario).into_iter().filter_map(|tool_use| match tool_use.block {
+    declared.chain(KNOWN_TOOLS.iter().map(|tool| tool.name.into())).chain(asked(scenario)).collect()
+}
+
+/// The tools that the model asks for in scripted turns.
+fn asked(scenario: &Scenario) -> Vec<Arc<str>> {
+    let name = |block: &TurnBlock| match block {
         TurnBlock::Tool { name, .. } => Some(name.clone()),
         _ => None,
-    });
-    declared.chain(KNOWN_TOOLS.iter().map(|tool| tool.name.into())).chain(asked).collect()
+    };
+    tool_uses(scenario).into_iter().filter_map(|tool_use| name(tool_use.block)).collect()
 }

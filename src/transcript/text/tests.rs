@@ -51,3 +51,16 @@ fn m_11_without_times_two_runs_differ_in_what_happened_alone() {
     assert_ne!(text(1_500, "Hello?"), text(1_500, "Hello!"));
     assert!(text(1_500, "Hello?").ends_with("\nuser      prompt 1       Hello?\n"), "{}", text(1_500, "Hello?"));
 }
+
+#[test]
+fn m_11_a_part_of_a_line_reads_as_the_line_does_without_times() {
+    let parts = [
+        ("0.110s engine request 1.2", "engine request 1.2"),
+        ("+30.110s engine heartbeat waited 30.000s, 45.000s to go", "engine heartbeat waited …s, …s to go"),
+        ("30.000s, 45.000s to go", "s, …s to go"),
+        ("Hello in 5s.", "Hello in 5s."),
+    ];
+    for (part, read) in parts {
+        assert_eq!(untimed(part), read);
+    }
+}

@@ -98,12 +98,41 @@ pub(super) fn of(text: &str) -> BTreeSet<String> {
         }
         let Some((key, value)) = line.split_once(" = ").filter(|(key, _)| is_key(key)) else { continue };
         keys.insert(format!("{table}{key}"));
-        if value.starts_with(['{', '[']) {
-            let inner = value.split(" = ").filter_map(|part| part.rsplit([' ', '{', ',']).next());
-            keys.extend(inner.filter(|word| is_key(word)).map(|inner| format!("{table}{key}.{inner}")));
+        keys.extend(inner(value).into_iter().map(|inner| format!("{table}{key}.{inner}")));
+    }
+    keys
+}
+
+/// The keys in a value, by their paths: those of tables in tables stand behind theirs. What is quoted has none.
+fn inner(value: &str) -> Vec<String> {
+    let (mut keys, mut path, mut word, mut last) = (Vec::new(), Vec::<String>::new(), String::new(), String::new());
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' | '\'' => skip_text(character, &mut characters),
+            '=' => {
+                last = core::mem::take(&mut word);
+                keys.push(path.iter().chain([&last]).filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("."));
+            }
+            '{' => path.push(core::mem::take(&mut last)),
+            '}' => drop(path.pop()),
+            _ if character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_' => word.push(character),
+            ' ' => (),
+            _ => word.clear(),
         }
     }
     keys
+}
+
+/// Goes on behind the quote that ends a text.
+fn skip_text(quote: char, characters: &mut core::str::Chars<'_>) {
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' if quote == '"' => drop(characters.next()),
+            _ if character == quote => return,
+            _ => (),
+        }
+    }
 }
 
 fn is_key(word: &str) -> bool {

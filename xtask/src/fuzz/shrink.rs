@@ -100,6 +100,8 @@ fn without(scenario: &Scenario, mut at: usize) -> Option<Scenario> {
     try_each!(scenario.permissions);
     try_each!(scenario.tools);
     try_each!(scenario.settings.session.commands);
+    try_each!(scenario.settings.session.changes);
+    try_each!(scenario.settings.session.host_messages);
     let whole: [fn(&mut Scenario); 14] = [
         |scenario| scenario.history.clear(),
         // A question and its answer go together.

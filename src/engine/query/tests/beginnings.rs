@@ -1,6 +1,7 @@
 //! How a prompt begins: what earlier sessions left open (S-3), a compaction that is asked for (C-9) or due (C-4), the blocking limit.
 
 use super::*;
+use crate::engine::budget::NanoUsd;
 use crate::engine::permission::PermissionAnswer;
 use crate::engine::settings::{Neighbours, OrphanedPermission};
 use crate::wire::block::Message;
@@ -48,6 +49,26 @@ fn s_3_one_that_was_refused_is_a_denial_and_the_prompt_begins() {
     assert_eq!(bench.conversation(), "user(before) assistant(use=A use=B) user(result=A! result=B! hi)");
     bench.answers("done", "end_turn");
     assert_eq!(bench.outcome().totals.denials.len(), 1);
+}
+
+#[test]
+fn s_10_where_nothing_may_be_spent_nothing_begins_and_nothing_stays_open() {
+    let refuse = |reason: &str| PermissionAnswer::Refuse { reason: reason.into() };
+    let abort = PermissionAnswer::RefuseAndAbort { reason: "no".into() };
+    for begins in [Begins::Asking, Begins::Compacting(None)] {
+        for answer in [allow(), refuse("no"), abort.clone()] {
+            let nothing = |settings: &mut Settings| {
+                answered(answer)(settings);
+                settings.session.max_budget = Some(NanoUsd(0));
+            };
+            let mut bench = Bench::begin(environment(nothing), cut_off(), begins.clone());
+            if let Some((id, _)) = bench.runs.first() {
+                bench.ends(&id.to_string());
+            }
+            assert_eq!((bench.terminal(), bench.requests.len(), bench.runs.len()), (&Terminal::MaxBudget, 0, 0), "{begins:?}");
+            assert!(bench.kept().starts_with("user(before) assistant(use=A use=B) user(result=A! result=B!"), "{}", bench.kept());
+        }
+    }
 }
 
 #[test]

@@ -93,8 +93,8 @@ fn p_1_rules_and_modes_read_back() {
 
 #[test]
 fn t_27_the_store_reads_back() {
-    let store = Store { folder: Some("/w/.results".into()), latency: Latency::Fixed(Micros(9)), never_answers: true };
-    for store in [store.clone(), Store { never_answers: false, latency: AT_ONCE, ..store }] {
+    let store = Store { folder: Some("/w/.results".into()), latency: Latency::Fixed(Micros(9)), never_answers: true, may: false };
+    for store in [store.clone(), Store { never_answers: false, latency: AT_ONCE, may: true, ..store }] {
         reads_back(&Scenario { store, prompts: vec![prompt("hi")], ..Scenario::default() });
     }
 }

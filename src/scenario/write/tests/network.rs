@@ -22,7 +22,9 @@ fn m_11_networks_read_back() {
                 NetworkEvent { at: Latency::LogNormal { p50: one, p99: two }, kind: NetworkFault::Reset, lasts: None, may: true },
             ],
             expect: Some(expect),
+            skip: None,
         },
+        Network { skip: Some("it is about \"one\" machine".into()), ..Network::default() },
     ] {
         reads_back(&Scenario { prompts: vec![prompt("x")], network: Some(network), ..Scenario::default() });
     }

@@ -99,6 +99,7 @@ fn s_4_what_is_looked_up_reads_back() {
         skills_latency: Latency::Fixed(Micros(5)),
         plugins_latency: Latency::Fixed(Micros(6)),
         never_answers: false,
+        may: true,
     };
     for lookups in [lookups, Lookups { never_answers: true, ..Lookups::default() }] {
         reads_back(&Scenario { lookups, prompts: vec![prompt("hi")], ..Scenario::default() });

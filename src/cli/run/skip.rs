@@ -1,0 +1,62 @@
+//! Scenarios that `--level network` does not run: those that say so, and those that take longer than a network can be simulated (M-11). Each is named
+//! with its reason, and none is counted as run.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::super::output::complain;
+use super::{Arguments, level};
+use crate::engine::contract::Engine;
+use crate::engine::time::Time;
+use crate::files::scenario::Loaded;
+use crate::live::clock::Scale;
+use crate::live::simulation::NETWORK_TIME_MAX;
+use crate::prelude::*;
+use crate::runner::run_each;
+use crate::sim::Run;
+use crate::transcript::event::RunEnd;
+
+/// Takes out what the level does not run, and says why. Returns how many runs that are.
+pub(super) fn take_out<E: Engine + Send + 'static>(
+    arguments: &Arguments,
+    scenarios: &mut Vec<Loaded>,
+    new_engine: &(impl Fn() -> E + Sync),
+) -> usize {
+    let Some(scale) = arguments.level.network_scale() else { return 0 };
+    let ends =
+        run_each(scenarios, arguments.selection.threads(), |scenario| Run::new(scenario.setup.clone(), new_engine()).without_oracles());
+    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut ends = ends.into_iter();
+    let before = scenarios.len();
+    scenarios.retain(|scenario| {
+        // What never ends is no matter of length: it is run, and fails.
+        let ended = ends.next().and_then(Result::ok).filter(|report| !matches!(report.end, RunEnd::LimitReached { .. }));
+        let end = ended.and_then(|report| report.transcript.events.last().map(|event| event.at));
+        let reason = declared(scenario).or_else(|| too_long(end?, scale));
+        let is_run = reason.is_none();
+        let files = reason.map(|reason| reasons.entry(reason).or_default());
+        let file = scenario.file.display().to_string();
+        files.into_iter().filter(|files| !files.contains(&file)).for_each(|files| files.push(file.clone()));
+        is_run
+    });
+    for (reason, files) in reasons {
+        complain(&format!("note: not run at this level ({reason}): {}", level::named(&files)));
+    }
+    before - scenarios.len()
+}
+
+/// Why the scenario says that it is not run.
+fn declared(scenario: &Loaded) -> Option<String> {
+    scenario.setup.scenario.network.as_ref()?.skip.clone()
+}
+
+/// What takes so long without a network takes no less with one. `end` is when the simulated run was over.
+fn too_long(end: Time, scale: Scale) -> Option<String> {
+    let longest = scale.span(Duration::from_micros(NETWORK_TIME_MAX.0));
+    let takes = end.since(Time::ZERO);
+    (takes > longest).then(|| {
+        let percent = NETWORK_TIME_MAX.scaled(100, takes.0).0.max(1);
+        let help = if scale.percent() > 1 { format!("; --scale {percent}% fits it in") } else { String::new() };
+        format!("it takes longer than the {longest} that a network runs for{help}")
+    })
+}
