@@ -7,6 +7,8 @@
 mod callers;
 #[cfg(test)]
 mod diagrams;
+#[cfg(test)]
+mod findings;
 pub mod passing;
 #[cfg(test)]
 mod planned;

@@ -10,6 +10,7 @@ pub mod latency;
 pub mod network;
 pub mod parse;
 pub mod plan;
+pub mod recording;
 pub mod script;
 pub mod statement;
 pub mod tape;

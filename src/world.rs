@@ -16,6 +16,7 @@ pub(crate) mod endpoint;
 mod faults;
 pub(crate) mod model;
 pub(crate) mod plan;
+pub(crate) mod recorded;
 mod refusal;
 pub(crate) mod server;
 mod signatures;
@@ -228,10 +229,11 @@ impl World {
 
     /// Takes note of an effect that somebody else carries out: a request that is answered outside.
     pub fn see(&mut self, setup: &Setup, agent: &Agent, effect: &Effect) {
-        if let Effect::Request { id, .. } = effect
+        if let Effect::Request { id, request } = effect
             && agent.is_root()
         {
-            self.passed.extend(host_deeds(&setup.scenario, RequestPlace { prompt: id.prompt, request: id.turn }));
+            let place = RequestPlace { prompt: id.prompt, request: id.turn };
+            self.passed.extend(host_deeds(&setup.scenario, place, request, &self.passed));
         }
         self.happening.extend(self.watch.effect(setup, agent, effect));
     }

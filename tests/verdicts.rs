@@ -173,6 +173,8 @@ fn a_canary_that_nothing_catches_is_a_failure_and_one_that_is_caught_is_none() {
     assert!(code == Some(0) && words.contains("canary swap-results was caught by O-14"), "{words}");
     let (words, code) = swept("drop-tombstone");
     assert!(code == Some(1) && words.contains("canary drop-tombstone was NOT caught"), "{words}");
+    let (words, code) = said(folder.path(), &["run", "x.toml", "--canary", "drop-tombstone"]);
+    assert!(code == Some(1) && words.contains("canary drop-tombstone was NOT caught"), "{words}");
 }
 
 /// An engine that hears of no interrupt.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Exit;
 use super::output::{complain, say};
 use super::record::rules;
-use crate::files::import::{ImportOptions, Imported, Written, import_file, write};
+use crate::files::import::{ImportOptions, Imported, PackedExchange, Written, import_file, write};
 use crate::files::redact::counts_text;
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
@@ -78,18 +78,17 @@ fn stem_of(recording: &Path, out: Option<&Path>) -> PathBuf {
 }
 
 fn summary(imported: &Imported, written: &Written) -> String {
-    let tape = &imported.tape;
     let mut threads: Vec<&str> = Vec::new();
-    for exchange in &tape.exchanges {
+    for exchange in imported.exchanges.iter().map(PackedExchange::outline) {
         if !threads.contains(&&*exchange.thread) {
             threads.push(&exchange.thread);
         }
     }
     let format = imported.format.name();
     let mut text =
-        format!("read {format}: {}, {}\n", plural(tape.exchanges.len() as u64, "exchange"), plural(threads.len() as u64, "thread"));
+        format!("read {format}: {}, {}\n", plural(imported.exchanges.len() as u64, "exchange"), plural(threads.len() as u64, "thread"));
     // What was left out is said apart.
-    let lost: Vec<&str> = tape.header.lost.iter().filter(|lost| !imported.left_out.contains(lost)).map(String::as_str).collect();
+    let lost: Vec<&str> = imported.header.lost.iter().filter(|lost| !imported.left_out.contains(lost)).map(String::as_str).collect();
     if !lost.is_empty() {
         text.push_str(&format!("not in it: {}\n", lost.join(", ")));
     }

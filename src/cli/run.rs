@@ -155,6 +155,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
     if failed > 0 {
         exit = exit.max(Exit::Failed);
     }
+    exit = exit.max(uncaught(arguments, &outcomes));
     if let Some(path) = &arguments.log {
         exit = exit.max(write_log(path, &outcomes[0]));
     }
@@ -168,6 +169,22 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
         exit = exit.max(check::run(arguments, scenarios, new_engine));
     }
     exit
+}
+
+/// A canary is there to be caught. Who leaves the oracles out has been told what that means.
+fn uncaught<E>(arguments: &Arguments, outcomes: &[Outcome<E>]) -> Exit {
+    let Some(Canary { name, about, .. }) = arguments.canary.filter(|_| !arguments.no_oracles) else { return Exit::Fine };
+    let is_caught = |outcome: &Outcome<E>| {
+        let shows = |report: &Report<E>| !report.failures.is_empty() || report.violations.iter().flatten().next().is_some();
+        outcome.as_ref().map_or(true, shows)
+    };
+    if outcomes.iter().any(is_caught) {
+        return Exit::Fine;
+    }
+    complain(&format!(
+        "canary {name} was NOT caught: it {about}, and nothing here gives it a chance to; `reenact sweep --canary {name}` also interrupts"
+    ));
+    Exit::Failed
 }
 
 /// F-11, where it is asked for.

@@ -11,10 +11,12 @@ mod collect;
 mod detect;
 mod entries;
 mod eventstream;
+mod folded;
 mod har;
 mod httprr;
 mod json;
 mod node;
+mod packed;
 mod pair;
 mod parts;
 mod reading;
@@ -23,6 +25,7 @@ mod service;
 mod source;
 mod yaml;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -32,13 +35,15 @@ use std::sync::Arc;
 use self::collect::Collected;
 pub use self::detect::Format;
 use self::node::SyntaxError;
+pub use self::packed::PackedExchange;
 use self::reading::{Outcome, Probe, Reading, Stop};
 use self::source::{Foreign, Source, SourceError};
 use super::redact::Rules;
 use super::{atomic, tape};
 use crate::prelude::plural;
 use crate::scenario::derive;
-use crate::scenario::tape::{Provenance, Tape};
+use crate::scenario::recording::Recording;
+use crate::scenario::tape::{Exchange, Provenance, Tape, TapeHeader};
 use crate::scenario::thread::is_messages;
 use crate::scenario::write::toml;
 
@@ -73,12 +78,44 @@ impl ImportOptions {
 pub struct Imported {
     /// What it was.
     pub format: Format,
-    /// The exchanges.
-    pub tape: Tape,
+    /// Where it comes from, as the tape will say it.
+    pub header: TapeHeader,
+    /// The exchanges, in the order of their requests.
+    pub exchanges: Vec<PackedExchange>,
     /// How often each rule replaced or left out something.
     pub redacted: BTreeMap<String, u64>,
     /// What the file holds and the tape does not, a line each: exchanges with other APIs, and those that cannot be read.
     pub left_out: Vec<String>,
+}
+
+impl Imported {
+    /// The tape, all of it in memory.
+    pub fn tape(&self) -> Tape {
+        let exchanges = self.exchanges.iter().map(PackedExchange::exchange).collect();
+        Tape { header: self.header.clone(), exchanges, ..Tape::default() }
+    }
+}
+
+impl Recording for Imported {
+    fn header(&self) -> &TapeHeader {
+        &self.header
+    }
+
+    fn count(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    fn outline(&self, index: usize) -> &Exchange {
+        self.exchanges[index].outline()
+    }
+
+    fn exchange(&self, index: usize) -> Cow<'_, Exchange> {
+        Cow::Owned(self.exchanges[index].exchange())
+    }
+
+    fn whole_body(&self, index: usize) -> Cow<'_, [u8]> {
+        self.exchanges[index].whole_body()
+    }
 }
 
 /// The files that an import wrote.
@@ -254,12 +291,12 @@ fn looks_like_a_recording(head: &[u8]) -> bool {
 
 /// A recording that has something to replay.
 fn imported(path: &Path, format: Format, collected: Collected) -> Result<Imported, ImportError> {
-    let Collected { tape, redacted, left_out } = collected;
-    if tape.exchanges.iter().any(|exchange| is_messages(&exchange.path)) {
-        return Ok(Imported { format, tape, redacted, left_out });
+    let Collected { header, exchanges, redacted, left_out } = collected;
+    if exchanges.iter().any(|exchange| is_messages(&exchange.outline().path)) {
+        return Ok(Imported { format, header, exchanges, redacted, left_out });
     }
     let mut found: Vec<String> = left_out;
-    match tape.exchanges.len() as u64 {
+    match exchanges.len() as u64 {
         0 if found.is_empty() => found.push(String::from("no exchange at all")),
         0 => (),
         count => found.push(format!("{} with other endpoints of the API", plural(count, "exchange"))),
@@ -277,25 +314,29 @@ pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportErr
     let beside = |ending: &str| stem.with_file_name(format!("{name}{ending}"));
     let tape_file = format!("{name}.tape.jsonl");
     let tape = beside(".tape.jsonl");
-    let (mut scenarios, mut problems) = (Vec::new(), Vec::new());
-    for (number, mut derived) in derive::scenarios(&imported.tape, &tape_file).into_iter().enumerate() {
-        if let Some(problem) = rehearsal::problem(&mut derived, &imported.tape) {
+    let threads = derive::threads(imported);
+    if threads.is_empty() {
+        return Err(WriteImportError::NoScenario { count: imported.exchanges.len() });
+    }
+    let scenarios: Vec<PathBuf> = threads.iter().map(|thread| beside(&format!("{}.toml", derive::suffix(thread)))).collect();
+    if let Some(path) = scenarios.iter().chain([&tape]).find(|path| path.exists()) {
+        return Err(WriteImportError::Exists(path.clone()));
+    }
+    let exchanges = imported.exchanges.iter().map(PackedExchange::exchange);
+    tape::write_exchanges(&tape, &imported.header, exchanges)
+        .map_err(|error| WriteImportError::Io { path: error.path, source: error.source })?;
+    let mut problems = Vec::new();
+    // One after another, and none is kept: together they say all that the recording says.
+    for (number, (thread, path)) in threads.into_iter().zip(&scenarios).enumerate() {
+        let mut derived = derive::scenario(imported, thread, &tape_file);
+        if let Some(problem) = rehearsal::problem(&mut derived, imported) {
             derived.notes.push(problem.clone());
             problems.push((number, problem));
         }
-        scenarios.push((beside(&format!("{}.toml", derived.suffix())), toml(&derived.scenario, &derived.notes)));
-    }
-    if scenarios.is_empty() {
-        return Err(WriteImportError::NoScenario { count: imported.tape.exchanges.len() });
-    }
-    if let Some(path) = scenarios.iter().map(|(path, _)| path).chain([&tape]).find(|path| path.exists()) {
-        return Err(WriteImportError::Exists(path.clone()));
-    }
-    tape::write(&tape, &imported.tape).map_err(|error| WriteImportError::Io { path: error.path, source: error.source })?;
-    for (path, contents) in &scenarios {
+        let contents = toml(&derived.scenario, &derived.notes);
         atomic::write(path, contents.as_bytes()).map_err(|source| WriteImportError::Io { path: path.clone(), source })?;
     }
-    Ok(Written { tape, scenarios: scenarios.into_iter().map(|(path, _)| path).collect(), problems })
+    Ok(Written { tape, scenarios, problems })
 }
 
 /// What people call the format of this recording, whether it can be imported or not; `None` when it is none that is known.

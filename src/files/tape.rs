@@ -1,12 +1,13 @@
 //! Tape files: read a line at a time, written whole.
 
+use std::borrow::Borrow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::{atomic, import};
-use crate::scenario::tape::line::{Decoder, Line, LineError, TapeError, encode_to};
-use crate::scenario::tape::{LeftOut, Tape};
+use crate::scenario::tape::line::{Decoder, Line, LineError, TapeError, encode_exchanges, encode_to};
+use crate::scenario::tape::{Exchange, LeftOut, Tape, TapeHeader};
 
 /// Why a tape file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +80,19 @@ pub fn read(path: &Path) -> Result<Tape, ReadTapeError> {
 /// Those of the file system.
 pub fn write(path: &Path, tape: &Tape) -> Result<(), WriteTapeError> {
     atomic::write_with(path, |file| encode_to(tape, &mut |lines| file.write_all(lines.as_bytes())))
+        .map_err(|source| WriteTapeError { path: path.to_path_buf(), source })
+}
+
+/// The same for exchanges that come one by one.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write_exchanges(
+    path: &Path,
+    header: &TapeHeader,
+    exchanges: impl IntoIterator<Item = impl Borrow<Exchange>>,
+) -> Result<(), WriteTapeError> {
+    atomic::write_with(path, |file| encode_exchanges(header, exchanges, &mut |lines| file.write_all(lines.as_bytes())))
         .map_err(|source| WriteTapeError { path: path.to_path_buf(), source })
 }
 

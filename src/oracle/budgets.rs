@@ -42,13 +42,11 @@ struct Attempt {
 impl Budgets {
     pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect) {
         match effect {
-            Effect::Note(Note::Attempt(report)) if rules.session.max_budget.is_some() => {
-                if self.refused != Some(report.id) {
-                    let cost = cost(rules, &report.model, &report.usage);
-                    self.last = Some(Attempt { id: report.id, usage: report.usage, cost });
-                    self.spent = self.spent + cost;
-                    self.charge_who_answered(rules);
-                }
+            Effect::Note(Note::Attempt(report)) if rules.session.max_budget.is_some() && self.refused != Some(report.id) => {
+                let cost = cost(rules, &report.model, &report.usage);
+                self.last = Some(Attempt { id: report.id, usage: report.usage, cost });
+                self.spent = self.spent + cost;
+                self.charge_who_answered(rules);
             }
             // A streamed answer says so before its attempt is reported, one that comes whole says so after it.
             Effect::Emit(Emission::Assistant(message)) if !message.model.is_empty() => {

@@ -13,7 +13,7 @@
 use super::{Findings, Rules};
 use crate::engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Note, Request, RequestId, Terminal};
 use crate::engine::emission::CompactionLevel;
-use crate::engine::settings::CompactionSettings;
+use crate::engine::settings::{CompactionSettings, HostMessage, RequestPlace};
 use crate::prelude::*;
 use crate::wire::tokens;
 use crate::wire::usage::Usage;
@@ -52,6 +52,8 @@ pub(super) struct Compaction {
     suspect: Option<String>,
     /// The last request, attempts aside.
     last: Option<(u32, u32)>,
+    /// How far the session was with what its host says (S-11).
+    reached: RequestPlace,
     /// How many different requests in a row nothing came of.
     silent: u32,
 }
@@ -83,6 +85,7 @@ impl Compaction {
             self.said += history;
         }
         self.take_in(id.prompt);
+        self.take_in_host(rules, RequestPlace { prompt: id.prompt, request: id.turn });
         let frame = request.system.as_ref().map_or(0, tokens::system) + request.tools.as_ref().map_or(0, tokens::tools);
         let messages = request.messages.iter().map(|message| rules.tokenizer.blocks(&message.content)).sum::<u64>();
         self.asked = self.asked.max(messages);
@@ -175,6 +178,15 @@ impl Compaction {
     /// What the user said is part of the conversation from here on.
     fn take_in(&mut self, prompt: u32) {
         let tokens = self.waiting.extract_if(.., |(waiting, _)| *waiting == prompt).map(|(_, tokens)| tokens).sum();
+        self.people_say(tokens);
+    }
+
+    /// So is what the host puts in before a request.
+    fn take_in_host(&mut self, rules: &Rules, at: RequestPlace) {
+        let is_due = |message: &&HostMessage| self.reached < message.at && message.at <= at;
+        let due = rules.session.host_messages.iter().filter(is_due);
+        let tokens = due.map(|message| rules.tokenizer.blocks(&message.message.content)).sum();
+        self.reached = self.reached.max(at);
         self.people_say(tokens);
     }
 

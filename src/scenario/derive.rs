@@ -9,8 +9,9 @@ mod changes;
 mod settings;
 mod steps;
 
-use super::tape::{Exchange, Tape};
-use super::thread::{MAIN, OTHER, is_messages, whole_bodies};
+use super::recording::{Recording, WholeTape};
+use super::tape::{Exchange, Tape, TapeHeader};
+use super::thread::{MAIN, OTHER, is_messages};
 use super::types::{Prompt, Scenario, TapeSource};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, ToolUse};
@@ -40,15 +41,20 @@ pub struct Derived {
 ///
 /// Exchanges with other endpoints (`count_tokens`, `models`) have no scenario.
 pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<Derived> {
+    let recording = WholeTape::new(tape);
+    threads(&recording).into_iter().map(|thread| scenario(&recording, thread, tape_file)).collect()
+}
+
+/// The threads that have a scenario, in the order of [`scenarios`].
+pub fn threads(recording: &dyn Recording) -> Vec<Arc<str>> {
     let mut threads: Vec<Arc<str>> = Vec::new();
-    for exchange in tape.exchanges.iter().filter(|exchange| is_conversation(exchange)) {
+    for exchange in (0..recording.count()).map(|index| recording.outline(index)).filter(|exchange| is_conversation(exchange)) {
         if !threads.contains(&exchange.thread) {
             threads.push(exchange.thread.clone());
         }
     }
     threads.sort_by_key(|thread| **thread != *MAIN);
-    let bodies = whole_bodies(&tape.exchanges);
-    threads.into_iter().map(|thread| of_thread(tape, &bodies, thread, tape_file)).collect()
+    threads
 }
 
 fn is_conversation(exchange: &Exchange) -> bool {
@@ -57,6 +63,7 @@ fn is_conversation(exchange: &Exchange) -> bool {
 
 /// An exchange with its request as it was understood.
 struct Asked<'a> {
+    /// Maybe without its bodies.
     exchange: &'a Exchange,
     request: Request,
     /// The whole answer; `None` where none came.
@@ -105,15 +112,21 @@ impl Answered {
     }
 }
 
-fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file: &str) -> Derived {
-    let of_thread = |exchange: &Exchange| is_conversation(exchange) && exchange.thread == thread;
-    let (exchanges, bodies): (Vec<&Exchange>, Vec<&[u8]>) =
-        tape.exchanges.iter().zip(bodies).filter(|(exchange, _)| of_thread(exchange)).map(|(exchange, body)| (exchange, &**body)).unzip();
-    let mut notes = origin(tape, exchanges.len(), tape_file);
+/// The scenario of one thread.
+pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) -> Derived {
+    let of_thread = |index: &usize| is_conversation(recording.outline(*index)) && recording.outline(*index).thread == thread;
+    let places: Vec<usize> = (0..recording.count()).filter(of_thread).collect();
+    let exchanges: Vec<&Exchange> = places.iter().map(|index| recording.outline(*index)).collect();
+    let last = places.last().map(|index| recording.exchange(*index));
+    let mut notes = origin(recording.header(), exchanges.len(), tape_file);
     let mut asked: Vec<Asked<'_>> = Vec::new();
-    for (exchange, body) in exchanges.iter().zip(bodies).filter(|(_, body)| !body.is_empty()) {
-        let id = exchange.id;
-        let request = core::str::from_utf8(body).map_err(|error| error.to_string());
+    for index in &places {
+        let (outline, body) = (recording.outline(*index), recording.whole_body(*index));
+        if body.is_empty() {
+            continue;
+        }
+        let id = outline.id;
+        let request = core::str::from_utf8(&body).map_err(|error| error.to_string());
         match request.and_then(|body| Request::from_json(body).map_err(|error| error.to_string())) {
             Ok(mut request) => {
                 if let Some(before) = asked.last() {
@@ -122,24 +135,24 @@ fn of_thread(tape: &Tape, bodies: &[Cow<'_, [u8]>], thread: Arc<str>, tape_file:
                 if Object::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
                     notes.push(format!("Exchange {id} goes on from a message that the recording does not hold."));
                 }
-                asked.push(Asked { exchange, request, answered: Answered::of(exchange) });
+                asked.push(Asked { exchange: outline, request, answered: Answered::of(&recording.exchange(*index)) });
             }
             Err(error) => notes.push(format!("The request of exchange {id} was not understood ({error}).")),
         }
     }
     let mut scenario = Scenario { tape: Some(TapeSource { path: tape_file.into(), thread: thread.clone() }), ..Scenario::default() };
     if asked.is_empty() {
-        answers::only(&exchanges, &mut scenario, &mut notes);
+        answers::only(places.iter().map(|index| recording.exchange(*index)), &mut scenario, &mut notes);
     } else {
         settings::read(&asked, &mut scenario);
         let places = steps::follow(&asked, &mut scenario, &mut notes);
         changes::read(&asked, &places, &mut scenario);
     }
     answers::note_failures(&exchanges, &mut notes);
-    if exchanges.last().is_some_and(|last| answers::asks_for_more(&last.answer)) {
+    if last.as_ref().is_some_and(|last| answers::asks_for_more(&last.answer)) {
         notes.push(String::from("The recording ends with an answer that asks for more, so a replay ends when the tape does."));
         scenario.expect.terminal = Some(String::from("tape_exhausted"));
-    } else if answers::invites_retry(&exchanges, &scenario.settings.retry) {
+    } else if answers::invites_retry(&exchanges, last.as_deref(), &scenario.settings.retry) {
         notes.push(String::from("That attempt may be tried again, so a replay ends when the tape does."));
         scenario.expect.terminal = Some(String::from("tape_exhausted"));
     }
@@ -161,8 +174,7 @@ fn share(request: &mut Request, before: &Request) {
     request.messages.iter_mut().zip(&before.messages).for_each(|(own, before)| share(own, before));
 }
 
-fn origin(tape: &Tape, exchanges: usize, tape_file: &str) -> Vec<String> {
-    let header = &tape.header;
+fn origin(header: &TapeHeader, exchanges: usize, tape_file: &str) -> Vec<String> {
     let mut from = format!("Derived from {tape_file}, {}", plural(exchanges as u64, "exchange"));
     if let Some(format) = &header.imported_from {
         from.push_str(&format!(", imported from {format}"));
@@ -201,8 +213,13 @@ fn title(prompts: &[Prompt]) -> Option<String> {
 impl Derived {
     /// What follows the name of the first scenario's file in this one's: nothing for `main`, `.thread-2` for another thread.
     pub fn suffix(&self) -> String {
-        if &*self.thread == MAIN { String::new() } else { format!(".{}", self.thread) }
+        suffix(&self.thread)
     }
+}
+
+/// The same of a thread.
+pub fn suffix(thread: &str) -> String {
+    if thread == MAIN { String::new() } else { format!(".{thread}") }
 }
 
 #[cfg(test)]

@@ -14,8 +14,10 @@ use super::script::{self, Origin, Place, Task};
 use super::types::{Auth, Scenario, ScriptedOutcome, Turn, TurnBlock};
 use crate::engine::contract::Catalogue;
 use crate::engine::permission::ToolCheck;
-use crate::engine::settings::RequestPlace;
+use crate::engine::settings::{HostMessage, MessagePlace, RequestPlace};
 use crate::prelude::*;
+use crate::wire::block::{Block, Message};
+use crate::wire::request::Request;
 
 /// One thing that a scenario says will happen. What is counted is counted from 0, but for places of turns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +54,7 @@ pub enum Statement {
     NetworkEvent(usize),
     /// The request of a `[[change]]` is made, or one after it in its prompt.
     Change(usize),
-    /// The request of a `[[message]]` is made, or one after it in its prompt.
+    /// The request of a `[[message]]` is made, or one after it in its prompt; for one that stands instead of another, a request that holds it.
     HostMessage(usize),
 }
 
@@ -190,13 +192,24 @@ pub fn statements(scenario: &Scenario) -> Vec<Said> {
     said
 }
 
-/// What the host does at this request of the root at the latest.
-pub fn host_deeds(scenario: &Scenario, place: RequestPlace) -> impl Iterator<Item = Statement> {
+/// What the host does at this request of the root at the latest, and `passed` does not hold yet.
+pub fn host_deeds(scenario: &Scenario, place: RequestPlace, request: &Request, passed: &Passed) -> Vec<Statement> {
     let host = &scenario.settings.session;
-    let is_reached = move |named: RequestPlace| named.prompt == place.prompt && named.request <= place.request;
-    let changes = (0..).zip(&host.changes).filter(move |(_, change)| is_reached(change.from)).map(|(index, _)| Statement::Change(index));
-    let messages = (0..).zip(&host.host_messages).filter(move |(_, message)| is_reached(message.at));
-    changes.chain(messages.map(|(index, _)| Statement::HostMessage(index)))
+    let is_reached = |named: RequestPlace| named.prompt == place.prompt && named.request <= place.request;
+    let changes = (0..).zip(&host.changes).filter(|(_, change)| is_reached(change.from)).map(|(index, _)| Statement::Change(index));
+    let messages = (0..).zip(&host.host_messages).filter(|(_, message)| is_reached(message.at));
+    let is_new = |statement: &Statement| !passed.holds(statement);
+    let is_said = |HostMessage { place, message, .. }: &HostMessage| *place != MessagePlace::Instead || holds(request, message);
+    let messages = messages.map(|(index, message)| (Statement::HostMessage(index), message));
+    let messages = messages.filter(|(statement, message)| is_new(statement) && is_said(message)).map(|(statement, _)| statement);
+    changes.filter(is_new).chain(messages).collect()
+}
+
+/// Whether a request says this: all blocks of it in a row, whatever is beside them in their message or each in one of its own.
+fn holds(request: &Request, said: &Message) -> bool {
+    let own: Vec<&Block> =
+        request.messages.iter().filter(|message| message.role == said.role).flat_map(|message| &message.content).collect();
+    own.windows(said.content.len().max(1)).any(|blocks| blocks.iter().copied().eq(&said.content))
 }
 
 /// All tool uses of a scenario's turns, those of agents as well.

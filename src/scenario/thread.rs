@@ -25,7 +25,7 @@ use crate::wire::reply::Reply as AnswerReader;
 pub(crate) use self::reply::Reply;
 pub(super) use self::reply::may_be_repeated;
 
-use self::forks::assign_all;
+use self::forks::Forks;
 
 /// The first thread.
 pub const MAIN: &str = "main";
@@ -42,9 +42,37 @@ pub fn is_messages(path: &str) -> bool {
 ///
 /// Messages exchanges without a request body (sources that keep answers only) follow each other in `main`: nothing says otherwise.
 pub fn assign(exchanges: &mut [Exchange]) {
-    let conversations: Vec<Option<Conversation>> =
-        whole_bodies(exchanges).iter().map(|body| core::str::from_utf8(body).ok().and_then(Conversation::of)).collect();
-    assign_all(exchanges, &conversations);
+    let mut threads = Threads::default();
+    for exchange in exchanges.iter() {
+        threads.push(exchange);
+    }
+    for (exchange, place) in exchanges.iter_mut().zip(threads.finish()) {
+        (exchange.thread, exchange.parent) = place;
+    }
+}
+
+/// The same for exchanges that are given one by one: of each it keeps digests.
+#[derive(Debug, Default)]
+pub struct Threads {
+    held: Held,
+    forks: Forks,
+}
+
+impl Threads {
+    /// Takes the next exchange; the body of its request with what the API held for it, where that is another one.
+    pub fn push(&mut self, exchange: &Exchange) -> Option<Vec<u8>> {
+        let body = whole_body(&mut self.held, exchange);
+        self.forks.push(exchange, core::str::from_utf8(&body).ok().and_then(Conversation::of));
+        match body {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(body) => Some(body),
+        }
+    }
+
+    /// Thread and parent of each, in the order given.
+    pub fn finish(self) -> Vec<(Arc<str>, Option<u32>)> {
+        self.forks.finish()
+    }
 }
 
 /// The request body of each exchange, in the order given, with what the API held for it: the same for clients that send only what is new as for
@@ -75,7 +103,7 @@ fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
 /// A conversation as it is compared: a digest for each content block with its role, and one for what surrounds it.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    blocks: Vec<Said>,
+    blocks: Arc<[Said]>,
     setting: Digest,
     /// `None` when none are offered.
     tools: Option<Digest>,

@@ -115,14 +115,14 @@ impl Answer {
     fn give(&self, id: RequestId, request: &Request, due: &mut Vec<(Agent, Input)>) {
         let mut inputs = vec![Input::End { id, how: AnswerEnd::Complete }];
         let headers = if request.stream {
-            let events = self.events.iter().rev().map(|event| match self.from_another(event.data(), request) {
+            let events = self.events.iter().rev().map(|event| match self.named_for_another(event.data(), request) {
                 Some(data) => Arc::new(Event::decode(event.name(), &data)),
                 None => event.clone(),
             });
             inputs.extend(events.map(|event| Input::Stream { id, event }));
             &self.stream_headers
         } else {
-            let body = self.from_another(&self.body, request).map_or_else(|| self.body.clone(), Arc::from);
+            let body = self.named_for_another(&self.body, request).map_or_else(|| self.body.clone(), Arc::from);
             inputs.push(Input::Body { id, body });
             &self.body_headers
         };
@@ -131,7 +131,7 @@ impl Answer {
     }
 
     /// What names the model, where another one is asked: it answers in its own name, and is charged at its own price (S-10).
-    fn from_another(&self, text: &str, request: &Request) -> Option<String> {
+    fn named_for_another(&self, text: &str, request: &Request) -> Option<String> {
         let name = |model: &str| format!("\"model\":{}", Json::of(model));
         let own = name(&self.model);
         (self.model != request.model && text.contains(&own)).then(|| text.replace(&own, &name(&request.model)))

@@ -129,8 +129,12 @@ fn failures(violations: &[Violation], expect: &Expect) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::contract::{Agent, Effect, Environment, Input, RequestId};
     use crate::oracle::ORACLES;
     use crate::scenario::parse::BREAKABLE;
+    use crate::scenario::types::Scenario;
+    use crate::transcript::watch::Watch;
+    use crate::wire::request::Request;
 
     fn violation(oracle: &'static str) -> Violation {
         Violation { at: Time::ZERO, oracle, text: "two tools".into() }
@@ -152,6 +156,36 @@ mod tests {
         assert_eq!(failures(&[violation("O-3"), violation("O-8")], &breaking(&["O-3"])), ["O-8 at 0.000s: two tools"]);
         let held = failures(&[violation("O-3")], &breaking(&["O-3", "O-5"]));
         assert_eq!(held, ["expected O-5 to be broken (`breaks`), and it holds: take it out of `breaks`"]);
+    }
+
+    fn prompted(mut oracles: Oracles) -> Oracles {
+        oracles.input(Time::ZERO, &Agent::ROOT, &Input::Prompt { prompt: 1, content: [].into() });
+        oracles
+    }
+
+    #[test]
+    fn o_8_a_run_that_ends_by_itself_owes_its_terminals() {
+        let rules = |end: RunEnd, accepted| {
+            let oracles = prompted(Oracles::new(&Environment::default()));
+            violations(oracles, (&end, Time::ZERO), accepted).into_iter().map(|violation| violation.oracle).collect::<Vec<_>>()
+        };
+        assert_eq!(rules(RunEnd::Idle, None), ["O-8"]);
+        assert_eq!(rules(RunEnd::Stalled, None), ["O-8"]);
+        assert_eq!(rules(RunEnd::Stalled, Some("stalled")), [""; 0], "it is meant to get stuck");
+    }
+
+    #[test]
+    fn o_10_refused_requests_are_looked_for_unless_the_scenario_is_about_them() {
+        let finds = |expect: Expect| {
+            let setup = Setup::new(Scenario { expect, ..Scenario::default() }, None).unwrap();
+            let mut oracles = prompted(oracles(&setup));
+            let empty = Arc::new(Request::new("m", 1));
+            oracles.effect(Time::ZERO, &Agent::ROOT, &Effect::Request { id: RequestId::first(1), request: empty });
+            oracles.violations().iter().any(|violation| violation.oracle == "O-10")
+        };
+        assert!(finds(Expect::default()));
+        assert!(!finds(Expect { refusals: Some(1), ..Expect::default() }));
+        assert!(finds(Expect { refusals: Some(1), ..breaking(&["O-10"]) }), "it shows that rule");
     }
 
     #[test]

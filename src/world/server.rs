@@ -92,9 +92,9 @@ impl Server {
             let sent = serde_json::from_str(&text).unwrap_or_default();
             let sent = setup.scenario.matching.volatile.normalised(sent);
             let mut found = match &setup.varying {
-                None => differences(recorded, &sent),
+                None => differences(&recorded.value(), &sent),
                 // Each from the start: what varies is numbered as it comes.
-                Some(varying) => differences(&varying.clone().json(recorded.clone()), &varying.clone().json(sent)),
+                Some(varying) => differences(&varying.clone().json(recorded.value()), &varying.clone().json(sent)),
             };
             found.retain(|difference| !is_secret(difference));
             found

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::normalise::Normaliser;
 use super::pacing::Known;
+use super::recorded::RecordedRequest;
 use super::tool_uses;
 use crate::engine::budget::PriceTable;
 use crate::engine::contract::RequestId;
@@ -18,6 +19,7 @@ use crate::engine::time::Micros;
 use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
+use crate::scenario::recording::{Recording, WholeTape};
 use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
 use crate::scenario::statement::{Passed, Statement};
 use crate::scenario::tape::{Chunk, End, Exchange, Folder, Provenance, Tape};
@@ -56,7 +58,7 @@ pub struct Prepared {
     /// What it was scripted for; `None` for any prompt.
     pub origin: Option<Origin>,
     /// The recorded request without what may differ; `None` when none was recorded.
-    pub request: Option<Value>,
+    pub request: Option<RecordedRequest>,
     /// Where it comes from.
     pub provenance: Provenance,
     /// HTTP status.
@@ -175,9 +177,20 @@ impl Setup {
     /// # Errors
     /// When the tape that it names is missing or has no such thread.
     pub fn new(scenario: Scenario, tape: Option<&Tape>) -> Result<Self, SetupError> {
+        match tape {
+            Some(tape) => Self::with_recording(scenario, Some(&WholeTape::new(tape))),
+            None => Self::with_recording(scenario, None),
+        }
+    }
+
+    /// The same for a recording that is read exchange by exchange.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_recording(scenario: Scenario, recording: Option<&dyn Recording>) -> Result<Self, SetupError> {
         let mut of_tools = OfTools { outcomes: scenario.results.clone(), agents: BTreeMap::new() };
-        let mut answers = match (&scenario.tape, tape) {
-            (Some(source), Some(tape)) => recorded(&scenario, tape, &source.thread)?,
+        let mut answers = match (&scenario.tape, recording) {
+            (Some(source), Some(recording)) => recorded(&scenario, recording, &source.thread)?,
             (Some(_), None) => return Err(SetupError::NoTape),
             (None, _) => {
                 let scripts = (1..).zip(&scenario.prompts).map(|(number, prompt)| (Origin::Prompt(number), &prompt.turns));
@@ -198,7 +211,7 @@ impl Setup {
             validators: Validators::default(),
             tokenizer: Tokenizer::default(),
         };
-        let (threads, folders) = (Vec::new(), tape.map_or_else(Vec::new, |tape| tape.header.folders.clone()));
+        let (threads, folders) = (Vec::new(), recording.map_or_else(Vec::new, |recording| recording.header().folders.clone()));
         Ok(Self { scenario, environment, answers, outcomes, agents, threads, folders, varying: None, wants_thinking: true })
     }
 
@@ -221,7 +234,7 @@ impl Setup {
             if number > 0 {
                 let origin = Some(Origin::Thread(number));
                 let other = |(exchange, asked): (&Exchange, &Cow<'_, [u8]>)| {
-                    let prepared = of_exchange(&self.scenario, exchange, asked);
+                    let prepared = of_exchange(&self.scenario, exchange, asked, None);
                     Prepared { name: format!("{} of {name}", prepared.name).into(), origin, ..prepared }
                 };
                 self.answers.extend(of_thread.map(other));
@@ -249,19 +262,23 @@ impl Setup {
     }
 }
 
-fn recorded(scenario: &Scenario, tape: &Tape, thread: &str) -> Result<Vec<Prepared>, SetupError> {
-    let asked = whole_bodies(&tape.exchanges);
-    let of_thread: Vec<_> = tape.exchanges.iter().zip(asked).filter(|(exchange, _)| &*exchange.thread == thread).collect();
-    if of_thread.is_empty() {
-        let mut known: Vec<&str> = tape.exchanges.iter().map(|exchange| &*exchange.thread).collect();
+fn recorded(scenario: &Scenario, recording: &dyn Recording, thread: &str) -> Result<Vec<Prepared>, SetupError> {
+    let places = (0..recording.count()).filter(|index| &*recording.outline(*index).thread == thread);
+    let mut answers: Vec<Prepared> = Vec::new();
+    for index in places {
+        let before = answers.last().and_then(|answer| answer.request.as_ref());
+        answers.push(of_exchange(scenario, &recording.exchange(index), &recording.whole_body(index), before));
+    }
+    if answers.is_empty() {
+        let mut known: Vec<&str> = (0..recording.count()).map(|index| &*recording.outline(index).thread).collect();
         known.dedup();
         let known = if known.is_empty() { String::from("no complete exchange") } else { known.join(", ") };
         return Err(SetupError::NoThread { thread: thread.into(), known });
     }
-    Ok(of_thread.into_iter().map(|(exchange, asked)| of_exchange(scenario, exchange, &asked)).collect())
+    Ok(answers)
 }
 
-fn of_exchange(scenario: &Scenario, exchange: &Exchange, asked: &[u8]) -> Prepared {
+fn of_exchange(scenario: &Scenario, exchange: &Exchange, asked: &[u8], before: Option<&RecordedRequest>) -> Prepared {
     let answer = &exchange.answer;
     let request = serde_json::from_slice::<Value>(asked).ok();
     // An error has a body, whatever it says of itself.
@@ -270,7 +287,7 @@ fn of_exchange(scenario: &Scenario, exchange: &Exchange, asked: &[u8]) -> Prepar
     Prepared {
         name: format!("exchange {}", exchange.id).into(),
         origin: None,
-        request: request.map(|request| scenario.matching.volatile.normalised(request)),
+        request: request.map(|request| RecordedRequest::new(scenario.matching.volatile.normalised(request), before)),
         provenance: exchange.provenance,
         status: answer.status,
         headers: answer.headers.clone(),

@@ -125,5 +125,5 @@ fn k_5_an_archive_without_bodies_is_reported() {
     let message = import(&bodiless).unwrap_err().to_string();
     assert!(message.contains("2 exchanges, the first at entries[0]: the archive leaves out the answer's body: save it again"), "{message}");
     let imported = import(&[&bodiless[..], &[entry(r#"{"text":"{}"}"#)]].concat()).unwrap();
-    assert_eq!((imported.tape.exchanges.len(), imported.left_out.len()), (1, 1), "it does not cost the others");
+    assert_eq!((imported.exchanges.len(), imported.left_out.len()), (1, 1), "it does not cost the others");
 }

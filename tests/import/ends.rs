@@ -21,11 +21,6 @@ pub(crate) const OTHER_ENDS: &[(&str, &[(&str, &str)])] = &[
     ("aiohttp_anthropic", &[("model_error", "")]),
     // The same was refused twice.
     ("model_not_found", &[("model_error", ""), ("model_error", "")]),
-    // What the client sends back is not what it was answered.
-    ("repaired_invalid_call", &[("completed", "messages[1].content[0].name")]),
-    ("computer_use", &[("completed", "messages[1].content[0]")]),
-    ("anthropic_search_panel", &[("completed", "citations")]),
-    ("anthropic_web_search_tool", &[("completed", "citations")]),
     // What the API did not understand is not understood here either.
     ("anthropic_completion_error", &[("model_error", "messages[0]")]),
 ];

@@ -398,8 +398,8 @@ fn k_5_a_session_in_every_form_is_the_same_tape() {
         for bytes in &packed[..count] {
             let imported = import_bytes(Path::new("x"), bytes, &options()).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(imported.left_out, [] as [&str; 0], "{name}");
-            assert_eq!(imported.tape.exchanges.len(), session.len(), "{name}");
-            for (exchange, turn) in imported.tape.exchanges.iter().zip(&session) {
+            assert_eq!(imported.exchanges.len(), session.len(), "{name}");
+            for (exchange, turn) in imported.tape().exchanges.iter().zip(&session) {
                 assert_eq!((&*exchange.method, &*exchange.path), ("POST", "/v1/messages"), "{name}");
                 assert_eq!(String::from_utf8_lossy(&exchange.body), turn.whole_request(), "{name}");
                 assert_eq!(String::from_utf8(exchange.answer.body()).unwrap(), turn.answer, "{name}");

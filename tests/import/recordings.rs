@@ -74,14 +74,14 @@ fn k_5_every_recording_is_imported() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         match import_file(&path, &options()) {
             Ok(imported) => {
-                println!("{name}: {:?}, lost: {}", imported.format, imported.tape.header.lost.join(", "));
+                println!("{name}: {:?}, lost: {}", imported.format, imported.header.lost.join(", "));
                 println!("    replaced: {:?}", imported.redacted);
                 is_redacted(&name, &path, &imported);
                 summary(&imported).iter().for_each(|line| println!("    {line}"));
-                assert!(!imported.tape.exchanges.is_empty());
+                assert!(!imported.tape().exchanges.is_empty());
                 survives_a_file(&imported);
                 replays_as_expected(&name, &imported);
-                for exchange in imported.tape.exchanges.iter().filter(|exchange| exchange.answer.is_event_stream()) {
+                for exchange in imported.tape().exchanges.iter().filter(|exchange| exchange.answer.is_event_stream()) {
                     let events = events(&exchange.answer.body());
                     assert_eq!((&*events[0], events.last().map(String::as_str)), ("message_start", Some("message_stop")), "{name}");
                 }
@@ -93,9 +93,9 @@ fn k_5_every_recording_is_imported() {
 
 /// No secret that is known is left, and every body is as long as it was.
 fn is_redacted(name: &str, path: &Path, imported: &Imported) {
-    assert_eq!(scan(encode(&imported.tape).as_bytes(), &RULES), [], "{name}");
+    assert_eq!(scan(encode(&imported.tape()).as_bytes(), &RULES), [], "{name}");
     let kept = import_file(path, &ImportOptions { keep_bodies: true, ..options() }).unwrap();
-    for (exchange, kept) in imported.tape.exchanges.iter().zip(&kept.tape.exchanges) {
+    for (exchange, kept) in imported.tape().exchanges.iter().zip(&kept.tape().exchanges) {
         let lengths = |exchange: &reenact::scenario::tape::Exchange| (exchange.body.len(), exchange.answer.body().len());
         assert_eq!(lengths(exchange), lengths(kept), "{name}");
         let has_placeholder = |bytes: &[u8]| [&b"REDACTED"[..], b"RX"].iter().any(|word| bytes.windows(word.len()).any(|at| at == *word));

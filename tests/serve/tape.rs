@@ -221,7 +221,7 @@ fn k_6_who_asks_what_was_recorded_gets_what_was_recorded() {
     let rules = Rules::with(&[]).unwrap();
     let recordings = paths.iter().filter(|path| path.extension().is_some_and(|extension| extension != "md"));
     let answers: usize = recordings
-        .map(|path| comes_back(path, &import_file(path, &ImportOptions::with(&rules)).unwrap_or_else(|error| panic!("{error}")).tape))
+        .map(|path| comes_back(path, &import_file(path, &ImportOptions::with(&rules)).unwrap_or_else(|error| panic!("{error}")).tape()))
         .sum();
     assert!(answers > 15, "{answers}");
 }

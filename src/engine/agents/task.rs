@@ -102,6 +102,12 @@ mod tests {
     }
 
     #[test]
+    fn b_8_a_member_that_is_null_is_not_there() {
+        let task = read(r#"{"description":"abc","prompt":"0123456789","parallel_tasks":null,"model":null}"#).unwrap();
+        assert_eq!((task.count, &*task.model), (1, "claude-haiku-4-5"));
+    }
+
+    #[test]
     fn b_8_the_allowance_grows_with_the_prompt_up_to_three_times() {
         let of = |words: usize| Task { prompt: "word ".repeat(words).into(), count: 1, model: "m".into() }.allowance();
         assert_eq!([1, 50, 51, 75, 150, 1_000].map(of), [2_000, 2_000, 2_040, 3_000, 6_000, 6_000]);

@@ -44,6 +44,12 @@ impl Conversation {
         if message.content.is_empty() {
             return;
         }
+        if *place == MessagePlace::Instead {
+            if let Some(last) = self.items.iter().rposition(|item| item.message.role == message.role) {
+                self.replace_message(last, Message::clone(message));
+            }
+            return;
+        }
         let last = self.items.len().checked_sub(1);
         if let (MessagePlace::Beside, Some(last)) = (place, last.filter(|last| self.items[*last].message.role == message.role)) {
             let mut joined = Message::clone(&self.items[last].message);
@@ -64,6 +70,7 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::contract::RequestId;
     use crate::engine::settings::RequestPlace;
     use crate::wire::block::Block;
 
@@ -102,6 +109,24 @@ mod tests {
         conversation.push_answer(crate::engine::contract::RequestId::first(2), vec![Block::text("yes")], None);
         conversation.push_user("p3", ItemKind::Prompt, vec![Block::text("thanks")]);
         assert_eq!(names(&conversation).last().map(String::as_str), Some("p3"), "an answered one stays");
+    }
+
+    #[test]
+    fn s_11_a_message_of_the_host_takes_the_place_of_the_last_one_in_its_role() {
+        let mut conversation = Conversation::default();
+        conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("hi")]);
+        let instead = |conversation: &mut Conversation, role, text: &str| {
+            let message = Arc::new(Message { role, content: vec![Block::text(text)] });
+            conversation.take_host_message("host1", &HostMessage { at: RequestPlace::START, place: MessagePlace::Instead, message });
+        };
+        instead(&mut conversation, Role::Assistant, "of nothing");
+        assert_eq!(conversation.items().len(), 1);
+        conversation.push_answer(RequestId::first(1), vec![Block::text("yes")], None);
+        conversation.push_user("p2", ItemKind::Prompt, vec![Block::text("and?")]);
+        instead(&mut conversation, Role::Assistant, "no");
+        instead(&mut conversation, Role::User, "or?");
+        let said = |item: &Arc<Item>| item.message.content[0].json().to_value()["text"].as_str().unwrap().to_owned();
+        assert_eq!(conversation.items().iter().map(said).collect::<Vec<_>>(), ["hi", "no", "or?"]);
     }
 
     #[test]

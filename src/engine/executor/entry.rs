@@ -12,7 +12,7 @@ use crate::engine::permission::PermissionAnswer;
 use crate::engine::settings::{Environment, InterruptBehaviour, ToolDefinition};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, ToolUse};
+use crate::wire::block::{Block, ToolInput, ToolUse};
 
 /// A tool use and how far it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ impl Entry {
             run,
             tool_use: Arc::new(tool_use.clone()),
             answers,
-            class: class_of(definition, problem.as_ref()),
+            class: class_of(definition, &tool_use.input, problem.as_ref()),
             shell: definition.is_some_and(|definition| definition.shell),
             // T-17: an answer that fails counts as block.
             interrupt: definition.and_then(|definition| definition.interrupt).unwrap_or(InterruptBehaviour::Block),
@@ -219,10 +219,11 @@ pub(super) fn result_message(entry: &Entry, block: Block) -> UserMessage {
     UserMessage { uuid: entry.result_name(), run: entry.run, answers: entry.answers.clone(), block }
 }
 
-/// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive.
-fn class_of(definition: Option<&ToolDefinition>, problem: Option<&InputProblem>) -> Class {
-    match (definition.and_then(|definition| definition.safe), problem) {
-        (Some(true), None) => Class::Safe,
+/// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive. What cannot be read
+/// is no valid input, whoever checks.
+fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput, problem: Option<&InputProblem>) -> Class {
+    match (definition.and_then(|definition| definition.safe), input, problem) {
+        (Some(true), ToolInput::Valid(_), None) => Class::Safe,
         _ => Class::Exclusive,
     }
 }

@@ -171,6 +171,26 @@ impl Bench {
         self.input(&Input::HookEnded { hook, outcome: Arc::new(outcome) });
     }
 
+    /// The wait that was announced last is over.
+    fn waits(&mut self) {
+        let timer = self.effects.iter().filter_map(|(_, effect)| match effect {
+            Effect::SetTimer { timer, at } => Some((*timer, *at)),
+            _ => None,
+        });
+        if let Some((timer, at)) = timer.last() {
+            self.now = at;
+            self.input(&Input::Timer(timer));
+        }
+    }
+
+    /// A message is submitted that says "wait": whether it waits for a tool.
+    fn submits(&mut self, prompt: u32) -> bool {
+        let (prompt, content) = message(prompt);
+        let (is_queued, verdict) = self.query.interrupt(&self.env, self.now, (prompt, &content), &mut self.effects);
+        self.take(verdict);
+        is_queued
+    }
+
     /// What came out since the last call.
     fn seen(&mut self) -> Vec<String> {
         self.effects.drain().filter_map(|(_, effect)| told(&effect)).collect()
@@ -194,6 +214,25 @@ impl Bench {
         let items = self.outcome().carried.conversation.items();
         picture(&items.iter().map(|item| item.message.clone()).collect::<Vec<_>>())
     }
+}
+
+fn message(prompt: u32) -> (u32, Arc<[Block]>) {
+    (prompt, [Block::text("wait")].into())
+}
+
+/// Something was said before, so that there is something to summarise.
+fn earlier() -> Carried {
+    let mut carried = Carried::default();
+    carried.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text(&"before ".repeat(500))]);
+    carried.conversation.push_answer(RequestId::first(0), vec![Block::text(&"yes ".repeat(500))], None);
+    carried
+}
+
+/// Under these settings what was said before is summarised before the first request.
+fn nearly_full(settings: &mut Settings) {
+    settings.compaction.context_window = Some(30_000);
+    (settings.compaction.keep_messages, settings.compaction.output_reserve, settings.compaction.margin) = (0, 20_000, 9_500);
+    settings.compaction.hard_margin = 0;
 }
 
 fn block(word: &str) -> String {

@@ -61,6 +61,9 @@ pub enum MessagePlace {
     /// Behind what was said last.
     #[default]
     After,
+    /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was said
+    /// in it, the message is left out.
+    Instead,
 }
 
 /// N-7: what becomes of messages of one role in a row.

@@ -1,18 +1,20 @@
 //! From what a format holds to a tape: the part that all importers share.
 //!
 //! Here bodies are decoded, secrets replaced, services and threads found, and it is noted what the tape does not have any more. What is of no use
-//! is counted and let go at once: held are the exchanges that will stand on the tape, each once.
+//! is counted and let go at once: held are the exchanges that will stand on the tape, packed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::coding::decode;
+use super::folded::{Folded, Folder};
+use super::packed::{Packed, PackedExchange};
 use super::service::{Service, service};
 use super::{ImportOptions, cloud, eventstream};
 use crate::engine::time::Micros;
 use crate::files::redact::{self, AnswerRedactor, Redactor};
 use crate::prelude::plural;
-use crate::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape, TapeHeader};
-use crate::scenario::thread;
+use crate::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, TapeHeader};
+use crate::scenario::thread::{self, Threads};
 use crate::wire::http::{self, Header};
 
 /// A longer body is put in pieces of this length, so that it need not be in memory twice.
@@ -53,17 +55,24 @@ struct Decoded {
     host: Option<String>,
     path: String,
     request_headers: Vec<Header>,
-    request_body: Vec<u8>,
+    request_body: Folded,
     response_headers: Vec<Header>,
-    response_body: Vec<u8>,
+    response_body: Packed,
     /// Everything else.
     found: Found,
+}
+
+/// The bodies of an exchange while they are looked at.
+struct Bodies {
+    request: Vec<u8>,
+    response: Vec<u8>,
 }
 
 /// What became of everything in a file.
 #[derive(Debug)]
 pub(super) struct Collected {
-    pub(super) tape: Tape,
+    pub(super) header: TapeHeader,
+    pub(super) exchanges: Vec<PackedExchange>,
     /// How often each rule replaced or left out something.
     pub(super) redacted: BTreeMap<String, u64>,
     /// What is not on the tape, a line each.
@@ -74,6 +83,7 @@ pub(super) struct Collected {
 #[derive(Debug)]
 pub(super) struct Collector {
     decoded: Vec<Decoded>,
+    folder: Folder,
     lost: BTreeSet<String>,
     recorded_at: Option<String>,
     redactor: Redactor,
@@ -93,6 +103,7 @@ impl Collector {
         let ImportOptions { provenance, rules, keep_bodies } = options;
         Self {
             decoded: Vec::new(),
+            folder: Folder::default(),
             lost: BTreeSet::new(),
             recorded_at: None,
             redactor: Redactor::new(rules),
@@ -162,9 +173,11 @@ impl Collector {
                 if let Some(problem) = found.problem.filter(|_| service != Service::Endpoint) {
                     return Err(problem.to_owned());
                 }
-                let (request_body, response_body) = (exact(request_body), exact(answer.body));
+                let mut bodies = Bodies { request: request_body, response: answer.body };
+                let (request_body, response_body) = (Folded::default(), Packed::default());
                 let mut decoded = Decoded { host, path, request_headers, request_body, response_headers, response_body, found };
-                self.put(&service, &mut decoded)?;
+                self.put(&service, &mut decoded, &mut bodies)?;
+                (decoded.request_body, decoded.response_body) = (self.folder.fold(&bodies.request), Packed::new(&bodies.response));
                 self.has_headers |= had_headers;
                 request_lost.iter().chain(&answer.lost).for_each(|lost| self.lose(lost));
                 self.decoded.push(decoded);
@@ -174,20 +187,20 @@ impl Collector {
     }
 
     /// Puts an exchange as the Messages API has it under its own path.
-    fn put(&mut self, service: &Service, decoded: &mut Decoded) -> Result<(), String> {
+    fn put(&mut self, service: &Service, decoded: &mut Decoded, bodies: &mut Bodies) -> Result<(), String> {
         match service {
             Service::Gateway if decoded.path.is_empty() => (),
             Service::Gateway => self.lose(&format!("the path of a gateway ({})", decoded.path)),
             Service::Cloud { name, model, streams } => {
                 self.lose(&format!("the form of requests to {name}: path, model, version"));
-                let body = std::str::from_utf8(&decoded.request_body).unwrap_or_default();
+                let body = std::str::from_utf8(&bodies.request).unwrap_or_default();
                 if let Some(body) = cloud::request(body, model, *streams, &mut decoded.request_headers) {
-                    decoded.request_body = body.into_bytes();
+                    bodies.request = body.into_bytes();
                 }
-                if eventstream::begins(&decoded.response_body) {
+                if eventstream::begins(&bodies.response) {
                     self.lose("the frames of Amazon's event stream");
-                    let events = eventstream::events(&decoded.response_body)?;
-                    decoded.response_body = events.body;
+                    let events = eventstream::events(&bodies.response)?;
+                    bodies.response = events.body;
                     cloud::stream_headers(&mut decoded.response_headers);
                     decoded.found.end = decoded.found.end.or(events.is_cut.then_some(End::Reset));
                 }
@@ -219,14 +232,24 @@ impl Collector {
             ..TapeHeader::default()
         };
         let zero = first.and_then(|first| first.found.asked);
-        let mut exchanges: Vec<Exchange> = (1..).zip(decoded).map(|(id, decoded)| self.redacted(id, zero, decoded)).collect();
-        thread::assign(&mut exchanges);
+        let (mut threads, mut exchanges) = (Threads::default(), Vec::with_capacity(decoded.len()));
+        let (mut folder, mut folder_of_whole) = (Folder::default(), Folder::default());
+        self.folder = Folder::default();
+        for (id, decoded) in (1..).zip(decoded) {
+            let exchange = self.redacted(id, zero, decoded);
+            let body = folder.fold(&exchange.body);
+            let whole = threads.push(&exchange).map(|body| folder_of_whole.fold(&body));
+            exchanges.push(PackedExchange::new(exchange, body, whole));
+        }
+        for (exchange, (thread, parent)) in exchanges.iter_mut().zip(threads.finish()) {
+            exchange.place(thread, parent);
+        }
         let left_out = self.left_out();
         self.lost.extend(left_out.iter().cloned());
         header.lost = self.lost.into_iter().collect();
         let redacted = self.redactor.counts().clone();
         header.redactions = redacted.keys().cloned().collect();
-        Collected { tape: Tape { header, exchanges, ..Tape::default() }, redacted, left_out }
+        Collected { header, exchanges, redacted, left_out }
     }
 
     fn note_what_is_lost(&mut self, decoded: &[Decoded]) {
@@ -257,6 +280,7 @@ impl Collector {
     /// An exchange as it stands on the tape. `zero` is when the first request was made.
     fn redacted(&mut self, id: u32, zero: Option<i64>, decoded: Decoded) -> Exchange {
         let Decoded { host: _, path, request_headers, request_body, response_headers, response_body, found } = decoded;
+        let (request_body, response_body) = (request_body.unfolded(), response_body.unpacked());
         let headers = self.redactor.headers(&request_headers);
         let body = if self.keep_bodies { request_body } else { self.redactor.body(&request_body) };
         let path = self.redactor.path(&path);
@@ -297,12 +321,6 @@ impl Collector {
     }
 }
 
-/// A body without room behind it: what grew while it was read takes up to twice its length. It is copied and not shrunk, because what a
-/// shrunk block leaves free is too small for the next body.
-fn exact(body: Vec<u8>) -> Vec<u8> {
-    if body.capacity() == body.len() { body } else { body.as_slice().to_vec() }
-}
-
 /// A body in pieces of `length`, cut from its end so that none of it is there twice.
 fn pieces(mut body: Vec<u8>, length: usize) -> Vec<Vec<u8>> {
     let mut pieces = Vec::new();
@@ -336,6 +354,15 @@ fn split_url(url: &str) -> (Option<String>, String) {
 mod tests {
     use super::*;
     use crate::files::redact::Rules;
+    use crate::scenario::tape::Tape;
+
+    impl Collected {
+        /// As it will be written.
+        pub(in crate::files::import) fn tape(&self) -> Tape {
+            let exchanges = self.exchanges.iter().map(PackedExchange::exchange).collect();
+            Tape { header: self.header.clone(), exchanges, ..Tape::default() }
+        }
+    }
 
     fn collected(founds: impl IntoIterator<Item = Found>) -> Collected {
         let mut collector = Collector::new(&ImportOptions::with(&Rules::with(&[]).unwrap()));
@@ -346,7 +373,7 @@ mod tests {
     }
 
     fn pushed(found: Found) -> Tape {
-        collected([found]).tape
+        collected([found]).tape()
     }
 
     fn messages() -> Found {
@@ -362,15 +389,15 @@ mod tests {
         };
         let request = Found { request_headers: vec![("content-encoding".into(), "gzip".into())], request_body: vec![0xff], ..messages() };
         let collected = collected([bad("gzip"), request, bad("gzip"), Found { url: "https://x.example/y".into(), ..bad("gzip") }]);
-        assert_eq!(collected.tape.exchanges.len(), 1);
-        assert!(collected.tape.exchanges[0].body.is_empty(), "what cannot be searched for secrets stays out");
+        assert_eq!(collected.exchanges.len(), 1);
+        assert!(collected.tape().exchanges[0].body.is_empty(), "what cannot be searched for secrets stays out");
         assert!(
             collected.left_out[0].starts_with("2 exchanges, the first at exchange 1: the body is not the gzip"),
             "{:?}",
             collected.left_out
         );
         assert_eq!(collected.left_out[1], "requests to other services (1)");
-        assert!(collected.tape.header.lost.contains(&collected.left_out[0]));
+        assert!(collected.header.lost.contains(&collected.left_out[0]));
     }
 
     #[test]
@@ -379,15 +406,15 @@ mod tests {
         let chat = "https://api.openai.com/v1/chat/completions";
         let collected = collected([at(chat), messages(), at(chat), at("https://x.example/v1/models")]);
         assert_eq!(collected.left_out, ["2 exchanges with OpenAI Chat Completions: not supported"]);
-        assert_eq!(collected.tape.header.upstream.as_deref(), Some("x.example"));
-        let paths: Vec<&str> = collected.tape.exchanges.iter().map(|exchange| &*exchange.path).collect();
+        assert_eq!(collected.header.upstream.as_deref(), Some("x.example"));
+        let paths: Vec<&str> = collected.exchanges.iter().map(|exchange| &*exchange.outline().path).collect();
         assert_eq!(paths, ["/v1/messages", "/v1/models"]);
     }
 
     #[test]
     fn k_5_exchanges_stand_in_the_order_of_their_requests() {
         let at = |asked, status| Found { asked, status, ..messages() };
-        let tape = collected([at(None, 1), at(Some(5_000_000), 2), at(Some(3_000_000), 3)]).tape;
+        let tape = collected([at(None, 1), at(Some(5_000_000), 2), at(Some(3_000_000), 3)]).tape();
         let order: Vec<_> = tape.exchanges.iter().map(|exchange| (exchange.answer.status, exchange.at)).collect();
         assert_eq!(order, [(3, Some(Micros::ZERO)), (2, Some(Micros(2_000_000))), (1, None)]);
     }
@@ -435,7 +462,7 @@ mod tests {
             response_headers: vec![("set-cookie".into(), format!("session={}; Secure", KEYS[1]))],
             ..messages()
         };
-        let shown = format!("{:?}", collected([says, shows]).tape);
+        let shown = format!("{:?}", collected([says, shows]).tape());
         assert!(!KEYS.iter().any(|key| shown.contains(key)), "{shown}");
         assert!(shown.contains("/v1/messages/REDACTED"), "{shown}");
     }

@@ -3,17 +3,21 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::{Imported, PackedExchange};
 use crate::engine::agent_loop::AgentLoop;
 use crate::prelude::*;
 use crate::scenario::derive::Derived;
 use crate::scenario::parse;
-use crate::scenario::tape::Tape;
 use crate::scenario::write::toml;
 use crate::sim::Run;
 use crate::world::setup::Setup;
 
-/// A run holds all requests of a tape at once: of larger tapes than this, in bytes of their bodies, nobody asks that of an import.
+/// A run holds all that is different in the requests of a thread, and its answers, several times over. In a recording of more bytes than this that has
+/// to be little against the whole: an import takes no more memory than its file has bytes.
 const BYTES_MAX: usize = 16 << 20;
+
+/// How many times over, with room to spare.
+const TIMES_HELD: usize = 16;
 
 /// How many of the problems are named.
 const NAMED: usize = 2;
@@ -22,20 +26,28 @@ const NAMED: usize = 2;
 const OF_REQUESTS: [&str; 3] = ["O-1", "O-6", "O-10"];
 
 /// What a replay of the scenario will not do, a sentence; `None` when it goes well.
-pub(super) fn problem(derived: &mut Derived, tape: &Tape) -> Option<String> {
-    let bytes: usize = tape.exchanges.iter().map(|exchange| exchange.body.len()).sum();
-    if bytes > BYTES_MAX {
+pub(super) fn problem(derived: &mut Derived, recording: &Imported) -> Option<String> {
+    if !is_light(recording, &derived.thread) {
         return Some(String::from("The recording is too large to be replayed while it is imported: whether a replay fails is not known."));
     }
-    let failures = match replay(derived, tape) {
+    let failures = match replay(derived, recording) {
         Ok(replay) if replay.failures.is_empty() => return None,
-        Ok(replay) if breaks_as_recorded(derived, tape, &replay.broken) => return None,
+        Ok(replay) if breaks_as_recorded(derived, recording, &replay.broken) => return None,
         Ok(replay) => replay.failures,
         Err(refusal) => return Some(format!("This version cannot run it: {refusal}")),
     };
     let (first, others) = failures.split_at(failures.len().min(NAMED));
     let more = if others.is_empty() { String::new() } else { format!("; and {} more", others.len()) };
     Some(format!("A replay fails: {}{more}.", first.join("; ")))
+}
+
+/// Whether a replay takes little memory, as it does where each request repeats those before it.
+fn is_light(recording: &Imported, thread: &str) -> bool {
+    let of_thread = || recording.exchanges.iter().filter(|exchange| &*exchange.outline().thread == thread);
+    let longest = of_thread().map(PackedExchange::request_bytes).max().unwrap_or(0);
+    let different = longest + of_thread().map(PackedExchange::answer_bytes).sum::<usize>();
+    let all: usize = recording.exchanges.iter().map(|exchange| exchange.request_bytes() + exchange.answer_bytes()).sum();
+    all <= BYTES_MAX || different.saturating_mul(TIMES_HELD) <= all
 }
 
 /// What came of a run.
@@ -46,12 +58,12 @@ struct Replay {
 }
 
 /// Whether nothing else is wrong than that requests break rules as the recorded ones did; then the scenario expects it.
-fn breaks_as_recorded(derived: &mut Derived, tape: &Tape, broken: &[&'static str]) -> bool {
+fn breaks_as_recorded(derived: &mut Derived, recording: &Imported, broken: &[&'static str]) -> bool {
     if broken.is_empty() || !broken.iter().all(|rule| OF_REQUESTS.contains(rule)) {
         return false;
     }
     derived.scenario.expect.breaks = broken.iter().map(|rule| String::from(*rule)).collect();
-    let is_all = replay(derived, tape).is_ok_and(|replay| replay.failures.is_empty());
+    let is_all = replay(derived, recording).is_ok_and(|replay| replay.failures.is_empty());
     match is_all {
         true => derived.notes.push(format!("The recorded client breaks {}, and so does a replay.", broken.join(", "))),
         false => derived.scenario.expect.breaks.clear(),
@@ -60,10 +72,10 @@ fn breaks_as_recorded(derived: &mut Derived, tape: &Tape, broken: &[&'static str
 }
 
 /// Reads the scenario as it is written, and runs it; what came of it, or why it does not run.
-fn replay(derived: &Derived, tape: &Tape) -> Result<Replay, String> {
+fn replay(derived: &Derived, recording: &Imported) -> Result<Replay, String> {
     let text = toml(&derived.scenario, &derived.notes);
     let parsed = parse::scenario("the imported scenario", &text, &[]).map_err(|faults| faults.to_string())?;
-    let setup = Setup::new(parsed.scenario, Some(tape)).map_err(|error| error.to_string())?;
+    let setup = Setup::with_recording(parsed.scenario, Some(recording)).map_err(|error| error.to_string())?;
     setup.check_results().map_err(|error| error.to_string())?;
     let run = Run::new(Arc::new(setup), AgentLoop::default());
     let report = catch_unwind(AssertUnwindSafe(|| run.to_end())).map_err(|_| String::from("the engine panicked"))?;

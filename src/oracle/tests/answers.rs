@@ -200,3 +200,9 @@ fn o_17_an_effect_is_not_silently_repeated() {
 fn started() -> Effect {
     Effect::StartTool { run: run(0), tool_use: Arc::new(tool_use("W", 0)) }
 }
+
+#[test]
+fn o_2_a_tool_use_without_a_result_is_found_though_its_prompt_never_ends() {
+    assert_eq!(Story::new().says(use_block("Read", 0)).broken(), ["O-2", "O-8"]);
+    assert_eq!(Story::new().says(use_block("Read", 0)).result(0).broken(), ["O-8"]);
+}

@@ -5,6 +5,7 @@ use crate::engine::contract::HookOutcome;
 use crate::engine::contract::Note;
 use crate::engine::emission::{CompactTrigger, CompactionLevel};
 use crate::engine::permission::PermissionWord;
+use crate::engine::settings::{HostMessage, MessagePlace, RequestPlace};
 use crate::wire::usage::Usage;
 
 impl Story {
@@ -113,6 +114,18 @@ fn o_12_what_comes_with_the_messages_is_none_of_the_compaction_s() {
     };
     assert_eq!(story(200), NONE, "the messages are fewer");
     assert_eq!(story(330), ["O-12"]);
+}
+
+#[test]
+fn o_12_what_the_host_puts_in_was_not_there_before() {
+    let story = |prompt| {
+        let said = Arc::new(Message::user(vec![Block::text(&"h".repeat(300))]));
+        let host = HostMessage { at: RequestPlace { prompt, request: 2 }, place: MessagePlace::Beside, message: said };
+        let story = Story::with(|settings| settings.session.host_messages = vec![host]);
+        story.asks_about(1, 300).compacted().asks_about(2, 500).says(Block::text("yes")).terminal().broken()
+    };
+    assert_eq!(story(1), NONE);
+    assert_eq!(story(2), ["O-12"], "that is still to come");
 }
 
 #[test]

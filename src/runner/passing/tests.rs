@@ -1,5 +1,7 @@
 //! Statements that never come to pass, and those that may not: each is said with its place and what happened instead (F-10).
 
+mod contradictions;
+
 use std::fs;
 use std::path::Path;
 
@@ -116,6 +118,10 @@ fn f_10_what_the_host_does_has_a_request_to_do_it_at() {
         assert!(failures[0].contains(words) && failures[0].contains("name a request that is made"), "{}", failures[0]);
     }
     assert_eq!(said(&reading("", &(change(1) + &message(1)))), [] as [&str; 0]);
+    let instead = |role: &str| message(1) + &format!("role = \"{role}\"\nplace = \"instead\"\n");
+    let failures = said(&reading("", &instead("assistant")));
+    assert!(failures[0].contains("took the place of none") && failures.len() == 1, "{failures:#?}");
+    assert_eq!(said(&reading("", &instead("user"))), [] as [&str; 0]);
 }
 
 #[test]
@@ -269,63 +275,39 @@ fn f_10_what_a_base_says_is_judged_in_its_users_unless_it_is_run_itself() {
 }
 
 #[test]
-fn f_10_a_number_too_high_is_no_request_of_the_next_prompt() {
-    let entries = [
-        ("[[change]]\nfrom = { prompt = 1, request = 9 }\nset = { max_tokens = 99 }\n", "the request of this [[change]] was never made"),
-        ("[[message]]\nat = { prompt = 1, request = 9 }\ntext = \"By the way.\"\n", "the request of this [[message]] was never made"),
-    ];
-    for (entry, words) in entries {
-        let failures = said(&reading("", &format!("{entry}[[prompt]]\ntext = \"And b?\"\n[[prompt.turn]]\ntext = \"No.\"\n")));
-        assert!(failures.len() == 1 && failures[0].contains(words), "{failures:#?}");
+fn f_10_a_run_that_stops_for_want_of_an_answer_is_asked_too() {
+    let text = reading("", "[[fault]]\nat = { request = 9 }\nstatus = 529\n").replace("[[prompt.turn]]\ntext = \"Done.\"\n", "");
+    let failures = said(&text);
+    assert!(failures.iter().any(|failure| failure.contains("hit nothing")), "{failures:#?}");
+}
+
+#[test]
+fn f_10_what_one_combination_makes_due_must_come_to_pass() {
+    let hook = "[[hook]]\nname = \"h\"\nevent = \"post_tool_use\"\nmatcher = \"Read\"\nanswers = [{}, { context = \"again\" }]\n";
+    let matrix = "[matrix]\nhook.0.matcher = [\"Read\", \"Edit\"]\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.toml");
+    fs::write(&file, reading("", &format!("{hook}\n{matrix}"))).unwrap();
+    let loaded = load_all(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let reports: Vec<_> = loaded.iter().map(|run| Run::new(run.setup.clone(), AgentLoop::default()).to_end()).collect();
+    for order in [[0, 1], [1, 0]] {
+        let runs: Vec<_> = order.iter().map(|at| (&loaded[*at], Some((&reports[*at]).into()))).collect();
+        let found = judge(&runs, View::Simulated).failures;
+        assert!(found.len() == 1 && found[0].1.iter().any(|failure| failure.contains("answer 2 of hook `h`")), "{found:#?}");
     }
 }
 
 #[test]
-fn f_10_what_a_wrong_tool_use_gives_is_never_used() {
-    let with = |tool: &str| {
-        said(&format!(
-            "tools = [\"Read\"]\n[[prompt]]\ntext = \"Read a.\"\n[[prompt.turn]]\ntool = [{{ {tool} }}]\n[[prompt.turn]]\ntext = \"Done.\"\n"
-        ))
-    };
-    for tool in [
-        "name = \"Raed\", unknown = true, result = \"a\"",
-        "name = \"Raed\", unknown = true, latency = \"5s\"",
-        "name = \"Read\", input = { file_path = 3 }, invalid = true, result = \"a\"",
-    ] {
-        let failures = with(tool);
-        assert!(failures.len() == 1 && failures[0].contains("is never used"), "{tool}: {failures:#?}");
-    }
-    let runs = "name = \"Read\", input = { file_path = \"/w/a\", lines = 3 }, invalid = true, result = \"a\"";
-    assert_eq!(with(runs), [] as [&str; 0], "a key that the schema lacks is no reason not to run");
-}
-
-#[test]
-fn f_10_a_tool_that_the_request_does_not_offer_is_not_used_unmarked() {
-    let change = "[[change]]\nfrom = { prompt = 1, request = 1 }\ntools = [\"Bash\"]\n";
-    let failures = said(&reading("", change));
-    assert!(failures.len() == 1 && failures[0].contains("does not offer `Read`"), "{failures:#?}");
-    assert_eq!(said(&reading("", &change.replace("Bash", "Read"))), [] as [&str; 0]);
-}
-
-#[test]
-fn f_10_a_second_cancel_finds_nothing_to_cancel() {
-    let cancel = "[[interrupt]]\nkind = \"cancel\"\nwhen = { tool = \"Read\", state = \"executing\" }\n";
-    let turns = |text: &str| text.replace("text = \"Done.\"", "text = \"Done.\"\nmay = true");
-    assert_eq!(said(&turns(&reading("", cancel))), [] as [&str; 0]);
-    let failures = said(&turns(&reading("", &cancel.repeat(2))));
-    assert!(failures.len() == 1 && failures[0].contains("all was cancelled before it"), "{failures:#?}");
-}
-
-#[test]
-fn f_10_a_cancel_of_nothing_does_not_make_a_run_longer() {
-    let late = "[[interrupt]]\nkind = \"cancel\"\nat = \"60s\"\nmay = true\n[expect]\nends_after = \"30s\"\n";
-    let failures = said(&reading("", late));
-    assert!(failures.len() == 1 && failures[0].contains("expected the run to end at or after 30"), "{failures:#?}");
-}
-
-#[test]
-fn m_9_a_prompt_behind_the_limit_is_told_as_that() {
-    let late = "[[prompt]]\ntext = \"a\"\nat = \"25h\"\n[[prompt.turn]]\ntext = \"b\"\n";
-    let failures = said(late);
-    assert!(failures.iter().any(|text| text.contains("let that come earlier")), "{failures:#?}");
+fn f_10_an_engine_behind_a_real_server_is_asked_for_all_but_the_server_s_and_the_network_s() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let fault = "[[fault]]\nat = { request = 9 }\nstatus = 529\n";
+    fs::write(&file, reading("", &format!("[[interrupt]]\nkind = \"cancel\"\nat = \"20h\"\n\n{fault}"))).unwrap();
+    let loaded = load_all(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let report = Run::new(loaded[0].setup.clone(), AgentLoop::default()).to_end();
+    let found = |view| judge(&[(&loaded[0], Some((&report).into()))], view).failures.remove(0).1;
+    let (engine, server) = (found(View::Engine), found(View::Server));
+    assert!(engine.len() == 1 && engine[0].contains("[[interrupt]]"), "{engine:#?}");
+    assert!(server.len() == 1 && server[0].contains("[[fault]]"), "{server:#?}");
+    assert_eq!(found(View::Simulated).len(), 2);
 }

@@ -13,18 +13,18 @@ use crate::wire::raw::{Object, elements};
 use crate::wire::sse::Framer;
 
 /// A prompt that says that there is none, the model that answered, and the tools that it used.
-pub(super) fn only(exchanges: &[&Exchange], scenario: &mut Scenario, notes: &mut Vec<String>) {
+pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scenario: &mut Scenario, notes: &mut Vec<String>) {
     notes.push(String::from("The prompt, the settings and the results of tools are made up."));
-    // Whoever is answered for good says something else next.
-    let last = exchanges.len().saturating_sub(1);
-    let prompts = 1 + exchanges.iter().take(last).filter(|exchange| !asks_for_more(&exchange.answer)).count();
-    scenario.prompts = vec![Prompt { content: vec![Block::text(NOT_RECORDED)], ..Prompt::default() }; prompts];
     scenario.settings = Settings { system_prompt: Some(Json::of("")), cache_breakpoints: false, ..Settings::default() };
-    let mut models = Vec::new();
+    let (mut models, mut prompts, mut goes_on) = (Vec::new(), 0, false);
     for exchange in exchanges {
+        // Whoever is answered for good says something else next.
+        prompts += usize::from(!goes_on);
+        goes_on = asks_for_more(&exchange.answer);
         scenario.settings.stream = exchange.answer.is_event_stream();
         each_object(&exchange.answer, &mut |text| of_object(text, &mut models, &mut scenario.tools));
     }
+    scenario.prompts = vec![Prompt { content: vec![Block::text(NOT_RECORDED)], ..Prompt::default() }; prompts.max(1)];
     let session = &mut scenario.settings.session;
     (session.max_output_recoveries, session.raised_max_tokens) = (0, Some(0));
     scenario.settings.pipeline.check_inputs = scenario.tools.is_empty();
@@ -63,9 +63,9 @@ pub(super) fn note_failures(exchanges: &[&Exchange], notes: &mut Vec<String>) {
     }
 }
 
-/// Whether the recording ends with a failed attempt after which clients try again, so that a replay asks for more than there is.
-pub(super) fn invites_retry(exchanges: &[&Exchange], settings: &RetrySettings) -> bool {
-    let Some(Exchange { answer, .. }) = exchanges.last() else { return false };
+/// Whether the recording ends, with this exchange, with a failed attempt after which clients try again, so that a replay asks for more than there is.
+pub(super) fn invites_retry(exchanges: &[&Exchange], last: Option<&Exchange>, settings: &RetrySettings) -> bool {
+    let Some(Exchange { answer, .. }) = last else { return false };
     let failures = exchanges.iter().rev().take_while(|exchange| exchange.answer.status != 200).count();
     let attempt = u32::try_from(failures).unwrap_or(u32::MAX);
     failures > 0 && (answer.status == 0 || may_be_repeated(answer, attempt, settings))

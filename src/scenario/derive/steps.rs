@@ -1,7 +1,7 @@
 //! What the user said, what tools gave and what the host put in, from what each request adds to the one before it (K-4).
 
-use super::Asked;
 use super::settings::{plain, shorthand};
+use super::{Answered, Asked};
 use crate::engine::settings::{HostMessage, MessagePlace, Neighbours, RequestPlace};
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -39,15 +39,18 @@ struct Added {
 }
 
 impl Steps<'_> {
-    /// All before the last message of the user is history; what follows it is the host's.
+    /// All before the last message of the user is history; what follows it is the host's. An engine closes what a history leaves open: from the first
+    /// tool use on that the client left open it is the host's, too.
     fn first(&mut self, asked: &Asked<'_>) {
         let messages = &asked.request.messages;
         let last_user = messages.iter().rposition(|message| message.role == Role::User);
         let said = last_user.unwrap_or(messages.len());
-        for message in &messages[..said] {
+        let (closed, open) = messages[..said].split_at(first_open(messages).min(said));
+        for message in closed {
             let message = Message { role: message.role, content: self.plain(&message.content) };
             self.scenario.history.push(Arc::new(message));
         }
+        open.iter().for_each(|message| self.host(message.role, MessagePlace::Before, &message.content));
         let Some(last_user) = last_user else { return self.prompt(&[]) };
         self.prompt(&messages[last_user].content);
         for message in &messages[last_user + 1..] {
@@ -75,9 +78,19 @@ impl Steps<'_> {
             self.at.request += 1;
             return;
         }
-        self.note_changes(before, echo, now);
+        let sent = self.changed_echo(before, echo, now);
         let ids: Vec<&str> = answered.blocks.iter().filter_map(|block| Some(&*block.as_tool_use()?.id)).collect();
         let is_paused = matches!(answered.stop_reason.as_deref(), Some("pause_turn" | "compaction"));
+        let at = match ids.is_empty() && !(rest.is_empty() && is_paused) {
+            true => RequestPlace { prompt: self.at.prompt + 1, request: 1 },
+            false => RequestPlace { request: self.at.request + 1, ..self.at },
+        };
+        // The messages stand in the order in which they are heeded: the answer is there before what goes on from it.
+        for (nth, content) in sent.iter().enumerate() {
+            // The engine keeps no refusal, so there is nothing to take the place of.
+            let place = if nth == 0 && !is_refused(answered) { MessagePlace::Instead } else { MessagePlace::Before };
+            self.say(at, Role::Assistant, place, content);
+        }
         match (ids.is_empty(), rest.is_empty()) {
             (false, _) => self.results(&ids, rest, latency(before, now).as_ref(), now.exchange.id),
             (true, true) if is_paused => self.at.request += 1,
@@ -85,24 +98,35 @@ impl Steps<'_> {
         }
     }
 
-    /// A replay sends what was answered; where the client did not, the two differ.
-    fn note_changes(&mut self, before: &Asked<'_>, echo: &[Added], now: &Asked<'_>) {
-        let Some(answered) = &before.answered else { return };
+    /// What the client sends back in the place of what the engine keeps of an answer, by message; nothing where that is the same.
+    fn changed_echo(&mut self, before: &Asked<'_>, echo: &[Added], now: &Asked<'_>) -> Vec<Vec<Block>> {
+        let Some(answered) = &before.answered else { return Vec::new() };
         let sent: Vec<Block> = echo.iter().flat_map(|added| added.content.iter().cloned()).collect();
         let (id, of) = (now.exchange.id, before.exchange.id);
-        if sent.is_empty() && !answered.blocks.is_empty() && answered.stop_reason.as_deref() != Some("refusal") {
-            self.notes.push(format!("Exchange {id} leaves out the answer of exchange {of}; a replay keeps it."));
-        } else if let Some(place) = super::settings::first_change(&answered.blocks, &sent) {
-            self.notes
-                .push(format!("Exchange {id} sends the answer of exchange {of} back changed (at {place}); a replay sends it as it was."));
+        if sent.is_empty() {
+            if !answered.blocks.is_empty() && !is_refused(answered) {
+                self.notes.push(format!("Exchange {id} leaves out the answer of exchange {of}; a replay keeps it."));
+            }
+            return Vec::new();
         }
+        if is_refused(answered) {
+            self.notes.push(format!("Exchange {id} sends the refusal of exchange {of} back, and so does a replay."));
+        } else if let Some(place) = super::settings::first_change(&answered.blocks, &sent) {
+            self.notes.push(format!("Exchange {id} sends the answer of exchange {of} back changed (at {place}), and so does a replay."));
+        } else {
+            return Vec::new();
+        }
+        echo.iter().map(|added| added.content.clone()).collect()
     }
 
     /// The results of an answer's tools, and what the host said beside them.
     fn results(&mut self, ids: &[&str], rest: &[Added], latency: Option<&Latency>, id: u32) {
         self.at.request += 1;
         let is_result = |block: &&Block| result_of(block).is_some_and(|id| ids.contains(&id));
-        let mut missing = ids.to_vec();
+        let given: Vec<&str> = rest.iter().flat_map(|added| &added.content).filter_map(result_of).filter(|id| ids.contains(id)).collect();
+        // A replay gives each result once, in the order of the tool uses: what the client did otherwise takes its place.
+        let mut otherwise: Vec<Block> = Vec::new();
+        let is_otherwise = given != ids;
         let holds_results = |added: &Added| added.role == Role::User && added.content.iter().any(|block| is_result(&block));
         let first = rest.iter().position(holds_results).unwrap_or(0);
         for (index, added) in rest.iter().enumerate() {
@@ -111,9 +135,10 @@ impl Steps<'_> {
                 Role::Assistant | Role::System => (Vec::new(), added.content.iter().collect()),
             };
             let holds_some = !results.is_empty();
-            for block in results {
-                missing.retain(|id| Some(*id) != result_of(block));
-                self.result(block, latency);
+            results.into_iter().for_each(|block| self.result(block, latency));
+            if is_otherwise && added.role == Role::User && (holds_some || index <= first) {
+                otherwise.extend(added.content.iter().cloned());
+                continue;
             }
             let others: Vec<Block> = others.into_iter().cloned().collect();
             let place = match () {
@@ -123,8 +148,9 @@ impl Steps<'_> {
             };
             self.host(added.role, place, &others);
         }
-        if !missing.is_empty() {
-            self.notes.push(format!("Exchange {id} has no result for {}; a replay sends one.", missing.join(", ")));
+        if is_otherwise {
+            self.notes.push(format!("Exchange {id} does not have one result for each tool use in their order, and neither has a replay."));
+            self.host(Role::User, MessagePlace::Instead, &otherwise);
         }
     }
 
@@ -160,9 +186,13 @@ impl Steps<'_> {
     }
 
     fn host(&mut self, role: Role, place: MessagePlace, content: &[Block]) {
+        self.say(self.at, role, place, content);
+    }
+
+    fn say(&mut self, at: RequestPlace, role: Role, place: MessagePlace, content: &[Block]) {
         if !content.is_empty() {
             let message = Arc::new(Message { role, content: self.plain(content) });
-            self.scenario.settings.session.host_messages.push(HostMessage { at: self.at, place, message });
+            self.scenario.settings.session.host_messages.push(HostMessage { at, place, message });
         }
     }
 
@@ -195,6 +225,20 @@ fn echoed(before: &Asked<'_>, added: &[Added]) -> usize {
         is_answer
     };
     added.iter().take_while(is_answer).count()
+}
+
+/// The first answer with a tool use that has no result before the next answer; the end where there is none.
+fn first_open(messages: &[Arc<Message>]) -> usize {
+    let is_open = |(index, message): (usize, &Arc<Message>)| {
+        let next = messages[index + 1..].iter().take_while(|next| next.role != Role::Assistant);
+        let given: Vec<&str> = next.flat_map(|next| &next.content).filter_map(result_of).collect();
+        message.content.iter().filter_map(Block::as_tool_use).any(|tool_use| !given.contains(&&*tool_use.id))
+    };
+    messages.iter().enumerate().position(is_open).unwrap_or(messages.len())
+}
+
+fn is_refused(answered: &Answered) -> bool {
+    answered.stop_reason.as_deref() == Some("refusal")
 }
 
 fn result_of(block: &Block) -> Option<&str> {

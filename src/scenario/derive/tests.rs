@@ -176,7 +176,7 @@ fn k_4_an_answer_that_comes_back_changed_is_noted() {
     let mut tape = tape(&[body(&[HI]), body(&[HI, USE, RESULTS])]);
     tape.exchanges[1].body = body(&[HI, &changed, RESULTS]).into_bytes().into();
     let notes = scenarios(&tape, "x.tape.jsonl").remove(0).notes;
-    assert_eq!(notes[1], "Exchange 2 sends the answer of exchange 1 back changed (at content[1].name); a replay sends it as it was.");
+    assert_eq!(notes[1], "Exchange 2 sends the answer of exchange 1 back changed (at content[1].name), and so does a replay.");
 }
 
 #[test]

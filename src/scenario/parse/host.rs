@@ -70,7 +70,12 @@ fn check_members(reader: &mut Reader<'_, '_>, set: &Json) {
 fn message(reader: &mut Reader<'_, '_>) -> Option<HostMessage> {
     let at = required_place(reader, "at");
     let role = reader.choice("role", &ROLES).unwrap_or(Role::User);
-    let places = [("before", MessagePlace::Before), ("beside", MessagePlace::Beside), ("after", MessagePlace::After)];
+    let places = [
+        ("before", MessagePlace::Before),
+        ("beside", MessagePlace::Beside),
+        ("after", MessagePlace::After),
+        ("instead", MessagePlace::Instead),
+    ];
     let place = reader.choice("place", &places).unwrap_or_default();
     let content = content(reader);
     Some(HostMessage { at: at?, place, message: Arc::new(Message { role, content }) })

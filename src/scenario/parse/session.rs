@@ -14,8 +14,7 @@ use crate::wire::block::{Block, BlockKind};
 
 /// Reads them; what is not said keeps its default.
 pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
-    let mut session = SessionSettings::default();
-    session.fallback_model = reader.model("fallback_model");
+    let mut session = SessionSettings { fallback_model: reader.model("fallback_model"), ..SessionSettings::default() };
     session.max_turns = reader.get_above_zero("max_turns", "a prompt has at least 1 turn");
     reader.set_some("raised_max_tokens", &mut session.raised_max_tokens);
     reader.set("max_output_recoveries", &mut session.max_output_recoveries);

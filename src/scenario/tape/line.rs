@@ -34,7 +34,7 @@ use serde_json::value::RawValue;
 pub(crate) use self::body::WINDOW;
 pub use self::body::{Piece, SpanId};
 pub use self::decode::{Decoder, TapeError};
-pub use self::encode::{Encoder, NewRequest, encode, encode_to};
+pub use self::encode::{Encoder, NewRequest, encode, encode_exchanges, encode_to};
 use super::{End, Provenance, TapeHeader};
 use crate::engine::time::Micros;
 use crate::prelude::*;

@@ -1,15 +1,20 @@
 //! The threads of a whole recording: where several requests go on from the same one, only one of them is in its thread (M-3).
 
 use super::reply::Reply;
-use super::{Conversation, Lineage, LineageStep, MAIN, OTHER, is_messages};
+use super::{Conversation, Digest, Lineage, LineageStep, MAIN, OTHER, is_messages};
 use crate::prelude::*;
 use crate::scenario::tape::Exchange;
 
 /// One exchange with a conversation.
-struct Node<'a> {
-    /// Which exchange.
+#[derive(Debug)]
+struct Node {
+    /// Which exchange, from 0.
     at: usize,
-    conversation: &'a Conversation,
+    /// Its number.
+    id: u32,
+    /// System prompt and tools.
+    setting: Digest,
+    offers_tools: bool,
     /// Which node it goes on from.
     parent: Option<usize>,
     /// How many exchanges go on from it, itself counted.
@@ -18,51 +23,55 @@ struct Node<'a> {
     thread: usize,
 }
 
-/// Gives each exchange its thread and its parent; `conversations` are those of the exchanges.
-pub(super) fn assign_all(exchanges: &mut [Exchange], conversations: &[Option<Conversation>]) {
-    let mut nodes = nodes(exchanges, conversations);
-    let names = names(&mut nodes);
-    for exchange in exchanges.iter_mut() {
-        // Sources that keep answers only have one conversation, as far as anyone can tell.
-        let thread = if is_messages(&exchange.path) && exchange.body.is_empty() { MAIN } else { OTHER };
-        (exchange.thread, exchange.parent) = (thread.into(), None);
-    }
-    for node in &nodes {
-        let parent = node.parent.map(|parent| exchanges[nodes[parent].at].id);
-        let exchange = &mut exchanges[node.at];
-        (exchange.thread, exchange.parent) = (names[node.thread].clone(), parent);
-    }
+/// The tree of requests, each after the one that it goes on from.
+#[derive(Debug, Default)]
+pub(super) struct Forks {
+    lineage: Lineage,
+    nodes: Vec<Node>,
+    /// The thread of each exchange, if it has no conversation.
+    alone: Vec<&'static str>,
 }
 
-/// The tree of requests, each after the one that it goes on from.
-fn nodes<'a>(exchanges: &[Exchange], conversations: &'a [Option<Conversation>]) -> Vec<Node<'a>> {
-    let mut lineage = Lineage::new();
-    let mut nodes: Vec<Node<'a>> = Vec::new();
-    for (at, (exchange, conversation)) in exchanges.iter().zip(conversations).enumerate() {
-        let Some(conversation) = conversation.as_ref().filter(|_| is_messages(&exchange.path)) else { continue };
-        let number = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-        let placement = lineage.place(number, conversation);
-        lineage.replied(|attempt| Reply::of(&exchange.answer, attempt));
+impl Forks {
+    /// Takes the next exchange, with its conversation.
+    pub(super) fn push(&mut self, exchange: &Exchange, conversation: Option<Conversation>) {
+        let at = self.alone.len();
+        let is_message = is_messages(&exchange.path);
+        // Sources that keep answers only have one conversation, as far as anyone can tell.
+        self.alone.push(if is_message && exchange.body.is_empty() { MAIN } else { OTHER });
+        let Some(conversation) = conversation.filter(|_| is_message) else { return };
+        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        let placement = self.lineage.place(number, &conversation);
+        self.lineage.replied(|attempt| Reply::of(&exchange.answer, attempt));
         let parent = placement.parent.filter(|_| placement.step != LineageStep::First).map(|parent| parent as usize);
-        nodes.push(Node { at, conversation, parent, size: 1, thread: 0 });
+        let (setting, offers_tools) = (conversation.setting, conversation.tools.is_some());
+        self.nodes.push(Node { at, id: exchange.id, setting, offers_tools, parent, size: 1, thread: 0 });
     }
-    for index in (0..nodes.len()).rev() {
-        if let Some(parent) = nodes[index].parent {
-            nodes[parent].size += nodes[index].size;
+
+    /// Thread and parent of each exchange.
+    pub(super) fn finish(mut self) -> Vec<(Arc<str>, Option<u32>)> {
+        let nodes = &mut self.nodes;
+        for index in (0..nodes.len()).rev() {
+            if let Some(parent) = nodes[index].parent {
+                nodes[parent].size += nodes[index].size;
+            }
         }
+        let names = names(nodes);
+        let mut places: Vec<(Arc<str>, Option<u32>)> = self.alone.iter().map(|name| (Arc::from(*name), None)).collect();
+        for node in &self.nodes {
+            places[node.at] = (names[node.thread].clone(), node.parent.map(|parent| self.nodes[parent].id));
+        }
+        places
     }
-    nodes
 }
 
 /// Numbers the threads; their names, by number.
 ///
 /// A thread goes on with the request that most goes on from, where several do: first of those with the same system prompt and tools. `main` is the
 /// first that offers tools and goes on, or whatever comes nearest to that: a title or a check of the quota is not what a recording was made for.
-fn names(nodes: &mut [Node<'_>]) -> Vec<Arc<str>> {
+fn names(nodes: &mut [Node]) -> Vec<Arc<str>> {
     let mut heirs: Vec<Option<usize>> = vec![None; nodes.len()];
-    let rank = |nodes: &[Node<'_>], parent: usize, child: usize| {
-        (nodes[child].conversation.setting == nodes[parent].conversation.setting, nodes[child].size)
-    };
+    let rank = |nodes: &[Node], parent: usize, child: usize| (nodes[child].setting == nodes[parent].setting, nodes[child].size);
     for child in 0..nodes.len() {
         let Some(parent) = nodes[child].parent else { continue };
         if heirs[parent].is_none_or(|heir| rank(nodes, parent, child) > rank(nodes, parent, heir)) {
@@ -78,7 +87,7 @@ fn names(nodes: &mut [Node<'_>]) -> Vec<Arc<str>> {
             }
             None => {
                 nodes[index].thread = weights.len();
-                weights.push((nodes[index].conversation.tools.is_some(), false));
+                weights.push((nodes[index].offers_tools, false));
             }
         }
     }

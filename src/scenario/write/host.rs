@@ -34,6 +34,7 @@ fn message_entry(out: &mut Out, HostMessage { at, place: goes, message }: &HostM
     match goes {
         MessagePlace::Before => out.text("place", "before"),
         MessagePlace::Beside => out.text("place", "beside"),
+        MessagePlace::Instead => out.text("place", "instead"),
         MessagePlace::After => (),
     }
     content(out, &message.content);

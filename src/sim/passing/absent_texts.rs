@@ -65,7 +65,7 @@ fn happened_in(run: &PlayedRun<'_>) -> String {
     let mut all = json::to_json_lines(run.transcript);
     for answer in &run.setup.answers {
         if let Some(request) = &answer.request {
-            let _ = write!(all, "{request}");
+            let _ = write!(all, "{}", request.value());
         }
         all.push_str(&answer.text());
     }

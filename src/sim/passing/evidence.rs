@@ -5,6 +5,7 @@ use alloc::collections::BTreeSet;
 use super::PlayedRun;
 use crate::engine::contract::{Catalogue, Effect};
 use crate::engine::permission::rule;
+use crate::engine::settings::MessagePlace;
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::fault::{FaultKind, FaultRule};
@@ -122,8 +123,12 @@ impl Evidence {
             Statement::Change(_) => {
                 (String::from("the request of this [[change]] was never made"), format!("requests: {}", list(&self.requests)))
             }
-            Statement::HostMessage(_) => {
-                (String::from("the request of this [[message]] was never made"), format!("requests: {}", list(&self.requests)))
+            Statement::HostMessage(index) => {
+                let what = match scenario.settings.session.host_messages[*index].place {
+                    MessagePlace::Instead => "this [[message]] took the place of none in a request",
+                    _ => "the request of this [[message]] was never made",
+                };
+                (String::from(what), format!("requests: {}", list(&self.requests)))
             }
             Statement::NetworkEvent(_) => {
                 (String::from("this [[network.event]] never began"), format!("the last prompt ended at {}", self.last_end))

@@ -60,10 +60,7 @@ fn q_18_a_cancelled_turn_that_would_have_been_the_last_says_so() {
 fn q_22_a_submitted_message_aborts_and_needs_no_message_about_it() {
     let mut bench = Bench::new(|_| ());
     bench.answers("use=A", "tool_use");
-    let content: Arc<[Block]> = [Block::text("wait")].into();
-    let (is_queued, verdict) = bench.query.interrupt(&bench.env, bench.now, (2, &content), &mut bench.effects);
-    bench.take(verdict);
-    assert!(!is_queued);
+    assert!(!bench.submits(2));
     bench.ends("A!");
     assert_eq!((bench.terminal(), &*bench.kept()), (&Terminal::AbortedTools, "user(hi) assistant(use=A) user(result=A!)"));
     assert!(!bench.seen().iter().any(|word| word.contains("interrupted")));
@@ -108,6 +105,9 @@ fn q_3_after_the_terminal_nothing_comes_out() {
     bench.input(&Input::End { id, how: AnswerEnd::Complete });
     bench.input(&Input::ToolEnded { run, outcome: Arc::new(ToolOutcome::text("late")) });
     bench.input(&Input::Cancel);
+    let Bench { env, query, now, effects, .. } = &mut bench;
+    let of_others = [query.on_room(env, *now, effects), query.look_at_budget(env, *now, effects)];
+    assert_eq!(of_others, [Verdict::Running, Verdict::Running], "what happens elsewhere does not concern it");
     assert_eq!(bench.effects.iter().count(), 0);
 }
 
@@ -121,4 +121,17 @@ fn q_22_a_second_cancel_ends_nothing_twice() {
     let seen = bench.seen();
     assert_eq!(seen.iter().filter(|word| **word == TOOLS).count(), 1, "{seen:?}");
     assert_eq!(seen.iter().filter(|word| **word == "result=A!").count(), 1, "{seen:?}");
+}
+
+#[test]
+fn q_10_what_hooks_said_of_a_tool_is_kept_with_its_result() {
+    let mut env = environment(|_| ());
+    env.hooks = vec![hook("guard", HookEvent::PostToolUse)];
+    let mut bench = Bench::with(env);
+    bench.answers("use=A use=B", "tool_use");
+    bench.ends("A");
+    bench.hook_says(HookOutcome { context: Some("mind the gap".into()), ..HookOutcome::default() });
+    bench.input(&Input::Cancel);
+    bench.ends("B!");
+    assert!(bench.kept().contains("user(result=A result=B! Hook guard says: mind the gap)"), "{}", bench.kept());
 }

@@ -160,3 +160,50 @@ fn n_7_thinking_that_nothing_follows_is_not_sent_back() {
         assert_eq!(bench.kept(), kept, "{said}");
     }
 }
+
+#[test]
+fn s_9_of_two_inputs_that_went_well_the_first_counts() {
+    let mut bench = Bench::new(structured);
+    bench.answers("use=A@StructuredOutput use=B@StructuredOutput", "tool_use");
+    bench.ends("A");
+    bench.ends("B");
+    assert_eq!(bench.outcome().totals.structured_output.as_ref().map(Json::as_str), Some(r#"{"path":"A"}"#));
+}
+
+#[test]
+fn s_9_structured_output_in_the_last_turn_is_a_good_end() {
+    let mut bench = Bench::new(|settings| {
+        structured(settings);
+        settings.session.max_turns = Some(1);
+    });
+    bench.answers("use=A@StructuredOutput", "tool_use");
+    let _ = bench.seen();
+    bench.ends("A");
+    assert_eq!(bench.seen(), ["result=A", r#"structured {"path":"A"}"#], "no turn limit");
+    assert_eq!(*bench.terminal(), Terminal::Completed);
+}
+
+#[test]
+fn q_7_the_stop_reason_is_told_as_soon_as_it_is_known_and_once() {
+    let mut bench = Bench::new(|_| ());
+    let id = bench.streams("a");
+    let told =
+        |bench: &mut Bench| bench.effects.drain().filter(|(_, effect)| matches!(effect, Effect::Emit(Emission::Answered { .. }))).count();
+    assert_eq!(told(&mut bench), 0);
+    bench.event(id, r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":10}}"#);
+    assert_eq!(told(&mut bench), 1);
+    bench.event(id, r#"{"type":"message_stop"}"#);
+    bench.input(&Input::End { id, how: AnswerEnd::Complete });
+    assert_eq!((told(&mut bench), bench.terminal()), (0, &Terminal::Completed), "the end says nothing new");
+}
+
+#[test]
+fn n_7_of_two_tool_uses_with_one_id_both_run_and_the_first_goes_back() {
+    let mut bench = Bench::new(|_| ());
+    bench.answers("use=A use=A", "tool_use");
+    assert!(bench.seen().contains(&String::from("defect duplicate-tool-use-id")));
+    for run in bench.runs.clone() {
+        bench.input(&Input::ToolEnded { run: run.1, outcome: Arc::new(ToolOutcome::text("done")) });
+    }
+    assert_eq!(bench.conversation(), "user(hi) assistant(use=A) user(result=A)");
+}

@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::budget::NanoUsd;
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{Neighbours, OrphanedPermission};
+use crate::engine::settings::{Neighbours, OrphanedPermission, RequestPlace};
 use crate::wire::block::Message;
 
 fn read(role: Role, blocks: &[&str]) -> Arc<Message> {
@@ -63,7 +63,7 @@ fn s_10_where_nothing_may_be_spent_nothing_begins_and_nothing_stays_open() {
             };
             let mut bench = Bench::begin(environment(nothing), cut_off(), begins.clone());
             if let Some((id, _)) = bench.runs.first() {
-                bench.ends(&id.to_string());
+                bench.ends(id.as_ref());
             }
             assert_eq!((bench.terminal(), bench.requests.len(), bench.runs.len()), (&Terminal::MaxBudget, 0, 0), "{begins:?}");
             assert!(bench.kept().starts_with("user(before) assistant(use=A use=B) user(result=A! result=B!"), "{}", bench.kept());
@@ -78,14 +78,6 @@ fn s_3_a_cancel_meanwhile_leaves_nothing_open() {
     bench.ends("A!");
     assert_eq!((bench.terminal(), bench.requests.len()), (&Terminal::AbortedTools, 0));
     assert!(bench.kept().starts_with("user(before) assistant(use=A use=B) user(result=A! result=B!) user(hi)"), "{}", bench.kept());
-}
-
-/// Something was said before.
-fn earlier() -> Carried {
-    let mut carried = Carried::default();
-    carried.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text(&"before ".repeat(500))]);
-    carried.conversation.push_answer(RequestId::first(0), vec![Block::text(&"yes ".repeat(500))], None);
-    carried
 }
 
 #[test]
@@ -103,9 +95,7 @@ fn c_9_a_compaction_that_is_asked_for_is_all_that_happens() {
 #[test]
 fn c_4_a_summary_that_is_due_comes_before_the_request_and_names_follow_it() {
     let change = |settings: &mut Settings| {
-        settings.compaction.context_window = Some(30_000);
-        (settings.compaction.keep_messages, settings.compaction.output_reserve, settings.compaction.margin) = (0, 20_000, 9_500);
-        settings.compaction.hard_margin = 0;
+        nearly_full(settings);
         settings.session.task_budget = Some(10_000);
     };
     let mut bench = Bench::begin(environment(change), earlier(), Begins::Asking);
@@ -144,4 +134,62 @@ fn q_19_another_model_than_the_one_that_signed_gets_no_signatures() {
     assert!(same.conversation().contains("assistant(think use=A)"), "{}", same.conversation());
     let other = Bench::begin(environment(|settings| settings.model = "claude-opus-4-5".into()), carried, Begins::Asking);
     assert!(!other.conversation().contains("think"), "{}", other.conversation());
+}
+
+#[test]
+fn q_22_a_message_waits_for_the_tool_of_an_earlier_session_that_blocks() {
+    let mut carried = Carried::default();
+    carried.conversation.begin(&[read(Role::User, &["before"]), read(Role::Assistant, &["use=A@Write"])], Neighbours::default());
+    let mut bench = Bench::begin(environment(answered(allow())), carried, Begins::Asking);
+    assert!(bench.submits(2));
+    bench.ends("A");
+    bench.answers("done", "end_turn");
+    assert_eq!((bench.terminal(), &*bench.outcome().queued), (&Terminal::Completed, &[message(2)][..]));
+}
+
+#[test]
+fn s_3_a_person_who_refuses_and_aborts_ends_the_prompt_before_a_request() {
+    let refuse = PermissionAnswer::RefuseAndAbort { reason: "no".into() };
+    let bench = Bench::begin(environment(answered(refuse)), cut_off(), Begins::Asking);
+    assert_eq!((bench.terminal(), bench.requests.len()), (&Terminal::AbortedTools, 0));
+}
+
+#[test]
+fn q_13_a_prompt_begins_a_chain_of_its_own() {
+    let mut carried = earlier();
+    carried.tracking.reactively_compacted = true;
+    let mut bench = Bench::begin(environment(|settings| settings.compaction.keep_messages = 0), carried, Begins::Asking);
+    bench.fails(400, "prompt is too long: 200251 tokens > 200000 maximum");
+    assert_eq!(bench.query.state.name(), "Compacting");
+}
+
+#[test]
+fn c_4_the_request_behind_a_summary_that_failed_has_a_number_of_its_own() {
+    let mut bench = Bench::begin(environment(nearly_full), earlier(), Begins::Asking);
+    bench.fails(400, "no");
+    assert_eq!((bench.query.state.name(), bench.asked()), ("Calling", RequestId { prompt: 1, turn: 2, attempt: 1 }));
+}
+
+#[test]
+fn r_9_what_a_summary_learns_of_the_speed_holds_for_the_request_behind_it() {
+    let change = |settings: &mut Settings| {
+        nearly_full(settings);
+        settings.retry.fast_mode = true;
+    };
+    let mut bench = Bench::begin(environment(change), earlier(), Begins::Asking);
+    let is_fast = |bench: &Bench| bench.requests.last().unwrap().1.extra.as_str().contains("fast");
+    assert!(is_fast(&bench));
+    bench.fails(429, "slow down");
+    assert!(!is_fast(&bench), "at standard speed, at once");
+    bench.answers("<summary>Short.</summary>", "end_turn");
+    assert_eq!(bench.query.state.name(), "Calling");
+    assert!(!is_fast(&bench), "the cooldown is not over");
+}
+
+#[test]
+fn s_11_what_the_host_has_said_counts_from_the_furthest_request() {
+    let reached = RequestPlace { prompt: 2, request: 1 };
+    let mut bench = Bench::begin(environment(|_| ()), Carried { reached, ..Carried::default() }, Begins::Asking);
+    bench.answers("done", "end_turn");
+    assert_eq!(bench.outcome().carried.reached, reached, "an earlier prompt may come later");
 }

@@ -111,3 +111,99 @@ fn s_10_a_compact_command_without_money_asks_no_hook() {
     assert_eq!(*bench.terminal(), Terminal::MaxBudget);
     assert_eq!(bench.seen(), [""; 0]);
 }
+
+#[test]
+fn s_10_an_attempt_that_broke_before_a_block_is_paid_for() {
+    let mut bench = Bench::new(|_| ());
+    let id = bench.streams("-");
+    bench.input(&Input::End { id, how: AnswerEnd::Reset });
+    bench.waits();
+    assert_eq!(bench.asked().attempt, 2);
+    bench.answers("a", "end_turn");
+    assert_eq!(bench.outcome().totals.cost(), NanoUsd(300_000 + 15_000 + ANSWER));
+}
+
+#[test]
+fn s_10_no_attempt_is_made_without_money() {
+    let mut bench = Bench::new(budget(300_000 + 15_000));
+    let id = bench.streams("-");
+    bench.input(&Input::End { id, how: AnswerEnd::Reset });
+    bench.waits();
+    assert_eq!((bench.terminal(), bench.requests.len()), (&Terminal::MaxBudget, 1));
+}
+
+#[test]
+fn s_10_a_summary_that_was_aborted_is_paid_for() {
+    let mut bench = Bench::begin(environment(nearly_full), earlier(), Begins::Asking);
+    let _ = bench.streams("a");
+    bench.input(&Input::Cancel);
+    assert_eq!((bench.terminal(), bench.outcome().carried.spent), (&Terminal::AbortedStreaming, NanoUsd(300_000 + 15_000)));
+}
+
+#[test]
+fn s_10_a_refusal_without_content_is_free() {
+    let mut bench = Bench::new(|_| ());
+    bench.answers("-", "refusal");
+    assert_eq!(bench.outcome().totals.cost(), NanoUsd(0));
+    let mut later = Bench::new(|_| ());
+    later.answers("no", "refusal");
+    assert_eq!(later.outcome().totals.cost(), NanoUsd(ANSWER));
+}
+
+/// An answer that comes whole, to a request that was not streamed.
+const WHOLE: &str = r#"{"type":"message","id":"m","model":"claude-sonnet-4-5","content":[{"type":"tool_use","id":"A","name":"Read","input":{}}],"stop_reason":"tool_use","usage":{"input_tokens":100,"output_tokens":10}}"#;
+
+#[test]
+fn s_10_no_tool_of_a_whole_answer_starts_without_money() {
+    // Another model than the one that was asked may have answered, for less: its tool was refused all the same.
+    for body in [WHOLE.into(), WHOLE.replace("sonnet", "haiku")] {
+        let mut bench = Bench::new(budget(300_000 + 15_000 + ANSWER));
+        let id = bench.streams("look");
+        bench.input(&Input::End { id, how: AnswerEnd::Reset });
+        let whole = bench.asked();
+        assert!(!bench.requests.last().unwrap().1.stream, "a stream that broke is asked for whole (Q-20)");
+        bench.head(whole, 200);
+        bench.input(&Input::Body { id: whole, body: body.into() });
+        bench.input(&Input::End { id: whole, how: AnswerEnd::Complete });
+        assert_eq!((bench.terminal(), bench.runs.len()), (&Terminal::MaxBudget, 0));
+        assert_eq!(bench.kept(), "user(hi) assistant(use=A) user(result=A!)");
+    }
+}
+
+const MILLION: u64 = 1_000_000;
+
+#[test]
+fn s_10_where_others_spend_the_last_of_it_no_other_model_is_asked() {
+    let mut bench = Bench::new(|settings| {
+        settings.session.fallback_model = Some("claude-haiku-4-5".into());
+        settings.session.max_budget = Some(NanoUsd(MILLION));
+    });
+    for _ in 0..2 {
+        bench.fails(529, "Overloaded");
+        bench.waits();
+    }
+    bench.query.carried.spent = NanoUsd(MILLION);
+    bench.fails(529, "Overloaded");
+    assert_eq!((bench.terminal(), bench.requests.len()), (&Terminal::MaxBudget, 3));
+    assert!(!bench.seen().iter().any(|word| word.starts_with("fallback")), "nobody takes over");
+}
+
+#[test]
+fn s_10_where_others_spend_the_last_of_it_no_hook_of_a_summary_is_asked() {
+    let spends = |spent| {
+        let mut env = environment(|settings| {
+            nearly_full(settings);
+            settings.session.max_budget = Some(NanoUsd(MILLION * MILLION));
+        });
+        env.hooks = vec![hook("before", HookEvent::PreCompact)];
+        let mut bench = Bench::with(env);
+        bench.input_tokens = 9_000;
+        bench.answers("look use=A", "tool_use");
+        bench.query.carried.spent = NanoUsd(spent);
+        bench.ends("A");
+        bench
+    };
+    assert_eq!(spends(0).hooks.len(), 1, "a summary is due");
+    let spent = spends(MILLION * MILLION);
+    assert_eq!((spent.terminal(), spent.hooks.len()), (&Terminal::MaxBudget, 0));
+}

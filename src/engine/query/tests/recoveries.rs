@@ -153,14 +153,7 @@ impl Bench {
     /// The last request finds the API overloaded, and the wait after that is over.
     fn overloaded(&mut self) {
         self.fails(529, "Overloaded");
-        let timer = self.effects.iter().filter_map(|(_, effect)| match effect {
-            Effect::SetTimer { timer, at } => Some((*timer, *at)),
-            _ => None,
-        });
-        if let Some((timer, at)) = timer.last() {
-            self.now = at;
-            self.input(&Input::Timer(timer));
-        }
+        self.waits();
     }
 }
 

@@ -113,3 +113,34 @@ fn q_17_the_nudge_says_how_much_is_used() {
     let nudge = "1% of the tokens for this turn are used (10 of 1000). Go on with the work; do not sum up.";
     assert_eq!(bench.conversation(), format!("user(hi) assistant(a) user({nudge})"));
 }
+
+#[test]
+fn q_16_a_hook_that_does_not_answer_in_time_stops_nothing() {
+    let mut bench = with_hook(|_| ());
+    bench.answers("a", "end_turn");
+    let _ = bench.seen();
+    bench.now = Time::ZERO + HookDefinition::TIMEOUT;
+    bench.input(&Input::Timer(HOOK_TIMER));
+    assert_eq!(bench.seen()[0], "stop hook");
+    assert_eq!(*bench.terminal(), Terminal::Completed);
+}
+
+#[test]
+fn q_17_what_hooks_say_goes_with_the_nudge() {
+    let mut bench = with_hook(|settings| settings.session.token_budget = Some(1_000));
+    bench.answers("a", "end_turn");
+    bench.hook_says(HookOutcome { context: Some("tests fail".into()), ..HookOutcome::default() });
+    assert!(bench.conversation().ends_with("do not sum up. Hook guard says: tests fail)"), "{}", bench.conversation());
+}
+
+#[test]
+fn q_16_a_nudge_does_not_make_an_objection_forgotten() {
+    let mut bench = with_hook(|settings| settings.session.token_budget = Some(1_000));
+    bench.answers("a", "end_turn");
+    bench.hook_says(objection("Run the tests."));
+    bench.answers("b", "end_turn");
+    bench.hook_says(HookOutcome::default());
+    let _ = bench.seen();
+    bench.answers("c", "end_turn");
+    assert_eq!(bench.seen(), ["c", "hook again"]);
+}

@@ -3,19 +3,6 @@
 use super::*;
 use crate::engine::contract::ToolOutcome;
 
-fn message(prompt: u32) -> (u32, Arc<[Block]>) {
-    (prompt, [Block::text("wait")].into())
-}
-
-impl Bench {
-    fn submits(&mut self, prompt: u32) -> bool {
-        let (prompt, content) = message(prompt);
-        let (is_queued, verdict) = self.query.interrupt(&self.env, self.now, (prompt, &content), &mut self.effects);
-        self.take(verdict);
-        is_queued
-    }
-}
-
 #[test]
 fn q_18_results_then_queued_messages_then_the_next_request() {
     let mut bench = Bench::new(|_| ());

@@ -2,6 +2,8 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 
+use core::borrow::Borrow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -30,27 +32,23 @@ pub fn encode(tape: &Tape) -> String {
 /// # Errors
 /// Those of `put`.
 pub fn encode_to<E>(tape: &Tape, put: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
-    let mut encoder = Encoder::new();
-    let mut writer = Writer { out: String::new(), unknown: BTreeMap::new() };
+    let mut writer = Writer::default();
     for unknown in &tape.unknown {
         writer.unknown.entry(unknown.place).or_default().push(&unknown.what);
     }
-    writer.line(Place::Header, encoder.header(&tape.header));
-    for exchange in &tape.exchanges {
-        let (id, answer) = (exchange.id, &exchange.answer);
-        writer.line(Place::Request(id), encoder.request(&NewRequest::of(exchange)));
-        if answer.status != 0 {
-            writer.line(Place::Head(id), encoder.head(id, answer.head_at, answer.status, &answer.headers));
-        }
-        for (index, chunk) in (0..).zip(answer.chunks.iter()) {
-            writer.give(put)?;
-            writer.line(Place::Chunk(id, index), encoder.chunk(id, chunk.at, &chunk.bytes));
-        }
-        writer.line(Place::End(id), encoder.end(id, answer.end_at, answer.end));
-        writer.give(put)?;
-    }
-    writer.rest();
-    writer.give(put)
+    writer.tape(&tape.header, &tape.exchanges, put)
+}
+
+/// The same for exchanges that come one by one, so that a large recording is never in memory as a whole.
+///
+/// # Errors
+/// Those of `put`.
+pub fn encode_exchanges<E>(
+    header: &TapeHeader,
+    exchanges: impl IntoIterator<Item = impl Borrow<Exchange>>,
+    put: &mut impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
+    Writer::default().tape(header, exchanges, put)
 }
 
 /// A request to write.
@@ -314,12 +312,47 @@ fn push_headers(line: &mut String, headers: &[Header]) {
 }
 
 /// Puts lines together with what was not known in them and after them (F-5).
+#[derive(Default)]
 struct Writer<'a> {
+    encoder: Encoder,
     out: String,
     unknown: BTreeMap<Place, Vec<&'a UnknownPart>>,
 }
 
 impl Writer<'_> {
+    fn tape<E>(
+        mut self,
+        header: &TapeHeader,
+        exchanges: impl IntoIterator<Item = impl Borrow<Exchange>>,
+        put: &mut impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let header = self.encoder.header(header);
+        self.line(Place::Header, header);
+        for exchange in exchanges {
+            self.exchange(exchange.borrow(), put)?;
+        }
+        self.rest();
+        self.give(put)
+    }
+
+    fn exchange<E>(&mut self, exchange: &Exchange, put: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+        let (id, answer) = (exchange.id, &exchange.answer);
+        let request = self.encoder.request(&NewRequest::of(exchange));
+        self.line(Place::Request(id), request);
+        if answer.status != 0 {
+            let head = self.encoder.head(id, answer.head_at, answer.status, &answer.headers);
+            self.line(Place::Head(id), head);
+        }
+        for (index, chunk) in (0..).zip(answer.chunks.iter()) {
+            self.give(put)?;
+            let chunk = self.encoder.chunk(id, chunk.at, &chunk.bytes);
+            self.line(Place::Chunk(id, index), chunk);
+        }
+        let end = self.encoder.end(id, answer.end_at, answer.end);
+        self.line(Place::End(id), end);
+        self.give(put)
+    }
+
     fn line(&mut self, place: Place, line: String) {
         self.out.push_str(&line);
         let parts = self.unknown.remove(&place).unwrap_or_default();

@@ -47,7 +47,7 @@ pub(super) fn odd_session() -> SessionSettings {
             unset: vec!["thinking".into()],
             tools: Some(Vec::new()),
         }],
-        host_messages: [MessagePlace::Before, MessagePlace::Beside, MessagePlace::After]
+        host_messages: [MessagePlace::Before, MessagePlace::Beside, MessagePlace::After, MessagePlace::Instead]
             .map(|place| {
                 let message = Arc::new(Message { role: Role::System, content: vec![Block::text("in Spanish")] });
                 HostMessage { at: RequestPlace { prompt: 2, request: 1 }, place, message }

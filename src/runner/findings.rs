@@ -1,0 +1,132 @@
+//! What sweeps and verdicts find in engines that break in one way each (E-1, O-16, O-18, O-19): a part of them that did not look would be green.
+
+use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::Catching;
+use super::sweep::sweep_all;
+use crate::engine::agent_loop::AgentLoop;
+use crate::engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Time};
+use crate::explore::audit::audit;
+use crate::explore::interrupt::{Boundary, Kind, Side};
+use crate::explore::sweep::{Finding, SweepReport};
+use crate::explore::verdict::{look, violations_of};
+use crate::files::scenario::{Loaded, load};
+use crate::prelude::*;
+use crate::sim::Run;
+
+fn hello(overrides: &[(&str, &str)]) -> Loaded {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (String::from(*key), String::from(*value))).collect();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/query/read-one-file.toml");
+    load(&path, &overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn swept<E: Engine>(kinds: &[Kind], new_engine: impl Fn() -> E + Sync) -> SweepReport {
+    sweep_all(&[hello(&[])], NonZeroUsize::MIN, kinds, new_engine).remove(0)
+}
+
+fn rules(findings: &[Finding]) -> BTreeSet<&'static str> {
+    findings.iter().flat_map(|finding| &finding.violations).map(|violation| violation.oracle).collect()
+}
+
+/// It panics at each interrupt.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Nervous(AgentLoop);
+
+impl Engine for Nervous {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        assert!(!matches!(input, Input::Cancel | Input::Interrupt { .. }), "an interrupt");
+        self.0.step(env, now, input, effects);
+    }
+}
+
+#[test]
+fn e_1_each_kind_is_tried_on_both_sides_of_events_and_a_panic_is_a_finding() {
+    let report = swept(&Kind::ALL, Nervous::default);
+    assert_eq!(rules(&report.findings), BTreeSet::from(["O-19"]));
+    let places: Vec<_> = report.findings.iter().filter_map(|finding| finding.interrupt.as_ref()).collect();
+    for kind in Kind::ALL {
+        for side in [Side::Before, Side::After] {
+            let is_there = places.iter().any(|(place, of)| *of == kind && place.boundary.side == side);
+            assert!(is_there, "nothing was found for {kind} on the side {side:?}");
+        }
+    }
+    let boundary = Boundary { event: 2, side: Side::After };
+    let looked = look(&hello(&[]).setup, &Nervous::default(), boundary, Kind::Cancel, &Catching).unwrap();
+    assert_eq!(looked.violations.iter().map(|violation| violation.oracle).collect::<Vec<_>>(), ["O-19"]);
+}
+
+/// It hears of cancels from the first block of an answer on.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct HardOfHearing {
+    engine: AgentLoop,
+    hears: bool,
+}
+
+impl Engine for HardOfHearing {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        if self.hears || *input != Input::Cancel {
+            self.engine.step(env, now, input, effects);
+        }
+        self.hears |= effects.iter().any(|(_, effect)| matches!(effect, Effect::Emit(Emission::Assistant(_))));
+    }
+}
+
+#[test]
+fn e_1_an_engine_that_ignores_some_interrupts_does_not_ignore_all() {
+    let report = swept(&[Kind::Cancel], HardOfHearing::default);
+    assert_eq!(report.ignored, []);
+    assert!(report.findings.len() > 1, "each place is told: {:?}", report.findings);
+}
+
+/// It says something else in each run, or in each that is interrupted.
+#[derive(Clone, Debug, Default)]
+struct Forgetful {
+    engine: AgentLoop,
+    runs: Arc<AtomicU32>,
+    only_when_interrupted: bool,
+}
+
+impl PartialEq for Forgetful {
+    fn eq(&self, other: &Self) -> bool {
+        self.engine == other.engine
+    }
+}
+
+impl Engine for Forgetful {
+    fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
+        self.engine.step(env, now, input, effects);
+        let speaks = if self.only_when_interrupted { *input == Input::Cancel } else { matches!(input, Input::Prompt { .. }) };
+        if speaks {
+            let text = format!("run {}", self.runs.fetch_add(1, Ordering::Relaxed)).into();
+            effects.push(Effect::Emit(Emission::Warning { text }));
+        }
+    }
+}
+
+#[test]
+fn o_16_the_audit_repeats_the_run_as_it_is_and_interrupted_ones() {
+    let setup = hello(&[]).setup;
+    let found = |only_when_interrupted, kinds: &[Kind]| {
+        let engine = Forgetful { only_when_interrupted, ..Forgetful::default() };
+        audit(&setup, &engine, kinds, 8, &Catching).1.into_iter().map(|finding| finding.interrupt.is_some()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(found(false, &[]), BTreeSet::from([false]), "without an interrupt there is the run as it is");
+    assert_eq!(found(true, &[Kind::Cancel]), BTreeSet::from([true]), "the run as it is says nothing else");
+    assert_eq!(rules(&swept(&[], Forgetful::default).findings), BTreeSet::from(["O-16"]), "a sweep tells what its audit finds");
+    let engine = Forgetful { only_when_interrupted: true, ..Forgetful::default() };
+    let boundary = Boundary { event: 1, side: Side::After };
+    let looked = look(&setup, &engine, boundary, Kind::Cancel, &Catching).unwrap();
+    assert!(looked.violations.iter().any(|violation| violation.oracle == "O-16"), "{:?}", looked.violations);
+}
+
+#[test]
+fn o_18_an_end_that_nobody_accepts_is_a_finding() {
+    let loaded = hello(&[("limits.requests", "1")]);
+    let report = Run::new(loaded.setup.clone(), AgentLoop::default()).to_end();
+    let found = |accepted| violations_of(&loaded.setup, &report.transcript, accepted).into_iter().map(|violation| violation.oracle);
+    assert_eq!(found(None).collect::<Vec<_>>(), ["O-18"]);
+    assert_eq!(found(Some(report.end.as_str())).collect::<Vec<_>>(), [""; 0]);
+}
