@@ -1,4 +1,4 @@
-//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-17, O-27).
+//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-17, O-27, O-30).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -13,6 +13,7 @@ mod abort;
 mod budgets;
 mod compaction;
 mod discarded;
+mod interruption;
 mod leftovers;
 mod order;
 mod overlap;
@@ -35,6 +36,7 @@ use abort::Abort;
 use budgets::Budgets;
 use compaction::Compaction;
 use discarded::Discarded;
+use interruption::Interruption;
 use leftovers::Leftovers;
 use order::Order;
 use oversize::Oversize;
@@ -97,6 +99,7 @@ pub const ORACLES: &[(&str, &str)] = &[
     (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
     (repeated::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
     (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
+    (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, and nowhere else"),
 ];
 
 /// All oracles over one run.
@@ -127,6 +130,7 @@ struct Watched {
     budgets: Budgets,
     repeated: Repeated,
     leftovers: Leftovers,
+    interruption: Interruption,
     /// The last request, if it is known already to be one that the API does not take.
     blamed: Option<RequestId>,
 }
@@ -280,7 +284,11 @@ impl Watch for Oracles {
         } else {
             Arc::make_mut(&mut self.agents).of(agent).abort.on_input(&self.rules, &self.running, at, input, found);
         }
+        if interruption::is_cancel(input) {
+            Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.interruption.on_cancel());
+        }
         let watched = Arc::make_mut(&mut self.agents).of(agent);
+        watched.interruption.on_input(input);
         watched.terminals.on_input(input);
         watched.retry.on_input(at, input);
         watched.compaction.on_input(&self.rules, input);
@@ -315,6 +323,10 @@ impl Watch for Oracles {
         watched.budgets.on_effect(&self.rules, effect);
         watched.repeated.on_effect(&self.rules.tools, effect, found);
         watched.leftovers.on_effect(effect, found);
+        if agent.is_root() {
+            watched.interruption.on_root_finished(effect, found);
+        }
+        watched.interruption.on_effect(&self.rules, effect, found);
         if let Effect::Finished { .. } = effect
             && self.agents.get(&Agent::ROOT).is_some_and(|root| !root.terminals.is_any_open())
         {

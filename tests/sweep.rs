@@ -9,7 +9,7 @@ use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Effect, Effects, Engine, Environment, Input, Payload, RequestId, Terminal, Time};
 use reenact::explore::canary::{CANARIES, Canary, Saboteur};
 use reenact::explore::interrupt::Kind;
-use reenact::explore::sweep::{Finding, SweepReport};
+use reenact::explore::sweep::{AT_LIMIT_MAX, Finding, SweepReport};
 use reenact::explore::verdict::look;
 use reenact::files::scenario::{Loaded, find, load, load_all};
 use reenact::oracle::ORACLES;
@@ -60,7 +60,7 @@ fn e_1_threads_change_no_report() {
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[Kind]); 31] = [
+const CAUGHT: [(&str, &str, &[Kind]); 32] = [
     ("drop-result-from-request", "query/read-one-file", &Kind::ALL),
     ("swap-results-in-request", "executor/arrival-results", &Kind::ALL),
     ("invent-result-in-request", "session/hello", &Kind::ALL),
@@ -92,6 +92,7 @@ const CAUGHT: [(&str, &str, &[Kind]); 31] = [
     ("drop-repetition", "fallback/streaming", &Kind::ALL),
     ("keep-timers", "session/hello", &Kind::ALL),
     ("keep-requests-open", "session/hello", &[Kind::Cancel]),
+    ("invent-interruption", "session/hello", &Kind::ALL),
 ];
 
 /// The scenario, with requests that have results in the order of their tool uses: a result that was swapped on its way out would
@@ -196,6 +197,21 @@ fn the_command_exits_with_1_for_findings_and_its_replay_command_shows_them() {
     assert_eq!(looked.status.code(), Some(1), "{command}");
     assert!(text(&looked.stdout).contains("cancels"), "{}", text(&looked.stdout));
     assert!(text(&looked.stderr).contains("O-11"), "{}", text(&looked.stderr));
+}
+
+#[test]
+fn e_1_runs_that_go_on_for_ever_are_cut_short_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("objects.toml");
+    let hook = "[[hook]]\nname = \"objects\"\nevent = \"stop\"\ndecision = \"deny\"\nreason = \"Go on.\"\n";
+    let turns = "[[prompt]]\ntext = \"Hi.\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
+    std::fs::write(&path, format!("{turns}{hook}[limits]\nrequests = 30\n[expect]\nterminal = \"tape_exhausted\"\n")).unwrap();
+    let loaded = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let report = &swept(&[loaded], &Kind::ALL, AgentLoop::default)[0];
+    assert!(report.left_out > 0 && report.findings.len() <= 2 * AT_LIMIT_MAX, "{report:?}");
+    let output = reenact(&["sweep", &path.to_string_lossy()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("interrupts were not made"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -199,6 +199,9 @@ fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String
             "snapshots are of scenarios as they are written: leave out --seed and --set, or --snapshots and --accept",
         ));
     }
+    if arguments.untimed && arguments.format != Format::Text {
+        return Err(String::from("--untimed is for --format text: the other forms hold all that happened, its times too; leave it out"));
+    }
     if let Some(path) = arguments.log.as_ref().filter(|path| path.exists() && !is_log(path)) {
         return Err(format!("--log {}: this file is there already and is no boundary log: name another", path.display()));
     }

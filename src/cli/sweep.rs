@@ -13,7 +13,7 @@ use super::selection::{Selection, canary, quoted};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{CANARIES, Canary, Saboteur};
 use crate::explore::interrupt::Kind;
-use crate::explore::sweep::{Finding, SweepReport};
+use crate::explore::sweep::{AT_LIMIT_MAX, Finding, SweepReport};
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
 use crate::runner::sweep::sweep_all;
@@ -115,12 +115,12 @@ fn of_canary(canary: Canary, reports: &[SweepReport]) -> Exit {
 }
 
 fn verdict(report: &SweepReport) -> Exit {
-    if report.findings.is_empty() && report.boundaries > 0 { Exit::Fine } else { Exit::Failed }
+    if report.findings.is_empty() && report.boundaries > 0 && report.left_out == 0 { Exit::Fine } else { Exit::Failed }
 }
 
 /// `told` are the findings that say the same of each scenario, and were shown.
 fn show(arguments: &Arguments, scenario: &Loaded, report: &SweepReport, told: &mut Vec<Vec<Kind>>) {
-    let SweepReport { boundaries, runs, findings, ignored, shown: _, usual_end: _ } = report;
+    let SweepReport { boundaries, runs, findings, ignored, left_out: _, shown: _, usual_end: _ } = report;
     let word = if verdict(report) == Exit::Fine { "ok" } else { "FAILED" };
     let found = plural(findings.len() as u64, "finding");
     say(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}", scenario.name));
@@ -148,6 +148,13 @@ fn remarks(report: &SweepReport) -> Vec<String> {
     }
     if let Some(RunEnd::LimitReached { limit }) = &report.usual_end {
         remarks.push(format!("the run as it is ends at its limit on {limit}: what would come after it is not interrupted"));
+    }
+    if report.left_out > 0 {
+        remarks.push(format!(
+            "{} not made, and no run was made again: {AT_LIMIT_MAX} runs with an interrupt of the same kind had reached a limit, as the others would. \
+             Mend what goes on for ever behind an interrupt (a hook that always objects), and sweep again",
+            if report.left_out == 1 { String::from("1 interrupt was") } else { format!("{} interrupts were", report.left_out) }
+        ));
     }
     if report.shown > 0 {
         remarks.push(format!("the rules that the scenario says are broken (`breaks`) are, in {}", plural(report.shown as u64, "run")));

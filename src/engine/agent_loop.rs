@@ -3,7 +3,7 @@
 //! The root is a session; tools that agents carry out are carried out here (B-8): what the root wants of them is taken from its effects, as a
 //! driver would, and what they give goes back in as if a driver had brought it.
 
-use super::agents::{Agents, Told};
+use super::agents::{Agents, StopCause, Told};
 use super::contract::{Agent, Effect, Effects, Emission, Engine, Input};
 use super::executor::{Elsewhere, GRACE_TIMER};
 use super::session::Session;
@@ -32,7 +32,8 @@ impl Engine for AgentLoop {
         } else {
             self.step_child(env, now, &agent, input, effects);
         }
-        self.settle(env, now, &mut seen, effects);
+        let cause = if agent.is_root() { StopCause::of(input) } else { StopCause::Unneeded };
+        self.settle(env, now, (&mut seen, cause), effects);
     }
 }
 
@@ -55,11 +56,15 @@ impl AgentLoop {
         }
     }
 
-    /// Carries out what concerns agents, until nothing more follows from it. `seen` is how many effects were looked at.
-    fn settle(&mut self, env: &Environment, now: Time, seen: &mut usize, effects: &mut Effects) {
+    /// Carries out what concerns agents, until nothing more follows from it. `seen` is how many effects were looked at, `cause` why tools are told
+    /// to stop in this step, if any are.
+    fn settle(&mut self, env: &Environment, now: Time, (seen, mut cause): (&mut usize, StopCause), effects: &mut Effects) {
         loop {
-            while let Some(told) = self.carry_out_next(env, now, seen, effects) {
+            while let Some(told) = self.carry_out_next(env, now, (seen, cause), effects) {
                 for Told(input) in told {
+                    if StopCause::of(&input) == StopCause::Cancelled {
+                        cause = StopCause::Cancelled;
+                    }
                     self.step_root(env, now, &input, effects);
                 }
             }
@@ -70,7 +75,13 @@ impl AgentLoop {
     }
 
     /// Looks at the next effect; `None` when there is none left.
-    fn carry_out_next(&mut self, env: &Environment, now: Time, seen: &mut usize, effects: &mut Effects) -> Option<Vec<Told>> {
+    fn carry_out_next(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        (seen, cause): (&mut usize, StopCause),
+        effects: &mut Effects,
+    ) -> Option<Vec<Told>> {
         let (_, effect) = effects.get_mut(*seen)?;
         *seen += 1;
         if is_message(effect) {
@@ -81,7 +92,7 @@ impl AgentLoop {
             let Effect::StartTool { run, tool_use } = effect else {
                 if let Effect::StopTool { run } = *effect {
                     self.check_budget(env, now, effects); // who is stopped for want of money says so
-                    self.agents.stop(now, run, effects);
+                    self.agents.stop(now, (run, cause), effects);
                 }
                 return Some(Vec::new());
             };

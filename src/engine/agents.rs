@@ -19,6 +19,7 @@ use super::budget::NanoUsd;
 use super::call::thinking_below;
 use super::contract::{Agent, Effect, Effects, Emission, Input, Terminal, ToolOutcome, ToolRun};
 use super::executor::Elsewhere;
+use super::permission::PermissionAnswer;
 use super::permission::context::PermissionContext;
 use super::random::Seed;
 use super::session::Session;
@@ -58,9 +59,12 @@ struct Group {
 
 /// Why the agents of a tool use stop before they are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StopCause {
-    /// The tool use was told to stop, or the money is spent.
-    ToldToStop,
+pub(crate) enum StopCause {
+    /// The user cancelled the prompt that they work for, or what counts as that did (T-14).
+    Cancelled,
+    /// The tool use was told to stop for another reason: its answer was discarded, a sibling failed, the user said something else, the money is
+    /// spent.
+    Unneeded,
     /// One of them was aborted from within: by a tool that aborted itself, or by a person who refused and ended all (T-14).
     AgentAborted,
 }
@@ -81,6 +85,19 @@ struct Child {
 /// What the parent has to be told.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Told(pub(crate) Input);
+
+impl StopCause {
+    /// Why agents stop when this is told to the root.
+    pub(crate) fn of(input: &Input) -> Self {
+        let is_cancel = match input {
+            Input::Cancel => true,
+            Input::ToolEnded { outcome, .. } => outcome.abort.is_some(),
+            Input::PermissionAnswered { answer, .. } => matches!(**answer, PermissionAnswer::RefuseAndAbort { .. }),
+            _ => false,
+        };
+        if is_cancel { Self::Cancelled } else { Self::Unneeded }
+    }
+}
 
 impl Agents {
     /// Whether nobody works.
@@ -126,9 +143,9 @@ impl Agents {
     }
 
     /// Tells the agents of a tool use to stop.
-    pub(crate) fn stop(&mut self, now: Time, run: ToolRun, effects: &mut Effects) {
+    pub(crate) fn stop(&mut self, now: Time, (run, cause): (ToolRun, StopCause), effects: &mut Effects) {
         if let Some(group) = self.groups.iter_mut().find(|group| group.run == run) {
-            group.stop(now, StopCause::ToldToStop, effects);
+            group.stop(now, cause, effects);
         }
     }
 
@@ -164,7 +181,7 @@ impl Agents {
     /// The money is spent (S-10): everybody stops, and nobody puts results together any more.
     /// `spent` is what all agents have.
     pub(crate) fn abort_over_budget(&mut self, now: Time, spent: NanoUsd, effects: &mut Effects) {
-        self.groups.iter_mut().for_each(|group| group.stop = Some(StopCause::ToldToStop));
+        self.groups.iter_mut().for_each(|group| group.stop = Some(StopCause::Unneeded));
         for Child { agent, env, session, .. } in self.children_mut() {
             let others = NanoUsd(spent.0.saturating_sub(session.executing(env).spent.0));
             let before = effects.beside(Elsewhere { spent: others, ..Elsewhere::default() });
@@ -242,7 +259,12 @@ impl Group {
     /// Tells all agents to stop that have not ended.
     fn stop(&mut self, now: Time, cause: StopCause, effects: &mut Effects) {
         self.stop = Some(cause);
-        self.children.iter_mut().filter(|child| !child.is_over).for_each(|child| child.step(now, &Input::Cancel, effects));
+        for child in self.children.iter_mut().filter(|child| !child.is_over) {
+            match cause {
+                StopCause::Cancelled | StopCause::AgentAborted => child.step(now, &Input::Cancel, effects),
+                StopCause::Unneeded => child.stop(now, effects),
+            }
+        }
     }
 
     /// The result of the tool use, unless somebody has to put several together first.
@@ -250,7 +272,7 @@ impl Group {
         let results: Vec<Said> = self.children.iter().map(Child::result).collect();
         let of = |(text, is_error): (String, bool)| ToolOutcome { is_error, ..ToolOutcome::text(&text) };
         match self.stop {
-            Some(StopCause::ToldToStop) => return Some(ToolOutcome::error("stopped")),
+            Some(StopCause::Cancelled | StopCause::Unneeded) => return Some(ToolOutcome::error("stopped")),
             Some(StopCause::AgentAborted) => {
                 let abort = Some("one of its agents was aborted".into());
                 return Some(ToolOutcome { abort, ..ToolOutcome::error(&result::list_of_several(&results)) });
@@ -332,6 +354,12 @@ impl Child {
     fn step(&mut self, now: Time, input: &Input, effects: &mut Effects) {
         let Self { agent, env, session, .. } = self;
         effects.for_agent(agent.clone(), |effects| session.step(env, now, input, effects));
+    }
+
+    /// Its result is wanted no more.
+    fn stop(&mut self, now: Time, effects: &mut Effects) {
+        let Self { agent, env, session, .. } = self;
+        effects.for_agent(agent.clone(), |effects| session.stop(env, now, effects));
     }
 
     fn result(&self) -> Said {

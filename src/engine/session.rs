@@ -91,6 +91,20 @@ impl Session {
         self.verbose.tell(env, before, effects);
     }
 
+    /// Nobody waits any more for the result of the agent that this is (B-8). Unlike a cancel it is nothing that the user has said.
+    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
+        let before = effects.len();
+        match &mut self.state {
+            State::Idle { .. } => (),
+            State::Starting(_) => self.abort_start(env, now, AbortKind::Unneeded, effects),
+            State::Running { query, .. } => {
+                let verdict = query.stop(env, now, effects);
+                self.on_verdict(env, now, verdict, effects);
+            }
+        }
+        self.verbose.tell(env, before, effects);
+    }
+
     fn take(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         match (&mut self.state, input) {
             (State::Idle { carried }, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {

@@ -60,6 +60,7 @@ enum Trick {
     ForgetTheMoney,
     KeepTimers,
     KeepRequestsOpen,
+    InventInterruption,
 }
 
 /// All of them, by the number of their oracle.
@@ -95,6 +96,7 @@ pub const CANARIES: &[Canary] = &[
     canary("drop-repetition", "O-17", "does not say that a tool runs again", Trick::DropRepetition),
     canary("keep-timers", "O-27", "cancels no timer", Trick::KeepTimers),
     canary("keep-requests-open", "O-27", "closes no request", Trick::KeepRequestsOpen),
+    canary("invent-interruption", "O-30", "says at the end of each prompt that the user has interrupted it", Trick::InventInterruption),
 ];
 
 const fn canary(name: &'static str, oracle: &'static str, about: &'static str, trick: Trick) -> Canary {

@@ -3,6 +3,8 @@
 //! Complete, not sampled. A rule of which the scenario says that it is broken (`[expect] breaks`) is a remark, not a finding. What the scenario expects of its uninterrupted run is not asked for; what must hold in every run is, and
 //! that it ends as a run should: with a terminal for every prompt, or as the uninterrupted run does.
 
+use alloc::collections::BTreeMap;
+
 use super::interrupt::{Boundary, Kind, Place, Side, content, describe, inject};
 use super::verdict::{judge, panicked};
 use super::{Guard, audit, ignored};
@@ -24,11 +26,17 @@ pub struct SweepReport {
     pub findings: Vec<Finding>,
     /// The kinds of interrupt of which the engine takes no notice anywhere: one finding stands for all that follow from it.
     pub ignored: Vec<Kind>,
+    /// How many interrupts were not made, because so many runs before them had reached a limit that all others would have, too.
+    pub left_out: usize,
     /// In how many runs a rule was broken of which the scenario says so.
     pub shown: usize,
     /// How the run ended without an interrupt; `None` when it panicked.
     pub usual_end: Option<RunEnd>,
 }
+
+/// So many runs with one kind of interrupt reach a limit that the run as it is does not reach, before no more of that kind are made. Each takes
+/// as long as a thousand requests, and all say the same.
+pub const AT_LIMIT_MAX: usize = 3;
 
 /// A run in which something did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,17 +50,20 @@ pub struct Finding {
 /// Sweeps over one scenario. `engine` is the engine under test in its first state.
 pub fn sweep<E: Engine>(setup: &Arc<Setup>, engine: &E, kinds: &[Kind], guard: &impl Guard) -> SweepReport {
     let expect = &setup.scenario.expect;
-    let mut sweep = Sweep { kinds, guard, content: content(), setup, report: SweepReport::default() };
+    let mut sweep = Sweep { kinds, guard, content: content(), setup, at_limit: BTreeMap::new(), report: SweepReport::default() };
     let mut run = Run::watched(setup.clone(), engine.clone(), rules::oracles(setup));
     run.expect_injections();
     sweep.report.usual_end = sweep.check(&run, expect.terminal.as_deref(), None, Run::finish);
     if sweep.report.usual_end.is_some() {
         sweep.walk(run);
-        let SweepReport { findings, boundaries, runs, ignored, .. } = &mut sweep.report;
+        let SweepReport { findings, boundaries, runs, ignored, left_out, .. } = &mut sweep.report;
         (*ignored, *findings) = ignored::fold(setup, engine, kinds, core::mem::take(findings), guard);
-        let (audited, differences) = audit::audit(setup, engine, kinds, *boundaries, guard);
-        *runs += audited;
-        findings.extend(differences);
+        // Runs that reach a limit are too long to be made twice once more.
+        if *left_out == 0 {
+            let (audited, differences) = audit::audit(setup, engine, kinds, *boundaries, guard);
+            *runs += audited;
+            findings.extend(differences);
+        }
     }
     sweep.report
 }
@@ -62,6 +73,8 @@ struct Sweep<'a, G> {
     guard: &'a G,
     content: Arc<[Block]>,
     setup: &'a Setup,
+    /// How many runs with each kind of interrupt reached a limit.
+    at_limit: BTreeMap<Kind, usize>,
     report: SweepReport,
 }
 
@@ -94,11 +107,18 @@ impl<G: Guard> Sweep<'_, G> {
         let usual_end = self.report.usual_end.clone();
         let content = self.content.clone();
         for kind in self.kinds {
+            if self.at_limit.get(kind).is_some_and(|count| *count >= AT_LIMIT_MAX) {
+                self.report.left_out += 1;
+                continue;
+            }
             let place = || (Place { boundary, at: run.now(), event: describe(input) }, *kind);
-            self.check(run, usual_end.as_ref().map(RunEnd::as_str), Some(&place), |mut copy| {
+            let end = self.check(run, usual_end.as_ref().map(RunEnd::as_str), Some(&place), |mut copy| {
                 inject(&mut copy, *kind, &content);
                 copy.finish()
             });
+            if matches!(end, Some(RunEnd::LimitReached { .. })) && end != usual_end {
+                *self.at_limit.entry(*kind).or_default() += 1;
+            }
         }
     }
 

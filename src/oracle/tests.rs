@@ -3,6 +3,7 @@
 mod answers;
 mod compactions;
 mod emission_order;
+mod interruptions;
 mod leftovers;
 mod oversize;
 

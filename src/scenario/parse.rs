@@ -159,6 +159,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     let tape = reader.member("tape");
     scenario.tape = tape_source(reader, tape);
     scenario.prompts = reader.entries("prompt", "[[prompt]]", |reader| Some(prompts::prompt(reader, tape)));
+    prompts::check_order(reader, &scenario.prompts);
     scenario.faults = reader.entries("fault", "[[fault]]", injected_fault::rule);
     scenario.interrupts = reader.entries("interrupt", "[[interrupt]]", interrupts::interrupt);
     scenario.interrupts.extend(reader.entries("dead", "[[dead]]", interrupts::dead));

@@ -52,9 +52,9 @@ pub enum Statement {
     Exchange(usize),
     /// A `[[network.event]]` begins.
     NetworkEvent(usize),
-    /// The request of a `[[change]]` is made, or one after it.
+    /// The request of a `[[change]]` is made, or one after it in its prompt.
     Change(usize),
-    /// The request of a `[[message]]` is made, or one after it; for one that stands instead of another, a request that holds it.
+    /// The request of a `[[message]]` is made, or one after it in its prompt; for one that stands instead of another, a request that holds it.
     HostMessage(usize),
 }
 
@@ -195,8 +195,9 @@ pub fn statements(scenario: &Scenario) -> Vec<Said> {
 /// What the host does at this request of the root at the latest, and `passed` does not hold yet.
 pub fn host_deeds(scenario: &Scenario, place: RequestPlace, request: &Request, passed: &Passed) -> Vec<Statement> {
     let host = &scenario.settings.session;
-    let changes = (0..).zip(&host.changes).filter(|(_, change)| change.from <= place).map(|(index, _)| Statement::Change(index));
-    let messages = (0..).zip(&host.host_messages).filter(|(_, message)| message.at <= place);
+    let is_reached = |named: RequestPlace| named.prompt == place.prompt && named.request <= place.request;
+    let changes = (0..).zip(&host.changes).filter(|(_, change)| is_reached(change.from)).map(|(index, _)| Statement::Change(index));
+    let messages = (0..).zip(&host.host_messages).filter(|(_, message)| is_reached(message.at));
     let is_new = |statement: &Statement| !passed.holds(statement);
     let is_said = |HostMessage { place, message, .. }: &HostMessage| *place != MessagePlace::Instead || holds(request, message);
     let messages = messages.map(|(index, message)| (Statement::HostMessage(index), message));

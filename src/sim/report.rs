@@ -6,7 +6,7 @@ use super::delays::Tolerance;
 use super::limits;
 use super::requests;
 use super::rules;
-use crate::engine::contract::{Effect, Terminal};
+use crate::engine::contract::{Effect, Input, Terminal};
 use crate::engine::emission::{Emission, Note};
 use crate::engine::log::Log;
 use crate::engine::time::Micros;
@@ -152,7 +152,13 @@ impl<E> Report<E> {
     }
 
     fn check_times(&self, expect: &Expect, tolerance: Tolerance, failures: &mut Vec<String>) {
-        let end = self.transcript.events.last().map(|event| event.at.0).unwrap_or_default();
+        // What the user does when all is over belongs to no run.
+        let is_late = |what: &What| match what {
+            What::Input(Input::Cancel | Input::MarkedDead { .. } | Input::CollapseStaged(_)) | What::Unused { .. } => true,
+            What::Ended { end } => *end == RunEnd::Idle,
+            _ => false,
+        };
+        let end = self.transcript.events.iter().rfind(|event| !is_late(&event.what)).map(|event| event.at.0).unwrap_or_default();
         let passes = |bound: Micros| tolerance.around((bound, bound));
         if let Some(bound) = expect.ends_after.filter(|bound| end < passes(*bound).0.0) {
             failures.push(format!("expected the run to end at or after {bound}, it ended at {}", Micros(end)));

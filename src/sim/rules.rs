@@ -10,7 +10,7 @@ use crate::engine::time::{Micros, Time};
 use crate::oracle::{Oracles, Violation};
 use crate::prelude::*;
 use crate::scenario::types::Expect;
-use crate::transcript::event::{RunEnd, Transcript, What};
+use crate::transcript::event::{Event, RunEnd, Transcript, What};
 use crate::world::setup::Setup;
 
 /// What a run is judged by.
@@ -97,7 +97,15 @@ impl<E> Report<E> {
 /// A run in which the engine was told nothing has shown nothing, and is not green.
 pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
     let is_told = transcript.events.iter().any(|event| matches!(event.what, What::Input(_)));
-    (!is_told).then(|| String::from("nothing happened: the engine was told nothing. Does the scenario have a [[prompt]]?"))
+    if is_told {
+        return None;
+    }
+    let is_limited = |event: &Event| matches!(event.what, What::Ended { end: RunEnd::LimitReached { .. } });
+    let advice = match transcript.events.iter().any(is_limited) {
+        true => "The run ended at its limit before the first [[prompt]]: let that come earlier",
+        false => "Does the scenario have a [[prompt]]?",
+    };
+    Some(format!("nothing happened: the engine was told nothing. {advice}"))
 }
 
 /// The broken rules of which the scenario does not speak, and those of which it does and that held.

@@ -18,10 +18,13 @@ use crate::scenario::tape::placeholder::is_same_but_for_secrets;
 use crate::wire::block::Message;
 use crate::wire::compare::{Difference, differences};
 
-/// Which answers were given.
+/// What was given to whom.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Server {
-    given: Vec<bool>,
+    /// How often each answer was given.
+    given: Vec<u32>,
+    /// Which answers each agent got that a tool use made. Each plays its script from the beginning: one of the same script before it was discarded.
+    of_agents: Vec<(Agent, usize)>,
     /// The changed answers that have not been used up.
     lent: Vec<Lent>,
     /// The ids of answers that were given more than once.
@@ -35,8 +38,6 @@ struct Lent {
     id: RequestId,
     messages: Vec<Arc<Message>>,
     answer: usize,
-    /// How often it was given.
-    times: u32,
 }
 
 /// Whether the tape lacks only a secret that the client still sends.
@@ -45,6 +46,11 @@ fn is_secret(difference: &Difference) -> bool {
         (Some(Value::String(recorded)), Some(Value::String(sent))) => is_same_but_for_secrets(recorded, sent),
         _ => false,
     }
+}
+
+/// Whether the answer is for an agent that a scripted tool use makes.
+fn is_of_agent(answer: &Prepared) -> bool {
+    matches!(answer.origin, Some(Origin::Agent(_)))
 }
 
 /// Whose answers are meant.
@@ -71,16 +77,18 @@ impl Server {
     /// The answer that was lent to the same request before, else the next one; `None` when there is none left. One that is lent is still there when
     /// the same is asked again.
     pub(crate) fn serve(&mut self, setup: &Setup, asking: &Asking<'_>, is_lent: bool) -> Option<Served> {
-        let lent = self.take_lent(asking);
-        let answer = lent.as_ref().map(|lent| lent.answer).or_else(|| self.next(setup, asking.origins))?;
-        let nth = lent.map_or(0, |lent| lent.times) + 1;
-        self.given[answer] = true;
+        let Asking { agent, id, request, origins, .. } = *asking;
+        let answer = self.take_lent(asking).map(|lent| lent.answer).or_else(|| self.next(setup, agent, origins))?;
+        self.given[answer] += 1;
+        let nth = self.given[answer];
         if is_lent {
-            let Asking { agent, id, request, .. } = *asking;
-            self.lent.push(Lent { agent: agent.clone(), id, messages: request.messages.clone(), answer, times: nth });
+            self.lent.push(Lent { agent: agent.clone(), id, messages: request.messages.clone(), answer });
+        }
+        if is_of_agent(&setup.answers[answer]) {
+            self.of_agents.push((agent.clone(), answer));
         }
         let differences = setup.answers[answer].request.as_ref().map_or_else(Vec::new, |recorded| {
-            let text = with_original_ids(asking.request.to_json(), &self.ids);
+            let text = with_original_ids(request.to_json(), &self.ids);
             let sent = serde_json::from_str(&text).unwrap_or_default();
             let sent = setup.scenario.matching.volatile.normalised(sent);
             let mut found = match &setup.varying {
@@ -113,12 +121,19 @@ impl Server {
     }
 
     /// The next answer for a request of these origins.
-    fn next(&mut self, setup: &Setup, origins: &[Origin]) -> Option<usize> {
-        self.given.resize(setup.answers.len(), false);
+    fn next(&mut self, setup: &Setup, agent: &Agent, origins: &[Origin]) -> Option<usize> {
+        self.given.resize(setup.answers.len(), 0);
         // What was recorded is for those who spoke when it was recorded.
         let belongs = |answer: &Prepared, origin: Origin| answer.origin.map_or(matches!(origin, Origin::Prompt(_)), |of| of == origin);
-        let next = |origin: Origin| (0..).zip(&setup.answers).find(|(index, answer)| !self.given[*index] && belongs(answer, origin));
+        let had = |index: usize| self.of_agents.iter().any(|(had_by, answer)| *answer == index && had_by == agent);
+        let is_new = |index: usize, answer: &Prepared| if is_of_agent(answer) { !had(index) } else { self.given[index] == 0 };
+        let next = |origin: Origin| (0..).zip(&setup.answers).find(|(index, answer)| belongs(answer, origin) && is_new(*index, answer));
         origins.iter().find_map(|origin| next(*origin)).map(|(index, _)| index)
+    }
+
+    /// How often an answer was given.
+    fn times(&self, answer: usize) -> u32 {
+        self.given.get(answer).copied().unwrap_or_default()
     }
 
     /// The answers that were given, as statements of the scenario. Those of other threads of a tape are not the scenario's (M-3).
@@ -127,7 +142,7 @@ impl Server {
         let mut given = Vec::new();
         for (index, answer) in setup.answers.iter().enumerate() {
             let statement = answer.statement(index, &mut turns);
-            given.extend(statement.filter(|_| self.given.get(index).copied().unwrap_or(false)));
+            given.extend(statement.filter(|_| self.times(index) > 0));
         }
         given
     }
@@ -135,10 +150,10 @@ impl Server {
     /// The names of the answers that nobody asked for: those of the scenario and of threads that have begun, or those of the tape's other threads,
     /// which may be left out.
     pub(crate) fn unused(&self, setup: &Setup, whose: Whose) -> Vec<Arc<str>> {
-        let unused = |index: &usize| !self.given.get(*index).copied().unwrap_or(false);
+        let unused = |index: &usize| self.times(*index) == 0;
         let has_begun = |origin: Origin| {
             let mut given = setup.answers.iter().zip(&self.given);
-            given.any(|(answer, is_given)| *is_given && answer.origin == Some(origin))
+            given.any(|(answer, times)| *times > 0 && answer.origin == Some(origin))
         };
         let of = |answer: &Prepared| match answer.origin {
             Some(thread @ Origin::Thread(_)) if !has_begun(thread) => Whose::Others,

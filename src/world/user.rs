@@ -24,6 +24,8 @@ pub(crate) struct User {
     interrupts: Vec<usize>,
     /// Which of those came at a time at which nothing was left to happen to.
     too_late: Vec<usize>,
+    /// Whether the prompt that is open was cancelled already.
+    is_cancelled: bool,
     /// Whether anything was injected beside them.
     is_injected: bool,
     /// The numbers of messages that were taken into the conversation.
@@ -61,7 +63,10 @@ impl User {
         }
         self.interrupts.push(index);
         match &setup.scenario.interrupts[index].kind {
-            InterruptKind::Cancel => Input::Cancel,
+            InterruptKind::Cancel => {
+                self.is_cancelled = self.has_open();
+                Input::Cancel
+            }
             InterruptKind::Interrupt(said) => {
                 let prompt = self.number(Origin::Interrupt(count(index + 1)));
                 Input::Interrupt { prompt, content: said.clone().into() }
@@ -78,6 +83,7 @@ impl User {
             return false;
         }
         self.finished.push(prompt);
+        self.is_cancelled = false;
         self.terminals.push(terminal.clone());
         true
     }
@@ -120,12 +126,13 @@ impl User {
         self.interrupts.iter().filter(|index| !self.too_late.contains(index)).map(|index| Statement::Interrupt(*index))
     }
 
-    /// Who waits for something sees it come. A time may be one at which all is over: then there is nothing to cancel, and no request that would
+    /// A second cancel finds nothing more to end. Who waits for something else sees it come. A time may be one at which all is over: then there is nothing to cancel, and no request that would
     /// show what is dead or summarised. A message always begins something.
     fn is_too_late(&self, setup: &Setup, index: usize) -> bool {
         let interrupt = &setup.scenario.interrupts[index];
         let has_more = self.has_open() || self.prompts < setup.scenario.prompts.len();
         match (&interrupt.moment, &interrupt.kind) {
+            (_, InterruptKind::Cancel) if self.is_cancelled => true,
             (Moment::When { .. }, _) | (_, InterruptKind::Interrupt(_)) => false,
             (Moment::At(_), InterruptKind::Cancel) => !self.has_open(),
             (Moment::At(_), InterruptKind::Dead(_) | InterruptKind::Collapse(_)) => !has_more,

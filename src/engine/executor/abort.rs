@@ -16,6 +16,8 @@ pub(crate) enum AbortKind {
     Interrupt,
     /// The money is spent (S-10): everything ends.
     Budget,
+    /// Nobody waits any more for the result of this agent (B-8): everything ends, and the user has said nothing.
+    Unneeded,
 }
 
 /// What is aborted around the entries of one executor.
@@ -40,6 +42,8 @@ pub(crate) enum Reason {
     UserInterrupted,
     /// The money is spent.
     BudgetSpent,
+    /// Nobody waits any more for the result of this agent.
+    AgentUnneeded,
 }
 
 /// T-15, first match. `executing` says whether it has started; `behaviour` is the tool's word on interrupts.
@@ -49,6 +53,7 @@ pub(crate) fn why(aborts: &Aborts, executing: bool, behaviour: InterruptBehaviou
         (_, Some(failed), _) => Some(Reason::SiblingError(failed.clone())),
         (_, _, Some(AbortKind::Interrupt)) if executing && behaviour == InterruptBehaviour::Block => None,
         (_, _, Some(AbortKind::Budget)) => Some(Reason::BudgetSpent),
+        (_, _, Some(AbortKind::Unneeded)) => Some(Reason::AgentUnneeded),
         (_, _, Some(_)) => Some(Reason::UserInterrupted),
         (_, _, None) => None,
     }
@@ -73,6 +78,7 @@ impl Reason {
             }
             Self::SiblingError(failed) => format!("Cancelled: the parallel tool call {failed} failed."),
             Self::BudgetSpent => String::from("Tool execution stopped: the budget of this session is used up."),
+            Self::AgentUnneeded => String::from("Tool execution stopped: nobody waits for the result of this agent any more."),
             Self::UserInterrupted => {
                 String::from("The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on.")
             }
@@ -116,6 +122,7 @@ mod tests {
             (of(false, None, Some(AbortKind::Cancel)), true, Block, Some(Reason::UserInterrupted)),
             (of(false, None, Some(AbortKind::Interrupt)), true, Cancel, Some(Reason::UserInterrupted)),
             (of(false, None, Some(AbortKind::Interrupt)), true, Block, None),
+            (of(false, None, Some(AbortKind::Unneeded)), true, Block, Some(Reason::AgentUnneeded)),
             (of(false, None, Some(AbortKind::Interrupt)), false, Block, Some(Reason::UserInterrupted)),
         ];
         for (aborts, executing, behaviour, expected) in table {

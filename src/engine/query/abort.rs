@@ -16,6 +16,13 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 
 impl Query {
+    /// Nobody waits any more for the result of the agent that this is (B-8).
+    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+        let before = self.before(effects);
+        let verdict = self.abort(env, now, AbortKind::Unneeded, effects);
+        self.after_step(env, now, &before, verdict, effects)
+    }
+
     /// Ends everything. A second abort finds nothing more to end.
     pub(super) fn abort(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) -> Verdict {
         self.drop_tool_summary(now, effects);
@@ -55,7 +62,7 @@ impl Query {
         turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
         let ending = match kind {
             AbortKind::Budget => self.over_budget(env, effects),
-            AbortKind::Cancel | AbortKind::Interrupt => Ending::aborted(terminal, kind),
+            AbortKind::Cancel | AbortKind::Interrupt | AbortKind::Unneeded => Ending::aborted(terminal, kind),
         };
         self.state = State::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)

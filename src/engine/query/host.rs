@@ -19,7 +19,9 @@ impl Query {
             // Thinking stays where the host has left it, whatever the new model says to it.
             self.carried.signed_by = Some(self.frame.model().clone());
         }
-        for (number, message) in (1..).zip(&session.host_messages).filter(|(_, message)| is_due(message.at)) {
+        // What holds from a request on holds in later prompts too; what is said at one is not said in another prompt.
+        let is_said = |place: RequestPlace| place.prompt == id.prompt && is_due(place);
+        for (number, message) in (1..).zip(&session.host_messages).filter(|(_, message)| is_said(message.at)) {
             self.carried.conversation.take_host_message(&format!("host{number}"), message);
         }
         // A prompt may come before one that was said earlier: nothing is heeded twice.

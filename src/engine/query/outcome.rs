@@ -261,7 +261,7 @@ enum Why {
     Well,
     /// This is shown in an answer's place.
     Failed { id: RequestId, failure: Failure },
-    /// The user aborted.
+    /// The user aborted, or whoever the agent works for.
     Aborted(AbortKind),
     /// A limit is reached: said in the result alone.
     Limit(Arc<str>),
@@ -313,6 +313,7 @@ impl Ending {
                 effects.push(Effect::Emit(Emission::Assistant(Arc::new(error_message(*id, &failure.kind, &text)))));
                 Some(text)
             }
+            Why::Aborted(AbortKind::Unneeded) => Some("stopped: nobody waits for the result any more".into()),
             Why::Aborted(_) => {
                 if let Some(text) = self.kept_text() {
                     effects.push(Effect::Emit(Emission::Interrupted { prompt, text: text.into() }));

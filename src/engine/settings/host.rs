@@ -39,7 +39,7 @@ pub struct RequestChange {
     pub tools: Option<Vec<Arc<str>>>,
 }
 
-/// A message that the host puts into the conversation before a request is made.
+/// A message that the host puts into the conversation before a request is made. A prompt that makes no such request does without it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostMessage {
     /// The request.

@@ -152,6 +152,11 @@ impl<E> Saboteur<E> {
         match self.canary.trick {
             Trick::DropTerminal => return,
             Trick::DoubleTerminal => effects.push(terminal.clone()),
+            Trick::InventInterruption => {
+                if let Effect::Finished { prompt, .. } = terminal {
+                    effects.push(Effect::Emit(Emission::Interrupted { prompt, text: "[The user interrupted.]".into() }));
+                }
+            }
             Trick::CountAcrossCopies => {
                 let count = self.shared.fetch_add(1, Ordering::Relaxed);
                 let text = format!("terminal {count}").into();

@@ -29,7 +29,14 @@ pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
         failures.push(format!("{}: {}", verdict.end.as_str(), end_text(&verdict.end)));
     }
     if setup.scenario.expect.requests.is_none() && verdict.asked.iter().all(|asked| asked.message.is_none()) {
-        failures.push(String::from("no request for a message came: is the client told where the server is (ANTHROPIC_BASE_URL)?"));
+        let advice = match setup.scenario.network {
+            None => "is the client told where the server is (ANTHROPIC_BASE_URL)?",
+            Some(_) => {
+                "does [network] let any through (`loss`, `latency`)? Under `serve` and `drive`: is the client told where the server is \
+                 (ANTHROPIC_BASE_URL)?"
+            }
+        };
+        failures.push(format!("no request for a message came: {advice}"));
     }
     let unjudged = unjudged(&setup.scenario.expect);
     if !unjudged.is_empty() {

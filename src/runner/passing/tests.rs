@@ -1,5 +1,7 @@
 //! Statements that never come to pass, and those that may not: each is said with its place and what happened instead (F-10).
 
+mod contradictions;
+
 use std::fs;
 use std::path::Path;
 

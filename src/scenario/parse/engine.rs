@@ -12,7 +12,7 @@ use crate::wire::json::Json;
 /// Reads the settings; what is not said keeps its default.
 pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     let mut settings = Settings::default();
-    reader.set("model", &mut settings.model);
+    settings.model = reader.model("model").unwrap_or(settings.model);
     reader.set("max_tokens", &mut settings.max_tokens);
     reader.set("stream", &mut settings.stream);
     settings.system_prompt = text_or_json(reader, "system_prompt", "system_prompt_json");

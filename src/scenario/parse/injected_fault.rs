@@ -208,7 +208,7 @@ fn place(reader: &mut Reader<'_, '_>) -> FaultPlace {
         prompt: reader.get("prompt"),
         request: reader.get("request"),
         attempt: reader.get("attempt"),
-        model: reader.get("model"),
+        model: reader.model("model"),
         thread: reader.get("thread"),
         after: reader.get("after"),
         before: reader.get("before"),

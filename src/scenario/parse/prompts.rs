@@ -7,11 +7,21 @@ use super::reader::Reader;
 use super::report::Report;
 use super::tree::{Kind, Member};
 use super::values::{Blocks, FromValue};
+use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
 use crate::scenario::types::{AgentScript, Prompt, ScriptedOutcome, Slip, Turn, TurnBlock};
 use crate::wire::block::{Block, Message, Role};
 use crate::wire::http;
+
+/// The times of prompts, of which each comes when the one before it is over.
+pub(super) fn check_order(reader: &mut Reader<'_, '_>, prompts: &[Prompt]) {
+    let times: Vec<Micros> = prompts.iter().filter_map(|prompt| prompt.at).collect();
+    let Some(wrong) = times.windows(2).find(|times| times[1] < times[0]) else { return };
+    let place = reader.member("prompt").map_or(reader.place, |member| member.place);
+    let message = format!("a [[prompt]] with at = \"{}\" stands behind one with at = \"{}\": sort them by time", wrong[1], wrong[0]);
+    reader.report.value(place, message, None);
+}
 
 /// `[[prompt]]`; with a tape, turns would never be used.
 pub(super) fn prompt(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Prompt {
@@ -58,14 +68,27 @@ pub(super) fn turn(reader: &mut Reader<'_, '_>) -> Turn {
     }
     reader.set_some("body", &mut turn.body);
     turn.headers = headers(reader);
-    reader.set_some("input_tokens", &mut turn.input_tokens);
-    reader.set_some("output_tokens", &mut turn.output_tokens);
-    reader.set_some("cleared_tokens", &mut turn.cleared_tokens);
+    turn.input_tokens = tokens(reader, "input_tokens");
+    turn.output_tokens = tokens(reader, "output_tokens");
+    turn.cleared_tokens = tokens(reader, "cleared_tokens");
     let origins = [("recorded", Provenance::Recorded), ("derived", Provenance::Derived), ("written", Provenance::Written)];
     turn.provenance = reader.choice("provenance", &origins).unwrap_or(Provenance::Written);
     reader.set("may", &mut turn.may);
     turn
 }
+
+/// A count of tokens. What more of them cost could not be added up.
+fn tokens(reader: &mut Reader<'_, '_>, key: &'static str) -> Option<u64> {
+    let place = reader.member(key)?.value.place;
+    let tokens: u64 = reader.get(key)?;
+    if tokens > TOKENS_MAX {
+        reader.report.value(place, format!("no answer has so many tokens; write {TOKENS_MAX} at most"), None);
+    }
+    Some(tokens)
+}
+
+/// More than any model has read or written at once.
+const TOKENS_MAX: u64 = 1_000_000_000_000;
 
 /// The statuses that an answer can have. One from 100 to 199 is no answer: another one follows it.
 pub(super) const ANSWER_STATUSES: RangeInclusive<u16> = 200..=599;

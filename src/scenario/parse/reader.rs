@@ -93,6 +93,17 @@ impl<'a> Reader<'a, '_> {
         (count > 0).then_some(count)
     }
 
+    /// The name of a model. The API refuses one without a letter (N-6).
+    pub(super) fn model(&mut self, key: &'static str) -> Option<Arc<str>> {
+        let place = self.member(key)?.value.place;
+        let model: Arc<str> = self.get(key)?;
+        if model.trim().is_empty() {
+            self.report.value(place, format!("`{key}` is the name of a model; leave it out for the usual one"), None);
+            return None;
+        }
+        Some(model)
+    }
+
     /// Whether a mark is set that is left out otherwise.
     pub(super) fn mark(&mut self, key: &'static str) -> bool {
         let place = self.member(key).map(|member| member.value.place);

@@ -14,8 +14,7 @@ use crate::wire::block::{Block, BlockKind};
 
 /// Reads them; what is not said keeps its default.
 pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
-    let mut session = SessionSettings::default();
-    reader.set_some("fallback_model", &mut session.fallback_model);
+    let mut session = SessionSettings { fallback_model: reader.model("fallback_model"), ..SessionSettings::default() };
     session.max_turns = reader.get_above_zero("max_turns", "a prompt has at least 1 turn");
     reader.set_some("raised_max_tokens", &mut session.raised_max_tokens);
     reader.set("max_output_recoveries", &mut session.max_output_recoveries);
@@ -130,7 +129,7 @@ pub(super) fn command(reader: &mut Reader<'_, '_>) -> Option<Command> {
     }
     let answers = reader.get("answers").map(CommandDeed::Answer);
     let asks = reader.get("asks").map(CommandDeed::Ask);
-    let does = answers.or(asks).or(reader.get("model").map(CommandDeed::Switch));
+    let does = answers.or(asks).or(reader.model("model").map(CommandDeed::Switch));
     let rules = reader.member("allows");
     let allows: Vec<Arc<str>> = reader.get("allows").unwrap_or_default();
     allows.iter().for_each(|about| check_rule(reader, rules, about));

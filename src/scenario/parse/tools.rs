@@ -95,9 +95,8 @@ fn agent(reader: &mut Reader<'_, '_>) -> Option<AgentTool> {
         return reader.mark("agent").then(AgentTool::default);
     }
     reader.section("agent", "`agent`", |reader| {
-        let mut agent = AgentTool::default();
-        reader.set("fast_model", &mut agent.fast_model);
-        agent
+        let usual = AgentTool::default();
+        AgentTool { fast_model: reader.model("fast_model").unwrap_or(usual.fast_model) }
     })
 }
 

@@ -154,7 +154,12 @@ impl Evidence {
 
     fn interrupt(&self, interrupt: &Interrupt) -> (String, String) {
         let section = interrupt.kind.section();
-        let word = if interrupt.kind == InterruptKind::Cancel { "cancel" } else { section };
+        let word = match interrupt.kind {
+            InterruptKind::Cancel => "cancel",
+            InterruptKind::Interrupt(_) => "interrupt",
+            InterruptKind::Dead(_) => "mark as dead",
+            InterruptKind::Collapse(_) => "summarise",
+        };
         match &interrupt.moment {
             Moment::At(at) => (
                 format!("at {at} nothing was left to {word}"),
@@ -168,7 +173,11 @@ impl Evidence {
                     Anchor::Request { .. } => format!("requests: {}", list(&self.requests)),
                     _ => format!("it was not seen so often; the last prompt ended at {}", self.last_end),
                 };
-                (format!("the moment of this [[{section}]] never came"), instead)
+                let what = match interrupt.kind {
+                    InterruptKind::Cancel => format!("the moment of this [[{section}]] never came, or all was cancelled before it"),
+                    _ => format!("the moment of this [[{section}]] never came"),
+                };
+                (what, instead)
             }
         }
     }

@@ -2,19 +2,22 @@
 //!
 //! A tool named `Raed` is answered with an error, and a key that no schema knows is dropped by the tool: both runs look as if they had shown something.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
 use super::evidence::did_you_mean;
 use super::{Key, PlayedRun, Problem, is_judged_elsewhere};
-use crate::engine::contract::Environment;
+use crate::engine::contract::{Effect, Environment, RequestId};
+use crate::engine::emission::Emission;
 use crate::prelude::*;
 use crate::scenario::parse::nearest::nearest;
 use crate::scenario::script::Origin;
 use crate::scenario::statement::{ScriptedToolUse, Step, tool_uses};
 use crate::scenario::types::{Slip, TurnBlock};
+use crate::transcript::event::What;
 use crate::wire::block::ToolInput;
+use crate::wire::json::Json;
 
 /// The tool of which the engine makes its own copy for structured output: its schema is the session's.
 const STRUCTURED_OUTPUT: &str = "StructuredOutput";
@@ -27,37 +30,104 @@ const OPEN: [&str; 9] =
 #[derive(Clone, Debug, PartialEq)]
 struct Found {
     slip: Slip,
+    /// Whether the tool runs all the same.
+    runs: bool,
     message: String,
     help: String,
+}
+
+/// What all runs show of a tool use that says what it gets wrong.
+struct Marked {
+    /// Whether it gets it wrong in some run.
+    is_as_said: bool,
+    /// Whether it can have a result of its own in some run.
+    runs: bool,
+    not_as_said: Problem,
+    /// What is wrong with the result that the scenario gives it; `None` when it gives none.
+    never_used: Option<Problem>,
 }
 
 /// What is wrong with the scripted tool uses of a file. One that says what it gets wrong must do so in some run.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
     let mut wrong = Vec::new();
-    let mut marked: BTreeMap<(Key, Arc<str>), (bool, Problem)> = BTreeMap::new();
+    let mut marked: BTreeMap<(Key, Arc<str>), Marked> = BTreeMap::new();
     for run in runs {
+        let not_offered = not_offered(run);
         for tool_use in tool_uses(&run.setup.scenario) {
-            let TurnBlock::Tool { name, input, slip, .. } = tool_use.block else { continue };
+            let TurnBlock::Tool { name, input, slip, outcome, .. } = tool_use.block else { continue };
             if is_judged_elsewhere(run.places, &tool_use.path) || depends_on_agent(run, &tool_use, name) {
                 continue;
             }
-            let found = slip_of(&run.setup.environment, name, input);
+            let found =
+                slip_of(&run.setup.environment, name, input).or_else(|| not_offered.contains(&tool_use.id).then(|| taken_away(name)));
             match (slip, found) {
                 (None, Some(Found { message, help, .. })) => wrong.push(Problem::at(run.places, &tool_use.path, message, help)),
                 (None, None) => (),
                 (Some(slip), found) => {
-                    let as_said = found.is_some_and(|found| found.slip == *slip);
-                    let (message, help) = not_as_marked(*slip, name);
-                    let problem = Problem::at(run.places, &tool_use.path, message, help);
+                    let problem = |(message, help)| Problem::at(run.places, &tool_use.path, message, help);
                     let key = (run.places.key(&tool_use.path), tool_use.id.clone());
-                    marked.entry(key).or_insert((false, problem)).0 |= as_said;
+                    let known = marked.entry(key).or_insert_with(|| Marked {
+                        is_as_said: false,
+                        runs: false,
+                        not_as_said: problem(not_as_marked(*slip, name)),
+                        never_used: outcome.as_ref().map(|_| problem(never_used(*slip, name))),
+                    });
+                    known.runs |= found.as_ref().is_none_or(|found| found.runs);
+                    known.is_as_said |= found.is_some_and(|found| found.slip == *slip);
                 }
             }
         }
     }
     wrong.extend(runs.iter().flat_map(observables));
-    wrong.extend(marked.into_values().filter(|(as_said, _)| !as_said).map(|(_, problem)| problem));
+    let problem = |marked: Marked| match (marked.is_as_said, marked.runs) {
+        (false, _) => Some(marked.not_as_said),
+        (true, false) => marked.never_used,
+        (true, true) => None,
+    };
+    wrong.extend(marked.into_values().filter_map(problem));
     wrong
+}
+
+fn never_used(slip: Slip, name: &str) -> (String, String) {
+    let why = match slip {
+        Slip::UnknownTool => format!("there is no tool `{name}`"),
+        Slip::InvalidInput => format!("the input of `{name}` is refused"),
+    };
+    (format!("{why}, so what this tool use gives and how long it takes is never used"), String::from("keep the mark, and remove the rest"))
+}
+
+/// The scripted ids of tool uses whose request did not offer their tool, because a `[[change]]` had taken it away.
+fn not_offered(run: &PlayedRun<'_>) -> BTreeSet<Arc<str>> {
+    let mut missing = BTreeSet::new();
+    if run.setup.scenario.settings.session.changes.is_empty() {
+        return missing;
+    }
+    let mut offered: Option<Json> = None;
+    let mut by_request: BTreeMap<RequestId, Option<Json>> = BTreeMap::new();
+    for event in run.transcript.events.iter().filter(|event| event.agent.is_root()) {
+        match &event.what {
+            What::Request { id, request } => {
+                offered = request.frame.as_ref().map_or(offered, |frame| frame.tools.clone());
+                by_request.insert(*id, offered.clone());
+            }
+            What::Effect(Effect::Emit(Emission::Assistant(message))) => {
+                let Some(tool_use) = message.block.as_tool_use() else { continue };
+                let list = by_request.get(&message.id).and_then(Option::as_ref).map(Json::to_value).unwrap_or_default();
+                let mut tools = list.as_array().into_iter().flatten();
+                if !tools.any(|tool| tool["name"].as_str() == Some(&*tool_use.name)) {
+                    missing.insert(run.setup.scripted_id(&tool_use.id).into());
+                }
+            }
+            _ => (),
+        }
+    }
+    missing
+}
+
+fn taken_away(name: &str) -> Found {
+    let message = format!("the request does not offer `{name}`: a [[change]] has taken it away");
+    let help = String::from("let the [[change]] offer it; if the model is to get this wrong, add `unknown = true` to the tool use");
+    Found { slip: Slip::UnknownTool, runs: true, message, help }
 }
 
 /// `observable` takes a member of the input that the tool's schema lacks: it would never add anything.
@@ -107,22 +177,23 @@ fn slip_of(environment: &Environment, name: &str, input: &str) -> Option<Found> 
         let message = format!("there is no tool `{name}`{}", did_you_mean(near));
         let tools = if known.is_empty() { String::from("none") } else { known.join(", ") };
         let help = format!("tools here: {tools}; if the model is to get this wrong, add `unknown = true` to the tool use");
-        return Some(Found { slip: Slip::UnknownTool, message, help });
+        return Some(Found { slip: Slip::UnknownTool, runs: false, message, help });
     };
-    let invalid = |problem: String| {
+    let checks = environment.settings.pipeline.check_inputs;
+    let invalid = |problem: String, runs: bool| {
         let help = String::from("if the model is to get this wrong, add `invalid = true` to the tool use");
-        Some(Found { slip: Slip::InvalidInput, message: format!("this input of `{name}` does not fit its schema: {problem}"), help })
+        Some(Found { slip: Slip::InvalidInput, runs, message: format!("this input of `{name}` does not fit its schema: {problem}"), help })
     };
     let input = match ToolInput::read(if input.trim().is_empty() { "{}" } else { input }) {
         ToolInput::Valid(input) => input,
-        ToolInput::Invalid { error, .. } => return invalid(format!("it is no JSON object ({error})")),
+        ToolInput::Invalid { error, .. } => return invalid(format!("it is no JSON object ({error})"), !checks),
     };
     if let Some(problem) = environment.validators.problems(name, &input).first() {
         let path = if problem.path.is_empty() { String::new() } else { format!("`{}`: ", problem.path) };
-        return invalid(format!("{path}{}", problem.expected));
+        return invalid(format!("{path}{}", problem.expected), !checks);
     }
     let definition = tool.json.to_value();
-    unknown_key(&definition["input_schema"], &input.to_value()).and_then(invalid)
+    unknown_key(&definition["input_schema"], &input.to_value()).and_then(|problem| invalid(problem, true))
 }
 
 /// The first key that the schema lacks, where it lists all that it has.

@@ -169,6 +169,7 @@ fn of_effect(agent: &Agent, effect: &Effect, running: &mut BTreeMap<String, ()>,
         Effect::Finished { terminal, .. } => {
             add("oracle asked", "O-8");
             add("oracle asked", "O-27");
+            add("oracle asked", "O-30");
             add("terminal", terminal.as_str());
         }
         Effect::Note(note) => of_note(note, add),

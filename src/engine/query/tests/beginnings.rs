@@ -63,7 +63,7 @@ fn s_10_where_nothing_may_be_spent_nothing_begins_and_nothing_stays_open() {
             };
             let mut bench = Bench::begin(environment(nothing), cut_off(), begins.clone());
             if let Some((id, _)) = bench.runs.first() {
-                bench.ends(&id.to_string());
+                bench.ends(id.as_ref());
             }
             assert_eq!((bench.terminal(), bench.requests.len(), bench.runs.len()), (&Terminal::MaxBudget, 0, 0), "{begins:?}");
             assert!(bench.kept().starts_with("user(before) assistant(use=A use=B) user(result=A! result=B!"), "{}", bench.kept());

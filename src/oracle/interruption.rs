@@ -1,0 +1,65 @@
+//! O-30: the interruption message appears where a cancel ended a prompt, and nowhere else.
+//!
+//! A cancel is the user's, or what counts as one: a person refuses a tool and ends all, a tool aborts itself (T-14). It ends the whole tree of agents.
+
+use super::{Findings, Rules};
+use crate::engine::contract::{Effect, Emission, Input, Terminal};
+use crate::engine::permission::PermissionAnswer;
+use crate::prelude::*;
+
+pub(super) const ORACLE: &str = "O-30";
+
+/// What ends the prompt of one agent, as far as it was seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interruption {
+    is_cancelled: bool,
+    /// A message was submitted, which may have ended the prompt before a cancel came.
+    is_interrupted: bool,
+    is_said: bool,
+}
+
+/// Whether this ends what all agents do, as a cancel does.
+pub(super) fn is_cancel(input: &Input) -> bool {
+    match input {
+        Input::Cancel => true,
+        Input::ToolEnded { outcome, .. } => outcome.abort.is_some(),
+        Input::PermissionAnswered { answer, .. } => matches!(**answer, PermissionAnswer::RefuseAndAbort { .. }),
+        _ => false,
+    }
+}
+
+impl Interruption {
+    pub(super) fn on_cancel(&mut self) {
+        self.is_cancelled = true;
+    }
+
+    pub(super) fn on_input(&mut self, input: &Input) {
+        self.is_interrupted |= matches!(input, Input::Interrupt { .. });
+    }
+
+    pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect, found: &mut Findings<'_>) {
+        match effect {
+            Effect::Emit(Emission::Init { .. }) => *self = Self::default(),
+            Effect::Emit(Emission::Interrupted { prompt, .. }) => {
+                // What a person has answered in an earlier session may end all, too.
+                if !self.is_cancelled && rules.session.orphaned_permission.is_none() {
+                    found.add(ORACLE, format!("prompt {prompt} is said to be interrupted, and nobody has cancelled it"));
+                }
+                self.is_said = true;
+            }
+            Effect::Finished { .. } => *self = Self::default(),
+            _ => (),
+        }
+    }
+
+    /// The user's cancel ended the root's prompt: it says so.
+    pub(super) fn on_root_finished(&self, effect: &Effect, found: &mut Findings<'_>) {
+        if let Effect::Finished { prompt, terminal: Terminal::AbortedStreaming | Terminal::AbortedTools } = effect
+            && self.is_cancelled
+            && !self.is_interrupted
+            && !self.is_said
+        {
+            found.add(ORACLE, format!("prompt {prompt} was cancelled, and no interruption message says so"));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a scenario says at one place and another takes back, or what nothing can come of (F-10).
+
+use super::*;
+
+#[test]
+fn f_10_a_number_too_high_is_no_request_of_the_next_prompt() {
+    let entries = [
+        ("[[change]]\nfrom = { prompt = 1, request = 9 }\nset = { max_tokens = 99 }\n", "the request of this [[change]] was never made"),
+        ("[[message]]\nat = { prompt = 1, request = 9 }\ntext = \"By the way.\"\n", "the request of this [[message]] was never made"),
+    ];
+    for (entry, words) in entries {
+        let failures = said(&reading("", &format!("{entry}[[prompt]]\ntext = \"And b?\"\n[[prompt.turn]]\ntext = \"No.\"\n")));
+        assert!(failures.len() == 1 && failures[0].contains(words), "{failures:#?}");
+    }
+}
+
+#[test]
+fn f_10_what_a_wrong_tool_use_gives_is_never_used() {
+    let with = |tool: &str| {
+        said(&format!(
+            "tools = [\"Read\"]\n[[prompt]]\ntext = \"Read a.\"\n[[prompt.turn]]\ntool = [{{ {tool} }}]\n[[prompt.turn]]\ntext = \"Done.\"\n"
+        ))
+    };
+    for tool in [
+        "name = \"Raed\", unknown = true, result = \"a\"",
+        "name = \"Raed\", unknown = true, latency = \"5s\"",
+        "name = \"Read\", input = { file_path = 3 }, invalid = true, result = \"a\"",
+    ] {
+        let failures = with(tool);
+        assert!(failures.len() == 1 && failures[0].contains("is never used"), "{tool}: {failures:#?}");
+    }
+    let runs = "name = \"Read\", input = { file_path = \"/w/a\", lines = 3 }, invalid = true, result = \"a\"";
+    assert_eq!(with(runs), [] as [&str; 0], "a key that the schema lacks is no reason not to run");
+}
+
+#[test]
+fn f_10_a_tool_that_the_request_does_not_offer_is_not_used_unmarked() {
+    let change = "[[change]]\nfrom = { prompt = 1, request = 1 }\ntools = [\"Bash\"]\n";
+    let failures = said(&reading("", change));
+    assert!(failures.len() == 1 && failures[0].contains("does not offer `Read`"), "{failures:#?}");
+    assert_eq!(said(&reading("", &change.replace("Bash", "Read"))), [] as [&str; 0]);
+}
+
+#[test]
+fn f_10_a_second_cancel_finds_nothing_to_cancel() {
+    let cancel = "[[interrupt]]\nkind = \"cancel\"\nwhen = { tool = \"Read\", state = \"executing\" }\n";
+    let turns = |text: &str| text.replace("text = \"Done.\"", "text = \"Done.\"\nmay = true");
+    assert_eq!(said(&turns(&reading("", cancel))), [] as [&str; 0]);
+    let failures = said(&turns(&reading("", &cancel.repeat(2))));
+    assert!(failures.len() == 1 && failures[0].contains("all was cancelled before it"), "{failures:#?}");
+}
+
+#[test]
+fn f_10_a_cancel_of_nothing_does_not_make_a_run_longer() {
+    let late = "[[interrupt]]\nkind = \"cancel\"\nat = \"60s\"\nmay = true\n[expect]\nends_after = \"30s\"\n";
+    let failures = said(&reading("", late));
+    assert!(failures.len() == 1 && failures[0].contains("expected the run to end at or after 30"), "{failures:#?}");
+}
+
+#[test]
+fn m_9_a_prompt_behind_the_limit_is_told_as_that() {
+    let late = "[[prompt]]\ntext = \"a\"\nat = \"25h\"\n[[prompt.turn]]\ntext = \"b\"\n";
+    let failures = said(late);
+    assert!(failures.iter().any(|text| text.contains("let that come earlier")), "{failures:#?}");
+}
