@@ -62,7 +62,7 @@ fn s_10_where_nothing_may_be_spent_nothing_begins_and_nothing_stays_open() {
                 settings.session.max_budget = Some(NanoUsd(0));
             };
             let mut bench = Bench::begin(environment(nothing), cut_off(), begins.clone());
-            if let Some((id, _)) = bench.runs.first() {
+            if let Some((id, _)) = bench.runs.first().cloned() {
                 bench.ends(id.as_ref());
             }
             assert_eq!((bench.terminal(), bench.requests.len(), bench.runs.len()), (&Terminal::MaxBudget, 0, 0), "{begins:?}");
