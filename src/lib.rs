@@ -8,9 +8,10 @@ extern crate alloc;
 
 mod prelude;
 
-/// The README's examples are tests.
+/// The examples of the README and of the pages in `docs` are tests.
 #[cfg(all(doctest, feature = "files"))]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/strategies.md")]
 struct Readme;
 
 #[cfg(feature = "cli")]

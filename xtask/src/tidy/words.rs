@@ -1,5 +1,5 @@
 //! Words that must not be in any text, and pages that must keep their form: nothing of one machine, a change log with a place for what
-//! is new, a README whose commands exist.
+//! is new, a README and pages of documentation whose commands exist.
 
 use super::checkout::File;
 use super::{Checkout, Problem};
@@ -23,6 +23,8 @@ pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
     let mut problems: Vec<Problem> = checkout.files.iter().flat_map(banned_words).collect();
     problems.extend(check_change_log(checkout));
     problems.extend(checkout.file(README).into_iter().flat_map(|readme| check_readme(checkout, readme)));
+    let pages = checkout.files.iter().filter(|file| file.path.starts_with("docs/") && file.path.ends_with(".md"));
+    problems.extend(pages.flat_map(|page| check_commands(checkout, page)));
     problems
 }
 
@@ -46,18 +48,20 @@ fn check_change_log(checkout: &Checkout) -> Option<Problem> {
 
 /// Each command line in the README's code blocks names something that exists, and one of them is the test command.
 fn check_readme(checkout: &Checkout, readme: &File) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let mut has_test_command = false;
-    for (line, command) in commands(&readme.text) {
-        has_test_command |= command == TEST_COMMAND;
-        if let Some(missing) = missing_command(checkout, command) {
-            problems.push(readme.problem(line, format!("`{command}`: there is no {missing}; correct the line")));
-        }
-    }
-    if !has_test_command {
+    let mut problems = check_commands(checkout, readme);
+    if !commands(&readme.text).iter().any(|(_, command)| *command == TEST_COMMAND) {
         problems.push(readme.problem(1, format!("no code block shows the test command `{TEST_COMMAND}`")));
     }
     problems
+}
+
+/// Each command line in a page's code blocks names something that exists.
+fn check_commands(checkout: &Checkout, page: &File) -> Vec<Problem> {
+    let problem = |(line, command)| {
+        let missing = missing_command(checkout, command)?;
+        Some(page.problem(line, format!("`{command}`: there is no {missing}; correct the line")))
+    };
+    commands(&page.text).into_iter().filter_map(problem).collect()
 }
 
 /// The lines of code blocks, without a prompt sign and trailing comments, with their numbers.
@@ -138,5 +142,6 @@ mod tests {
         assert!(messages(&[LOG, main, cli, (README, "```\ncargo xtask ci\ncargo xtask fly\n```\n")])[0].contains("xtask command `fly`"));
         assert!(messages(&[LOG, main, cli, (README, "```\ncargo xtask ci\nreenact fly\n```\n")])[0].contains("command `fly`"));
         assert!(messages(&[LOG, main, cli, (README, "```\ncargo test\n```\n")])[0].contains("test command"));
+        assert!(messages(&[LOG, main, cli, ("docs/a.md", "```\nreenact fly\n```\n")])[0].contains("command `fly`"));
     }
 }
