@@ -17,7 +17,7 @@ use task::Task;
 
 use super::budget::NanoUsd;
 use super::call::thinking_below;
-use super::contract::{Agent, Effect, Effects, Emission, Input, ToolOutcome, ToolRun};
+use super::contract::{Agent, Effect, Effects, Emission, Input, Terminal, ToolOutcome, ToolRun};
 use super::executor::Elsewhere;
 use super::permission::context::PermissionContext;
 use super::random::Seed;
@@ -52,8 +52,17 @@ struct Group {
     children: Vec<Child>,
     /// What the tasks gave, once somebody puts it together.
     results: Option<Vec<Said>>,
-    /// Whether the tool use was told to stop.
-    is_stopped: bool,
+    /// Why they are to stop, if they are.
+    stop: Option<StopCause>,
+}
+
+/// Why the agents of a tool use stop before they are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StopCause {
+    /// The tool use was told to stop, or the money is spent.
+    ToldToStop,
+    /// One of them was aborted from within: by a tool that aborted itself, or by a person who refused and ended all (T-14).
+    AgentAborted,
 }
 
 /// One agent.
@@ -106,7 +115,7 @@ impl Agents {
             children: children.collect(),
             task,
             results: None,
-            is_stopped: false,
+            stop: None,
         };
         for (number, child) in (1..).zip(&mut group.children) {
             child.session.learn(permissions);
@@ -119,8 +128,7 @@ impl Agents {
     /// Tells the agents of a tool use to stop.
     pub(crate) fn stop(&mut self, now: Time, run: ToolRun, effects: &mut Effects) {
         if let Some(group) = self.groups.iter_mut().find(|group| group.run == run) {
-            group.is_stopped = true;
-            group.children.iter_mut().filter(|child| !child.is_over).for_each(|child| child.step(now, &Input::Cancel, effects));
+            group.stop(now, StopCause::ToldToStop, effects);
         }
     }
 
@@ -148,7 +156,7 @@ impl Agents {
                 child.said = Some(Said { text, is_error: result.is_error, tool_uses: child.tool_uses, tokens });
                 Vec::new()
             }
-            Effect::Finished { .. } => self.on_finished(now, at, agent, effects),
+            Effect::Finished { terminal, .. } => self.on_finished(now, at, (agent, terminal), effects),
             _ => Vec::new(),
         }
     }
@@ -156,7 +164,7 @@ impl Agents {
     /// The money is spent (S-10): everybody stops, and nobody puts results together any more.
     /// `spent` is what all agents have.
     pub(crate) fn abort_over_budget(&mut self, now: Time, spent: NanoUsd, effects: &mut Effects) {
-        self.groups.iter_mut().for_each(|group| group.is_stopped = true);
+        self.groups.iter_mut().for_each(|group| group.stop = Some(StopCause::ToldToStop));
         for Child { agent, env, session, .. } in self.children_mut() {
             let others = NanoUsd(spent.0.saturating_sub(session.executing(env).spent.0));
             let before = effects.beside(Elsewhere { spent: others, ..Elsewhere::default() });
@@ -205,12 +213,16 @@ impl Agents {
         self.groups.iter_mut().flat_map(|group| &mut group.children)
     }
 
-    fn on_finished(&mut self, now: Time, at: usize, agent: &Agent, effects: &mut Effects) -> Vec<Told> {
+    fn on_finished(&mut self, now: Time, at: usize, (agent, terminal): (&Agent, &Terminal), effects: &mut Effects) -> Vec<Told> {
         let group = &mut self.groups[at];
         let Some(child) = group.children.iter_mut().find(|child| child.agent == *agent) else { return Vec::new() };
         child.is_over = true;
         let done = format!("done, {}", result::counts(&[child.result()]));
         let mut told: Vec<Told> = group.progress(agent, &done).into_iter().collect();
+        // Nobody told the agent to stop, so the abort came from within, and it concerns the whole tree (T-14, O-11).
+        if group.stop.is_none() && matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) {
+            group.stop(now, StopCause::AgentAborted, effects);
+        }
         if !group.children.iter().all(|child| child.is_over) {
             return told;
         }
@@ -227,12 +239,23 @@ impl Agents {
 }
 
 impl Group {
+    /// Tells all agents to stop that have not ended.
+    fn stop(&mut self, now: Time, cause: StopCause, effects: &mut Effects) {
+        self.stop = Some(cause);
+        self.children.iter_mut().filter(|child| !child.is_over).for_each(|child| child.step(now, &Input::Cancel, effects));
+    }
+
     /// The result of the tool use, unless somebody has to put several together first.
     fn outcome(&self) -> Option<ToolOutcome> {
         let results: Vec<Said> = self.children.iter().map(Child::result).collect();
         let of = |(text, is_error): (String, bool)| ToolOutcome { is_error, ..ToolOutcome::text(&text) };
-        if self.is_stopped {
-            return Some(ToolOutcome::error("stopped"));
+        match self.stop {
+            Some(StopCause::ToldToStop) => return Some(ToolOutcome::error("stopped")),
+            Some(StopCause::AgentAborted) => {
+                let abort = Some("one of its agents was aborted".into());
+                return Some(ToolOutcome { abort, ..ToolOutcome::error(&result::list_of_several(&results)) });
+            }
+            None => (),
         }
         match (&self.results, &*results) {
             // Whoever should put them together failed: better all of them than none.
@@ -269,7 +292,7 @@ impl Group {
 
     /// A tool use that was told to stop says nothing more.
     fn told(&self, text: &str) -> Option<Told> {
-        (!self.is_stopped).then(|| Told(Input::ToolProgress { run: self.run, text: text.into() }))
+        self.stop.is_none().then(|| Told(Input::ToolProgress { run: self.run, text: text.into() }))
     }
 }
 

@@ -39,6 +39,14 @@ pub(super) fn list(results: &[Said]) -> String {
     (1..).zip(results).map(entry).collect::<Vec<_>>().join("\n\n")
 }
 
+/// The result of one as it is, those of several by their number.
+pub(super) fn list_of_several(results: &[Said]) -> String {
+    match results {
+        [alone] => alone.alone().0,
+        several => list(several),
+    }
+}
+
 /// What the model is asked that puts them together.
 pub(super) fn synthesis(prompt: &str, results: &[Said]) -> String {
     format!(
