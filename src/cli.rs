@@ -7,6 +7,8 @@
 //! | 2 | the input or the command line is wrong; the message says where; or the output could not be written |
 //!
 //! A reader of the output that goes away (`| head`) changes no exit code.
+//!
+//! The commands' rules: `docs/rules/record.md` (K), `docs/rules/explore.md` (E), `docs/rules/review.md` (V).
 
 mod drive;
 mod import;

@@ -10,6 +10,9 @@
 //! ```
 //!
 //! Which state of a machine follows which is a table beside it, drawn in ARCHITECTURE.md.
+//!
+//! Its rules: `docs/rules/query.md` (session S, query Q), `executor.md` (T), `retry.md` (R), `compaction.md` (C), `tools.md` (B-8, B-12, P-1),
+//! `determinism.md` (D).
 
 pub mod agent_loop;
 pub mod budget;

@@ -7,6 +7,8 @@
 //!
 //! [`sweep`] is complete: every boundary, every kind of interrupt. Nothing here knows files or threads; the runner gives each
 //! scenario a thread.
+//!
+//! Its rules are in `docs/rules/explore.md` (E).
 
 pub mod audit;
 pub mod canary;

@@ -1,6 +1,8 @@
 //! Reading and writing: the first room with the world outside, and the only one that opens files for the others.
 //!
 //! What a file means is decided in the pure rooms; here it is only fetched and put back, whole or not at all.
+//!
+//! Its rules: `docs/rules/files.md` (F), `docs/rules/record.md` (importers K-5, secrets K-2).
 
 pub mod atomic;
 pub mod import;

@@ -8,6 +8,8 @@
 //! ```
 //!
 //! What is decided is decided in the pure rooms; here are sockets, clocks, processes and signals.
+//!
+//! Its rules: `docs/rules/record.md` (K), `docs/rules/simulation.md` (M-11).
 
 pub mod clock;
 pub mod drive;

@@ -8,6 +8,8 @@
 //!
 //! Oracles look at what crosses the engine's boundary and at nothing inside it, so they hold for any engine. They are copied with
 //! their run: what they remember is small.
+//!
+//! Each oracle's rule is in `docs/rules/explore.md`, under its id.
 
 mod abort;
 mod budgets;

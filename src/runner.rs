@@ -2,6 +2,8 @@
 //!
 //! How many threads there are changes how long this takes and nothing else: each run is a value of its own, and outcomes come
 //! back in the order of the scenarios.
+//!
+//! Its rules are in `docs/rules/review.md` (V-1, V-6).
 
 #[cfg(test)]
 mod callers;

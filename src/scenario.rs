@@ -1,4 +1,6 @@
 //! What a scenario and a tape mean: types, parsing from text, checking. Reading files is another room's work.
+//!
+//! Its rules are in `docs/rules/files.md` (F-1 to F-12); `docs/rules/simulation.md` says what a scenario can ask for.
 
 pub mod asked;
 pub mod derive;

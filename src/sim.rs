@@ -2,6 +2,8 @@
 //!
 //! A [`Run`] is a value: copying it at any point gives a run that goes on from there. Time jumps from event to event, so six hours
 //! of waiting cost what six milliseconds cost. What happens is told to a [`Watch`]: a recorder, for most.
+//!
+//! Its rules are in `docs/rules/simulation.md` (M) and `docs/rules/determinism.md` (D).
 
 pub mod agenda;
 pub(crate) mod delays;

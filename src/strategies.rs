@@ -8,6 +8,8 @@
 //! All parts are generated for each case, and a feature that a case does not have leaves its part out. So a feature that shrinks away takes nothing
 //! else with it. Figures are small: budgets, windows, waits and turns are such that limits are really met. What comes out is valid by the language of
 //! scenarios, can be written and read back, and has an end: what would wait for ever is cancelled after some hours.
+//!
+//! Cases are held to the oracles of `docs/rules/explore.md` (O).
 
 pub mod asked;
 pub mod faults;

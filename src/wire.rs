@@ -1,6 +1,8 @@
 //! The Messages API as it travels: SSE framing, typed events, assembled messages, requests and error bodies.
 //!
 //! Nothing here does I/O or knows what an engine is. What is read is kept byte for byte beside what was understood of it (N-8).
+//!
+//! Its rules are in `docs/rules/wire.md` (N-1 to N-8).
 
 pub mod assembler;
 pub mod block;

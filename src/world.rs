@@ -2,6 +2,8 @@
 //!
 //! The world carries out effects by scheduling arrivals, and turns an arrival that is due into inputs. It keeps no clock: the
 //! run loop tells it the time. What never changes is in [`setup::Setup`]; what does is small and copied with the run.
+//!
+//! Its rules are in `docs/rules/simulation.md` (M-1 to M-8).
 
 pub mod normalise;
 pub mod pacing;

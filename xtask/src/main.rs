@@ -27,9 +27,9 @@ cargo xtask <command>
            --list              print the steps and the command of each, run nothing
   tidy   the text checks over the checkout alone, in a second
            --list              print the checks and what each holds
-  rules  what holds each rule of xtask/rules.txt: tests, scenarios, oracles, checks
+  rules  where each rule of docs/rules stands and what holds it: tests, scenarios, oracles, checks
            --missing           those alone that nothing holds
-           --rule <id>         everything that holds this one
+           --rule <id>         what this one says, and everything that holds it
   schema writes scenarios/scenario.schema.json anew, which editors read; `cargo test` says when it is out of date
   diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
   bench  how fast we are beside others: ratios that must hold, measured in turns; some minutes

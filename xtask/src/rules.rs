@@ -1,22 +1,25 @@
-//! `cargo xtask rules`: what holds each rule of `xtask/rules.txt`, and which have nothing.
+//! `cargo xtask rules`: where each rule of `docs/rules` stands, what holds it, and which have nothing.
 //!
 //! A rule is held by what fails when it is broken: a test named for it, a scenario that lists it, an oracle that carries its id, or a check
-//! that its line in the list names. A comment that mentions a rule holds nothing. The table cannot know whether a holder is any good; it
-//! only makes sure that somebody said so in a place where it can be looked up.
+//! that its page names under its heading. A comment that mentions a rule holds nothing. The table cannot know whether a holder is any good;
+//! it only makes sure that somebody said so in a place where it can be looked up.
 
 mod holders;
 pub(crate) mod ids;
-pub(crate) mod list;
+pub(crate) mod pages;
 
 use crate::tidy::Checkout;
 use holders::{Holder, Holders};
-use list::{Group, Rule};
+use pages::Rule;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
 /// The rules of the engine: each must be held by something. The rest is listed and counted.
 const MUST_BE_HELD: &[char] = &['S', 'Q', 'T', 'R', 'C'];
+
+/// Those of them that are not built. A rule that is held must not stand here.
+const NOT_BUILT: &[&str] = &["T-31"];
 
 /// What to print.
 #[derive(Clone, Copy)]
@@ -46,16 +49,15 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
         Show::Missing => print!("{}", report.table(|holders| holders.is_empty())),
         Show::Rule(id) => match report.in_full(id) {
             Some(text) => print!("{text}"),
-            None => return crate::usage(&format!("there is no rule `{id}` in {}", list::LIST)),
+            None => return crate::usage(&format!("there is no rule `{id}` in {}", pages::FOLDER)),
         },
     }
-    match (show, report.missing().as_slice()) {
-        (Show::Rule(_), _) | (_, []) => ExitCode::SUCCESS,
-        (_, missing) => {
-            println!("xtask rules: {} rules of the engine are held by nothing: {}", missing.len(), missing.join(", "));
-            ExitCode::FAILURE
-        }
+    if matches!(show, Show::Rule(_)) {
+        return ExitCode::SUCCESS;
     }
+    let problems = report.problems();
+    problems.iter().for_each(|problem| println!("xtask rules: {problem}"));
+    if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The rules of a checkout, each with what holds it.
@@ -66,7 +68,7 @@ struct Report {
 
 impl Report {
     fn of(checkout: &Checkout) -> Report {
-        let rules = checkout.file(list::LIST).map(list::read).unwrap_or_default();
+        let rules = pages::read_all(checkout);
         let mut holders = Holders::of(checkout);
         for rule in &rules {
             rule.checks.iter().for_each(|check| holders.add_check(&rule.id, check));
@@ -78,35 +80,49 @@ impl Report {
         self.holders.get(&ids::canonical(&rule.id)).map_or(&[], Vec::as_slice)
     }
 
+    /// What is wrong: rules that must be held and are not, and rules that are held and said not to be built.
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let missing = self.missing();
+        if !missing.is_empty() {
+            problems.push(format!("{} rules of the engine are held by nothing: {}", missing.len(), missing.join(", ")));
+        }
+        let built = self.rules.iter().filter(|rule| NOT_BUILT.contains(&rule.id.as_str()) && !self.held_by(rule).is_empty());
+        problems.extend(built.map(|rule| format!("{} is held: take it from `NOT_BUILT` in xtask/src/rules.rs", rule.id)));
+        problems
+    }
+
     /// The rules that must be held and are not.
     fn missing(&self) -> Vec<&str> {
-        let must = self.rules.iter().filter(|rule| rule.id.starts_with(MUST_BE_HELD));
+        let must = self.rules.iter().filter(|rule| rule.id.starts_with(MUST_BE_HELD) && !NOT_BUILT.contains(&rule.id.as_str()));
         must.filter(|rule| self.held_by(rule).is_empty()).map(|rule| rule.id.as_str()).collect()
     }
 
     /// One line a rule under a heading for each page, of those whose holders are `wanted`.
     fn table(&self, wanted: impl Fn(&[Holder]) -> bool) -> String {
         let mut text = String::new();
-        for group in Group::ALL {
-            let rules: Vec<&Rule> = self.rules.iter().filter(|rule| group.has(rule)).collect();
+        for page in pages::PAGES {
+            let path = pages::path(page);
+            let rules: Vec<&Rule> = self.rules.iter().filter(|rule| rule.path == path).collect();
             let held = rules.iter().filter(|rule| !self.held_by(rule).is_empty()).count();
             let shown: Vec<&Rule> = rules.iter().copied().filter(|rule| wanted(self.held_by(rule))).collect();
             if shown.is_empty() {
                 continue;
             }
-            let _ = writeln!(text, "{}: {held} of {} held", group.title, rules.len());
+            let _ = writeln!(text, "{page}: {held} of {} held", rules.len());
             for rule in shown {
-                let _ = writeln!(text, "  {:<5} {:<48} {}", rule.id, rule.name, summary(self.held_by(rule)));
+                let _ = writeln!(text, "  {:<5} {:<46} {:<32} {}", rule.id, rule.name, rule.place(), summary(self.held_by(rule)));
             }
             text.push('\n');
         }
         text
     }
 
-    /// Everything that holds one rule, each with its place.
+    /// What one rule says, and everything that holds it, each with its place.
     fn in_full(&self, id: &str) -> Option<String> {
         let rule = self.rules.iter().find(|rule| ids::canonical(&rule.id) == ids::canonical(id))?;
-        let mut text = format!("{} {}: {}\n", rule.id, rule.name, summary(self.held_by(rule)));
+        let mut text = format!("{} {}\n{}\n\n{}\n\n", rule.id, rule.name, rule.place(), rule.text);
+        let _ = writeln!(text, "held by: {}", summary(self.held_by(rule)));
         for holder in self.held_by(rule) {
             let _ = writeln!(text, "  {holder}");
         }
@@ -131,10 +147,14 @@ fn summary(holders: &[Holder]) -> String {
 mod tests {
     use super::*;
 
-    const RULES: &str = "Q-1  every end is named\nT-4  admission of an entry\nD2  nothing unordered gets out  [tidy: purity]\n";
+    const QUERY: &str = "\
+### <a id=\"q-1\"></a>Q-1 every end is named\n\nEnds have names.\n
+### <a id=\"t-4\"></a>T-4 admission of an entry\n\nOne at a time.\n
+### <a id=\"d2\"></a>D2 nothing unordered gets out\n\nHeld by `tidy: purity`.\n\nNo map.\n
+### <a id=\"t-31\"></a>T-31 texts for the model\n\nA table.\n";
 
     fn report(files: &[(&str, &str)]) -> Report {
-        let mut all = vec![(list::LIST, RULES)];
+        let mut all = vec![("docs/rules/query.md", QUERY)];
         all.extend_from_slice(files);
         Report::of(&Checkout::of(&all))
     }
@@ -143,7 +163,9 @@ mod tests {
     fn a_rule_of_the_engine_that_nothing_holds_is_missing() {
         let report = report(&[("src/engine/query.rs", "//! Ends have names (Q-1).\n/// Also here (Q-1).\nfn q_1_helper() {}")]);
         assert_eq!(report.missing(), ["Q-1", "T-4"]);
-        assert!(report.table(|_| true).contains("Q-1   every end is named                               -"));
+        assert_eq!(report.problems(), ["2 rules of the engine are held by nothing: Q-1, T-4"]);
+        assert!(report.table(|_| true).starts_with("query: 1 of 4 held\n  Q-1   every end is named "));
+        assert!(report.table(|_| true).contains(" docs/rules/query.md#q-1          -\n"));
     }
 
     #[test]
@@ -155,20 +177,26 @@ mod tests {
         assert_eq!(report.missing(), [""; 0]);
         assert_eq!(
             report.in_full("q1").expect("is listed"),
-            "Q-1 every end is named: 1 scenario, 1 test\n  scenario scenarios/query/a.toml\n  test tests/a.rs:2 q_1_and_t_4_all\n"
+            "Q-1 every end is named\ndocs/rules/query.md#q-1\n\nEnds have names.\n\nheld by: 1 scenario, 1 test\n  \
+             scenario scenarios/query/a.toml\n  test tests/a.rs:2 q_1_and_t_4_all\n"
         );
         assert!(report.in_full("D-2").expect("is listed").contains("  check [tidy: purity]\n"));
-        assert!(report.table(<[Holder]>::is_empty).is_empty(), "nothing is missing");
+        assert_eq!(report.problems(), [""; 0]);
+        assert!(!report.table(<[Holder]>::is_empty).contains("Q-1"), "it is held");
         assert!(report.in_full("Q-99").is_none());
     }
 
     #[test]
-    fn every_rule_has_a_group() {
+    fn a_rule_that_is_held_is_built() {
+        let report = report(&[("tests/a.rs", "#[test]\nfn q_1_and_t_4_all() {}\n#[test]\nfn t_31_texts() {}")]);
+        assert_eq!(report.problems(), ["T-31 is held: take it from `NOT_BUILT` in xtask/src/rules.rs"]);
+    }
+
+    #[test]
+    fn the_pages_of_this_checkout_are_read() {
         let checkout = Checkout::read(&crate::root()).expect("the checkout is readable");
         let report = Report::of(&checkout);
-        let without: Vec<&str> =
-            report.rules.iter().filter(|rule| !Group::ALL.iter().any(|group| group.has(rule))).map(|rule| rule.id.as_str()).collect();
-        assert_eq!(without, [""; 0]);
-        assert!(report.rules.len() > 150, "the list was read");
+        assert!(report.rules.len() > 200, "the pages were read");
+        assert!(report.rules.iter().all(|rule| !rule.text.is_empty()));
     }
 }

@@ -5,8 +5,10 @@
 
 mod architecture;
 mod checkout;
+mod glossary;
 mod headers;
 pub(crate) mod lexer;
+mod links;
 mod purity;
 mod rooms;
 mod rules;
@@ -36,7 +38,17 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check { name: "tasks", holds: "no `select!` draws its branch, and no task's panic is lost", run: tasks::check },
     Check { name: "headers", holds: "files say what they are for, and files and functions stay short", run: headers::check },
-    Check { name: "rules", holds: "every rule id that tests, scenarios and comments name is in xtask/rules.txt", run: rules::check },
+    Check {
+        name: "rules",
+        holds: "every rule id that tests, scenarios, comments and pages name is a rule of docs/rules",
+        run: rules::check,
+    },
+    Check {
+        name: "glossary",
+        holds: "docs/glossary.md explains each word once, and each place that it names is in src",
+        run: glossary::check,
+    },
+    Check { name: "links", holds: "every link between pages leads to a file and a heading that there are", run: links::check },
     Check {
         name: "architecture",
         holds: "ARCHITECTURE.md lists the rooms there are, and each invariant names its check",

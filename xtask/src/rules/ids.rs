@@ -17,6 +17,8 @@ pub(crate) fn in_file(file: &File) -> Vec<(String, usize)> {
             ids.extend(in_brackets(text).into_iter().map(|id| (id, index + 1)));
         }
         ids
+    } else if file.path.ends_with(".md") {
+        in_page(file)
     } else if file.path.starts_with("scenarios/") && file.path.ends_with(".toml") {
         in_scenario(file)
     } else {
@@ -72,17 +74,25 @@ fn leading_id(name: &str) -> Option<(String, &str)> {
     is_id.then(|| (format!("{}-{number}", letter.to_ascii_uppercase()), behind))
 }
 
-/// The ids inside round brackets: `(N-3)`, `(Q-13, D2)`. `D2` without a dash counts for D alone, the only letter written so.
-fn in_brackets(text: &str) -> Vec<String> {
-    let mut ids = Vec::new();
-    for inside in text.split('(').skip(1).filter_map(|rest| rest.split_once(')')).map(|(inside, _)| inside) {
-        let words = inside.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
-        ids.extend(words.filter(|word| is_id(word)).map(str::to_string));
-    }
-    ids
+/// In a page of documentation, every word that looks like an id is one.
+fn in_page(file: &File) -> Vec<(String, usize)> {
+    let lines = file.text.lines().enumerate();
+    lines.flat_map(|(index, text)| in_words(text).into_iter().map(move |id| (id, index + 1))).collect()
 }
 
-fn is_id(word: &str) -> bool {
+/// The ids inside round brackets: `(N-3)`, `(Q-13, D2)`.
+fn in_brackets(text: &str) -> Vec<String> {
+    text.split('(').skip(1).filter_map(|rest| rest.split_once(')')).flat_map(|(inside, _)| in_words(inside)).collect()
+}
+
+/// The ids among the words. `D2` without a dash counts for D alone, the only letter written so.
+fn in_words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
+    words.filter(|word| is_id(word)).map(str::to_string).collect()
+}
+
+/// Whether the word is written as an id: `Q-13`, `T-15a`, `D2`.
+pub(crate) fn is_id(word: &str) -> bool {
     let Some(first) = word.chars().next().filter(char::is_ascii_uppercase) else { return false };
     let rest = &word[1..];
     let Some(number) = rest.strip_prefix('-').or((first == 'D').then_some(rest)) else { return false };
