@@ -30,6 +30,7 @@ cargo xtask <command>
   rules  where each rule of docs/rules stands and what holds it: tests, scenarios, oracles, checks
            --missing           those alone that nothing holds
            --rule <id>         what this one says, and everything that holds it
+  names  how many types there are, how many names have one word, and how many are shared
   schema writes scenarios/scenario.schema.json anew, which editors read; `cargo test` says when it is out of date
   diagrams  draws the state diagrams in ARCHITECTURE.md from the tables in src/engine
   bench  how fast we are beside others: ratios that must hold, measured in turns; some minutes
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         ["ci", options @ ..] => ci::main(options),
         ["tidy", options @ ..] => tidy::main(options),
         ["rules", options @ ..] => rules::main(options),
+        ["names"] => tidy::print_names(),
         ["diagrams"] => diagrams::main(),
         ["schema"] => schema::main(),
         ["bench", options @ ..] => bench::main(options),

@@ -9,6 +9,7 @@ mod glossary;
 mod headers;
 pub(crate) mod lexer;
 mod links;
+pub(crate) mod names;
 mod purity;
 mod rooms;
 mod rules;
@@ -59,6 +60,11 @@ pub(crate) const CHECKS: &[Check] = &[
         holds: "the state diagrams in ARCHITECTURE.md are those of the tables beside the machines",
         run: crate::diagrams::check,
     },
+    Check {
+        name: "names",
+        holds: "a type has a name of its own; types and modules are nouns; no function is called `of`",
+        run: names::check,
+    },
     Check { name: "words", holds: "no machine paths or registry hosts in any text; change log and README are in shape", run: words::check },
 ];
 
@@ -81,13 +87,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
         }
         _ => return crate::usage(&format!("`tidy` does not know `{}`", options.join(" "))),
     }
-    let checkout = match Checkout::read(&crate::root()) {
-        Ok(checkout) => checkout,
-        Err(error) => {
-            eprintln!("xtask tidy: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
+    let Some(checkout) = read() else { return ExitCode::FAILURE };
     let mut count = 0;
     for check in CHECKS {
         for problem in (check.run)(&checkout) {
@@ -101,4 +101,16 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     }
     println!("xtask tidy: {} checks over {} files, no problem", CHECKS.len(), checkout.files.len());
     ExitCode::SUCCESS
+}
+
+/// `cargo xtask names`: the figures of the check `names`.
+pub(crate) fn print_names() -> ExitCode {
+    let Some(checkout) = read() else { return ExitCode::FAILURE };
+    names::print_figures(&checkout);
+    ExitCode::SUCCESS
+}
+
+/// This checkout; what is wrong with reading it is said.
+fn read() -> Option<Checkout> {
+    Checkout::read(&crate::root()).inspect_err(|error| eprintln!("xtask tidy: {error}")).ok()
 }
