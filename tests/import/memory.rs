@@ -35,9 +35,8 @@ fn noise(seed: u64, bytes: usize) -> String {
 
 /// Text of words in no order, which can be compressed by half or so, as what models and tools write.
 fn prose(seed: u64, bytes: usize) -> String {
-    const WORDS: [&str; 16] = [
-        "tide", "table", "harbour", "the", "of", "at", "noon", "water", "and", "moon", "rises", "with", "by", "pilot", "no", "quay",
-    ];
+    const WORDS: [&str; 16] =
+        ["tide", "table", "harbour", "the", "of", "at", "noon", "water", "and", "moon", "rises", "with", "by", "pilot", "no", "quay"];
     noise(seed, bytes / 3).bytes().map(|byte| WORDS[usize::from(byte % 16)]).collect::<Vec<_>>().join(" ").chars().take(bytes).collect()
 }
 
