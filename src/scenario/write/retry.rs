@@ -29,6 +29,7 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
         overflow_margin,
         overflow_floor,
         nonstreaming_fallback,
+        nonstreaming_without_block,
         nonstreaming_max_tokens,
         nonstreaming_timeout,
         head_timeout,
@@ -67,6 +68,7 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
     out.span("unattended_reset", *unattended_reset, default.unattended_reset);
     out.span("heartbeat", *heartbeat, default.heartbeat);
     out.flag("nonstreaming_fallback", *nonstreaming_fallback, default.nonstreaming_fallback);
+    out.flag("nonstreaming_without_block", *nonstreaming_without_block, default.nonstreaming_without_block);
     out.span("nonstreaming_timeout", *nonstreaming_timeout, default.nonstreaming_timeout);
     out.span("head_timeout", *head_timeout, default.head_timeout);
     out.span("stream_idle", *stream_idle, default.stream_idle);
