@@ -51,14 +51,11 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
     out.span("base_delay", *base_delay, default.base_delay);
     out.span("max_delay", *max_delay, default.max_delay);
     out.span("max_retry_after", *max_retry_after, default.max_retry_after);
-    out.word(
-        "on_overload",
-        *on_overload,
-        match on_overload {
-            OnOverload::GiveUp => "give_up",
-            OnOverload::GoOn => "go_on",
-        },
-    );
+    let on_overload_word = match on_overload {
+        OnOverload::GiveUp => "give_up",
+        OnOverload::GoOn => "go_on",
+    };
+    out.word("on_overload", *on_overload, on_overload_word);
     out.flag("fast_mode", *fast_mode, default.fast_mode);
     out.span("fast_wait_max", *fast_wait_max, default.fast_wait_max);
     out.span("fast_cooldown_min", *fast_cooldown_min, default.fast_cooldown_min);
