@@ -88,6 +88,7 @@ pub fn retry() -> impl Strategy<Value = RetrySettings> {
         overflow_margin: 0_u64..2_000,
         overflow_floor: 0_u64..4_000,
         nonstreaming_fallback: Just(false),
+        nonstreaming_without_block: Just(true),
         nonstreaming_max_tokens: 500_u64..30_000,
         nonstreaming_timeout: span(),
         stream_idle: span(),

@@ -263,7 +263,9 @@ impl Setup {
 }
 
 fn recorded(scenario: &Scenario, recording: &dyn Recording, thread: &str) -> Result<Vec<Prepared>, SetupError> {
-    let places = (0..recording.count()).filter(|index| &*recording.outline(*index).thread == thread);
+    // What else a client asked on that path (`OPTIONS`) nobody asks for in a replay.
+    let is_asked = |exchange: &Exchange| &*exchange.thread == thread && exchange.asks_for_message();
+    let places = (0..recording.count()).filter(|index| is_asked(recording.outline(*index)));
     let mut answers: Vec<Prepared> = Vec::new();
     for index in places {
         let before = answers.last().and_then(|answer| answer.request.as_ref());
