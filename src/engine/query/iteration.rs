@@ -122,7 +122,7 @@ impl Query {
         (id, executor, then): (RequestId, Executor, AfterCompaction),
         effects: &mut Effects,
     ) -> Verdict {
-        let standing = core::mem::take(&mut self.carried.standing);
+        let standing = (core::mem::take(&mut self.carried.standing), core::mem::take(&mut self.summary_refusals));
         match Compaction::start(env, now, cause, id, &self.frame, &self.carried.conversation, standing, effects) {
             Ok(compaction) => {
                 self.state = State::Compacting { compaction: Box::new(compaction), executor, then };
@@ -188,6 +188,7 @@ impl Query {
     /// Counts what a compaction used up.
     pub(super) fn spend(&mut self, env: &Environment, spent: Spent) {
         self.carried.standing = spent.standing;
+        self.summary_refusals = spent.refusals;
         self.totals.api_time = self.totals.api_time + spent.api_time;
         for (model, usage) in &spent.usage {
             let charge = Charge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };
