@@ -118,8 +118,9 @@ impl Questions {
             Some(reply) => reply.says.clone()?,
             None => ToolCheck::default(),
         };
-        let takes = said.and_then(|reply| reply.latency.as_ref()).map(|latency| choices.latency(Waited::Check, names.chosen, latency, 0));
-        Some(self.open(now + takes.unwrap_or_default(), Input::ToolChecked { run, check }))
+        let latency = said.and_then(|reply| reply.latency.as_ref()).unwrap_or(&AT_ONCE);
+        let takes = choices.latency(Waited::Check, names.chosen, latency, 0);
+        Some(self.open(now + takes, Input::ToolChecked { run, check }))
     }
 
     /// A result is to be stored.
@@ -287,6 +288,31 @@ mod tests {
         assert_eq!(answers[1], Input::PermissionAnswered { run: RUN, answer: Arc::new(allow) });
         assert_eq!(answers[2], Input::ToolChecked { run: RUN, check: ToolCheck::default() });
         assert_eq!(answers[3], Input::ResultStored { run: RUN, path: None });
+    }
+
+    #[test]
+    fn f_11_a_plan_says_also_how_long_that_takes_which_the_scenario_says_nothing_of() {
+        let mut setup = hook(Vec::new());
+        let names = [
+            (Waited::Hook, "0 stop 1"),
+            (Waited::Permission, "toolu_1"),
+            (Waited::Check, "toolu_1"),
+            (Waited::Store, "p1.r2.a1.t0.txt"),
+            (Waited::LookUp, "skills 1"),
+        ];
+        setup.scenario.plan.latencies = names.map(|(of, name)| (of, [(name.into(), Micros(7))].into())).into();
+        let mut questions = Questions::default();
+        let mut choices = Choices::of(&setup.scenario, None);
+        let answers = [
+            questions.hook(&setup, &mut choices, Time::ZERO, FIRST),
+            questions.permission(&setup, &mut choices, Time::ZERO, RUN, &tool_use(), "toolu_1"),
+            questions.check(&setup, &mut choices, Time::ZERO, RUN, &tool_use(), NAMES),
+            questions.store(&setup, &mut choices, Time::ZERO, RUN),
+            questions.look_up(&setup, &mut choices, Time::ZERO, Catalogue::Skills, 1),
+        ];
+        for (answered, (_, name)) in answers.into_iter().zip(names) {
+            assert_eq!(answered.map(|(at, _)| at), Some(Time::ZERO + Micros(7)), "{name}");
+        }
     }
 
     #[test]
