@@ -35,8 +35,11 @@ pub fn dead() -> BoxedStrategy<Interrupt> {
 
 /// A span that was summarised in the background.
 pub fn collapse() -> BoxedStrategy<Interrupt> {
-    (message_name(), message_name(), words(), moment())
-        .prop_map(|(from, to, summary, moment)| {
+    // Whole rounds, as they are in most conversations; any two names seldom hold some.
+    let round = select(vec![("p1", "p1.r1.a1"), ("p1", "p1.r1.a1.results"), ("p1.r1.a1", "p1.r1.a1.results"), ("h1", "h2"), ("h1", "h4")]);
+    let span = prop_oneof![3 => round.prop_map(|(from, to)| (Arc::from(from), Arc::from(to))), 1 => (message_name(), message_name())];
+    (span, words(), moment())
+        .prop_map(|((from, to), summary, moment)| {
             let kind = InterruptKind::Collapse(Arc::new(Staged { from, to, summary }));
             Interrupt { kind, moment, turns: Vec::new(), may: true }
         })

@@ -123,7 +123,7 @@ impl Compaction {
         effects: &mut Effects,
     ) -> Result<Self, Box<Failed>> {
         let settings = &env.settings.compaction;
-        let mut sizes = Sizes { context: context_tokens(env, conversation), replaced: 0 };
+        let mut sizes = Sizes { context: context_tokens(env, frame, conversation), replaced: 0 };
         let seen = conversation.view().into_iter().map(|seen| as_it_goes_on(&seen.item, cause.without_media)).collect();
         let spent = Spent { standing, refusals, ..Spent::default() };
         let Some(parts) = Parts::of(seen, settings) else {
@@ -251,8 +251,8 @@ impl Compaction {
     /// Makes the summarising call. What was too long in this prompt is not asked again: it is shortened as if the API had said so once more.
     fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) -> Verdict {
         let mut request = self.request();
-        while let Some(refusal) = self.spent.refusals.iter().find(|refusal| *refusal.request == request) {
-            let failure = refusal.failure.clone();
+        while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
+            let failure = known.failure.clone();
             if !self.shorten(env, &failure) {
                 return self
                     .fail(Failure::of("summary_too_long", "the model was asked for this summary before, and that was too long"), effects);

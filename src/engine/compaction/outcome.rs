@@ -49,7 +49,8 @@ pub(crate) struct Spent {
     pub(crate) refusals: Vec<SummaryRefusal>,
 }
 
-/// A summarising request that was too long itself. The same request is not made again in the same prompt, whichever level wants the summary.
+/// A summarising request that was too long itself. It is not made again in the same prompt, whichever level wants the summary. One whose answer was no
+/// use may be: a model may answer otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SummaryRefusal {
     pub(super) request: Box<Request>,

@@ -29,7 +29,7 @@ impl Query {
             return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
         }
         let carried = &mut self.carried;
-        let next = compaction::cascade(env, &mut carried.conversation, &mut carried.tracking, effects);
+        let next = compaction::cascade(env, &self.frame, &mut carried.conversation, &mut carried.tracking, effects);
         self.go_on(env, now, next, (id, executor), effects)
     }
 
@@ -170,7 +170,7 @@ impl Query {
         match (then, failure) {
             (AfterCompaction::Ask(id), None) => self.call(env, now, after(last, id), executor, effects),
             (AfterCompaction::Ask(id), Some(_)) => {
-                let next = compaction::after_failure(env, &self.carried.conversation, &self.carried.tracking);
+                let next = compaction::after_failure(env, &self.frame, &self.carried.conversation, &self.carried.tracking);
                 self.go_on(env, now, next, (after(last, id), executor), effects)
             }
             (AfterCompaction::Retry(ending), None) => {
