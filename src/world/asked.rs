@@ -69,10 +69,7 @@ impl Questions {
         let scripted = setup.scenario.hooks.get(hook.hook as usize)?;
         let usual = &scripted.latency;
         let reply = nth_reply(&scripted.replies, nth);
-        let outcome = match reply {
-            Some(reply) => reply.says.clone()?,
-            None => HookOutcome::default(),
-        };
+        let outcome = says_or(reply, HookOutcome::default())?;
         let takes =
             choices.latency(Waited::Hook, &self.key(hook_key(hook)), reply.and_then(|reply| reply.latency.as_ref()).unwrap_or(usual), nth);
         Some(self.open(now + takes, Input::HookEnded { hook, outcome: Arc::new(outcome) }))
@@ -94,10 +91,7 @@ impl Questions {
         let nth = next(&mut self.asked, index);
         let scripted = index.map(|index| &setup.scenario.permissions[index]);
         let reply = scripted.and_then(|scripted| nth_reply(&scripted.replies, nth));
-        let answer = match reply {
-            Some(reply) => reply.says.clone()?,
-            None => PermissionAnswer::Allow { updated_input: None, rules: Vec::new() },
-        };
+        let answer = says_or(reply, PermissionAnswer::Allow { updated_input: None, rules: Vec::new() })?;
         let latency = reply.and_then(|reply| reply.latency.as_ref()).or(scripted.map(|scripted| &scripted.latency)).unwrap_or(&AT_ONCE);
         let takes = choices.latency(Waited::Permission, name, latency, nth);
         Some(self.open(now + takes, Input::PermissionAnswered { run, answer: Arc::new(answer) }))
@@ -114,10 +108,7 @@ impl Questions {
         names: ToolUseNames<'_>,
     ) -> Answered {
         let said = who_says(setup, tool_use, names).map(|(_, reply)| reply);
-        let check = match said {
-            Some(reply) => reply.says.clone()?,
-            None => ToolCheck::default(),
-        };
+        let check = says_or(said, ToolCheck::default())?;
         let latency = said.and_then(|reply| reply.latency.as_ref()).unwrap_or(&AT_ONCE);
         let takes = choices.latency(Waited::Check, names.chosen, latency, 0);
         Some(self.open(now + takes, Input::ToolChecked { run, check }))
@@ -215,6 +206,11 @@ pub(super) fn who_says<'a>(setup: &'a Setup, tool_use: &ToolUse, names: ToolUseN
 /// The reply of the n-th time, from 0: the last one counts for all that follow; `None` when there is none at all.
 fn nth_reply<T>(replies: &[Reply<T>], nth: usize) -> Option<&Reply<T>> {
     replies.get(nth).or(replies.last())
+}
+
+/// What a reply says, or what is usual where there is none; `None` when no answer comes.
+fn says_or<T: Clone>(reply: Option<&Reply<T>>, usual: T) -> Option<T> {
+    reply.map_or(Some(usual), |reply| reply.says.clone())
 }
 
 /// Counts, from 0.

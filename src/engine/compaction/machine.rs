@@ -124,7 +124,7 @@ impl Compaction {
     ) -> Result<Self, Box<Failed>> {
         let settings = &env.settings.compaction;
         let mut sizes = Sizes { context: context_tokens(env, frame, conversation), replaced: 0 };
-        let seen = conversation.view().into_iter().map(|seen| as_it_goes_on(&seen.item, cause.without_media)).collect();
+        let seen = conversation.view().into_iter().map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media)).collect();
         let spent = Spent { standing, refusals, ..Spent::default() };
         let Some(parts) = Parts::of(seen, settings) else {
             let failure = Failure::of("nothing_to_summarise", "there is nothing before the last message that could be summarised");
@@ -343,7 +343,9 @@ impl Compaction {
             return self.fail(failure, effects);
         }
         self.spent.refusals.push(SummaryRefusal { request: Box::new(self.request()), failure: failure.clone() });
-        if self.shorten(env, &failure) { self.ask(env, now, after(id), effects) } else { self.fail(failure, effects) }
+        // A further try is no further attempt, because it asks something else.
+        let next = RequestId { turn: id.turn + 1, attempt: 1, ..id };
+        if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(failure, effects) }
     }
 
     /// Leaves out as many of the oldest rounds as this failure asks for; `false` when that cannot be, or was done as often as it may be.
@@ -447,18 +449,6 @@ struct Told<'a> {
     summary: Option<&'a str>,
 }
 
-/// An item as it is after the compaction: what the API counted for it counted what was before it, too, and holds no more.
-fn as_it_goes_on(item: &Arc<Item>, without_media: bool) -> Arc<Item> {
-    let stripped = if without_media { summary::without_media(&item.message) } else { None };
-    match stripped {
-        None if item.usage.is_none() => item.clone(),
-        stripped => {
-            let message = stripped.map_or_else(|| item.message.clone(), Arc::new);
-            Arc::new(Item { message, usage: None, ..Item::clone(item) })
-        }
-    }
-}
-
 /// What concerns the call; anything else finds nobody.
 fn step_call(call: &mut ApiCall, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
     match input {
@@ -479,11 +469,6 @@ fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mu
         Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
         _ => None,
     }
-}
-
-/// The next request: a further try is no further attempt, because it asks something else.
-fn after(id: RequestId) -> RequestId {
-    RequestId { turn: id.turn + 1, attempt: 1, ..id }
 }
 
 fn level(trigger: CompactTrigger) -> CompactionLevel {
