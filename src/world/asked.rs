@@ -107,10 +107,11 @@ impl Questions {
         tool_use: &ToolUse,
         names: ToolUseNames<'_>,
     ) -> Answered {
-        let said = who_says(setup, tool_use, names.scripted).map(|(_, reply)| reply);
+        let said = who_says(setup, tool_use, names).map(|(_, reply)| reply);
         let check = says_or(said, ToolCheck::default())?;
-        let takes = said.and_then(|reply| reply.latency.as_ref()).map(|latency| choices.latency(Waited::Check, names.chosen, latency, 0));
-        Some(self.open(now + takes.unwrap_or_default(), Input::ToolChecked { run, check }))
+        let latency = said.and_then(|reply| reply.latency.as_ref()).unwrap_or(&AT_ONCE);
+        let takes = choices.latency(Waited::Check, names.chosen, latency, 0);
+        Some(self.open(now + takes, Input::ToolChecked { run, check }))
     }
 
     /// A result is to be stored.
@@ -194,11 +195,9 @@ impl Questions {
 }
 
 /// Where the scenario says what a tool finds that looks at this input: at the tool use with the id that it has in the scenario, else at its tool.
-pub(super) fn who_says<'a>(setup: &'a Setup, tool_use: &ToolUse, id: &str) -> Option<(Asker, &'a Reply<ToolCheck>)> {
-    if let Some((id, outcome)) = setup.outcomes.get_key_value(id)
-        && let Some(check) = &outcome.check
-    {
-        return Some((Asker::ToolUse(id.clone()), check));
+pub(super) fn who_says<'a>(setup: &'a Setup, tool_use: &ToolUse, names: ToolUseNames<'a>) -> Option<(Asker, &'a Reply<ToolCheck>)> {
+    if let Some(check) = names.outcome.and_then(|outcome| outcome.check.as_ref()) {
+        return Some((Asker::ToolUse(names.scripted.into()), check));
     }
     let (index, tool) = setup.scenario.tools.iter().enumerate().find(|(_, tool)| tool.definition.name == tool_use.name)?;
     Some((Asker::Tool(index), tool.outcome.as_ref()?.check.as_ref()?))
@@ -243,7 +242,10 @@ mod tests {
     use crate::scenario::types::Scenario;
     use crate::wire::block::ToolInput;
 
-    const NAMES: ToolUseNames<'_> = ToolUseNames { scripted: "toolu_1", chosen: "toolu_1" };
+    fn names(setup: &Setup) -> ToolUseNames<'_> {
+        ToolUseNames { scripted: "toolu_1", chosen: "toolu_1", outcome: setup.outcome_of("toolu_1", None) }
+    }
+
     const RUN: ToolRun = ToolRun { request: RequestId { prompt: 1, turn: 2, attempt: 1 }, index: 0 };
 
     fn setup(change: impl FnOnce(&mut Scenario)) -> Setup {
@@ -270,7 +272,7 @@ mod tests {
         let answers = [
             questions.hook(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, FIRST),
             questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), "toolu_1"),
-            questions.check(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), NAMES),
+            questions.check(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), names(&setup)),
             questions.store(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN),
         ];
         let answers = answers.map(|answered| {
@@ -283,6 +285,31 @@ mod tests {
         assert_eq!(answers[1], Input::PermissionAnswered { run: RUN, answer: Arc::new(allow) });
         assert_eq!(answers[2], Input::ToolChecked { run: RUN, check: ToolCheck::default() });
         assert_eq!(answers[3], Input::ResultStored { run: RUN, path: None });
+    }
+
+    #[test]
+    fn f_11_a_plan_says_also_how_long_that_takes_which_the_scenario_says_nothing_of() {
+        let mut setup = hook(Vec::new());
+        let planned = [
+            (Waited::Hook, "0 stop 1"),
+            (Waited::Permission, "toolu_1"),
+            (Waited::Check, "toolu_1"),
+            (Waited::Store, "p1.r2.a1.t0.txt"),
+            (Waited::LookUp, "skills 1"),
+        ];
+        setup.scenario.plan.latencies = planned.map(|(of, name)| (of, [(name.into(), Micros(7))].into())).into();
+        let mut questions = Questions::default();
+        let mut choices = Choices::of(&setup.scenario, None);
+        let answers = [
+            questions.hook(&setup, &mut choices, Time::ZERO, FIRST),
+            questions.permission(&setup, &mut choices, Time::ZERO, RUN, &tool_use(), "toolu_1"),
+            questions.check(&setup, &mut choices, Time::ZERO, RUN, &tool_use(), names(&setup)),
+            questions.store(&setup, &mut choices, Time::ZERO, RUN),
+            questions.look_up(&setup, &mut choices, Time::ZERO, Catalogue::Skills, 1),
+        ];
+        for (answered, (_, name)) in answers.into_iter().zip(planned) {
+            assert_eq!(answered.map(|(at, _)| at), Some(Time::ZERO + Micros(7)), "{name}");
+        }
     }
 
     #[test]
@@ -323,7 +350,7 @@ mod tests {
         let mut questions = Questions::default();
         let choices = &mut Choices::of(&setup.scenario, None);
         let asked = [
-            questions.check(&setup, choices, Time::ZERO, RUN, &tool_use(), NAMES),
+            questions.check(&setup, choices, Time::ZERO, RUN, &tool_use(), names(&setup)),
             questions.store(&setup, choices, Time::ZERO, RUN),
             questions.look_up(&setup, choices, Time::ZERO, Catalogue::Skills, 1),
             questions.hook(&setup, choices, Time::ZERO, FIRST),
