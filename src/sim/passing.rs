@@ -182,8 +182,8 @@ fn is_due(run: &PlayedRun<'_>, said: &Said, asked_for: &mut Option<BTreeSet<Arc<
 }
 
 fn sees(view: View, statement: &Statement) -> bool {
-    let is_the_servers = matches!(statement, Statement::Fault(_) | Statement::Turn(_));
-    let is_the_networks = matches!(statement, Statement::NetworkEvent(_));
+    let is_the_servers = matches!(statement, Statement::Fault(_) | Statement::FaultChance(_) | Statement::Turn(_));
+    let is_the_networks = matches!(statement, Statement::NetworkEvent(_) | Statement::NetworkEventChance(_));
     match view {
         View::Simulated => !is_the_networks,
         View::Network => true,

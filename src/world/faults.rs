@@ -37,6 +37,20 @@ pub(super) fn verdict<'a>(rules: &'a [FaultRule], asked: &Asked<'_>, choices: &m
     rules.iter().enumerate().find(&mut hits).map(|(index, rule)| (index, &rule.kind))
 }
 
+/// The rules with a probability that could hit a request: those whose place it is, as long as no rule before them hits for certain. One with a
+/// probability of 0 never does.
+pub(super) fn chances(rules: &[FaultRule], asked: &Asked<'_>) -> Vec<usize> {
+    let is_certain = |rule: &FaultRule| rule.at.probability.is_none_or(|probability| probability >= 1.0);
+    let mut found = Vec::new();
+    for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| fits(&rule.at, asked)) {
+        found.extend(rule.at.probability.filter(|probability| *probability > 0.0).map(|_| index));
+        if is_certain(rule) {
+            break;
+        }
+    }
+    found
+}
+
 fn fits(at: &FaultPlace, asked: &Asked<'_>) -> bool {
     let FaultPlace { prompt, request, attempt, model, thread, after, before, probability: _ } = at;
     let within = |span: &Option<Span>, number| span.is_none_or(|span| span.contains(number));

@@ -235,7 +235,20 @@ fn f_10_definitions_that_are_nearly_those_of_others_are_misspelt() {
 
 #[test]
 fn f_10_probable_faults_ranges_and_combinations() {
-    assert_eq!(said(&reading("", "[[fault]]\nat = { request = 9, probability = 0.5 }\nstatus = 529\n")), [] as [&str; 0]);
+    let probable = |place: &str| said(&reading("", &format!("[[fault]]\nat = {{ {place} }}\nstatus = 529\n")));
+    assert_eq!(probable("request = 2, attempt = 1, probability = 0.01"), [] as [&str; 0], "luck is excused");
+    for (place, what, instead) in [
+        ("request = 9, probability = 0.5", "no request came to its place", "requests: 1, 2"),
+        ("thread = \"nobody\", probability = 0.99", "no request came to its place", "threads that there were: main"),
+        ("request = 2, probability = 0.0", "has a probability of 0", "may = true"),
+    ] {
+        let failures = probable(place);
+        assert!(failures.len() == 1 && failures[0].contains(what) && failures[0].contains(instead), "{place}: {failures:#?}");
+    }
+    let certain =
+        "[[fault]]\nat = { attempt = 1 }\nstatus = 529\n[[fault]]\nat = { attempt = 1, probability = 0.5 }\nconnect = \"reset\"\n";
+    let failures = said(&reading("", certain));
+    assert!(failures.len() == 1 && failures[0].contains("(connect reset) could hit nothing"), "{failures:#?}");
     assert_eq!(said(&reading("", "[[fault]]\nat = { request = \"2..=9\", attempt = 1 }\nconnect = \"reset\"\n")), [] as [&str; 0]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("m.toml");

@@ -8,7 +8,7 @@ use crate::engine::permission::rule;
 use crate::engine::settings::MessagePlace;
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::scenario::fault::{FaultKind, FaultRule};
+use crate::scenario::fault::{FaultKind, FaultPlace, FaultRule};
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment};
 use crate::scenario::parse::nearest::nearest;
 use crate::scenario::script::Origin;
@@ -75,6 +75,16 @@ impl Evidence {
             Statement::Fault(index) => {
                 (format!("this [[fault]] ({}) hit nothing", scenario.faults[*index].kind), self.fault(&scenario.faults[*index]))
             }
+            Statement::FaultChance(index) => {
+                let FaultRule { at, kind, .. } = &scenario.faults[*index];
+                let what = match at.probability {
+                    Some(probability) if probability <= 0.0 => {
+                        format!("this [[fault]] ({kind}) has a probability of 0, so that it hits nothing")
+                    }
+                    _ => format!("this [[fault]] ({kind}) could hit nothing, whatever its probability: no request came to its place"),
+                };
+                (what, self.place(at))
+            }
             Statement::Interrupt(index) => self.interrupt(&scenario.interrupts[*index]),
             Statement::Hook(index) => {
                 let definition = &scenario.hooks[*index].definition;
@@ -133,6 +143,10 @@ impl Evidence {
             Statement::NetworkEvent(_) => {
                 (String::from("this [[network.event]] never began"), format!("the last prompt ended at {}", self.last_end))
             }
+            Statement::NetworkEventChance(_) => {
+                let what = String::from("this [[network.event]] could not begin: the earliest of its times came after the end");
+                (what, format!("the last prompt ended at {}", self.last_end))
+            }
         }
     }
 
@@ -143,8 +157,12 @@ impl Evidence {
                 return String::from("the answer that it is for is shorter, or has nothing to change like this");
             }
         }
-        let model = rule.at.model.as_deref().filter(|model| !self.models.contains(*model));
-        let thread = rule.at.thread.as_deref().filter(|thread| !self.agents.contains(*thread));
+        self.place(&rule.at)
+    }
+
+    fn place(&self, at: &FaultPlace) -> String {
+        let model = at.model.as_deref().filter(|model| !self.models.contains(*model));
+        let thread = at.thread.as_deref().filter(|thread| !self.agents.contains(*thread));
         match (model, thread) {
             (Some(model), _) => format!("models that were asked: {}{}", list(&self.models), did_you_mean(near(model, &self.models))),
             (None, Some(thread)) => format!("threads that there were: {}{}", list(&self.agents), did_you_mean(near(thread, &self.agents))),
