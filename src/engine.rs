@@ -26,7 +26,7 @@ pub mod texts;
 pub mod time;
 pub mod tokenizer;
 
-mod agents;
+pub(crate) mod agents;
 mod call;
 mod compaction;
 pub(crate) mod conversation;

@@ -14,6 +14,7 @@ mod task;
 
 use result::Said;
 use task::Task;
+pub(crate) use task::problems as input_problems;
 
 use super::budget::NanoUsd;
 use super::call::thinking_below;

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use super::evidence::did_you_mean;
 use super::{Key, PlayedRun, Problem, is_judged_elsewhere};
-use crate::engine::contract::{Effect, Environment, RequestId};
+use crate::engine::agents;
+use crate::engine::contract::{Effect, Environment};
 use crate::engine::emission::Emission;
 use crate::prelude::*;
 use crate::scenario::parse::nearest::nearest;
@@ -52,14 +53,20 @@ pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
     let mut wrong = Vec::new();
     let mut marked: BTreeMap<(Key, Arc<str>), Marked> = BTreeMap::new();
     for run in runs {
-        let not_offered = not_offered(run);
+        let offers = offers(run);
         for tool_use in tool_uses(&run.setup.scenario) {
             let TurnBlock::Tool { name, input, slip, outcome, .. } = tool_use.block else { continue };
-            if is_judged_elsewhere(run.places, &tool_use.path) || depends_on_agent(run, &tool_use, name) {
+            let offered = offers.get(&tool_use.id);
+            // Which tools an agent has is the engine's affair: as long as it has asked for nothing, nobody knows.
+            if is_judged_elsewhere(run.places, &tool_use.path) || (offered.is_none() && depends_on_agent(run, &tool_use, name)) {
                 continue;
             }
-            let found =
-                slip_of(&run.setup.environment, name, input).or_else(|| not_offered.contains(&tool_use.id).then(|| taken_away(name)));
+            let missing = offered.filter(|offered| !offered.contains(name));
+            let is_an_agents = matches!(tool_use.place.origin, Origin::Agent(_));
+            let found = match missing {
+                Some(offered) if is_an_agents => Some(unknown_tool(name, offered.iter().map(|name| &**name))),
+                _ => slip_of(&run.setup.environment, name, input).or_else(|| missing.map(|_| taken_away(name))),
+            };
             match (slip, found) {
                 (None, Some(Found { message, help, .. })) => wrong.push(Problem::at(run.places, &tool_use.path, message, help)),
                 (None, None) => (),
@@ -96,32 +103,37 @@ fn never_used(slip: Slip, name: &str) -> (String, String) {
     (format!("{why}, so what this tool use gives and how long it takes is never used"), String::from("keep the mark, and remove the rest"))
 }
 
-/// The scripted ids of tool uses whose request did not offer their tool, because a `[[change]]` had taken it away.
-fn not_offered(run: &PlayedRun<'_>) -> BTreeSet<Arc<str>> {
-    let mut missing = BTreeSet::new();
-    if run.setup.scenario.settings.session.changes.is_empty() {
-        return missing;
+/// The tools that the request offered in answer to which a tool use came, by its scripted id. Only where these may be others than the scenario's: in
+/// agents, and behind a `[[change]]`.
+fn offers(run: &PlayedRun<'_>) -> BTreeMap<Arc<str>, BTreeSet<Arc<str>>> {
+    let scenario = &run.setup.scenario;
+    let mut offers = BTreeMap::new();
+    let is_an_agents = |tool_use: &ScriptedToolUse<'_>| matches!(tool_use.place.origin, Origin::Agent(_));
+    if scenario.settings.session.changes.is_empty() && !tool_uses(scenario).iter().any(is_an_agents) {
+        return offers;
     }
-    let mut offered: Option<Json> = None;
-    let mut by_request: BTreeMap<RequestId, Option<Json>> = BTreeMap::new();
-    for event in run.transcript.events.iter().filter(|event| event.agent.is_root()) {
+    let mut latest: BTreeMap<&str, Option<Json>> = BTreeMap::new();
+    let mut by_request: BTreeMap<String, Option<Json>> = BTreeMap::new();
+    for event in run.transcript.events.iter() {
         match &event.what {
             What::Request { id, request } => {
-                offered = request.frame.as_ref().map_or(offered, |frame| frame.tools.clone());
-                by_request.insert(*id, offered.clone());
+                let tools = latest.entry(event.agent.tool_use_id().unwrap_or_default()).or_default();
+                if let Some(frame) = &request.frame {
+                    tools.clone_from(&frame.tools);
+                }
+                by_request.insert(event.agent.key(*id), tools.clone());
             }
             What::Effect(Effect::Emit(Emission::Assistant(message))) => {
                 let Some(tool_use) = message.block.as_tool_use() else { continue };
-                let list = by_request.get(&message.id).and_then(Option::as_ref).map(Json::to_value).unwrap_or_default();
-                let mut tools = list.as_array().into_iter().flatten();
-                if !tools.any(|tool| tool["name"].as_str() == Some(&*tool_use.name)) {
-                    missing.insert(run.setup.scripted_id(&tool_use.id).into());
-                }
+                let Some(tools) = by_request.get(&event.agent.key(message.id)) else { continue };
+                let list = tools.as_ref().map(Json::to_value).unwrap_or_default();
+                let names = list.as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).map(Arc::from);
+                offers.insert(run.setup.scripted_id(&tool_use.id).into(), names.collect());
             }
             _ => (),
         }
     }
-    missing
+    offers
 }
 
 fn taken_away(name: &str) -> Found {
@@ -161,7 +173,7 @@ fn not_as_marked(slip: Slip, name: &str) -> (String, String) {
     }
 }
 
-/// Agents have fewer tools than the root, and which is the engine's affair: those that make agents, and the list that is the user's.
+/// Agents have fewer tools than the root: not those that make agents, nor the list that is the user's.
 fn depends_on_agent(run: &PlayedRun<'_>, tool_use: &ScriptedToolUse<'_>, name: &str) -> bool {
     let is_the_roots = run.setup.environment.tool(name).is_some_and(|tool| tool.agent.is_some()) || name == "TodoWrite";
     matches!(tool_use.place.origin, Origin::Agent(_)) && is_the_roots
@@ -172,12 +184,7 @@ fn slip_of(environment: &Environment, name: &str, input: &str) -> Option<Found> 
         return None;
     }
     let Some(tool) = environment.tool(name) else {
-        let known: Vec<&str> = environment.tools.iter().map(|tool| &*tool.name).collect();
-        let near = nearest(name, known.iter().copied());
-        let message = format!("there is no tool `{name}`{}", did_you_mean(near));
-        let tools = if known.is_empty() { String::from("none") } else { known.join(", ") };
-        let help = format!("tools here: {tools}; if the model is to get this wrong, add `unknown = true` to the tool use");
-        return Some(Found { slip: Slip::UnknownTool, runs: false, message, help });
+        return Some(unknown_tool(name, environment.tools.iter().map(|tool| &*tool.name)));
     };
     let checks = environment.settings.pipeline.check_inputs;
     let invalid = |problem: String, runs: bool| {
@@ -192,8 +199,19 @@ fn slip_of(environment: &Environment, name: &str, input: &str) -> Option<Found> 
         let path = if problem.path.is_empty() { String::new() } else { format!("`{}`: ", problem.path) };
         return invalid(format!("{path}{}", problem.expected), !checks);
     }
+    if let Some(problem) = tool.agent.as_ref().and_then(|_| agents::input_problems(&input.to_value()).first().copied()) {
+        return invalid(problem.into(), false);
+    }
     let definition = tool.json.to_value();
     unknown_key(&definition["input_schema"], &input.to_value()).and_then(|problem| invalid(problem, true))
+}
+
+fn unknown_tool<'a>(name: &str, here: impl Iterator<Item = &'a str>) -> Found {
+    let known: Vec<&str> = here.collect();
+    let message = format!("there is no tool `{name}`{}", did_you_mean(nearest(name, known.iter().copied())));
+    let tools = if known.is_empty() { String::from("none") } else { known.join(", ") };
+    let help = format!("tools here: {tools}; if the model is to get this wrong, add `unknown = true` to the tool use");
+    Found { slip: Slip::UnknownTool, runs: false, message, help }
 }
 
 /// The first key that the schema lacks, where it lists all that it has.

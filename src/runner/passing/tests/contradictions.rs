@@ -63,3 +63,37 @@ fn m_9_a_prompt_behind_the_limit_is_told_as_that() {
     let failures = said(late);
     assert!(failures.iter().any(|text| text.contains("let that come earlier")), "{failures:#?}");
 }
+
+/// A scenario in which an agent asks for this.
+fn agent_asking(tool: &str) -> Vec<String> {
+    said(&format!(
+        "tools = [\"Read\"]\n[[tool]]\nname = \"Agent\"\nagent = {{}}\n[[prompt]]\ntext = \"Look at it.\"\n[[prompt.turn]]\n\
+         tool = [{{ name = \"Agent\", input = {{ description = \"look\", prompt = \"Look at it all, please.\" }}, agent = [\n\
+         {{ turn = [{{ tool = [{{ {tool} }}] }}, {{ text = \"Seen.\" }}] }},\n] }}]\n[[prompt.turn]]\ntext = \"Done.\"\n"
+    ))
+}
+
+#[test]
+fn f_10_an_agent_has_the_tools_that_its_requests_offer() {
+    let inner = "name = \"Agent\", input = { description = \"look\", prompt = \"Look at the rest, please.\" }";
+    let failures = agent_asking(inner);
+    assert!(failures.len() == 1 && failures[0].contains("there is no tool `Agent`"), "{failures:#?}");
+    assert!(failures[0].contains("tools here: Read;") && failures[0].contains("x.toml:9:"), "the agent's tools: {failures:#?}");
+    assert_eq!(agent_asking(&format!("{inner}, unknown = true")), [] as [&str; 0]);
+    let failures = agent_asking("name = \"Raed\"");
+    assert!(failures.len() == 1 && failures[0].contains("tools here: Read;"), "{failures:#?}");
+    assert_eq!(agent_asking("name = \"Read\", input = { file_path = \"/w/a\" }"), [] as [&str; 0]);
+}
+
+#[test]
+fn f_10_a_task_that_is_refused_is_marked() {
+    let task = |input: &str| {
+        said(&format!(
+            "[[tool]]\nname = \"Agent\"\nagent = {{}}\n[[prompt]]\ntext = \"Look at it.\"\n[[prompt.turn]]\n\
+             tool = [{{ name = \"Agent\", input = {{ {input} }} }}]\n[[prompt.turn]]\ntext = \"Done.\"\nmay = true\n"
+        ))
+    };
+    let failures = task("description = \"lo\", prompt = \"Look at it all, please.\"");
+    let words = "`description` must be text of 3 to 100 characters";
+    assert!(failures.len() == 1 && failures[0].contains(words) && failures[0].contains("invalid = true"), "{failures:#?}");
+}
