@@ -33,5 +33,5 @@ pub(crate) mod conversation;
 pub(crate) mod diagram;
 mod executor;
 mod query;
-mod session;
+pub(crate) mod session;
 mod status;

@@ -12,6 +12,7 @@ mod evidence;
 mod message_names;
 mod tool_names;
 mod tool_uses;
+mod unset_members;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -91,6 +92,7 @@ pub fn failures(runs: &[PlayedRun<'_>], view: View) -> Vec<String> {
         found.extend(tool_names::problems(runs));
         found.extend(message_names::problems(runs));
         found.extend(absent_texts::problems(runs, view));
+        found.extend(unset_members::problems(runs));
     }
     found.sort_by_key(|problem| problem.key);
     found.dedup();

@@ -55,6 +55,7 @@ fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
     for change in &mut session.changes {
         change.tools.iter_mut().for_each(|tools| tools.retain(|name| offered.contains(name)));
         let is_set = |name: &str| change.set.as_str().contains(name);
+        change.unset.retain(|name| !is_set(name));
         let takes_no_thinking = all_models(models, |generation| generation != Generation::AlwaysThinks);
         // What is thought needs its share of `max_tokens`, and a host that names another model vouches for what is sent to it (S-11).
         let to_another = is_set("\"model\"") && (thinks || thinks_aloud);
@@ -62,6 +63,8 @@ fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
             change.set = Json::trusted("{}");
         }
     }
+    // One of them says all that holds from a request on.
+    session.changes.dedup_by_key(|change| change.from);
     session.changes.retain(|change| change.set.as_str() != "{}" || !change.unset.is_empty() || change.tools.is_some());
     let takes_prefill = !thinks && all_models(models, |generation| generation < Generation::Four6);
     let takes_system = all_models(models, |generation| generation >= Generation::Four7);

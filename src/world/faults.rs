@@ -14,7 +14,7 @@ mod changes;
 
 pub(super) use answers::instead;
 pub(super) use body::{TimedEvent, by_event, with_events};
-pub(super) use changes::{change, is_in_reach};
+pub(super) use changes::change;
 
 use super::choices::Choices;
 use crate::engine::contract::{Agent, RequestId};

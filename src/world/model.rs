@@ -153,9 +153,7 @@ impl ModelServer {
         }
         let fault = change.map(|(index, change)| match faults::change(change, &plan) {
             Some(changed) => {
-                if faults::is_in_reach(change, &plan) {
-                    self.hits.note(Statement::Fault(index));
-                }
+                self.hits.note(Statement::Fault(index));
                 plan = changed;
                 change.to_string().into()
             }

@@ -107,6 +107,17 @@ pub(super) fn check_orphan(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
     reader.report.value(place, message, None);
 }
 
+/// Of two commands with one name the second is never called.
+pub(super) fn check_commands(reader: &mut Reader<'_, '_>, commands: &[Command]) {
+    for (nth, command) in commands.iter().enumerate() {
+        if commands[..nth].iter().any(|other| other.name == command.name) {
+            let place = reader.entry_place("command", nth);
+            let message = format!("there is a [[command]] `{}` already; keep one of them", command.name);
+            reader.report.value(place, message, None);
+        }
+    }
+}
+
 /// `[session]`: what is found when the engine looks it up (S-4).
 pub(super) fn lookups(reader: &mut Reader<'_, '_>) -> Lookups {
     let mut lookups = Lookups {

@@ -97,3 +97,18 @@ fn f_10_a_task_that_is_refused_is_marked() {
     let words = "`description` must be text of 3 to 100 characters";
     assert!(failures.len() == 1 && failures[0].contains(words) && failures[0].contains("invalid = true"), "{failures:#?}");
 }
+
+#[test]
+fn f_10_a_change_takes_out_what_is_there() {
+    let engine = "[engine]\nrequest_extra = { tool_choice = { type = \"any\" } }\n";
+    let change = |name: &str| format!("[[change]]\nfrom = {{ prompt = 1, request = 2 }}\nunset = [\"{name}\"]\n");
+    assert_eq!(said(&reading(engine, &change("tool_choice"))), [] as [&str; 0]);
+    for name in ["tool_choic", "thinking"] {
+        let failures = said(&reading(engine, &change(name)));
+        let words = format!("`{name}` is in no request by then");
+        assert!(failures.len() == 1 && failures[0].contains(&words) && failures[0].contains("tool_choice"), "{failures:#?}");
+    }
+    let twice = change("tool_choice") + &change("tool_choice").replace("prompt = 1, request = 2", "prompt = 2, request = 1");
+    let failures = said(&reading(engine, &format!("{twice}[[prompt]]\ntext = \"And b?\"\n[[prompt.turn]]\ntext = \"No.\"\n")));
+    assert!(failures.len() == 1 && failures[0].contains("in no request by then"), "the first has taken it out: {failures:#?}");
+}
