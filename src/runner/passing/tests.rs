@@ -276,6 +276,24 @@ fn f_10_probable_faults_ranges_and_combinations() {
 }
 
 #[test]
+fn f_10_what_is_wrong_with_one_run_stands_at_that_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.toml");
+    let text = reading("", "[matrix]\ntools = [[\"Read\"], [\"Bash\"]]\n").replacen("tools = [\"Read\", \"Edit\", \"Bash\"]\n", "", 1);
+    fs::write(&file, text).unwrap();
+    for (path, at) in [("m.toml", 1), ("m.toml@tools=2", 0)] {
+        let loaded = load_all(&folder.path().join(path), &[]).unwrap_or_else(|error| panic!("{error}"));
+        let reports: Vec<_> = loaded.iter().map(|run| Run::new(run.setup.clone(), AgentLoop::default()).to_end()).collect();
+        let runs: Vec<_> = loaded.iter().zip(&reports).map(|(loaded, report)| (loaded, Some(report.into()))).collect();
+        let failures = judge(&runs, View::Simulated).failures;
+        assert!(
+            failures.len() == 1 && failures[0].0 == at && failures[0].1[0].contains("there is no tool `Read`"),
+            "{path}: {failures:#?}"
+        );
+    }
+}
+
+#[test]
 fn f_10_what_a_base_says_is_judged_in_its_users_unless_it_is_run_itself() {
     let folder = tempfile::tempdir().unwrap();
     let base = reading("", "[[fault]]\nat = { request = 9 }\nstatus = 529\n");

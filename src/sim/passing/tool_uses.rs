@@ -48,51 +48,67 @@ struct Marked {
     never_used: Option<Problem>,
 }
 
-/// What is wrong with the scripted tool uses of a file. One that says what it gets wrong must do so in some run.
-pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
-    let mut wrong = Vec::new();
+/// What is wrong with the scripted tool uses of each run.
+pub(super) fn in_each(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
+    let of_run = |(nth, run): (usize, &PlayedRun<'_>)| {
+        let wrong = looked_at(run).into_iter().filter_map(|(tool_use, found)| match (tool_use.block, found) {
+            (TurnBlock::Tool { slip: None, .. }, Some(Found { message, help, .. })) => {
+                Some(Problem::at(run.places, &tool_use.path, message, help))
+            }
+            _ => None,
+        });
+        let problems: Vec<Problem> = wrong.chain(observables(run)).collect();
+        problems.into_iter().map(move |problem| Problem { run: nth, ..problem })
+    };
+    runs.iter().enumerate().flat_map(of_run).collect()
+}
+
+/// The tool uses of a run that can be looked at, and what is found of each.
+fn looked_at<'a>(run: &PlayedRun<'a>) -> Vec<(ScriptedToolUse<'a>, Option<Found>)> {
+    let offers = offers(run);
+    let mut looked_at = Vec::new();
+    for tool_use in tool_uses(&run.setup.scenario) {
+        let TurnBlock::Tool { name, input, .. } = tool_use.block else { continue };
+        let offered = offers.get(&tool_use.id);
+        // Which tools an agent has is the engine's affair: as long as it has asked for nothing, nobody knows.
+        if is_judged_elsewhere(run.places, &tool_use.path) || (offered.is_none() && depends_on_agent(run, &tool_use, name)) {
+            continue;
+        }
+        let missing = offered.filter(|offered| !offered.contains(name));
+        let is_an_agents = matches!(tool_use.place.origin, Origin::Agent(_));
+        let found = match missing {
+            Some(offered) if is_an_agents => Some(unknown_tool(name, offered.iter().map(|name| &**name))),
+            _ => slip_of(&run.setup.environment, name, input).or_else(|| missing.map(|_| taken_away(name))),
+        };
+        looked_at.push((tool_use, found));
+    }
+    looked_at
+}
+
+/// Tool uses that say what they get wrong, and do so in no run.
+pub(super) fn marked_in_vain(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
     let mut marked: BTreeMap<(Key, Arc<str>), Marked> = BTreeMap::new();
     for run in runs {
-        let offers = offers(run);
-        for tool_use in tool_uses(&run.setup.scenario) {
-            let TurnBlock::Tool { name, input, slip, outcome, .. } = tool_use.block else { continue };
-            let offered = offers.get(&tool_use.id);
-            // Which tools an agent has is the engine's affair: as long as it has asked for nothing, nobody knows.
-            if is_judged_elsewhere(run.places, &tool_use.path) || (offered.is_none() && depends_on_agent(run, &tool_use, name)) {
-                continue;
-            }
-            let missing = offered.filter(|offered| !offered.contains(name));
-            let is_an_agents = matches!(tool_use.place.origin, Origin::Agent(_));
-            let found = match missing {
-                Some(offered) if is_an_agents => Some(unknown_tool(name, offered.iter().map(|name| &**name))),
-                _ => slip_of(&run.setup.environment, name, input).or_else(|| missing.map(|_| taken_away(name))),
-            };
-            match (slip, found) {
-                (None, Some(Found { message, help, .. })) => wrong.push(Problem::at(run.places, &tool_use.path, message, help)),
-                (None, None) => (),
-                (Some(slip), found) => {
-                    let problem = |(message, help)| Problem::at(run.places, &tool_use.path, message, help);
-                    let key = (run.places.key(&tool_use.path), tool_use.id.clone());
-                    let known = marked.entry(key).or_insert_with(|| Marked {
-                        is_as_said: false,
-                        runs: false,
-                        not_as_said: problem(not_as_marked(*slip, name)),
-                        never_used: outcome.as_ref().map(|_| problem(never_used(*slip, name))),
-                    });
-                    known.runs |= found.as_ref().is_none_or(|found| found.runs);
-                    known.is_as_said |= found.is_some_and(|found| found.slip == *slip);
-                }
-            }
+        for (tool_use, found) in looked_at(run) {
+            let TurnBlock::Tool { name, slip: Some(slip), outcome, .. } = tool_use.block else { continue };
+            let problem = |(message, help)| Problem::at(run.places, &tool_use.path, message, help);
+            let key = (run.places.key(&tool_use.path), tool_use.id.clone());
+            let known = marked.entry(key).or_insert_with(|| Marked {
+                is_as_said: false,
+                runs: false,
+                not_as_said: problem(not_as_marked(*slip, name)),
+                never_used: outcome.as_ref().map(|_| problem(never_used(*slip, name))),
+            });
+            known.runs |= found.as_ref().is_none_or(|found| found.runs);
+            known.is_as_said |= found.is_some_and(|found| found.slip == *slip);
         }
     }
-    wrong.extend(runs.iter().flat_map(observables));
     let problem = |marked: Marked| match (marked.is_as_said, marked.runs) {
         (false, _) => Some(marked.not_as_said),
         (true, false) => marked.never_used,
         (true, true) => None,
     };
-    wrong.extend(marked.into_values().filter_map(problem));
-    wrong
+    marked.into_values().filter_map(problem).collect()
 }
 
 fn never_used(slip: Slip, name: &str) -> (String, String) {
