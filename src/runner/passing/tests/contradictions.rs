@@ -112,3 +112,31 @@ fn f_10_a_change_takes_out_what_is_there() {
     let failures = said(&reading(engine, &format!("{twice}[[prompt]]\ntext = \"And b?\"\n[[prompt.turn]]\ntext = \"No.\"\n")));
     assert!(failures.len() == 1 && failures[0].contains("in no request by then"), "the first has taken it out: {failures:#?}");
 }
+
+#[test]
+fn f_10_a_title_is_no_text_of_the_run() {
+    let title = "title = \"No flurbo is here\"";
+    let failures = said(&reading(title, "[expect]\ntext_absent = [\"flurbo\"]\n"));
+    assert!(failures.len() == 1 && failures[0].contains("\"flurbo\" of `text_absent` occurs neither"), "{failures:#?}");
+}
+
+#[test]
+fn f_10_a_cancel_before_the_prompt_comes_too_early() {
+    let failures = said(&reading("", "[[interrupt]]\nkind = \"cancel\"\nat = \"0s\"\n"));
+    assert!(failures.len() == 1 && failures[0].contains("choose a later time"), "{failures:#?}");
+}
+
+#[test]
+fn f_10_marks_that_are_switched_off_or_said_twice_change_nothing() {
+    let dead = "[[dead]]\nnames = [\"p1.r1.a1\", \"p1.r1.a1.results\"]\nwhen = { result = 1 }\n";
+    let collapse = "[[collapse]]\nfrom = \"p1.r1.a1\"\nto = \"p1.r1.a1.results\"\nsummary = \"Read.\"\nwhen = { result = 1 }\n";
+    for (mark, switch) in [(dead, "snip"), (collapse, "collapse")] {
+        assert_eq!(said(&reading("", mark)), [] as [&str; 0]);
+        let off = format!("[engine.compaction]\n{switch} = false");
+        let failures = said(&reading(&off, mark));
+        assert!(failures.len() == 1 && failures[0].contains("changes nothing: `") && failures[0].contains(switch), "{failures:#?}");
+        assert_eq!(said(&reading(&off, &format!("{mark}may = true\n"))), [] as [&str; 0]);
+        let failures = said(&reading("", &mark.repeat(2)));
+        assert!(failures.len() == 1 && failures[0].contains("says the same"), "{failures:#?}");
+    }
+}
