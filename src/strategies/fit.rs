@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::scenario::asked::Reply;
 use crate::scenario::fault::{Change, FaultKind, FaultRule, Instead, Span};
 use crate::scenario::interrupt::{Interrupt, InterruptKind, Moment};
-use crate::scenario::types::{Limits, Scenario, Turn, TurnBlock};
+use crate::scenario::types::{Limits, Prompt, Scenario, Turn, TurnBlock};
 use crate::wire::block::{Block, BlockKind, Message, Role};
 use crate::wire::json::Json;
 use crate::wire::models::{Generation, ModelFacts};
@@ -19,6 +19,7 @@ use crate::wire::models::{Generation, ModelFacts};
 pub(super) fn to_the_api(scenario: &mut Scenario) {
     let models = models(scenario);
     fit_host(scenario, &models);
+    in_order(&mut scenario.prompts);
     let settings = &mut scenario.settings;
     settings.session.thinking = settings.session.thinking.and_then(|thinking| fitting_thinking(thinking, &models));
     if let Some(Thinking::Budget(tokens)) = settings.session.thinking {
@@ -43,6 +44,15 @@ pub(super) fn to_the_api(scenario: &mut Scenario) {
             no_pause(turn);
         }
     });
+}
+
+/// Prompts come in the order in which they stand.
+fn in_order(prompts: &mut [Prompt]) {
+    let mut latest = Micros::ZERO;
+    for at in prompts.iter_mut().filter_map(|prompt| prompt.at.as_mut()) {
+        latest = latest.max(*at);
+        *at = latest;
+    }
 }
 
 /// What the host asks for is what all of the models take, and tools that there are.
