@@ -9,7 +9,9 @@
 
 mod absent_texts;
 mod evidence;
+mod hook_words;
 mod message_names;
+mod progress_times;
 mod tool_names;
 mod tool_uses;
 mod unset_members;
@@ -104,6 +106,8 @@ pub fn failures(runs: &[PlayedRun<'_>], view: View) -> Vec<Failure> {
         found.extend(message_names::problems(runs));
         found.extend(absent_texts::problems(runs, view));
         found.extend(unset_members::problems(runs));
+        found.extend(hook_words::problems(runs));
+        found.extend(progress_times::problems(runs));
     }
     shown(found)
 }

@@ -140,3 +140,26 @@ fn f_10_marks_that_are_switched_off_or_said_twice_change_nothing() {
         assert!(failures.len() == 1 && failures[0].contains("says the same"), "{failures:#?}");
     }
 }
+
+#[test]
+fn f_10_hooks_say_what_their_point_hears() {
+    let hook = |event: &str, says: &str| said(&reading("", &format!("[[hook]]\nname = \"h\"\nevent = \"{event}\"\n{says}\n")));
+    for (event, says, words) in [
+        ("stop", "decision = \"ask\"", "a hook of `stop` decides `deny`, and nothing comes of `ask`"),
+        ("post_tool_use", "updated_input = { command = \"x\" }", "changes no input"),
+        ("stop", "reason = \"lonely\"", "there is no `decision`"),
+        ("post_tool_use", "answers = [{ never_answers = true, latency = \"5s\" }]", "takes no time"),
+    ] {
+        let failures = hook(event, says);
+        assert!(failures.len() == 1 && failures[0].contains(words), "{event} {says}: {failures:#?}");
+    }
+    assert_eq!(hook("pre_tool_use", "decision = \"allow\"\nreason = \"fine\""), [] as [&str; 0]);
+}
+
+#[test]
+fn f_10_nothing_of_a_tool_comes_after_its_end() {
+    let with = |tool: &str| said(&reading("", "").replace("latency = \"5ms\"", tool));
+    assert_eq!(with("latency = \"5ms\", progress = [{ at = \"5ms\", text = \"half\" }]"), [] as [&str; 0]);
+    let failures = with("latency = \"5ms\", progress = [{ at = \"5s\", text = \"half\" }]");
+    assert!(failures.len() == 1 && failures[0].contains("the tool is done after 0.005s"), "{failures:#?}");
+}
