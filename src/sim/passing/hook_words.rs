@@ -11,7 +11,8 @@ use crate::scenario::statement::{Path, Step};
 
 /// What has no effect in any run: a matrix may vary the point.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
-    let (mut idle, mut heard): (BTreeMap<(Key, &str), Problem>, BTreeSet<(Key, &str)>) = (BTreeMap::new(), BTreeSet::new());
+    let mut idle: BTreeMap<(Key, &str), Problem> = BTreeMap::new();
+    let mut heard: BTreeSet<(Key, &str)> = BTreeSet::new();
     for run in runs {
         for (index, hook) in run.setup.scenario.hooks.iter().enumerate() {
             for (nth, reply) in hook.replies.iter().enumerate() {
