@@ -16,6 +16,7 @@ use alloc::collections::BTreeMap;
 
 use result::Said;
 use task::Task;
+pub(crate) use task::problems as input_problems;
 
 use super::budget::NanoUsd;
 use super::call::thinking_below;

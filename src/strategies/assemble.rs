@@ -27,6 +27,7 @@ use crate::scenario::asked::{Lookups, ScriptedHook, ScriptedPermission, Store};
 use crate::scenario::fault::{FaultKind, FaultRule, Instead};
 use crate::scenario::interrupt::{Interrupt, InterruptKind};
 use crate::scenario::script::{Origin, Place, tool_uses};
+use crate::scenario::statement;
 use crate::scenario::types::{Api, Auth, Chunking, Prompt, Refresh, Scenario, ScriptedOutcome, ScriptedTool, Timing, Turn, TurnBlock};
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
@@ -439,13 +440,17 @@ pub(super) fn all_turns(scenario: &Scenario) -> impl Iterator<Item = &Turn> {
     of_prompts.chain(scenario.interrupts.iter().flat_map(|interrupt| &interrupt.turns))
 }
 
-/// Results for some of the tool uses that the answers to prompts ask for.
+/// Results for some of the tool uses that the answers to prompts ask for, and that say nothing themselves of what comes of them.
 fn results(features: &Features, scenario: &Scenario, drawn: Vec<(usize, ScriptedOutcome)>) -> BTreeMap<Arc<str>, ScriptedOutcome> {
     let turns = (1..).zip(&scenario.prompts).flat_map(|(number, prompt)| {
         let origin = Origin::Prompt(number);
         (1..).zip(&prompt.turns).map(move |(turn, script)| (Place { origin, turn }, script))
     });
-    let ids: Vec<Arc<str>> = turns.flat_map(|(place, script)| tool_uses(script, place)).map(|(id, _)| id).collect();
+    let says_it = |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(_), .. });
+    let saying: Vec<Arc<str>> =
+        statement::tool_uses(scenario).into_iter().filter(|tool_use| says_it(tool_use.block)).map(|tool_use| tool_use.id).collect();
+    let all = turns.flat_map(|(place, script)| tool_uses(script, place)).map(|(id, _)| id);
+    let ids: Vec<Arc<str>> = all.filter(|id| !saying.contains(id)).collect();
     let of = |(at, outcome): (usize, ScriptedOutcome)| {
         Some((ids.get(at)?.clone(), ScriptedOutcome { may: true, ..fitting(features, outcome)? }))
     };

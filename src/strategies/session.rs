@@ -69,7 +69,13 @@ pub fn commands() -> BoxedStrategy<Vec<Command>> {
         model().prop_map(CommandDeed::Switch),
     ];
     let one = (select(vec!["cost", "review", "clear"]), does, vec(rule(), 0..2));
-    vec(one.prop_map(|(name, does, allows)| Command { name: name.into(), does, allows }), 0..3).boxed()
+    vec(one.prop_map(|(name, does, allows)| Command { name: name.into(), does, allows }), 0..3).prop_map(distinct).boxed()
+}
+
+/// Of two commands with one name the first.
+fn distinct(commands: Vec<Command>) -> Vec<Command> {
+    let is_first = |nth: usize| commands[..nth].iter().all(|other| other.name != commands[nth].name);
+    (0..commands.len()).filter(|nth| is_first(*nth)).map(|nth| commands[nth].clone()).collect()
 }
 
 /// What the user says who gives a command.
