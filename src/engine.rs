@@ -29,12 +29,12 @@ pub mod texts;
 pub mod time;
 pub mod tokenizer;
 
-mod agents;
+pub(crate) mod agents;
 mod call;
 mod compaction;
 pub(crate) mod conversation;
 pub(crate) mod diagram;
 mod executor;
 mod query;
-mod session;
+pub(crate) mod session;
 mod status;

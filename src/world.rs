@@ -34,7 +34,7 @@ use delivery::{Delivery, Part};
 use model::{Answered, Asking, ModelServer};
 use setup::Setup;
 use timers::Timers;
-use tool_uses::{FirstRuns, ToolUseNames};
+use tool_uses::{FirstRuns, ServedAnswers, ToolUseNames};
 use tools::{Deed, Tools};
 use user::User;
 use watch::Watch;
@@ -58,6 +58,7 @@ pub struct World {
     deliveries: Vec<Delivery>,
     tools: Tools,
     first_runs: FirstRuns,
+    served_answers: ServedAnswers,
     questions: ByAgent<Questions>,
     user: User,
     watch: Watch,
@@ -177,7 +178,9 @@ impl World {
             Effect::CloseRequest { id } => self.deliveries.retain(|delivery| !delivery.answers(agent, *id)),
             Effect::StartTool { run, tool_use } => {
                 let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
-                let names = ToolUseNames { scripted: setup.scripted_id(self.model.original_id(&tool_use.id)), chosen };
+                let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
+                let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, *run));
+                let names = ToolUseNames { scripted, chosen, outcome };
                 let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
                 let deeds = self.tools.start(setup, choices, now, (agent, *run), tool_use, names);
                 schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
@@ -384,8 +387,10 @@ impl World {
         match effect {
             Effect::CheckTool { run, tool_use } => {
                 let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
-                let names = ToolUseNames { scripted: setup.scripted_id(self.model.original_id(&tool_use.id)), chosen };
-                self.passed.extend(asked::who_says(setup, tool_use, names.scripted).map(|(asker, _)| Statement::Check(asker)));
+                let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
+                let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, *run));
+                let names = ToolUseNames { scripted, chosen, outcome };
+                self.passed.extend(asked::who_says(setup, tool_use, names).map(|(asker, _)| Statement::Check(asker)));
                 questions.check(setup, choices, now, *run, tool_use, names)
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
@@ -422,6 +427,11 @@ impl World {
         let Some(plan) = plan else { return note };
         if matches!(note, WorldNote::Served { fault: Some(_), .. }) {
             self.user.on_injected();
+        }
+        if let WorldNote::Served { answer, .. } = &note
+            && !setup.repeated.is_empty()
+        {
+            self.served_answers.note(agent, id, answer);
         }
         if self.deliveries.iter().any(|delivery| delivery.answers(agent, id)) {
             self.misuse = Some(format!("request {id} was made while another of that name is open"));

@@ -2,6 +2,8 @@
 
 #[path = "import/broken.rs"]
 mod broken;
+#[path = "import/clients.rs"]
+mod clients;
 #[path = "import/ends.rs"]
 mod ends;
 #[path = "import/forms.rs"]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Exit;
 use super::output::{complain, say};
 use super::record::rules;
-use crate::files::import::{ImportOptions, Imported, PackedExchange, Written, import_file, write};
+use crate::files::import::{ImportOptions, Imported, Written, import_file, write};
 use crate::files::redact::counts_text;
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
@@ -51,6 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
     let stem = stem_of(&arguments.recording, arguments.out.as_deref());
     match write(&imported, &stem) {
         Ok(written) => {
+            imported.unreadable().iter().for_each(|what| complain(&format!("warning: {what}")));
             imported.left_out.iter().for_each(|what| complain(&format!("warning: left out: {what}")));
             say(&summary(&imported, &written));
             Exit::Fine
@@ -78,15 +79,16 @@ fn stem_of(recording: &Path, out: Option<&Path>) -> PathBuf {
 }
 
 fn summary(imported: &Imported, written: &Written) -> String {
-    let mut threads: Vec<&str> = Vec::new();
-    for exchange in imported.exchanges.iter().map(PackedExchange::outline) {
-        if !threads.contains(&&*exchange.thread) {
-            threads.push(&exchange.thread);
-        }
+    let (format, exchanges, threads) = (imported.format.name(), imported.exchanges.len() as u64, written.scenarios.len() as u64);
+    let mut text = format!("read {format}: {}, {}", plural(exchanges, "exchange"), plural(threads, "thread"));
+    match imported.others() {
+        0 => text.push('\n'),
+        others => text.push_str(&format!(
+            "; {} that {} for no message\n",
+            plural(others as u64, "exchange"),
+            if others == 1 { "asks" } else { "ask" }
+        )),
     }
-    let format = imported.format.name();
-    let mut text =
-        format!("read {format}: {}, {}\n", plural(imported.exchanges.len() as u64, "exchange"), plural(threads.len() as u64, "thread"));
     // What was left out is said apart.
     let lost: Vec<&str> = imported.header.lost.iter().filter(|lost| !imported.left_out.contains(lost)).map(String::as_str).collect();
     if !lost.is_empty() {

@@ -11,12 +11,17 @@ use super::Exit;
 use super::output::{complain, say};
 use super::selection::{Selection, canary, quoted};
 use crate::engine::contract::Engine;
+use crate::explore::Guard;
 use crate::explore::canary::{CANARIES, Canary, Saboteur};
 use crate::explore::interrupt::Kind;
 use crate::explore::sweep::{AT_LIMIT_MAX, Finding, SweepReport};
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
+use crate::runner::Catching;
+use crate::runner::passing::judge;
 use crate::runner::sweep::sweep_all;
+use crate::sim::Run;
+use crate::sim::passing::View;
 use crate::transcript::event::RunEnd;
 
 /// How many findings of a scenario are shown.
@@ -76,6 +81,9 @@ fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync))
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
     let reports = sweep_all(scenarios, arguments.selection.threads(), kinds, new_engine);
+    if arguments.canary.is_none() {
+        tell_what_is_not_swept(scenarios, new_engine);
+    }
     panic::set_hook(usual);
     let mut told = Vec::new();
     for (scenario, report) in scenarios.iter().zip(&reports) {
@@ -91,6 +99,22 @@ fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync))
         return exit.max(of_canary(canary, &reports));
     }
     exit.max(reports.iter().map(verdict).max().unwrap_or(Exit::Failed))
+}
+
+/// A sweep interrupts the run as it is. Where that is not what the scenario says, something else was swept than was meant.
+fn tell_what_is_not_swept<E: Engine>(scenarios: &[Loaded], new_engine: &(impl Fn() -> E + Sync)) {
+    let with_network: Vec<&str> =
+        scenarios.iter().filter(|scenario| scenario.setup.scenario.network.is_some()).map(|scenario| &*scenario.name).collect();
+    if !with_network.is_empty() {
+        complain(&format!("note: [network] is left out of sweeps: {}", with_network.join(", ")));
+    }
+    let plain = |scenario: &Loaded| Catching.run(|| Run::new(scenario.setup.clone(), new_engine()).to_end()).ok();
+    let reports: Vec<_> = scenarios.iter().map(plain).collect();
+    let runs: Vec<_> = scenarios.iter().zip(&reports).map(|(scenario, report)| (scenario, report.as_ref().map(Into::into))).collect();
+    for (at, failures) in judge(&runs, View::Simulated).failures {
+        complain(&format!("note: {}: the run that is interrupted here is not what the scenario says:", scenarios[at].path.display()));
+        failures.iter().for_each(|failure| complain(failure));
+    }
 }
 
 /// A canary is there to be caught.

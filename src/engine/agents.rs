@@ -12,8 +12,11 @@
 mod result;
 mod task;
 
+use alloc::collections::BTreeMap;
+
 use result::Said;
 use task::Task;
+pub(crate) use task::problems as input_problems;
 
 use super::budget::NanoUsd;
 use super::call::thinking_below;
@@ -24,7 +27,7 @@ use super::permission::context::PermissionContext;
 use super::random::Seed;
 use super::session::Session;
 use super::settings::{AgentTool, Environment, Thinking};
-use super::time::Time;
+use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
 
@@ -51,6 +54,8 @@ struct Group {
     tool: AgentTool,
     task: Task,
     children: Vec<Child>,
+    /// The waits that are not drawn: a child knows its own alone, and whoever puts results together comes later.
+    backoff: BTreeMap<Arc<str>, Micros>,
     /// What the tasks gave, once somebody puts it together.
     results: Option<Vec<Said>>,
     /// Why they are to stop, if they are.
@@ -130,6 +135,7 @@ impl Agents {
             tool_use_id: tool_use.id.clone(),
             tool: tool.clone(),
             children: children.collect(),
+            backoff: env.backoff.clone(),
             task,
             results: None,
             stop: None,
@@ -295,6 +301,7 @@ impl Group {
         let Some(first) = self.children.first() else { return };
         let mut env = Environment::clone(&first.env);
         env.tools.clear();
+        env.backoff.clone_from(&self.backoff);
         let address = format!("{}.synthesis", self.tool_use_id);
         let mut child = Child::new(&env, &address, &self.tool.fast_model, SYNTHESIS_TOKENS_MAX);
         child.ask(now, &question, effects);

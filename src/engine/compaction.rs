@@ -30,7 +30,7 @@ mod tests;
 
 pub(crate) use cascade::{after_failure, can_react, cascade, drain_collapses};
 pub(crate) use machine::{Cause, Compaction, Verdict};
-pub(crate) use outcome::{Compacted, Failed, Spent};
+pub(crate) use outcome::{Compacted, Failed, Spent, SummaryRefusal};
 pub(crate) use reactive::{Excess, excess};
 
 use super::contract::{Effect, Effects};

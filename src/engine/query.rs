@@ -40,7 +40,7 @@ use timers::Timers;
 use tool_summary::ToolSummary;
 
 use super::call::{ApiCall, Verdict as CallVerdict};
-use super::compaction::Compaction;
+use super::compaction::{Compaction, SummaryRefusal};
 use super::contract::{Effect, Effects, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
@@ -62,6 +62,8 @@ pub(crate) struct Query {
     /// What goes on from prompt to prompt: the conversation that the next request carries, among others.
     carried: Carried,
     chain: Chain,
+    /// Summarising requests of this prompt that were too long themselves: the same is not asked again.
+    summary_refusals: Vec<SummaryRefusal>,
     /// Whether a refusal was tried again.
     refusal_retried: bool,
     /// How often the model was asked for its structured output (S-9).
@@ -225,6 +227,7 @@ impl Query {
             frame,
             carried,
             chain: Chain::default(),
+            summary_refusals: Vec::new(),
             refusal_retried: false,
             structure_asked: 0,
             stop_hook_active: false,

@@ -236,7 +236,7 @@ fn without_patience(case: &Case<'_>) -> Decision {
         return too_much; // whatever `x-should-retry` says
     }
     // What is asked for in place of a broken stream is no retry of it: it may be the last resort after all of them.
-    if case.call.handed_up && case.settings.nonstreaming_fallback {
+    if case.settings.nonstreaming_fallback && (case.call.handed_up || is_broken_without_block(case)) {
         let fresh = Case { history: History { retries: 0, ..case.history }, ..*case };
         return match by_word_or_table(&fresh) {
             Decision::After { .. } => Decision::WithoutStreaming,
@@ -247,6 +247,12 @@ fn without_patience(case: &Case<'_>) -> Decision {
         Decision::GiveUp(None) if is_last_resort(case) => Decision::WithoutStreaming,
         decision => decision,
     }
+}
+
+/// a stream that began and broke before its first block, where by setting that is like one that broke after it.
+fn is_broken_without_block(case: &Case<'_>) -> bool {
+    let Case { failure, call, settings, .. } = case;
+    settings.nonstreaming_without_block && call.streamed && call.answered && failure.status.is_none()
 }
 
 /// a stream that began and broke, again and again, until no retry is left. Whatever breaks streams on the way may let a whole answer through.

@@ -44,7 +44,7 @@ use crate::prelude::plural;
 use crate::scenario::derive;
 use crate::scenario::recording::Recording;
 use crate::scenario::tape::{Exchange, Provenance, Tape, TapeHeader};
-use crate::scenario::thread::is_messages;
+use crate::scenario::thread::OTHER;
 use crate::scenario::write::toml;
 
 /// The formats that can be imported, for messages that say what else would do.
@@ -93,6 +93,27 @@ impl Imported {
     pub fn tape(&self) -> Tape {
         let exchanges = self.exchanges.iter().map(PackedExchange::exchange).collect();
         Tape { header: self.header.clone(), exchanges, ..Tape::default() }
+    }
+}
+
+impl Imported {
+    /// How many exchanges are with other endpoints, or are no questions.
+    pub fn others(&self) -> usize {
+        self.exchanges.iter().filter(|exchange| !exchange.outline().asks_for_message()).count()
+    }
+
+    /// Questions that cannot be read, so that no scenario holds them: a sentence each.
+    pub fn unreadable(&self) -> Vec<String> {
+        let is_unreadable = |exchange: &&PackedExchange| exchange.outline().asks_for_message() && &*exchange.outline().thread == OTHER;
+        let sentence = |exchange: &PackedExchange| {
+            let (Exchange { id, answer, .. }, body) = (exchange.outline(), exchange.whole_body());
+            let problem = match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
+                Ok(_) => String::from("has no list of messages"),
+                Err(error) => format!("is no JSON ({error})"),
+            };
+            format!("exchange {id} (status {}) is in no scenario: its request {problem}", answer.status)
+        };
+        self.exchanges.iter().filter(is_unreadable).map(sentence).collect()
     }
 }
 
@@ -292,7 +313,7 @@ fn looks_like_a_recording(head: &[u8]) -> bool {
 /// A recording that has something to replay.
 fn imported(path: &Path, format: Format, collected: Collected) -> Result<Imported, ImportError> {
     let Collected { header, exchanges, redacted, left_out } = collected;
-    if exchanges.iter().any(|exchange| is_messages(&exchange.outline().path)) {
+    if exchanges.iter().any(|exchange| exchange.outline().asks_for_message()) {
         return Ok(Imported { format, header, exchanges, redacted, left_out });
     }
     let mut found: Vec<String> = left_out;

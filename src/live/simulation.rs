@@ -115,6 +115,8 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale:
     let end = finished.report.transcript.events.last().map_or(Micros::ZERO, |event| event.at.since(Time::ZERO));
     let began = (0..).zip(network.begins(setup.scenario.seed)).filter(|(_, at)| *at <= end);
     finished.report.passed.extend(began.map(|(index, _)| Statement::NetworkEvent(index)));
+    let could_begin = (0..).zip(&network.events).filter(|(_, event)| event.at.least() <= end);
+    finished.report.passed.extend(could_begin.map(|(index, _)| Statement::NetworkEventChance(index)));
     Ok(finished)
 }
 

@@ -50,6 +50,10 @@ impl Oversize {
                 }
             }
             Input::End { id, how } => {
+                if *how == AnswerEnd::Complete && self.asking(*id).is_some_and(|asking| asking.status == Some(200)) {
+                    // A later attempt was short enough. That the same is to be asked after it is chance.
+                    self.refused.retain(|(refused, _)| (refused.prompt, refused.turn) != (id.prompt, id.turn));
+                }
                 let ended = self.open.extract_if(.., |asking| asking.id == *id).filter(|asking| asking.is_too_long);
                 let refused = ended.filter(|_| *how == AnswerEnd::Complete).map(|asking| (asking.id, asking.request));
                 self.refused.extend(refused);

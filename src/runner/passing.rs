@@ -1,19 +1,19 @@
 //! Whether what scenario files say comes to pass: runs put together by their files, and each file judged by all that it has (F-10).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::files::scenario::Loaded;
 use crate::prelude::*;
 use crate::scenario::statement::Passed;
-use crate::sim::passing::{self, NotAsked, PlayedRun, View};
+use crate::sim::passing::{self, Failure, NotAsked, PlayedRun, View};
 use crate::sim::report::Report;
 use crate::transcript::event::{RunEnd, Transcript};
 
 /// What came of asking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passing {
-    /// What a file says and none of its runs showed, by the position of the file's first run.
+    /// What a file says and none of its runs showed, by the position of the file's first run, and what is wrong with single runs, by theirs.
     pub failures: Vec<(usize, Vec<String>)>,
     /// The files that were not asked, with the reason in a few words.
     pub not_asked: Vec<(String, &'static str)>,
@@ -50,19 +50,40 @@ pub fn judge(runs: &[(&Loaded, Option<Ran<'_>>)], view: View) -> Passing {
         }
         files.push(&loaded.file);
         let of_file = runs[first..].iter().filter(|(other, _)| other.file == loaded.file);
-        match played(of_file) {
-            Err(reason) => passing.not_asked.push((loaded.file.display().to_string(), reason)),
-            Ok(played) => {
-                let failures = passing::failures(&played, view);
-                passing.failures.extend((!failures.is_empty()).then_some((first, failures)));
+        let positions: Vec<usize> =
+            (first..).zip(&runs[first..]).filter(|(_, (other, _))| other.file == loaded.file).map(|(at, _)| at).collect();
+        let failures = match played(of_file) {
+            Err(reason) => {
+                passing.not_asked.push((loaded.file.display().to_string(), reason));
+                continue;
             }
-        }
+            Ok((played, true)) => passing::failures(&played, view),
+            Ok((played, false)) => {
+                passing.not_asked.push((loaded.file.display().to_string(), IN_PART));
+                passing::failures_of_each(&played, view)
+            }
+        };
+        passing.failures.extend(by_run(failures, |nth| (positions[nth], &runs[positions[nth]].0.combination)));
     }
+    passing.failures.sort_by_key(|(at, _)| *at);
     passing
 }
 
-/// All runs of a file, or why they are not all, or cannot say.
-fn played<'a>(of_file: impl Iterator<Item = &'a (&'a Loaded, Option<Ran<'a>>)>) -> Result<Vec<PlayedRun<'a>>, &'static str> {
+/// The failures of each run by its position. What is said of a combination with one seed is not said again with the next.
+fn by_run<'a>(failures: Vec<Failure>, run: impl Fn(usize) -> (usize, &'a Option<String>)) -> Vec<(usize, Vec<String>)> {
+    let mut by_run: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    let mut told = BTreeSet::new();
+    for Failure { run: nth, text } in failures {
+        let (position, combination) = run(nth);
+        if told.insert((combination, text.clone())) {
+            by_run.entry(position).or_default().push(text);
+        }
+    }
+    by_run.into_iter().collect()
+}
+
+/// The runs of a file, and whether they are all of them; or why they cannot say.
+fn played<'a>(of_file: impl Iterator<Item = &'a (&'a Loaded, Option<Ran<'a>>)>) -> Result<(Vec<PlayedRun<'a>>, bool), &'static str> {
     let (mut runs, mut combinations, mut wanted) = (Vec::new(), BTreeSet::new(), 0);
     for (loaded, ran) in of_file {
         let Some(Ran { passed, transcript, end }) = *ran else { return Err(NotAsked::CutShort.as_str()) };
@@ -74,7 +95,7 @@ fn played<'a>(of_file: impl Iterator<Item = &'a (&'a Loaded, Option<Ran<'a>>)>) 
         combinations.insert(&loaded.combination);
         wanted = loaded.runs;
     }
-    if combinations.len() < wanted { Err(IN_PART) } else { Ok(runs) }
+    Ok((runs, combinations.len() >= wanted))
 }
 
 #[cfg(test)]

@@ -6,12 +6,14 @@
 
 mod answers;
 mod changes;
+mod end;
 mod settings;
 mod steps;
 
+use self::end::ThreadEnd;
 use super::recording::{Recording, WholeTape};
 use super::tape::{Exchange, Tape, TapeHeader};
-use super::thread::{MAIN, OTHER, is_messages};
+use super::thread::{MAIN, OTHER};
 use super::types::{Prompt, Scenario, TapeSource};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, ToolUse};
@@ -58,7 +60,7 @@ pub fn threads(recording: &dyn Recording) -> Vec<Arc<str>> {
 }
 
 fn is_conversation(exchange: &Exchange) -> bool {
-    is_messages(&exchange.path) && &*exchange.thread != OTHER
+    exchange.asks_for_message() && &*exchange.thread != OTHER
 }
 
 /// An exchange with its request as it was understood.
@@ -116,12 +118,20 @@ impl Answered {
 pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) -> Derived {
     let of_thread = |index: &usize| is_conversation(recording.outline(*index)) && recording.outline(*index).thread == thread;
     let places: Vec<usize> = (0..recording.count()).filter(of_thread).collect();
-    let exchanges: Vec<&Exchange> = places.iter().map(|index| recording.outline(*index)).collect();
-    let last = places.last().map(|index| recording.exchange(*index));
-    let mut notes = origin(recording.header(), exchanges.len(), tape_file);
+    let mut notes = origin(recording.header(), places.len(), tape_file);
     let mut asked: Vec<Asked<'_>> = Vec::new();
+    let (mut ends, mut failures) = (Vec::new(), 0);
     for index in &places {
-        let (outline, body) = (recording.outline(*index), recording.whole_body(*index));
+        let outline = recording.outline(*index);
+        // One body at a time: they may be large.
+        let answered = {
+            let exchange = recording.exchange(*index);
+            let answered = Answered::of(&exchange);
+            failures = if answered.is_some() { 0 } else { failures + 1 };
+            ends.extend(answers::failure(outline.id, &exchange.answer).filter(|_| answered.is_none()));
+            answered
+        };
+        let body = recording.whole_body(*index);
         if body.is_empty() {
             continue;
         }
@@ -135,7 +145,7 @@ pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) ->
                 if Object::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
                     notes.push(format!("Exchange {id} goes on from a message that the recording does not hold."));
                 }
-                asked.push(Asked { exchange: outline, request, answered: Answered::of(&recording.exchange(*index)) });
+                asked.push(Asked { exchange: outline, request, answered });
             }
             Err(error) => notes.push(format!("The request of exchange {id} was not understood ({error}).")),
         }
@@ -148,13 +158,10 @@ pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) ->
         let places = steps::follow(&asked, &mut scenario, &mut notes);
         changes::read(&asked, &places, &mut scenario);
     }
-    answers::note_failures(&exchanges, &mut notes);
-    if last.as_ref().is_some_and(|last| answers::asks_for_more(&last.answer)) {
-        notes.push(String::from("The recording ends with an answer that asks for more, so a replay ends when the tape does."));
-        scenario.expect.terminal = Some(String::from("tape_exhausted"));
-    } else if answers::invites_retry(&exchanges, last.as_deref(), &scenario.settings.retry) {
-        notes.push(String::from("That attempt may be tried again, so a replay ends when the tape does."));
-        scenario.expect.terminal = Some(String::from("tape_exhausted"));
+    notes.extend(ends);
+    if let Some(place) = places.last().copied() {
+        let last = recording.exchange(place);
+        ThreadEnd { recording, tape_file, place, last: &last, asked: asked.last(), failures }.read(&mut scenario, &mut notes);
     }
     scenario.title = title(&scenario.prompts);
     scenario.matching.strict = true; // who imports a recording wants to know when requests drift from it
@@ -188,7 +195,8 @@ fn origin(header: &TapeHeader, exchanges: usize, tape_file: &str) -> Vec<String>
         notes.push(format!("Not in the recording: {}.", header.lost.join(", ")));
     }
     if !header.redactions.is_empty() {
-        notes.push(format!("Removed from it: {}.", header.redactions.join(", ")));
+        // Behind a comma the name of a header would look like what stands before a secret.
+        notes.push(format!("Removed from it: {}.", header.redactions.join("; ")));
     }
     notes
 }

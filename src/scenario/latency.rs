@@ -43,6 +43,15 @@ impl Latency {
         }
     }
 
+    /// The least that it can be, as far as that is said: none is too small for a distribution without an end.
+    pub fn least(&self) -> Micros {
+        match self {
+            Self::Fixed(span) | Self::Uniform(span, _) | Self::LogUniform(span, _) => *span,
+            Self::LogNormal { .. } | Self::Recorded { .. } => Micros::ZERO,
+            Self::Table(entries) => entries.iter().min().copied().unwrap_or_default(),
+        }
+    }
+
     /// This time's figure. `recorded` is the tape's, where there is one; `nth` counts from 0 and serves [`Latency::Table`].
     ///
     /// `None` when only a recording could say and there is none.

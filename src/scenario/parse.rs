@@ -177,11 +177,13 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     scenario.tools = tools::tools(reader);
     asked::read(reader, &mut scenario);
     scenario.settings.session.commands = reader.entries("command", "[[command]]", session::command);
+    session::check_commands(reader, &scenario.settings.session.commands);
     host::read(reader, &mut scenario);
     scenario.history = reader.entries("history", "[[history]]", prompts::message);
     session::check_orphan(reader, &scenario);
     scenario.lookups = reader.section("session", "[session]", session::lookups).unwrap_or_default();
     scenario.results = outcome::results(reader);
+    outcome::check_results(reader, &scenario);
     run::read(reader, &mut scenario);
     scenario.network = reader.section("network", "[network]", network::network);
     check_agents(reader, &scenario);

@@ -24,6 +24,8 @@ use crate::wire::request::Request;
 pub enum Statement {
     /// A `[[fault]]` hits.
     Fault(usize),
+    /// A `[[fault]]` with a probability could have hit: a request came to its place.
+    FaultChance(usize),
     /// One of [`Scenario::interrupts`] happens.
     Interrupt(usize),
     /// A `[[hook]]` runs.
@@ -52,6 +54,8 @@ pub enum Statement {
     Exchange(usize),
     /// A `[[network.event]]` begins.
     NetworkEvent(usize),
+    /// A `[[network.event]]` whose time is drawn could have begun: the earliest time came before the end.
+    NetworkEventChance(usize),
     /// The request of a `[[change]]` is made, or one after it in its prompt.
     Change(usize),
     /// The request of a `[[message]]` is made, or one after it in its prompt; for one that stands instead of another, a request that holds it.
@@ -141,8 +145,10 @@ pub struct ScriptedToolUse<'a> {
 pub fn statements(scenario: &Scenario) -> Vec<Said> {
     let mut said = Vec::new();
     for (index, rule) in scenario.faults.iter().enumerate() {
+        // It is luck whether it hits, and none whether it could.
         let is_probable = rule.at.probability.is_some_and(|probability| probability < 1.0);
-        push(&mut said, Statement::Fault(index), entry("fault", index), rule.may || is_probable, None);
+        let statement = if is_probable { Statement::FaultChance(index) } else { Statement::Fault(index) };
+        push(&mut said, statement, entry("fault", index), rule.may, None);
     }
     for (index, interrupt) in scenario.interrupts.iter().enumerate() {
         push(&mut said, Statement::Interrupt(index), of_interrupt(scenario, index), interrupt.may, None);
@@ -183,8 +189,8 @@ pub fn statements(scenario: &Scenario) -> Vec<Said> {
     turns(&mut said, scenario);
     for (index, event) in scenario.network.iter().flat_map(|network| &network.events).enumerate() {
         let path = [vec![Step::Key("network")], entry("event", index)].concat();
-        // Its time may be drawn, and then it is luck whether that comes before the end.
-        push(&mut said, Statement::NetworkEvent(index), path, event.may || event.at.is_drawn(), None);
+        let statement = if event.at.is_drawn() { Statement::NetworkEventChance(index) } else { Statement::NetworkEvent(index) };
+        push(&mut said, statement, path, event.may, None);
     }
     let host = &scenario.settings.session;
     (0..host.changes.len()).for_each(|index| push(&mut said, Statement::Change(index), entry("change", index), false, None));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::thread::asks_for_message;
 use crate::wire::http::{Header, is_event_stream};
 use crate::wire::json::Json;
 
@@ -209,6 +210,13 @@ pub struct LeftOut {
     pub column: usize,
     /// What it is, and what became of it.
     pub problem: String,
+}
+
+impl Exchange {
+    /// Whether its request is one that is answered with a message.
+    pub fn asks_for_message(&self) -> bool {
+        asks_for_message(&self.method, &self.path)
+    }
 }
 
 impl Answer {

@@ -38,6 +38,12 @@ pub fn is_messages(path: &str) -> bool {
     path.split(['?', '#']).next().is_some_and(|path| path.trim_end_matches('/').ends_with("/v1/messages"))
 }
 
+/// Whether such a request is answered with a message: `OPTIONS` and `HEAD` on the same path are part of no conversation. Sources without a method mean
+/// the one that the API has.
+pub fn asks_for_message(method: &str, path: &str) -> bool {
+    (method.is_empty() || method.eq_ignore_ascii_case("POST")) && is_messages(path)
+}
+
 /// Gives each exchange its thread and its parent, in the order given.
 ///
 /// Messages exchanges without a request body (sources that keep answers only) follow each other in `main`: nothing says otherwise.
@@ -83,7 +89,7 @@ pub fn whole_bodies(exchanges: &[Exchange]) -> Vec<Cow<'_, [u8]>> {
 }
 
 fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
-    let text = core::str::from_utf8(&exchange.body).ok().filter(|_| is_messages(&exchange.path));
+    let text = core::str::from_utf8(&exchange.body).ok().filter(|_| exchange.asks_for_message());
     let Some(Ok(Whole { body, conversation })) = text.map(|text| held.whole(text)) else { return Cow::from(&*exchange.body) };
     let answer = &exchange.answer;
     // A client may go on, or leave, as soon as the message is whole, whatever becomes of the connection.
@@ -178,6 +184,11 @@ impl Conversation {
             other if self.tools.is_some() == other.tools.is_some() => Likeness::Kind,
             _ => Likeness::Nothing,
         }
+    }
+
+    /// With how many blocks both begin.
+    pub fn shared(&self, other: &Self) -> usize {
+        self.blocks.iter().zip(&*other.blocks).take_while(|(one, other)| one.digest == other.digest).count()
     }
 
     /// Whether it begins with all of `earlier`, or is it.
@@ -434,5 +445,7 @@ mod tests {
     fn m_3_only_one_path_holds_conversations() {
         assert!(is_messages("/v1/messages?beta=true") && is_messages("/proxy/v1/messages/"));
         assert!(!is_messages("/v1/messages/count_tokens") && !is_messages("/v1/models"));
+        assert!(asks_for_message("post", "/v1/messages") && asks_for_message("", "/v1/messages"));
+        assert!(["OPTIONS", "HEAD", "GET"].iter().all(|method| !asks_for_message(method, "/v1/messages")));
     }
 }

@@ -9,9 +9,12 @@
 
 mod absent_texts;
 mod evidence;
+mod hook_words;
 mod message_names;
+mod progress_times;
 mod tool_names;
 mod tool_uses;
+mod unset_members;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -83,23 +86,52 @@ impl PlayedRun<'_> {
     }
 }
 
-/// What a file says and none of its runs showed, one paragraph each, in the order of the file. `runs` are all runs of the file, and each can say it.
-pub fn failures(runs: &[PlayedRun<'_>], view: View) -> Vec<String> {
+/// What is wrong with a file, and the run by which it is seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Which of the runs: the first, for what none of them showed.
+    pub run: usize,
+    /// One paragraph.
+    pub text: String,
+}
+
+/// What a file says and none of its runs showed, and what is wrong with single runs, in the order of the file. `runs` are all runs of the file, and
+/// each can say it.
+pub fn failures(runs: &[PlayedRun<'_>], view: View) -> Vec<Failure> {
     let mut found = unpassed(runs, view);
     if view != View::Server {
-        found.extend(tool_uses::problems(runs));
+        found.extend(tool_uses::in_each(runs));
+        found.extend(tool_uses::marked_in_vain(runs));
         found.extend(tool_names::problems(runs));
         found.extend(message_names::problems(runs));
         found.extend(absent_texts::problems(runs, view));
+        found.extend(unset_members::problems(runs));
+        found.extend(hook_words::problems(runs));
+        found.extend(progress_times::problems(runs));
     }
-    found.sort_by_key(|problem| problem.key);
+    shown(found)
+}
+
+/// What is wrong with single runs, whatever the others show.
+pub fn failures_of_each(runs: &[PlayedRun<'_>], view: View) -> Vec<Failure> {
+    if view == View::Server { Vec::new() } else { shown(tool_uses::in_each(runs)) }
+}
+
+fn shown(mut found: Vec<Problem>) -> Vec<Failure> {
+    found.sort_by_key(|problem| (problem.run, problem.key));
     found.dedup();
-    let count = found.len();
-    let mut texts: Vec<String> = found.into_iter().take(SHOWN_MAX).map(|problem| problem.text).collect();
-    if count > SHOWN_MAX {
-        texts.push(format!("and {} more that did not come to pass", count - SHOWN_MAX));
+    let mut failures: Vec<Failure> = Vec::new();
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for Problem { run, text, .. } in found {
+        let count = counts.entry(run).or_default();
+        *count += 1;
+        if *count <= SHOWN_MAX {
+            failures.push(Failure { run, text });
+        }
     }
-    texts
+    let more = counts.into_iter().filter(|(_, count)| *count > SHOWN_MAX);
+    failures.extend(more.map(|(run, count)| Failure { run, text: format!("and {} more that did not come to pass", count - SHOWN_MAX) }));
+    failures
 }
 
 /// Where something stands, the same in each run of a file; `None` for nowhere.
@@ -108,6 +140,8 @@ type Key = Option<(usize, usize)>;
 /// Something that is wrong, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Problem {
+    /// The run that it is about; the first, for what is about all of them.
+    run: usize,
     key: Key,
     text: String,
 }
@@ -116,7 +150,7 @@ impl Problem {
     fn at(places: &Places, path: &Path, message: String, help: String) -> Self {
         let place = places.fault(path, message.clone(), Some(help.clone()));
         let text = place.map_or_else(|| format!("{message}; {help}"), |fault| fault.to_string());
-        Self { key: places.key(path), text }
+        Self { run: 0, key: places.key(path), text }
     }
 }
 
@@ -182,8 +216,8 @@ fn is_due(run: &PlayedRun<'_>, said: &Said, asked_for: &mut Option<BTreeSet<Arc<
 }
 
 fn sees(view: View, statement: &Statement) -> bool {
-    let is_the_servers = matches!(statement, Statement::Fault(_) | Statement::Turn(_));
-    let is_the_networks = matches!(statement, Statement::NetworkEvent(_));
+    let is_the_servers = matches!(statement, Statement::Fault(_) | Statement::FaultChance(_) | Statement::Turn(_));
+    let is_the_networks = matches!(statement, Statement::NetworkEvent(_) | Statement::NetworkEventChance(_));
     match view {
         View::Simulated => !is_the_networks,
         View::Network => true,

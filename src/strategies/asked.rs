@@ -14,15 +14,17 @@ use crate::scenario::asked::{AT_ONCE, Lookups, ScriptedHook, ScriptedPermission,
 use crate::wire::json::Json;
 
 /// A hook of any point.
-pub fn hook() -> impl Strategy<Value = ScriptedHook> {
+pub fn hook() -> BoxedStrategy<ScriptedHook> {
     let matcher = option::weighted(0.3, select(vec!["Bash", "Read|Edit", "*", "Nothing"]).prop_map(Arc::from));
     let timeout = prop_oneof![3 => Just(HookDefinition::TIMEOUT), 1 => some_time()];
     let name = select(vec!["guard", "lint", "log"]);
     let parts = (name, select(HookEvent::ALL.to_vec()), matcher, timeout, usually_at_once(), vec(reply(hook_outcome()), 0..3));
-    parts.prop_map(|(name, event, matcher, timeout, latency, replies)| {
-        let matcher = matcher.filter(|_| event.is_about_a_tool());
-        ScriptedHook { definition: HookDefinition { name: name.into(), event, matcher, timeout }, latency, replies, may: true }
-    })
+    parts
+        .prop_map(|(name, event, matcher, timeout, latency, replies)| {
+            let matcher = matcher.filter(|_| event.is_about_a_tool());
+            ScriptedHook { definition: HookDefinition { name: name.into(), event, matcher, timeout }, latency, replies, may: true }
+        })
+        .boxed()
 }
 
 fn usually_at_once() -> impl Strategy<Value = crate::scenario::latency::Latency> {
@@ -30,7 +32,7 @@ fn usually_at_once() -> impl Strategy<Value = crate::scenario::latency::Latency>
 }
 
 /// What a hook says.
-pub fn hook_outcome() -> impl Strategy<Value = HookOutcome> {
+pub fn hook_outcome() -> BoxedStrategy<HookOutcome> {
     vary!(HookOutcome::default(), 0.25;
         decision: select(PermissionWord::ALL.to_vec()).prop_map(Some),
         reason: words().prop_map(Some),
@@ -46,40 +48,36 @@ fn new_input() -> impl Strategy<Value = Json> {
 }
 
 /// Rules and mode.
-pub fn permissions() -> impl Strategy<Value = PermissionSettings> {
+pub fn permissions() -> BoxedStrategy<PermissionSettings> {
     let one = (select(PermissionWord::ALL.to_vec()), rule(), select(RuleSource::ALL.to_vec()));
     let rules = vec(one.prop_map(|(word, about, source)| PermissionRule { word, about, source }), 0..4);
     let directories = prop_oneof![2 => Just(Vec::new()), 1 => Just(vec![Arc::from("/w/src")])];
-    (select(PermissionMode::ALL.to_vec()), rules, directories).prop_map(|(mode, rules, directories)| PermissionSettings {
-        mode,
-        rules,
-        directories,
-    })
+    (select(PermissionMode::ALL.to_vec()), rules, directories)
+        .prop_map(|(mode, rules, directories)| PermissionSettings { mode, rules, directories })
+        .boxed()
 }
 
 /// A person who is asked.
-pub fn permission() -> impl Strategy<Value = ScriptedPermission> {
+pub fn permission() -> BoxedStrategy<ScriptedPermission> {
     let replies = vec(reply(permission_answer()), 1..3);
-    (option::of(rule()), usually_at_once(), replies).prop_map(|(about, latency, replies)| ScriptedPermission {
-        about,
-        latency,
-        replies,
-        may: true,
-    })
+    (option::of(rule()), usually_at_once(), replies)
+        .prop_map(|(about, latency, replies)| ScriptedPermission { about, latency, replies, may: true })
+        .boxed()
 }
 
 /// What such a person answers.
-pub fn permission_answer() -> impl Strategy<Value = PermissionAnswer> {
+pub fn permission_answer() -> BoxedStrategy<PermissionAnswer> {
     let allow = (option::weighted(0.2, new_input()), vec(rule(), 0..2));
     prop_oneof![
         3 => allow.prop_map(|(updated_input, rules)| PermissionAnswer::Allow { updated_input, rules }),
         1 => words().prop_map(|reason| PermissionAnswer::Refuse { reason }),
         1 => words().prop_map(|reason| PermissionAnswer::RefuseAndAbort { reason }),
     ]
+    .boxed()
 }
 
 /// Where large results are stored.
-pub fn store() -> impl Strategy<Value = Store> {
+pub fn store() -> BoxedStrategy<Store> {
     vary!(Store { may: true, ..Store::default() }, 0.5;
         folder: Just(Some(Arc::from("/w/.results"))),
         latency: latency(),
@@ -88,7 +86,7 @@ pub fn store() -> impl Strategy<Value = Store> {
 }
 
 /// What is found when the engine looks.
-pub fn lookups() -> impl Strategy<Value = Lookups> {
+pub fn lookups() -> BoxedStrategy<Lookups> {
     let names = || vec(select(vec!["pdf", "review", "deploy"]).prop_map(Arc::from), 0..3);
     vary!(Lookups { may: true, ..Lookups::default() }, 0.5;
         skills: names(),

@@ -21,11 +21,13 @@ use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionSettings;
 use crate::engine::random::Seed;
 use crate::engine::settings::{Command, CompactionSettings, PipelineSettings, RetrySettings, SessionSettings, Settings, Thinking};
+use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::asked::{Lookups, ScriptedHook, ScriptedPermission, Store};
 use crate::scenario::fault::{FaultKind, FaultRule, Instead};
 use crate::scenario::interrupt::{Interrupt, InterruptKind};
 use crate::scenario::script::{Origin, Place, tool_uses};
+use crate::scenario::statement;
 use crate::scenario::types::{Api, Auth, Chunking, Prompt, Refresh, Scenario, ScriptedOutcome, ScriptedTool, Timing, Turn, TurnBlock};
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
@@ -89,7 +91,7 @@ struct Surroundings {
 }
 
 /// All parts, each independent of the others.
-pub(super) fn parts() -> impl Strategy<Value = Parts> {
+pub(super) fn parts() -> BoxedStrategy<Parts> {
     let said = (vec(prompt(), 1..4), vec(option::weighted(0.5, command_line()), 4), commands());
     let of_tools = (tools(), vec(any::<bool>(), NAMES.len()), vec((0_usize..9, outcome()), 0..3));
     let settings = (model(), requests(), execution(), pipeline(), retry(), compaction());
@@ -128,35 +130,33 @@ pub(super) fn parts() -> impl Strategy<Value = Parts> {
             surroundings,
         }
     })
+    .boxed()
 }
 
-fn session() -> impl Strategy<Value = Session> {
+fn session() -> BoxedStrategy<Session> {
     let parts = (surroundings(), limits(), thinking(), budget(), structured(), model(), any::<bool>());
-    parts.prop_map(|(surroundings, limits, thinking, budget, structured, fallback, handles_elicitation)| Session {
-        surroundings,
-        limits,
-        thinking,
-        budget,
-        structured,
-        fallback,
-        handles_elicitation,
-    })
+    parts
+        .prop_map(|(surroundings, limits, thinking, budget, structured, fallback, handles_elicitation)| Session {
+            surroundings,
+            limits,
+            thinking,
+            budget,
+            structured,
+            fallback,
+            handles_elicitation,
+        })
+        .boxed()
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> BoxedStrategy<Asked> {
     let people = (asked::permissions(), vec(asked::permission(), 0..3));
     let parts = (vec(asked::hook(), 1..4), people, asked::store(), asked::lookups(), any::<(bool, bool)>());
-    parts.prop_map(|(hooks, (permissions, people), store, lookups, looks_up)| Asked {
-        hooks,
-        permissions,
-        people,
-        store,
-        lookups,
-        looks_up,
-    })
+    parts
+        .prop_map(|(hooks, (permissions, people), store, lookups, looks_up)| Asked { hooks, permissions, people, store, lookups, looks_up })
+        .boxed()
 }
 
-fn surroundings_of_runs() -> impl Strategy<Value = Surroundings> {
+fn surroundings_of_runs() -> BoxedStrategy<Surroundings> {
     let timing = vary!(Timing::default(), 0.7; head: latency(), first_event: latency(), between_events: latency());
     let chunking = prop_oneof![Just(Chunking::Bytes), Just(Chunking::Random), (1_usize..200).prop_map(Chunking::Every)];
     let auth = vary!(Auth { may: true, ..Auth::default() }, 0.5; refresh: Just(Refresh::Fails), latency: latency());
@@ -167,13 +167,9 @@ fn surroundings_of_runs() -> impl Strategy<Value = Surroundings> {
         signatures: select(vec![Signatures::Ignore, Signatures::Drop]).prop_map(Some),
     );
     let default_answer = option::of(Just(Arc::from("Very well.")));
-    (timing, chunking, auth, api, default_answer).prop_map(|(timing, chunking, auth, api, default_answer)| Surroundings {
-        timing,
-        chunking,
-        auth,
-        api,
-        default_answer,
-    })
+    (timing, chunking, auth, api, default_answer)
+        .prop_map(|(timing, chunking, auth, api, default_answer)| Surroundings { timing, chunking, auth, api, default_answer })
+        .boxed()
 }
 
 /// The scenario of these features.
@@ -325,6 +321,7 @@ fn prompts(features: &Features, mut prompts: Vec<Prompt>, command_lines: &[Optio
     if !has(Feature::Prompts) && !has(Feature::Commands) {
         prompts.truncate(1);
     }
+    let mut latest = Micros::ZERO;
     for (prompt, line) in prompts.iter_mut().zip(command_lines) {
         if !has(Feature::Content) && !is_plain(&prompt.content) {
             prompt.content = plain_words();
@@ -332,7 +329,9 @@ fn prompts(features: &Features, mut prompts: Vec<Prompt>, command_lines: &[Optio
         if let Some(line) = line.as_ref().filter(|_| has(Feature::Commands)) {
             prompt.content = vec![Block::text(line)];
         }
-        prompt.at = prompt.at.filter(|_| has(Feature::Prompts));
+        // Prompts stand in the order of their times.
+        prompt.at = prompt.at.filter(|_| has(Feature::Prompts)).map(|at| at.max(latest));
+        latest = prompt.at.unwrap_or(latest);
         prompt.turns = fitting_turns(features, core::mem::take(&mut prompt.turns));
     }
     prompts
@@ -441,13 +440,17 @@ pub(super) fn all_turns(scenario: &Scenario) -> impl Iterator<Item = &Turn> {
     of_prompts.chain(scenario.interrupts.iter().flat_map(|interrupt| &interrupt.turns))
 }
 
-/// Results for some of the tool uses that the answers to prompts ask for.
+/// Results for some of the tool uses that the answers to prompts ask for, and that say nothing themselves of what comes of them.
 fn results(features: &Features, scenario: &Scenario, drawn: Vec<(usize, ScriptedOutcome)>) -> BTreeMap<Arc<str>, ScriptedOutcome> {
     let turns = (1..).zip(&scenario.prompts).flat_map(|(number, prompt)| {
         let origin = Origin::Prompt(number);
         (1..).zip(&prompt.turns).map(move |(turn, script)| (Place { origin, turn }, script))
     });
-    let ids: Vec<Arc<str>> = turns.flat_map(|(place, script)| tool_uses(script, place)).map(|(id, _)| id).collect();
+    let says_it = |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(_), .. });
+    let saying: Vec<Arc<str>> =
+        statement::tool_uses(scenario).into_iter().filter(|tool_use| says_it(tool_use.block)).map(|tool_use| tool_use.id).collect();
+    let all = turns.flat_map(|(place, script)| tool_uses(script, place)).map(|(id, _)| id);
+    let ids: Vec<Arc<str>> = all.filter(|id| !saying.contains(id)).collect();
     let of = |(at, outcome): (usize, ScriptedOutcome)| {
         Some((ids.get(at)?.clone(), ScriptedOutcome { may: true, ..fitting(features, outcome)? }))
     };

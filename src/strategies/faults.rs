@@ -12,12 +12,12 @@ use crate::scenario::fault::{
 };
 
 /// Any fault at any place.
-pub fn fault() -> impl Strategy<Value = FaultRule> {
-    (place(), kind()).prop_map(|(at, kind)| FaultRule { at, kind, may: true })
+pub fn fault() -> BoxedStrategy<FaultRule> {
+    (place(), kind()).prop_map(|(at, kind)| FaultRule { at, kind, may: true }).boxed()
 }
 
 /// Which requests are hit: mostly one of the first.
-pub fn place() -> impl Strategy<Value = FaultPlace> {
+pub fn place() -> BoxedStrategy<FaultPlace> {
     let thread = prop_oneof![Just(Arc::from("main")), tool_use_id()];
     let some = vary!(FaultPlace::default(), 0.25;
         prompt: numbers().prop_map(Some),
@@ -27,11 +27,13 @@ pub fn place() -> impl Strategy<Value = FaultPlace> {
         before: some_time().prop_map(Some),
         probability: select(vec![0.25, 0.5, 1.0]).prop_map(Some),
     );
-    (some, option::weighted(0.7, numbers()), option::weighted(0.8, numbers())).prop_map(|(place, request, attempt)| {
-        // Nothing is before a time and after a later one.
-        let before = place.before.filter(|before| place.after.is_none_or(|after| after < *before));
-        FaultPlace { request, attempt, before, ..place }
-    })
+    (some, option::weighted(0.7, numbers()), option::weighted(0.8, numbers()))
+        .prop_map(|(place, request, attempt)| {
+            // Nothing is before a time and after a later one.
+            let before = place.before.filter(|before| place.after.is_none_or(|after| after < *before));
+            FaultPlace { request, attempt, before, ..place }
+        })
+        .boxed()
 }
 
 fn numbers() -> impl Strategy<Value = Span> {
@@ -43,16 +45,17 @@ fn numbers() -> impl Strategy<Value = Span> {
 }
 
 /// What goes wrong.
-pub fn kind() -> impl Strategy<Value = FaultKind> {
+pub fn kind() -> BoxedStrategy<FaultKind> {
     prop_oneof![
         3 => answer().prop_map(|answer| FaultKind::Instead(Instead::Answer(answer))),
         1 => select(ConnectFault::ALL.to_vec()).prop_map(|(_, how)| FaultKind::Instead(Instead::Connection(how))),
         4 => change().prop_map(FaultKind::Change),
     ]
+    .boxed()
 }
 
 /// An answer in an answer's place.
-pub fn answer() -> impl Strategy<Value = FaultAnswer> {
+pub fn answer() -> BoxedStrategy<FaultAnswer> {
     // An error that a status usually stands for is said by the status alone.
     let of = |error: &'static KnownError| (error.status, Some(error).filter(|error| KnownError::usual(error.status) != Some(*error)));
     let known = select(KNOWN_ERRORS.iter().collect::<Vec<_>>()).prop_map(of);
@@ -75,11 +78,11 @@ pub fn answer() -> impl Strategy<Value = FaultAnswer> {
         rate_limits,
         ..FaultAnswer::default()
     });
-    prop_oneof![12 => answer, 1 => Just(page)]
+    prop_oneof![12 => answer, 1 => Just(page)].boxed()
 }
 
 /// How an answer is changed.
-pub fn change() -> impl Strategy<Value = Change> {
+pub fn change() -> BoxedStrategy<Change> {
     let events = || 0_u32..24;
     let part = || select(STREAM_PARTS.to_vec()).prop_map(|(_, name)| name);
     let after = prop_oneof![3 => events().prop_map(CutAfter::Events), 1 => (0_u32..3_000).prop_map(CutAfter::Bytes)];
@@ -106,5 +109,5 @@ pub fn change() -> impl Strategy<Value = Change> {
         1 => select(vec!["text/html", "application/json", "text/event-stream"]).prop_map(|kind| Change::ContentType(kind.into())),
         1 => Just(Change::TruncateToolInput),
         1 => (20_u32..4_000).prop_map(|bytes_per_second| Change::Drip { bytes_per_second }),
-    ]
+    ].boxed()
 }

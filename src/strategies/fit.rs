@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::scenario::asked::Reply;
 use crate::scenario::fault::{Change, FaultKind, FaultRule, Instead, Span};
 use crate::scenario::interrupt::{Interrupt, InterruptKind, Moment};
-use crate::scenario::types::{Limits, Scenario, Turn, TurnBlock};
+use crate::scenario::types::{Limits, Prompt, Scenario, Turn, TurnBlock};
 use crate::wire::block::{Block, BlockKind, Message, Role};
 use crate::wire::json::Json;
 use crate::wire::models::{Generation, ModelFacts};
@@ -19,6 +19,7 @@ use crate::wire::models::{Generation, ModelFacts};
 pub(super) fn to_the_api(scenario: &mut Scenario) {
     let models = models(scenario);
     fit_host(scenario, &models);
+    in_order(&mut scenario.prompts);
     let settings = &mut scenario.settings;
     settings.session.thinking = settings.session.thinking.and_then(|thinking| fitting_thinking(thinking, &models));
     if let Some(Thinking::Budget(tokens)) = settings.session.thinking {
@@ -45,6 +46,15 @@ pub(super) fn to_the_api(scenario: &mut Scenario) {
     });
 }
 
+/// Prompts come in the order in which they stand.
+fn in_order(prompts: &mut [Prompt]) {
+    let mut latest = Micros::ZERO;
+    for at in prompts.iter_mut().filter_map(|prompt| prompt.at.as_mut()) {
+        latest = latest.max(*at);
+        *at = latest;
+    }
+}
+
 /// What the host asks for is what all of the models take, and tools that there are.
 fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
     let offered: Vec<Arc<str>> = scenario.tools.iter().map(|tool| tool.definition.name.clone()).collect();
@@ -55,6 +65,7 @@ fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
     for change in &mut session.changes {
         change.tools.iter_mut().for_each(|tools| tools.retain(|name| offered.contains(name)));
         let is_set = |name: &str| change.set.as_str().contains(name);
+        change.unset.retain(|name| !is_set(name));
         let takes_no_thinking = all_models(models, |generation| generation != Generation::AlwaysThinks);
         // What is thought needs its share of `max_tokens`, and a host that names another model vouches for what is sent to it (S-11).
         let to_another = is_set("\"model\"") && (thinks || thinks_aloud);
@@ -62,6 +73,8 @@ fn fit_host(scenario: &mut Scenario, models: &[Arc<str>]) {
             change.set = Json::trusted("{}");
         }
     }
+    // One of them says all that holds from a request on.
+    session.changes.dedup_by_key(|change| change.from);
     session.changes.retain(|change| change.set.as_str() != "{}" || !change.unset.is_empty() || change.tools.is_some());
     let takes_prefill = !thinks && all_models(models, |generation| generation < Generation::Four6);
     let takes_system = all_models(models, |generation| generation >= Generation::Four7);

@@ -22,32 +22,34 @@ pub struct Past {
 }
 
 /// A few rounds, whole or broken off.
-pub fn past() -> impl Strategy<Value = Past> {
+pub fn past() -> BoxedStrategy<Past> {
     let round = (words(), option::of((tool(), text())), words());
     let end = prop_oneof![3 => Just(None), 2 => (tool(), option::of(permission_answer())).prop_map(Some)];
-    (vec(round, 1..4), end).prop_map(|(rounds, end)| {
-        let mut past = Past::default();
-        for (number, (question, tool, answer)) in (1..).zip(rounds) {
-            past.messages.push(user(Block::text(&question)));
-            if let Some((tool_use, result)) = tool {
-                let id = format!("toolu_h{number}");
-                past.messages.push(assistant(tool_use_block(&id, tool_use)));
-                past.messages.push(user(Block::tool_result(&id, &Json::of(&*result), false)));
+    (vec(round, 1..4), end)
+        .prop_map(|(rounds, end)| {
+            let mut past = Past::default();
+            for (number, (question, tool, answer)) in (1..).zip(rounds) {
+                past.messages.push(user(Block::text(&question)));
+                if let Some((tool_use, result)) = tool {
+                    let id = format!("toolu_h{number}");
+                    past.messages.push(assistant(tool_use_block(&id, tool_use)));
+                    past.messages.push(user(Block::tool_result(&id, &Json::of(&*result), false)));
+                }
+                past.messages.push(assistant(Block::text(&answer)));
             }
-            past.messages.push(assistant(Block::text(&answer)));
-        }
-        if let Some((tool_use, answer)) = end {
-            past.messages.push(user(Block::text("and then?")));
-            past.messages.push(assistant(tool_use_block("toolu_open", tool_use)));
-            past.orphaned = answer.map(|answer| OrphanedPermission { tool_use_id: "toolu_open".into(), answer });
-        }
-        past
-    })
+            if let Some((tool_use, answer)) = end {
+                past.messages.push(user(Block::text("and then?")));
+                past.messages.push(assistant(tool_use_block("toolu_open", tool_use)));
+                past.orphaned = answer.map(|answer| OrphanedPermission { tool_use_id: "toolu_open".into(), answer });
+            }
+            past
+        })
+        .boxed()
 }
 
-fn tool() -> impl Strategy<Value = (&'static str, Arc<str>)> {
+fn tool() -> BoxedStrategy<(&'static str, Arc<str>)> {
     let of = |name: &'static str| input(name).prop_map(move |input| (name, input));
-    prop_oneof![of(NAMES[0]), of(NAMES[2]), of(NAMES[4])]
+    prop_oneof![of(NAMES[0]), of(NAMES[2]), of(NAMES[4])].boxed()
 }
 
 fn tool_use_block(id: &str, (name, input): (&str, Arc<str>)) -> Block {

@@ -23,16 +23,18 @@ pub struct Host {
 }
 
 /// Some changes and some messages.
-pub fn host() -> impl Strategy<Value = Host> {
-    (vec(change(), 0..3), vec(message(), 0..3)).prop_map(|(mut changes, mut messages)| {
-        changes.sort_by_key(|change| change.from);
-        messages.sort_by_key(|message| message.at);
-        Host { changes, messages }
-    })
+pub fn host() -> BoxedStrategy<Host> {
+    (vec(change(), 0..3), vec(message(), 0..3))
+        .prop_map(|(mut changes, mut messages)| {
+            changes.sort_by_key(|change| change.from);
+            messages.sort_by_key(|message| message.at);
+            Host { changes, messages }
+        })
+        .boxed()
 }
 
 /// Members of requests, some of which were there, and other tools.
-pub fn change() -> impl Strategy<Value = RequestChange> {
+pub fn change() -> BoxedStrategy<RequestChange> {
     let set = select(vec![
         r#"{"max_tokens":3000}"#,
         r#"{"max_tokens":12000}"#,
@@ -49,16 +51,18 @@ pub fn change() -> impl Strategy<Value = RequestChange> {
     ]);
     let unset = subsequence(vec!["metadata", "tool_choice", "system", "thinking"], 0..3);
     let tools = option::weighted(0.3, subsequence(NAMES.to_vec(), 0..NAMES.len()));
-    (place(), set, unset, tools).prop_map(|(from, set, unset, tools)| RequestChange {
-        from,
-        set: Json::trusted(set),
-        unset: unset.into_iter().map(Arc::from).collect(),
-        tools: tools.map(|tools| tools.into_iter().map(Arc::from).collect()),
-    })
+    (place(), set, unset, tools)
+        .prop_map(|(from, set, unset, tools)| RequestChange {
+            from,
+            set: Json::trusted(set),
+            unset: unset.into_iter().map(Arc::from).collect(),
+            tools: tools.map(|tools| tools.into_iter().map(Arc::from).collect()),
+        })
+        .boxed()
 }
 
 /// A message of the host's where the API takes one: nothing stands between tool uses and their results.
-pub fn message() -> impl Strategy<Value = HostMessage> {
+pub fn message() -> BoxedStrategy<HostMessage> {
     let anywhere = vec![MessagePlace::Before, MessagePlace::Beside, MessagePlace::After];
     let said = |role| words().prop_map(move |words| (role, MessagePlace::After, vec![Block::text(&words)]));
     let who = prop_oneof![
@@ -66,10 +70,12 @@ pub fn message() -> impl Strategy<Value = HostMessage> {
         1 => said(Role::Assistant),
         1 => said(Role::System),
     ];
-    (place(), who).prop_map(|(at, (role, place, content))| {
-        let place = if place == MessagePlace::Before && at.request > 1 { MessagePlace::After } else { place };
-        HostMessage { at, place, message: Arc::new(Message { role, content }) }
-    })
+    (place(), who)
+        .prop_map(|(at, (role, place, content))| {
+            let place = if place == MessagePlace::Before && at.request > 1 { MessagePlace::After } else { place };
+            HostMessage { at, place, message: Arc::new(Message { role, content }) }
+        })
+        .boxed()
 }
 
 /// One of the first requests.

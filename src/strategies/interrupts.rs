@@ -15,37 +15,39 @@ use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, Reach
 use crate::scenario::types::Turn;
 
 /// A cancel or a message, at any anchor.
-pub fn interrupt() -> impl Strategy<Value = Interrupt> {
+pub fn interrupt() -> BoxedStrategy<Interrupt> {
     let message = (content(), turns()).prop_map(|(content, turns)| (InterruptKind::Interrupt(content), turns));
     let kind = prop_oneof![Just((InterruptKind::Cancel, Vec::new())), message];
-    (kind, moment()).prop_map(|((kind, turns), moment)| Interrupt { kind, moment, turns, may: true })
+    (kind, moment()).prop_map(|((kind, turns), moment)| Interrupt { kind, moment, turns, may: true }).boxed()
 }
 
-fn turns() -> impl Strategy<Value = Vec<Turn>> {
+fn turns() -> BoxedStrategy<Vec<Turn>> {
     let some = (vec(turn(), 0..2), vec(closing_turn(), 3)).prop_map(|(turns, closing)| turns.into_iter().chain(closing).collect());
-    prop_oneof![some, Just(Vec::new())]
+    prop_oneof![some, Just(Vec::new())].boxed()
 }
 
 /// Messages that are dead.
-pub fn dead() -> impl Strategy<Value = Interrupt> {
-    (vec(message_name(), 1..4), moment()).prop_map(|(names, moment)| Interrupt {
-        kind: InterruptKind::Dead(names),
-        moment,
-        turns: Vec::new(),
-        may: true,
-    })
+pub fn dead() -> BoxedStrategy<Interrupt> {
+    (vec(message_name(), 1..4), moment())
+        .prop_map(|(names, moment)| Interrupt { kind: InterruptKind::Dead(names), moment, turns: Vec::new(), may: true })
+        .boxed()
 }
 
 /// A span that was summarised in the background.
-pub fn collapse() -> impl Strategy<Value = Interrupt> {
-    (message_name(), message_name(), words(), moment()).prop_map(|(from, to, summary, moment)| {
-        let kind = InterruptKind::Collapse(Arc::new(Staged { from, to, summary }));
-        Interrupt { kind, moment, turns: Vec::new(), may: true }
-    })
+pub fn collapse() -> BoxedStrategy<Interrupt> {
+    // Whole rounds, as they are in most conversations; any two names seldom hold some.
+    let round = select(vec![("p1", "p1.r1.a1"), ("p1", "p1.r1.a1.results"), ("p1.r1.a1", "p1.r1.a1.results"), ("h1", "h2"), ("h1", "h4")]);
+    let span = prop_oneof![3 => round.prop_map(|(from, to)| (Arc::from(from), Arc::from(to))), 1 => (message_name(), message_name())];
+    (span, words(), moment())
+        .prop_map(|((from, to), summary, moment)| {
+            let kind = InterruptKind::Collapse(Arc::new(Staged { from, to, summary }));
+            Interrupt { kind, moment, turns: Vec::new(), may: true }
+        })
+        .boxed()
 }
 
 /// When it happens.
-pub fn moment() -> impl Strategy<Value = Moment> {
+pub fn moment() -> BoxedStrategy<Moment> {
     let agent = prop_oneof![9 => Just(Agent::ROOT), 1 => tool_use_id().prop_map(|id| Agent::child(&id))];
     let offset = prop_oneof![2 => Just(Micros::ZERO), 1 => span()];
     let when = (anchor(), agent, any::<bool>(), offset).prop_map(|(anchor, agent, before, offset)| {
@@ -54,11 +56,11 @@ pub fn moment() -> impl Strategy<Value = Moment> {
         let (side, offset) = if before { (Side::Before, Micros::ZERO) } else { (Side::After, offset) };
         Moment::When { anchor, agent, side, offset }
     });
-    prop_oneof![1 => span().prop_map(Moment::At), 4 => when]
+    prop_oneof![1 => span().prop_map(Moment::At), 4 => when].boxed()
 }
 
 /// What is waited for.
-pub fn anchor() -> impl Strategy<Value = Anchor> {
+pub fn anchor() -> BoxedStrategy<Anchor> {
     let nth = || 1_u32..4;
     let state = select(ReachedState::ALL.to_vec()).prop_map(|(_, state)| state);
     let name = select(NAMES.to_vec());
@@ -80,4 +82,5 @@ pub fn anchor() -> impl Strategy<Value = Anchor> {
         1 => nth().prop_map(|nth| Anchor::Result { nth }),
         1 => nth().prop_map(|nth| Anchor::Terminal { nth }),
     ]
+    .boxed()
 }

@@ -15,7 +15,7 @@ use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ToolEnding, Too
 use crate::wire::json::Json;
 
 /// What a run does, with all that it may do at once; see [`fitting`].
-pub fn outcome() -> impl Strategy<Value = ScriptedOutcome> {
+pub fn outcome() -> BoxedStrategy<ScriptedOutcome> {
     vary!(ScriptedOutcome::default(), 0.2;
         content: content().prop_map(Some),
         is_error: Just(true),
@@ -32,7 +32,7 @@ pub fn outcome() -> impl Strategy<Value = ScriptedOutcome> {
 }
 
 /// What a result holds: text, nothing, very much, blocks.
-pub fn content() -> impl Strategy<Value = Json> {
+pub fn content() -> BoxedStrategy<Json> {
     let blocks = vec(text().prop_map(|text| format!(r#"{{"type":"text","text":{}}}"#, Json::of(&*text))), 0..3);
     let image = r#"[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]"#;
     prop_oneof![
@@ -43,26 +43,28 @@ pub fn content() -> impl Strategy<Value = Json> {
         1 => blocks.prop_map(|blocks| Json::trusted(format!("[{}]", blocks.join(",")))),
         1 => Just(Json::trusted(image)),
     ]
+    .boxed()
 }
 
 /// How a run ends.
-pub fn ending() -> impl Strategy<Value = ToolEnding> {
+pub fn ending() -> BoxedStrategy<ToolEnding> {
     prop_oneof![
         Just(ToolEnding::ReturnsTwice),
         Just(ToolEnding::Hangs),
         Just(ToolEnding::ReturnsNothing),
         words().prop_map(ToolEnding::Panics)
     ]
+    .boxed()
 }
 
 /// How a run takes being told to stop.
-pub fn stopping() -> impl Strategy<Value = ToolStopping> {
+pub fn stopping() -> BoxedStrategy<ToolStopping> {
     let deaf = prop_oneof![2 => Just(Deaf::No), 2 => some_time().prop_map(Deaf::For), 1 => Just(Deaf::Forever)];
-    (deaf, span()).prop_map(|(ignores, takes)| ToolStopping { ignores, takes })
+    (deaf, span()).prop_map(|(ignores, takes)| ToolStopping { ignores, takes }).boxed()
 }
 
 /// What a tool finds that looks at its input.
-pub fn check() -> impl Strategy<Value = Reply<ToolCheck>> {
+pub fn check() -> BoxedStrategy<Reply<ToolCheck>> {
     let word = select(PermissionWord::ALL.to_vec());
     let found = vary!(ToolCheck::default(), 0.3;
         problem: words().prop_map(Some),
@@ -70,23 +72,25 @@ pub fn check() -> impl Strategy<Value = Reply<ToolCheck>> {
         reason: words().prop_map(Some),
         suggestions: vec(rule(), 1..3),
     );
-    reply(found)
+    reply(found).boxed()
 }
 
 /// What a server asks.
-pub fn elicitation() -> impl Strategy<Value = ScriptedElicitation> {
+pub fn elicitation() -> BoxedStrategy<ScriptedElicitation> {
     let answer = reply(option::of(words()));
-    (words(), span(), answer, option::of(words())).prop_map(|(message, after, reply, if_declined)| {
-        // Who never answers takes no time for it.
-        let reply = if reply.says.is_none() { Reply { latency: None, says: None, may: true } } else { reply };
-        ScriptedElicitation { message, after, reply, if_declined }
-    })
+    (words(), span(), answer, option::of(words()))
+        .prop_map(|(message, after, reply, if_declined)| {
+            // Who never answers takes no time for it.
+            let reply = if reply.says.is_none() { Reply { latency: None, says: None, may: true } } else { reply };
+            ScriptedElicitation { message, after, reply, if_declined }
+        })
+        .boxed()
 }
 
 /// An answer to whoever asks, now and then none at all.
-pub fn reply<T: core::fmt::Debug + Clone + 'static>(says: impl Strategy<Value = T> + 'static) -> impl Strategy<Value = Reply<T>> {
+pub fn reply<T: core::fmt::Debug + Clone + 'static>(says: impl Strategy<Value = T> + 'static) -> BoxedStrategy<Reply<T>> {
     let says = prop_oneof![9 => says.prop_map(Some), 1 => Just(None)];
-    (option::weighted(0.4, latency()), says).prop_map(|(latency, says)| Reply { latency, says, may: true })
+    (option::weighted(0.4, latency()), says).prop_map(|(latency, says)| Reply { latency, says, may: true }).boxed()
 }
 
 /// What of an outcome these features allow, and what goes together: what hangs has no result, and only errors have causes. `None` when nothing is

@@ -14,7 +14,7 @@ use crate::wire::json::Json;
 const SHARE: f64 = 0.3;
 
 /// What decides nothing about the loop: reports, surroundings, side calls.
-pub fn surroundings() -> impl Strategy<Value = SessionSettings> {
+pub fn surroundings() -> BoxedStrategy<SessionSettings> {
     vary!(SessionSettings::default(), SHARE;
         replay_user_messages: Just(true),
         file_history: Just(true),
@@ -46,7 +46,7 @@ pub fn budget() -> impl Strategy<Value = (NanoUsd, Date)> {
 }
 
 /// Limits on turns and tokens.
-pub fn limits() -> impl Strategy<Value = SessionSettings> {
+pub fn limits() -> BoxedStrategy<SessionSettings> {
     vary!(SessionSettings::default(), 0.5;
         max_turns: (1_u32..5).prop_map(Some),
         token_budget: (1_u64..9_000).prop_map(Some),
@@ -55,21 +55,27 @@ pub fn limits() -> impl Strategy<Value = SessionSettings> {
 }
 
 /// A schema, and how often it is asked for.
-pub fn structured() -> impl Strategy<Value = (Json, u32)> {
+pub fn structured() -> BoxedStrategy<(Json, u32)> {
     let schema =
         select(vec![r#"{"type":"object"}"#, r#"{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"]}"#]);
-    (schema.prop_map(Json::trusted), 1_u32..4)
+    (schema.prop_map(Json::trusted), 1_u32..4).boxed()
 }
 
 /// Commands beside the built-in ones.
-pub fn commands() -> impl Strategy<Value = Vec<Command>> {
+pub fn commands() -> BoxedStrategy<Vec<Command>> {
     let does = prop_oneof![
         words().prop_map(CommandDeed::Answer),
         words().prop_map(|words| CommandDeed::Ask(format!("{words} $ARGUMENTS").into())),
         model().prop_map(CommandDeed::Switch),
     ];
     let one = (select(vec!["cost", "review", "clear"]), does, vec(rule(), 0..2));
-    vec(one.prop_map(|(name, does, allows)| Command { name: name.into(), does, allows }), 0..3)
+    vec(one.prop_map(|(name, does, allows)| Command { name: name.into(), does, allows }), 0..3).prop_map(distinct).boxed()
+}
+
+/// Of two commands with one name the first.
+fn distinct(commands: Vec<Command>) -> Vec<Command> {
+    let is_first = |nth: usize| commands[..nth].iter().all(|other| other.name != commands[nth].name);
+    (0..commands.len()).filter(|nth| is_first(*nth)).map(|nth| commands[nth].clone()).collect()
 }
 
 /// What the user says who gives a command.

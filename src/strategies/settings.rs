@@ -17,7 +17,7 @@ use crate::wire::json::Json;
 const SHARE: f64 = 0.3;
 
 /// What requests say beside the conversation.
-pub fn requests() -> impl Strategy<Value = Settings> {
+pub fn requests() -> BoxedStrategy<Settings> {
     let system = prop_oneof![
         2 => words().prop_map(|words| Json::of(&*words)),
         1 => words().prop_map(|words| Json::trusted(format!(r#"[{{"type":"text","text":"{words}"}}]"#))),
@@ -42,7 +42,7 @@ pub fn requests() -> impl Strategy<Value = Settings> {
 }
 
 /// How tools run.
-pub fn execution() -> impl Strategy<Value = Settings> {
+pub fn execution() -> BoxedStrategy<Settings> {
     vary!(Settings::default(), SHARE;
         emission_order: Just(EmissionOrder::Arrival),
         result_order: Just(ResultOrder::Emission),
@@ -56,7 +56,7 @@ pub fn execution() -> impl Strategy<Value = Settings> {
 }
 
 /// `[engine.pipeline]`.
-pub fn pipeline() -> impl Strategy<Value = PipelineSettings> {
+pub fn pipeline() -> BoxedStrategy<PipelineSettings> {
     vary!(PipelineSettings::default(), SHARE;
         check_inputs: Just(false),
         result_limit: 0_u64..600,
@@ -68,7 +68,7 @@ pub fn pipeline() -> impl Strategy<Value = PipelineSettings> {
 }
 
 /// `[engine.retry]`.
-pub fn retry() -> impl Strategy<Value = RetrySettings> {
+pub fn retry() -> BoxedStrategy<RetrySettings> {
     vary!(RetrySettings::default(), 0.2;
         max_retries: 0_u32..4,
         base_delay: span(),
@@ -88,6 +88,7 @@ pub fn retry() -> impl Strategy<Value = RetrySettings> {
         overflow_margin: 0_u64..2_000,
         overflow_floor: 0_u64..4_000,
         nonstreaming_fallback: Just(false),
+        nonstreaming_without_block: Just(true),
         nonstreaming_max_tokens: 500_u64..30_000,
         nonstreaming_timeout: span(),
         stream_idle: span(),
@@ -97,7 +98,7 @@ pub fn retry() -> impl Strategy<Value = RetrySettings> {
 }
 
 /// `[engine.compaction]`, with windows that a few turns fill.
-pub fn compaction() -> impl Strategy<Value = CompactionSettings> {
+pub fn compaction() -> BoxedStrategy<CompactionSettings> {
     let small = || 0_u64..600;
     let figures = vary!(CompactionSettings::default(), 0.25;
         snip: Just(false),
@@ -118,10 +119,12 @@ pub fn compaction() -> impl Strategy<Value = CompactionSettings> {
     );
     let window = option::weighted(0.8, prop_oneof![3 => 300_u64..6_000, 1 => Just(200_000)]);
     let margins = option::weighted(0.8, (small(), small(), small(), small()));
-    (figures, window, margins).prop_map(|(figures, context_window, margins)| match margins {
-        None => CompactionSettings { context_window, ..figures },
-        Some((output_reserve, margin, warning_margin, hard_margin)) => {
-            CompactionSettings { context_window, output_reserve, margin, warning_margin, hard_margin, ..figures }
-        }
-    })
+    (figures, window, margins)
+        .prop_map(|(figures, context_window, margins)| match margins {
+            None => CompactionSettings { context_window, ..figures },
+            Some((output_reserve, margin, warning_margin, hard_margin)) => {
+                CompactionSettings { context_window, output_reserve, margin, warning_margin, hard_margin, ..figures }
+            }
+        })
+        .boxed()
 }

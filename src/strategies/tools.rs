@@ -73,7 +73,7 @@ pub fn usual(name: &str) -> ToolDefinition {
 }
 
 /// A use of one of the tools, with what comes of it. See [`super::outcomes::fitting`].
-pub fn tool_use() -> impl Strategy<Value = TurnBlock> {
+pub fn tool_use() -> BoxedStrategy<TurnBlock> {
     let of = |name: &'static str| (if matches!(name, "Read" | "Edit" | "Bash") { 4 } else { 2 }, tool_use_of(name));
     let known = NAMES.map(of);
     let wrong = Just(UNKNOWN).prop_map(|name| TurnBlock::Tool {
@@ -83,7 +83,7 @@ pub fn tool_use() -> impl Strategy<Value = TurnBlock> {
         outcome: None,
         slip: Some(Slip::UnknownTool),
     });
-    Union::new_weighted(known.into_iter().chain([(1, wrong.boxed())]).collect())
+    Union::new_weighted(known.into_iter().chain([(1, wrong.boxed())]).collect()).boxed()
 }
 
 fn tool_use_of(name: &'static str) -> BoxedStrategy<TurnBlock> {
@@ -111,15 +111,15 @@ fn with_slip(name: &str, input: Arc<str>, id: Option<Arc<str>>, outcome: Option<
 }
 
 /// What agents are answered: nothing that needs further agents.
-fn agents() -> impl Strategy<Value = AgentScript> {
+fn agents() -> BoxedStrategy<AgentScript> {
     let tool = prop_oneof![tool_use_of("Read"), tool_use_of("Bash"), tool_use_of("Edit")];
     let working = vec(tool, 1..3).prop_map(|content| Turn { content, may: true, ..Turn::default() });
     let task = (vec(working, 0..2), vec(closing_turn(), 2)).prop_map(|(working, closing)| working.into_iter().chain(closing).collect());
-    (vec(task, 0..4), option::of(closing_turn())).prop_map(|(tasks, synthesis)| AgentScript { tasks, synthesis })
+    (vec(task, 0..4), option::of(closing_turn())).prop_map(|(tasks, synthesis)| AgentScript { tasks, synthesis }).boxed()
 }
 
 /// Inputs of a tool: mostly ones that it takes. What is not fits [`is_wrong`].
-pub fn input(name: &'static str) -> impl Strategy<Value = Arc<str>> {
+pub fn input(name: &'static str) -> BoxedStrategy<Arc<str>> {
     let wrong = select(vec![
         r#"{"file_path":"#,
         "",
@@ -130,7 +130,7 @@ pub fn input(name: &'static str) -> impl Strategy<Value = Arc<str>> {
         "{\"file_path\":\"a\n\"}",
         r#"{"a":1}{"#,
     ]);
-    prop_oneof![12 => right_input(name), 1 => wrong.prop_map(Arc::from)]
+    prop_oneof![12 => right_input(name), 1 => wrong.prop_map(Arc::from)].boxed()
 }
 
 fn right_input(name: &'static str) -> BoxedStrategy<Arc<str>> {

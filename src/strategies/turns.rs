@@ -16,23 +16,21 @@ use crate::wire::json::Json;
 pub const CLOSING: usize = 4;
 
 /// A prompt with its answers.
-pub fn prompt() -> impl Strategy<Value = Prompt> {
+pub fn prompt() -> BoxedStrategy<Prompt> {
     let at = option::weighted(0.2, some_time());
     let turns = (vec(turn(), 0..5), vec(closing_turn(), CLOSING));
-    (content(), at, turns).prop_map(|(content, at, (turns, closing))| Prompt {
-        content,
-        at,
-        turns: turns.into_iter().chain(closing).collect(),
-    })
+    (content(), at, turns)
+        .prop_map(|(content, at, (turns, closing))| Prompt { content, at, turns: turns.into_iter().chain(closing).collect() })
+        .boxed()
 }
 
 /// What the user says: mostly plain words.
-pub fn content() -> impl Strategy<Value = Vec<Block>> {
+pub fn content() -> BoxedStrategy<Vec<Block>> {
     let plain = || words().prop_map(|words| Block::text(&words));
     let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}"#;
     let image = Just(Block::from(Json::trusted(image)));
     let odd = prop_oneof![odd_text().prop_map(|text| Block::text(&text)), text().prop_map(|text| Block::text(&text)), plain(), image];
-    prop_oneof![4 => plain().prop_map(|block| vec![block]), 1 => vec(odd, 1..3)]
+    prop_oneof![4 => plain().prop_map(|block| vec![block]), 1 => vec(odd, 1..3)].boxed()
 }
 
 /// Whether a prompt is plain words.
@@ -44,7 +42,7 @@ pub fn is_plain(content: &[Block]) -> bool {
 }
 
 /// An answer about something: text, thinking, tool uses, in any order.
-pub fn turn() -> impl Strategy<Value = Turn> {
+pub fn turn() -> BoxedStrategy<Turn> {
     let block = prop_oneof![
         2 => text().prop_map(TurnBlock::Text),
         1 => words().prop_map(TurnBlock::Thinking),
@@ -62,14 +60,16 @@ pub fn turn() -> impl Strategy<Value = Turn> {
         headers: Just(vec![(String::from("request-id"), String::from("req_1"))]),
     );
     let literal = option::weighted(0.1, literal());
-    (vec(block, 1..5), whole, literal).prop_map(|(content, turn, literal)| match literal {
-        Some(literal) => literal,
-        None => Turn { content, ..turn },
-    })
+    (vec(block, 1..5), whole, literal)
+        .prop_map(|(content, turn, literal)| match literal {
+            Some(literal) => literal,
+            None => Turn { content, ..turn },
+        })
+        .boxed()
 }
 
 /// An answer that is an error or a body as it stands.
-fn literal() -> impl Strategy<Value = Turn> {
+fn literal() -> BoxedStrategy<Turn> {
     let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let bodies = vec![
         "",
@@ -81,10 +81,12 @@ fn literal() -> impl Strategy<Value = Turn> {
         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}\n\n",
     ];
     let body = option::weighted(0.7, select(bodies).prop_map(Arc::from));
-    (select(vec![200, 400, 403, 404, 413, 429, 500, 529]), body).prop_map(|(status, body)| {
-        let body = if status == 200 { Some(body.unwrap_or_default()) } else { body };
-        Turn { status, body, may: true, ..Turn::default() }
-    })
+    (select(vec![200, 400, 403, 404, 413, 429, 500, 529]), body)
+        .prop_map(|(status, body)| {
+            let body = if status == 200 { Some(body.unwrap_or_default()) } else { body };
+            Turn { status, body, may: true, ..Turn::default() }
+        })
+        .boxed()
 }
 
 /// Whether an answer is an error or a body as it stands.
@@ -93,6 +95,6 @@ pub fn is_literal(turn: &Turn) -> bool {
 }
 
 /// An answer that ends a prompt.
-pub fn closing_turn() -> impl Strategy<Value = Turn> {
-    words().prop_map(|words| Turn { content: vec![TurnBlock::Text(words)], may: true, ..Turn::default() })
+pub fn closing_turn() -> BoxedStrategy<Turn> {
+    words().prop_map(|words| Turn { content: vec![TurnBlock::Text(words)], may: true, ..Turn::default() }).boxed()
 }

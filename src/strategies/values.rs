@@ -32,7 +32,7 @@ pub fn words() -> impl Strategy<Value = Arc<str>> {
 }
 
 /// Text as it should not be: control characters, quotes, several lines, other scripts; never blank.
-pub fn odd_text() -> impl Strategy<Value = Arc<str>> {
+pub fn odd_text() -> BoxedStrategy<Arc<str>> {
     let known = select(vec![
         "two\nlines",
         "'''",
@@ -52,17 +52,17 @@ pub fn odd_text() -> impl Strategy<Value = Arc<str>> {
         "/w/etc",
     ]);
     let drawn = "\\PC{1,24}".prop_filter("blank text is refused by the API", |text| !text.trim().is_empty());
-    prop_oneof![known.prop_map(Arc::from), drawn.prop_map(Arc::from)]
+    prop_oneof![known.prop_map(Arc::from), drawn.prop_map(Arc::from)].boxed()
 }
 
 /// Mostly plain, sometimes long.
-pub fn text() -> impl Strategy<Value = Arc<str>> {
+pub fn text() -> BoxedStrategy<Arc<str>> {
     let long = (words(), 2_usize..120).prop_map(|(words, times)| vec![&*words; times].join(". ").into());
-    prop_oneof![8 => words(), 1 => long]
+    prop_oneof![8 => words(), 1 => long].boxed()
 }
 
 /// A span of time: nothing, a moment, seconds, minutes.
-pub fn span() -> impl Strategy<Value = Micros> {
+pub fn span() -> BoxedStrategy<Micros> {
     prop_oneof![
         1 => Just(Micros::ZERO),
         1 => Just(Micros(1)),
@@ -70,6 +70,7 @@ pub fn span() -> impl Strategy<Value = Micros> {
         3 => (1_u64..12).prop_map(Micros::from_secs),
         1 => select(vec![Micros::from_secs(61), Micros::from_secs(91), Micros::from_secs(301)]),
     ]
+    .boxed()
 }
 
 /// A span that is not nothing.
@@ -78,7 +79,7 @@ pub fn some_time() -> impl Strategy<Value = Micros> {
 }
 
 /// How long something takes.
-pub fn latency() -> impl Strategy<Value = Latency> {
+pub fn latency() -> BoxedStrategy<Latency> {
     let ends = || (span(), some_time()).prop_map(|(low, more)| (low, low + more));
     prop_oneof![
         5 => span().prop_map(Latency::Fixed),
@@ -87,6 +88,7 @@ pub fn latency() -> impl Strategy<Value = Latency> {
         1 => ends().prop_map(|(p50, p99)| Latency::LogNormal { p50, p99 }),
         1 => vec(span(), 1..4).prop_map(|spans| Latency::Table(spans.into())),
     ]
+    .boxed()
 }
 
 /// A model of any generation, and one that nobody knows.

@@ -69,10 +69,7 @@ impl Questions {
         let scripted = setup.scenario.hooks.get(hook.hook as usize)?;
         let usual = &scripted.latency;
         let reply = nth_reply(&scripted.replies, nth);
-        let outcome = match reply {
-            Some(reply) => reply.says.clone()?,
-            None => HookOutcome::default(),
-        };
+        let outcome = says_or(reply, HookOutcome::default())?;
         let takes =
             choices.latency(Waited::Hook, &self.key(hook_key(hook)), reply.and_then(|reply| reply.latency.as_ref()).unwrap_or(usual), nth);
         Some(self.open(now + takes, Input::HookEnded { hook, outcome: Arc::new(outcome) }))
@@ -94,10 +91,7 @@ impl Questions {
         let nth = next(&mut self.asked, index);
         let scripted = index.map(|index| &setup.scenario.permissions[index]);
         let reply = scripted.and_then(|scripted| nth_reply(&scripted.replies, nth));
-        let answer = match reply {
-            Some(reply) => reply.says.clone()?,
-            None => PermissionAnswer::Allow { updated_input: None, rules: Vec::new() },
-        };
+        let answer = says_or(reply, PermissionAnswer::Allow { updated_input: None, rules: Vec::new() })?;
         let latency = reply.and_then(|reply| reply.latency.as_ref()).or(scripted.map(|scripted| &scripted.latency)).unwrap_or(&AT_ONCE);
         let takes = choices.latency(Waited::Permission, name, latency, nth);
         Some(self.open(now + takes, Input::PermissionAnswered { run, answer: Arc::new(answer) }))
@@ -113,13 +107,11 @@ impl Questions {
         tool_use: &ToolUse,
         names: ToolUseNames<'_>,
     ) -> Answered {
-        let said = who_says(setup, tool_use, names.scripted).map(|(_, reply)| reply);
-        let check = match said {
-            Some(reply) => reply.says.clone()?,
-            None => ToolCheck::default(),
-        };
-        let takes = said.and_then(|reply| reply.latency.as_ref()).map(|latency| choices.latency(Waited::Check, names.chosen, latency, 0));
-        Some(self.open(now + takes.unwrap_or_default(), Input::ToolChecked { run, check }))
+        let said = who_says(setup, tool_use, names).map(|(_, reply)| reply);
+        let check = says_or(said, ToolCheck::default())?;
+        let latency = said.and_then(|reply| reply.latency.as_ref()).unwrap_or(&AT_ONCE);
+        let takes = choices.latency(Waited::Check, names.chosen, latency, 0);
+        Some(self.open(now + takes, Input::ToolChecked { run, check }))
     }
 
     /// A result is to be stored.
@@ -203,11 +195,9 @@ impl Questions {
 }
 
 /// Where the scenario says what a tool finds that looks at this input: at the tool use with the id that it has in the scenario, else at its tool.
-pub(super) fn who_says<'a>(setup: &'a Setup, tool_use: &ToolUse, id: &str) -> Option<(Asker, &'a Reply<ToolCheck>)> {
-    if let Some((id, outcome)) = setup.outcomes.get_key_value(id)
-        && let Some(check) = &outcome.check
-    {
-        return Some((Asker::ToolUse(id.clone()), check));
+pub(super) fn who_says<'a>(setup: &'a Setup, tool_use: &ToolUse, names: ToolUseNames<'a>) -> Option<(Asker, &'a Reply<ToolCheck>)> {
+    if let Some(check) = names.outcome.and_then(|outcome| outcome.check.as_ref()) {
+        return Some((Asker::ToolUse(names.scripted.into()), check));
     }
     let (index, tool) = setup.scenario.tools.iter().enumerate().find(|(_, tool)| tool.definition.name == tool_use.name)?;
     Some((Asker::Tool(index), tool.outcome.as_ref()?.check.as_ref()?))
@@ -216,6 +206,11 @@ pub(super) fn who_says<'a>(setup: &'a Setup, tool_use: &ToolUse, id: &str) -> Op
 /// The reply of the n-th time, from 0: the last one counts for all that follow; `None` when there is none at all.
 fn nth_reply<T>(replies: &[Reply<T>], nth: usize) -> Option<&Reply<T>> {
     replies.get(nth).or(replies.last())
+}
+
+/// What a reply says, or what is usual where there is none; `None` when no answer comes.
+fn says_or<T: Clone>(reply: Option<&Reply<T>>, usual: T) -> Option<T> {
+    reply.map_or(Some(usual), |reply| reply.says.clone())
 }
 
 /// Counts, from 0.
@@ -247,7 +242,10 @@ mod tests {
     use crate::scenario::types::Scenario;
     use crate::wire::block::ToolInput;
 
-    const NAMES: ToolUseNames<'_> = ToolUseNames { scripted: "toolu_1", chosen: "toolu_1" };
+    fn names(setup: &Setup) -> ToolUseNames<'_> {
+        ToolUseNames { scripted: "toolu_1", chosen: "toolu_1", outcome: setup.outcome_of("toolu_1", None) }
+    }
+
     const RUN: ToolRun = ToolRun { request: RequestId { prompt: 1, turn: 2, attempt: 1 }, index: 0 };
 
     fn setup(change: impl FnOnce(&mut Scenario)) -> Setup {
@@ -274,7 +272,7 @@ mod tests {
         let answers = [
             questions.hook(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, FIRST),
             questions.permission(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), "toolu_1"),
-            questions.check(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), NAMES),
+            questions.check(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN, &tool_use(), names(&setup)),
             questions.store(&setup, &mut Choices::of(&setup.scenario, None), Time::ZERO, RUN),
         ];
         let answers = answers.map(|answered| {
@@ -287,6 +285,31 @@ mod tests {
         assert_eq!(answers[1], Input::PermissionAnswered { run: RUN, answer: Arc::new(allow) });
         assert_eq!(answers[2], Input::ToolChecked { run: RUN, check: ToolCheck::default() });
         assert_eq!(answers[3], Input::ResultStored { run: RUN, path: None });
+    }
+
+    #[test]
+    fn f_11_a_plan_says_also_how_long_that_takes_which_the_scenario_says_nothing_of() {
+        let mut setup = hook(Vec::new());
+        let planned = [
+            (Waited::Hook, "0 stop 1"),
+            (Waited::Permission, "toolu_1"),
+            (Waited::Check, "toolu_1"),
+            (Waited::Store, "p1.r2.a1.t0.txt"),
+            (Waited::LookUp, "skills 1"),
+        ];
+        setup.scenario.plan.latencies = planned.map(|(of, name)| (of, [(name.into(), Micros(7))].into())).into();
+        let mut questions = Questions::default();
+        let mut choices = Choices::of(&setup.scenario, None);
+        let answers = [
+            questions.hook(&setup, &mut choices, Time::ZERO, FIRST),
+            questions.permission(&setup, &mut choices, Time::ZERO, RUN, &tool_use(), "toolu_1"),
+            questions.check(&setup, &mut choices, Time::ZERO, RUN, &tool_use(), names(&setup)),
+            questions.store(&setup, &mut choices, Time::ZERO, RUN),
+            questions.look_up(&setup, &mut choices, Time::ZERO, Catalogue::Skills, 1),
+        ];
+        for (answered, (_, name)) in answers.into_iter().zip(planned) {
+            assert_eq!(answered.map(|(at, _)| at), Some(Time::ZERO + Micros(7)), "{name}");
+        }
     }
 
     #[test]
@@ -327,7 +350,7 @@ mod tests {
         let mut questions = Questions::default();
         let choices = &mut Choices::of(&setup.scenario, None);
         let asked = [
-            questions.check(&setup, choices, Time::ZERO, RUN, &tool_use(), NAMES),
+            questions.check(&setup, choices, Time::ZERO, RUN, &tool_use(), names(&setup)),
             questions.store(&setup, choices, Time::ZERO, RUN),
             questions.look_up(&setup, choices, Time::ZERO, Catalogue::Skills, 1),
             questions.hook(&setup, choices, Time::ZERO, FIRST),

@@ -14,7 +14,7 @@ mod changes;
 
 pub(super) use answers::instead;
 pub(super) use body::{TimedEvent, by_event, with_events};
-pub(super) use changes::{change, is_in_reach};
+pub(super) use changes::change;
 
 use super::choices::Choices;
 use crate::engine::contract::{Agent, RequestId};
@@ -35,6 +35,20 @@ pub(crate) struct Asked<'a> {
 pub(super) fn verdict<'a>(rules: &'a [FaultRule], asked: &Asked<'_>, choices: &mut Choices<'_>) -> Option<(usize, &'a FaultKind)> {
     let mut hits = |(index, rule): &(usize, &FaultRule)| fits(&rule.at, asked) && is_drawn(&rules[..*index], rule, asked, choices);
     rules.iter().enumerate().find(&mut hits).map(|(index, rule)| (index, &rule.kind))
+}
+
+/// The rules with a probability that could hit a request: those whose place it is, as long as no rule before them hits for certain. One with a
+/// probability of 0 never does.
+pub(super) fn chances(rules: &[FaultRule], asked: &Asked<'_>) -> Vec<usize> {
+    let is_certain = |rule: &FaultRule| rule.at.probability.is_none_or(|probability| probability >= 1.0);
+    let mut found = Vec::new();
+    for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| fits(&rule.at, asked)) {
+        found.extend(rule.at.probability.filter(|probability| *probability > 0.0).map(|_| index));
+        if is_certain(rule) {
+            break;
+        }
+    }
+    found
 }
 
 fn fits(at: &FaultPlace, asked: &Asked<'_>) -> bool {

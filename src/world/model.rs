@@ -71,6 +71,7 @@ impl ModelServer {
         let overruled = scenario.tape.is_some();
         let refused = refusal.as_ref().map(|refusal| Refused { rule: refusal.name, text: (&*refusal.message).into(), overruled });
         let asked = Asked { id, agent, model: &request.model, now };
+        self.hits.extend(faults::chances(&scenario.faults, &asked).into_iter().map(Statement::FaultChance));
         let (plan, note) = match faults::verdict(&scenario.faults, &asked, choices) {
             Some((index, kind @ FaultKind::Instead(instead))) => {
                 self.hits.note(Statement::Fault(index));
@@ -152,9 +153,7 @@ impl ModelServer {
         }
         let fault = change.map(|(index, change)| match faults::change(change, &plan) {
             Some(changed) => {
-                if faults::is_in_reach(change, &plan) {
-                    self.hits.note(Statement::Fault(index));
-                }
+                self.hits.note(Statement::Fault(index));
                 plan = changed;
                 change.to_string().into()
             }

@@ -38,6 +38,8 @@ pub struct Setup {
     pub answers: Vec<Prepared>,
     /// What single tool uses give, by id.
     pub outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
+    /// What tool uses give whose id another one had before.
+    pub(crate) repeated: RepeatedUses,
     /// Whose answers the agents get that tool uses make, by the agents' addresses.
     pub agents: BTreeMap<Arc<str>, Origin>,
     /// The threads of conversation of the tape, where clients may have all of them: the scenario's own first (M-3).
@@ -100,6 +102,10 @@ impl Prepared {
     }
 }
 
+/// What tool uses give whose id another one had before, by the name of the answer and the position among its tool uses; with the id, and `None` where
+/// nothing is said of this use.
+pub(crate) type RepeatedUses = BTreeMap<(Arc<str>, u32), (Arc<str>, Option<ScriptedOutcome>)>;
+
 /// A thread of conversation of a tape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedThread {
@@ -139,6 +145,15 @@ impl Setup {
         let makes_agents = |id: &str| self.agents.keys().any(|address| address.split('.').next() == Some(id));
         let is_known = |id: &str| self.outcomes.contains_key(id) || makes_agents(id);
         super::again::original_of(id).filter(|original| !is_known(id) && is_known(original)).unwrap_or(id)
+    }
+
+    /// What the scenario says of a tool use, by its id; `place` is the answer's name and the position among its tool uses, where that is known.
+    pub(crate) fn outcome_of(&self, id: &str, place: Option<(Arc<str>, u32)>) -> Option<&ScriptedOutcome> {
+        let repeated = place.and_then(|place| self.repeated.get(&place));
+        match repeated.filter(|(known, _)| **known == *id) {
+            Some((_, own)) => own.as_ref().or_else(|| self.scenario.results.get(id)),
+            None => self.outcomes.get(id),
+        }
     }
 
     /// Holds the results that a scenario gives by id against the tool uses that its answers ask for: a misspelt id would be answered
@@ -188,7 +203,7 @@ impl Setup {
     /// # Errors
     /// As [`Self::new`].
     pub fn with_recording(scenario: Scenario, recording: Option<&dyn Recording>) -> Result<Self, SetupError> {
-        let mut of_tools = OfTools { outcomes: scenario.results.clone(), agents: BTreeMap::new() };
+        let mut of_tools = OfTools { outcomes: scenario.results.clone(), ..OfTools::default() };
         let mut answers = match (&scenario.tape, recording) {
             (Some(source), Some(recording)) => recorded(&scenario, recording, &source.thread)?,
             (Some(_), None) => return Err(SetupError::NoTape),
@@ -199,7 +214,7 @@ impl Setup {
         };
         let scripts = (1..).zip(&scenario.interrupts).map(|(number, interrupt)| (Origin::Interrupt(number), &interrupt.turns));
         answers.extend(scripted(&scenario, scripts, &mut of_tools));
-        let OfTools { outcomes, agents } = of_tools;
+        let OfTools { ids: _, outcomes, repeated, agents } = of_tools;
         let environment = Environment {
             settings: scenario.settings.clone(),
             tools: scenario.tools.iter().map(|tool| tool.definition.clone()).collect(),
@@ -212,7 +227,7 @@ impl Setup {
             tokenizer: Tokenizer::default(),
         };
         let (threads, folders) = (Vec::new(), recording.map_or_else(Vec::new, |recording| recording.header().folders.clone()));
-        Ok(Self { scenario, environment, answers, outcomes, agents, threads, folders, varying: None, wants_thinking: true })
+        Ok(Self { scenario, environment, answers, outcomes, repeated, agents, threads, folders, varying: None, wants_thinking: true })
     }
 
     /// The same for clients that have their side calls and sub-agents by themselves: all threads of the tape are answered, each as what it is by
@@ -263,7 +278,9 @@ impl Setup {
 }
 
 fn recorded(scenario: &Scenario, recording: &dyn Recording, thread: &str) -> Result<Vec<Prepared>, SetupError> {
-    let places = (0..recording.count()).filter(|index| &*recording.outline(*index).thread == thread);
+    // What else a client asked on that path (`OPTIONS`) nobody asks for in a replay.
+    let is_asked = |exchange: &Exchange| &*exchange.thread == thread && exchange.asks_for_message();
+    let places = (0..recording.count()).filter(|index| is_asked(recording.outline(*index)));
     let mut answers: Vec<Prepared> = Vec::new();
     for index in places {
         let before = answers.last().and_then(|answer| answer.request.as_ref());
@@ -300,8 +317,12 @@ fn of_exchange(scenario: &Scenario, exchange: &Exchange, asked: &[u8], before: O
 }
 
 /// What scripted tool uses bring, by their ids.
+#[derive(Default)]
 struct OfTools {
+    /// All ids so far.
+    ids: BTreeSet<Arc<str>>,
     outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
+    repeated: RepeatedUses,
     agents: BTreeMap<Arc<str>, Origin>,
 }
 
@@ -316,8 +337,13 @@ fn script_of(scenario: &Scenario, origin: Origin, turns: &[Turn], of_tools: &mut
     for (turn, script) in (1..).zip(turns) {
         let place = Place { origin, turn };
         for (tool, (id, block)) in (1..).zip(script::tool_uses(script, place)) {
-            let TurnBlock::Tool { outcome: Some(outcome), .. } = block else { continue };
-            of_tools.outcomes.insert(id.clone(), ScriptedOutcome::clone(outcome));
+            let TurnBlock::Tool { outcome, .. } = block else { continue };
+            if !of_tools.ids.insert(id.clone()) {
+                of_tools.repeated.insert((name(place).into(), tool - 1), (id.clone(), outcome.as_deref().cloned()));
+            } else if let Some(outcome) = outcome {
+                of_tools.outcomes.insert(id.clone(), ScriptedOutcome::clone(outcome));
+            }
+            let Some(outcome) = outcome else { continue };
             for (agent, task, turns) in tasks(&id, &outcome.agents) {
                 // An agent makes no agents: its tools are without the one that does.
                 let (is_interrupt, number) = match origin {

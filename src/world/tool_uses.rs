@@ -3,18 +3,38 @@
 use alloc::collections::BTreeMap;
 
 use super::setup::Prepared;
-use crate::engine::contract::{Agent, ToolRun};
+use crate::engine::contract::{Agent, RequestId, ToolRun};
 use crate::prelude::*;
+use crate::scenario::types::ScriptedOutcome;
 use crate::wire::block::Block;
 use crate::wire::reply::Reply;
 
-/// The names of a tool use.
+/// The names of a tool use, and what goes under them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolUseNames<'a> {
-    /// In the scenario: its outcome goes under it.
+    /// In the scenario.
     pub(crate) scripted: &'a str,
     /// Among the choices of a run.
     pub(crate) chosen: &'a str,
+    /// What the scenario says of this use, if anything.
+    pub(crate) outcome: Option<&'a ScriptedOutcome>,
+}
+
+/// Which answer each request got, by the answer's name: kept for scenarios in which ids are used again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ServedAnswers(Vec<(Agent, RequestId, Arc<str>)>);
+
+impl ServedAnswers {
+    /// A request gets this answer.
+    pub(crate) fn note(&mut self, agent: &Agent, id: RequestId, answer: &Arc<str>) {
+        self.0.push((agent.clone(), id, answer.clone()));
+    }
+
+    /// The answer that asked for a run, and which of its tool uses it is.
+    pub(crate) fn place(&self, agent: &Agent, run: ToolRun) -> Option<(Arc<str>, u32)> {
+        let of_run = self.0.iter().rev().find(|(asker, id, _)| asker == agent && *id == run.request);
+        of_run.map(|(.., answer)| (answer.clone(), run.index))
+    }
 }
 
 /// Which run had each id first: a model may use an id again.

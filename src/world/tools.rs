@@ -251,7 +251,7 @@ impl Performance {
 /// Decides what a tool use does. `nth` counts the runs of the same tool, from 0.
 fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, names: ToolUseNames<'_>, nth: usize) -> Performance {
     let tool = setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name);
-    let own = setup.outcomes.get(names.scripted);
+    let own = names.outcome;
     let said = own.or_else(|| tool.and_then(|tool| tool.outcome.as_ref()));
     let latency = own
         .and_then(|outcome| outcome.latency.clone())
@@ -316,7 +316,10 @@ mod tests {
     use crate::scenario::types::Scenario;
     use crate::wire::block::ToolInput;
 
-    const NAMES: ToolUseNames<'_> = ToolUseNames { scripted: "toolu_1", chosen: "toolu_1" };
+    fn names(setup: &Setup) -> ToolUseNames<'_> {
+        ToolUseNames { scripted: "toolu_1", chosen: "toolu_1", outcome: setup.outcome_of("toolu_1", None) }
+    }
+
     const RUN: ToolRun = ToolRun { request: RequestId { prompt: 1, turn: 1, attempt: 1 }, index: 0 };
 
     fn at(ms: u64) -> Time {
@@ -331,7 +334,7 @@ mod tests {
         let setup = Setup::new(Scenario { results, ..Scenario::default() }, None).unwrap();
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
         let mut tools = Tools::default();
-        let mut agenda = tools.start(&setup, &mut Choices::of(&setup.scenario, None), at(0), (&Agent::ROOT, RUN), &tool_use, NAMES);
+        let mut agenda = tools.start(&setup, &mut Choices::of(&setup.scenario, None), at(0), (&Agent::ROOT, RUN), &tool_use, names(&setup));
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);
         while !agenda.is_empty() || stop.is_some() {
@@ -408,7 +411,8 @@ mod tests {
         let setup = Setup::new(Scenario { results: [("toolu_1".into(), outcome)].into(), ..Scenario::default() }, None).unwrap();
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
         let mut tools = Tools::default();
-        let mut agenda = tools.start(&setup, &mut Choices::drawn(setup.scenario.seed), at(0), (&Agent::ROOT, RUN), &tool_use, NAMES);
+        let mut agenda =
+            tools.start(&setup, &mut Choices::drawn(setup.scenario.seed), at(0), (&Agent::ROOT, RUN), &tool_use, names(&setup));
         assert_eq!(tools.on_answer(at(0), &Agent::ROOT, RUN, true), [], "nothing was asked yet");
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);

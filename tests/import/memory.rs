@@ -33,9 +33,17 @@ fn noise(seed: u64, bytes: usize) -> String {
     (0..bytes / 4).flat_map(|_| letters()).collect()
 }
 
+/// Text of words in no order, which can be compressed by half or so, as what models and tools write.
+fn prose(seed: u64, bytes: usize) -> String {
+    const WORDS: [&str; 16] =
+        ["tide", "table", "harbour", "the", "of", "at", "noon", "water", "and", "moon", "rises", "with", "by", "pilot", "no", "quay"];
+    noise(seed, bytes / 3).bytes().map(|byte| WORDS[usize::from(byte % 16)]).collect::<Vec<_>>().join(" ").chars().take(bytes).collect()
+}
+
+/// A picture is sent, and words are answered.
 fn body(number: usize, bytes: usize) -> (String, String) {
-    let words = noise(number as u64, bytes);
-    let request = json!({ "model": "m", "max_tokens": 1, "messages": [{ "role": "user", "content": words }] }).to_string();
+    let (picture, words) = (noise(number as u64, bytes), prose(number as u64, bytes));
+    let request = json!({ "model": "m", "max_tokens": 1, "messages": [{ "role": "user", "content": picture }] }).to_string();
     let message = json!({ "type": "message", "role": "assistant", "content": [{ "type": "text", "text": words }] }).to_string();
     (request, message)
 }

@@ -1,6 +1,11 @@
 //! A client that is made up at random, and what it asks and is answered: as a list of entries of a HAR file.
 
+#[path = "stream.rs"]
+mod stream;
+
 use serde_json::{Map, Value, json};
+
+use self::stream::streamed;
 
 /// Random numbers that are the same on every machine (`splitmix64`).
 struct Dice(u64);
@@ -52,6 +57,8 @@ struct Talk {
     container: Option<String>,
     /// Whether it sets cache breakpoints.
     is_cached: bool,
+    /// Whether it asks for a whole answer after a stream that broke off.
+    is_unstreamed_again: bool,
 }
 
 /// The recording, and what is known of it.
@@ -111,6 +118,21 @@ impl Recording {
         }));
     }
 
+    /// Clients look whether the service is there, and browsers whether they may ask.
+    fn looks(&mut self) {
+        let (method, path) = *self.dice.of(&[("HEAD", "/"), ("OPTIONS", "/v1/messages"), ("GET", "/v1/messages")]);
+        let status = *self.dice.of(&[200, 204, 404, 405]);
+        self.entries.push(json!({
+            "request": { "method": method, "url": format!("https://api.anthropic.com{path}"), "headers": [] },
+            "response": { "status": status, "headers": [], "content": {} },
+        }));
+    }
+
+    /// A request to which nothing comes.
+    fn unanswered(&mut self, body: &Value) {
+        self.record("", body, 0, ("", String::new()));
+    }
+
     /// An answer with this content.
     fn message(&mut self, model: &Value, content: &[Value], stop_reason: &str, container: Option<&str>) -> Value {
         let mut message = json!({
@@ -124,55 +146,6 @@ impl Recording {
     }
 }
 
-/// A message as the events of a stream.
-fn streamed(message: &Value) -> String {
-    let mut events = Vec::new();
-    let mut start = message.clone();
-    (start["content"], start["stop_reason"], start["container"]) = (json!([]), Value::Null, Value::Null);
-    events.push(json!({ "type": "message_start", "message": start }));
-    for (index, block) in message["content"].as_array().unwrap().iter().enumerate() {
-        let (mut first, delta) = (
-            block.clone(),
-            match block["type"].as_str().unwrap() {
-                "text" => Some(json!({ "type": "text_delta", "text": block["text"] })),
-                "thinking" => Some(json!({ "type": "thinking_delta", "thinking": block["thinking"] })),
-                "tool_use" | "server_tool_use" => Some(json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() })),
-                _ => None, // it comes whole
-            },
-        );
-        match block["type"].as_str().unwrap() {
-            "text" => first["text"] = json!(""),
-            "thinking" => (first["thinking"], first["signature"]) = (json!(""), json!("")),
-            "tool_use" | "server_tool_use" => first["input"] = json!({}),
-            _ => (),
-        }
-        if block.get("citations").is_some() {
-            first["citations"] = json!([]);
-        }
-        events.push(json!({ "type": "content_block_start", "index": index, "content_block": first }));
-        for citation in block.get("citations").and_then(Value::as_array).into_iter().flatten() {
-            let delta = json!({ "type": "citations_delta", "citation": citation });
-            events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
-        }
-        if let Some(delta) = delta {
-            events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
-        }
-        if let Some(signature) = block.get("signature") {
-            events.push(
-                json!({ "type": "content_block_delta", "index": index, "delta": { "type": "signature_delta", "signature": signature } }),
-            );
-        }
-        events.push(json!({ "type": "content_block_stop", "index": index }));
-    }
-    let mut delta = json!({ "stop_reason": message["stop_reason"], "stop_sequence": null });
-    if let Some(container) = message.get("container") {
-        delta["container"] = container.clone();
-    }
-    events.push(json!({ "type": "message_delta", "delta": delta, "usage": { "output_tokens": 4 } }));
-    events.push(json!({ "type": "message_stop" }));
-    events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())).collect()
-}
-
 impl Talk {
     fn new(recording: &mut Recording, client: Client) -> Self {
         let manner = *recording.dice.of(&[Manner::Joined, Manner::Apart, Manner::ApartWithResults]);
@@ -181,7 +154,16 @@ impl Talk {
         let mut members = Map::new();
         members.insert("model".into(), json!(recording.dice.of(&["claude-sonnet-4-5", "claude-haiku-4-5"])));
         members.insert("max_tokens".into(), json!(recording.dice.of(&[64, 1_024, 8_000, 16_000])));
-        let mut talk = Self { manner, client, members, messages: Vec::new(), tools, container: None, is_cached: recording.dice.hits(40) };
+        let mut talk = Self {
+            manner,
+            client,
+            members,
+            messages: Vec::new(),
+            tools,
+            container: None,
+            is_cached: recording.dice.hits(40),
+            is_unstreamed_again: recording.dice.hits(30),
+        };
         (0..6).for_each(|_| talk.change(recording));
         // What was said in a session before.
         for _ in 0..recording.below(3) {
@@ -270,15 +252,23 @@ impl Talk {
         if recording.dice.hits(25) {
             self.change(recording);
         }
-        let body = self.body();
+        let mut body = self.body();
         self.attempts(recording, &body);
-        match recording.below(24) {
+        match recording.below(27) {
+            24 => recording.looks(),
+            25 => recording.unanswered(&body),
+            26 => return self.gives_up(recording, &body),
             0 => return self.fails(recording, &body),
             1 => self.same_again(recording, &body),
             2 => side_call(recording),
             3 => self.title(recording, &body),
             4 => recording.record("/count_tokens", &body, 200, ("application/json", json!({ "input_tokens": 99 }).to_string())),
-            5 => self.is_cut(recording, &body),
+            5 => {
+                self.is_cut(recording, &body);
+                if self.is_unstreamed_again && body["stream"] == json!(true) {
+                    body.as_object_mut().unwrap().remove("stream");
+                }
+            }
             _ => (),
         }
         let thinking = json!({ "type": "thinking", "thinking": recording.fresh("hm"), "signature": recording.fresh("sig") });
@@ -355,6 +345,16 @@ impl Talk {
         let at = usize::try_from(recording.below(whole.len() as u64 / 2)).unwrap();
         let end = whole[at..].find("\n\n").map_or(at, |end| at + end + 2);
         recording.record("", body, 200, ("text/event-stream", whole[..end].to_owned()));
+    }
+
+    /// No whole answer comes, and the client leaves it at that.
+    fn gives_up(&mut self, recording: &mut Recording, body: &Value) -> bool {
+        match recording.below(3) {
+            0 if body["stream"] == json!(true) => self.is_cut(recording, body),
+            0 | 1 => recording.unanswered(body),
+            _ => recording.exchange(body, 529, &json!({ "type": "error", "error": { "type": "overloaded_error", "message": "no" } })),
+        }
+        false
     }
 
     /// The same question after a success, as tests do that hold two ways of asking against each other.

@@ -154,6 +154,17 @@ fn m_11_the_network_level_checks_itself_and_runs_many_seeds() {
 }
 
 #[test]
+fn f_10_an_event_that_no_seed_brings_before_the_end_is_told() {
+    for (at, expected) in [("30m..40m", 1), ("0ms..40m", 0)] {
+        let event = format!("[network]\n[[network.event]]\nat = \"{at}\"\nkind = \"hold\"\nlasts = \"10ms\"\n");
+        let folder = folder(&format!("{SESSION}{event}"));
+        let (code, shown, said) = reenact(folder.path(), &["run", "x.toml", "--level", "network"]);
+        assert_eq!(code, Some(expected), "{at}: {shown}{said}");
+        assert_eq!(said.contains("could not begin: the earliest of its times came after the end"), expected == 1, "{said}");
+    }
+}
+
+#[test]
 fn m_11_what_does_not_go_together_is_said() {
     let folder = folder(SESSION);
     for (arguments, part) in [

@@ -71,3 +71,14 @@ fn k_6_a_verdict_on_a_client_says_what_it_cannot_see() {
     let (words, code) = said(folder.path(), &["drive", "x.toml", "--sweep", "close", "--", "true"]);
     assert!(code == Some(1) && words.contains("no boundary, so nothing was tried: FAILED"), "{words}");
 }
+
+#[test]
+fn e_1_a_sweep_says_where_the_run_as_it_is_is_not_what_was_meant() {
+    let meant = format!("{TWO_READS}\n[network]\nlatency = \"5ms\"\n[[fault]]\nat = {{ request = 9 }}\nstatus = 529\n");
+    let folder = folder(&[("meant.toml", &*meant), ("fine.toml", TWO_READS)]);
+    let said = |name: &str| String::from_utf8(reenact(folder.path(), &["sweep", name, "--kind", "cancel"]).stderr).unwrap();
+    let note = said("meant.toml");
+    assert!(note.contains("is not what the scenario says") && note.contains("hit nothing"), "{note}");
+    assert!(note.contains("[network] is left out of sweeps: meant"), "{note}");
+    assert!(!said("fine.toml").contains("note: "), "{}", said("fine.toml"));
+}

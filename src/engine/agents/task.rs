@@ -34,27 +34,12 @@ impl Task {
     pub(super) fn read(tool_use: &ToolUse, tool: &AgentTool) -> Result<Self, String> {
         let ToolInput::Valid(input) = &tool_use.input else { return Err(String::from("the input is not valid JSON")) };
         let input = input.to_value();
-        let mut problems = Vec::new();
-        let text = |key: &str| input.get(key).and_then(Value::as_str);
-        let length = |key: &str| text(key).map_or(0, |text| text.chars().count());
-        if !(3..=100).contains(&length("description")) {
-            problems.push("`description` must be text of 3 to 100 characters");
-        }
-        if length("prompt") < 10 {
-            problems.push("`prompt` must be text of at least 10 characters");
-        }
-        // A model that leaves a member out may write null in its place.
-        let given = |key: &str| input.get(key).filter(|value| !value.is_null());
-        let count = given("parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
-        if count.is_none() {
-            problems.push("`parallel_tasks` must be a whole number from 1 to 5");
-        }
-        if given("model").is_some() && length("model") == 0 {
-            problems.push("`model` must be the name of a model");
-        }
+        let problems = problems(&input);
         if !problems.is_empty() {
             return Err(format!("The input of {} is not valid: {}.", tool_use.name, problems.join("; ")));
         }
+        let text = |key: &str| input.get(key).and_then(Value::as_str);
+        let count = given(&input, "parallel_tasks").map_or(Some(1), Value::as_u64);
         Ok(Self {
             prompt: text("prompt").unwrap_or_default().into(),
             count: count.and_then(|count| count.try_into().ok()).unwrap_or(1),
@@ -72,6 +57,32 @@ impl Task {
     pub(super) fn prompt_of(&self, number: u32) -> String {
         if self.count == 1 { self.prompt.to_string() } else { format!("This is task {number} of {}.\n\n{}", self.count, self.prompt) }
     }
+}
+
+/// What is wrong with the input of a tool use that makes agents.
+pub(crate) fn problems(input: &Value) -> Vec<&'static str> {
+    let mut problems = Vec::new();
+    let text = |key: &str| input.get(key).and_then(Value::as_str);
+    let length = |key: &str| text(key).map_or(0, |text| text.chars().count());
+    if !(3..=100).contains(&length("description")) {
+        problems.push("`description` must be text of 3 to 100 characters");
+    }
+    if length("prompt") < 10 {
+        problems.push("`prompt` must be text of at least 10 characters");
+    }
+    let count = given(input, "parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
+    if count.is_none() {
+        problems.push("`parallel_tasks` must be a whole number from 1 to 5");
+    }
+    if given(input, "model").is_some() && length("model") == 0 {
+        problems.push("`model` must be the name of a model");
+    }
+    problems
+}
+
+/// A model that leaves a member out may write null in its place.
+fn given<'a>(input: &'a Value, key: &str) -> Option<&'a Value> {
+    input.get(key).filter(|value| !value.is_null())
 }
 
 #[cfg(test)]

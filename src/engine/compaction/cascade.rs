@@ -11,22 +11,29 @@ use super::{Next, Tracking, collapse, microcompact, snip};
 use crate::engine::contract::{Effect, Effects};
 use crate::engine::conversation::Conversation;
 use crate::engine::emission::{CompactionLevel, Emission, Note};
+use crate::engine::session::prompt::Frame;
 use crate::engine::settings::{Environment, Microcompact};
 use crate::prelude::*;
 
-/// Runs C-1 to C-3 on the conversation, and says whether C-4 or Q-5 applies.
-pub(crate) fn cascade(env: &Environment, conversation: &mut Conversation, tracking: &mut Tracking, effects: &mut Effects) -> Next {
+/// Runs C-1 to C-3 on the conversation, and says whether C-4 or Q-5 applies. `frame` is what comes with the messages now.
+pub(crate) fn cascade(
+    env: &Environment,
+    frame: &Frame,
+    conversation: &mut Conversation,
+    tracking: &mut Tracking,
+    effects: &mut Effects,
+) -> Next {
     if let Some(last) = &mut tracking.last {
         last.turns += 1;
     }
-    snip_dead(env, conversation, tracking, effects);
-    clear_old(env, conversation, effects);
+    snip_dead(env, frame, conversation, tracking, effects);
+    clear_old(env, frame, conversation, effects);
     let Some(figures) = Figures::of(&env.settings.compaction) else { return Next::Call };
     if env.settings.background {
         return Next::Call; // whoever works for another agent leaves its context to that one
     }
-    commit_staged(env, conversation, figures.commit, "the context is near the window", effects);
-    let tokens = context_tokens(env, conversation);
+    commit_staged(env, frame, conversation, figures.commit, "the context is near the window", effects);
+    let tokens = context_tokens(env, frame, conversation);
     if tokens < figures.threshold {
         let since = tracking.last.as_ref().map(|last| format!(", request {} after {}", last.turns, last.id)).unwrap_or_default();
         let why = format!("{tokens} tokens are under the threshold of {}{since}", figures.threshold);
@@ -44,15 +51,15 @@ pub(crate) fn cascade(env: &Environment, conversation: &mut Conversation, tracki
 }
 
 /// What follows when the summarising call before a request has failed: it is not tried again before the same request.
-pub(crate) fn after_failure(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Next {
+pub(crate) fn after_failure(env: &Environment, frame: &Frame, conversation: &Conversation, tracking: &Tracking) -> Next {
     let Some(figures) = Figures::of(&env.settings.compaction) else { return Next::Call };
-    let tokens = context_tokens(env, conversation);
+    let tokens = context_tokens(env, frame, conversation);
     auto::decide(tokens, figures, Help::Gone("it has just failed"), others(env, conversation, tracking))
 }
 
 /// Commits all staged collapses, whatever the estimate; `false` when there are none, or none that can be.
-pub(crate) fn drain_collapses(env: &Environment, conversation: &mut Conversation, effects: &mut Effects) -> bool {
-    commit_staged(env, conversation, 0, "the prompt is too long", effects)
+pub(crate) fn drain_collapses(env: &Environment, frame: &Frame, conversation: &mut Conversation, effects: &mut Effects) -> bool {
+    commit_staged(env, frame, conversation, 0, "the prompt is too long", effects)
 }
 
 /// Whether reactive compaction could still help.
@@ -61,10 +68,10 @@ pub(crate) fn can_react(env: &Environment, conversation: &Conversation, tracking
 }
 
 /// C-1.
-fn snip_dead(env: &Environment, conversation: &mut Conversation, tracking: &mut Tracking, effects: &mut Effects) {
+fn snip_dead(env: &Environment, frame: &Frame, conversation: &mut Conversation, tracking: &mut Tracking, effects: &mut Effects) {
     let (before, hidden) = match conversation.count_hidden() {
         0 if tracking.dead.is_empty() => return,
-        hidden => (context_tokens(env, conversation), hidden),
+        hidden => (context_tokens(env, frame, conversation), hidden),
     };
     if tracking.dead.is_empty() {
         let why = format!("{hidden} that the store keeps are left out again");
@@ -82,7 +89,7 @@ fn snip_dead(env: &Environment, conversation: &mut Conversation, tracking: &mut 
     } else {
         conversation.hide(&plan.removed);
     }
-    let after = context_tokens(env, conversation);
+    let after = context_tokens(env, frame, conversation);
     let stay = if plan.kept.is_empty() { String::new() } else { format!("{} cannot go alone", plan.kept.join(", ")) };
     let why = match (names.is_empty(), plan.kept.is_empty()) {
         (true, true) => String::from("what is marked is not in the conversation"),
@@ -97,7 +104,7 @@ fn snip_dead(env: &Environment, conversation: &mut Conversation, tracking: &mut 
 }
 
 /// C-2.
-fn clear_old(env: &Environment, conversation: &mut Conversation, effects: &mut Effects) {
+fn clear_old(env: &Environment, frame: &Frame, conversation: &mut Conversation, effects: &mut Effects) {
     let settings = &env.settings.compaction;
     if settings.microcompact == Microcompact::Off {
         return;
@@ -106,10 +113,10 @@ fn clear_old(env: &Environment, conversation: &mut Conversation, effects: &mut E
     if old.is_empty() {
         return;
     }
-    let before = context_tokens(env, conversation);
+    let before = context_tokens(env, frame, conversation);
     if settings.microcompact == Microcompact::Local {
         microcompact::clear(conversation, &old);
-        let after = context_tokens(env, conversation);
+        let after = context_tokens(env, frame, conversation);
         note(CompactionLevel::Microcompact, true, "old results", (before, after), effects);
         let tool_use_ids = old.into_iter().map(|old| old.tool_use_id).collect();
         return effects.push(Effect::Emit(Emission::MicrocompactBoundary { tool_use_ids, tokens_freed: before.saturating_sub(after) }));
@@ -121,7 +128,7 @@ fn clear_old(env: &Environment, conversation: &mut Conversation, effects: &mut E
     let edit = conversation.edit_mut().get_or_insert_with(|| Arc::new(Edit::new(settings.keep_results, &env.tools)));
     let new = Arc::make_mut(edit).covers(old);
     if !new.is_empty() {
-        let after = context_tokens(env, conversation);
+        let after = context_tokens(env, frame, conversation);
         let ids: Vec<&str> = new.iter().map(|old| &*old.tool_use_id).collect();
         let why = format!("the API is told to leave out the results of {}", ids.join(", "));
         note(CompactionLevel::Microcompact, true, &why, (before, after), effects);
@@ -129,10 +136,10 @@ fn clear_old(env: &Environment, conversation: &mut Conversation, effects: &mut E
 }
 
 /// C-3: commits staged summaries, oldest first, as long as the context has `from` tokens or more. Returns whether any was.
-fn commit_staged(env: &Environment, conversation: &mut Conversation, from: u64, why: &str, effects: &mut Effects) -> bool {
+fn commit_staged(env: &Environment, frame: &Frame, conversation: &mut Conversation, from: u64, why: &str, effects: &mut Effects) -> bool {
     let mut has_committed = false;
     while let Some(index) = collapse::oldest(conversation) {
-        let before = context_tokens(env, conversation);
+        let before = context_tokens(env, frame, conversation);
         if !env.settings.compaction.collapse || before < from {
             let why = if env.settings.compaction.collapse {
                 format!("{before} tokens are under the commit threshold of {from}")
@@ -148,7 +155,7 @@ fn commit_staged(env: &Environment, conversation: &mut Conversation, from: u64, 
             Ok(()) => {
                 conversation.collapse(staged);
                 has_committed = true;
-                let after = context_tokens(env, conversation);
+                let after = context_tokens(env, frame, conversation);
                 note(CompactionLevel::Collapse, true, &format!("{span}: {why}"), (before, after), effects);
             }
             Err(problem) => note(CompactionLevel::Collapse, false, &format!("{span}: {problem}"), (before, before), effects),

@@ -45,9 +45,9 @@ pub(super) fn answer_room(settings: &CompactionSettings) -> u64 {
 }
 
 /// About how many tokens a request for the conversation has: what the API counted last, and for newer content what the tokenizer says, if there
-/// is one, or else the estimate. What comes with the messages is estimated until the API has counted it.
-pub(super) fn context_tokens(env: &Environment, conversation: &Conversation) -> u64 {
-    conversation.tokens_by(|| Frame::of(env).tokens(), |item| item_tokens(env, item))
+/// is one, or else the estimate. What comes with the messages, `frame`, is estimated until the API has counted it.
+pub(super) fn context_tokens(env: &Environment, frame: &Frame, conversation: &Conversation) -> u64 {
+    conversation.tokens_by(|| frame.tokens(), |item| item_tokens(env, item))
 }
 
 /// About how many tokens an item has: what the tokenizer says, if there is one, or else the estimate.
@@ -111,14 +111,14 @@ mod tests {
         let mut conversation = Conversation::default();
         conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("a"), Block::text("b")]);
         let mut env = Environment::default();
-        let frame = Frame::of(&env).tokens();
-        assert_eq!(context_tokens(&env, &conversation), frame + 4, "without one, by characters");
+        let frame = Frame::of(&env);
+        assert_eq!(context_tokens(&env, &frame, &conversation), frame.tokens() + 4, "without one, by characters");
         env.tokenizer = Tokenizer::new(Ten);
-        assert_eq!(context_tokens(&env, &conversation), frame + 20);
+        assert_eq!(context_tokens(&env, &frame, &conversation), frame.tokens() + 20);
         let usage = Usage { input_tokens: Some(500), output_tokens: Some(1), ..Usage::default() };
         conversation.push_answer(RequestId::first(1), vec![Block::text("c")], Some(usage));
         conversation.push_user("p2", ItemKind::Prompt, vec![Block::text("d")]);
-        assert_eq!(context_tokens(&env, &conversation), 501 + 10, "what the API has counted holds");
+        assert_eq!(context_tokens(&env, &frame, &conversation), 501 + 10, "what the API has counted holds");
     }
 
     #[test]

@@ -12,7 +12,7 @@
 
 use super::cascade::note;
 use super::estimate::{answer_room, context_tokens, item_tokens, replaced_tokens};
-use super::outcome::{Compacted, Failed, Spent};
+use super::outcome::{Compacted, Failed, Spent, SummaryRefusal};
 use super::summary::{self, Added, Parts};
 use super::{Excess, reactive, rounds};
 use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict, without_thinking_budget};
@@ -110,7 +110,7 @@ impl Compaction {
     /// Begins; the first request that it makes is `id`.
     ///
     /// # Errors
-    /// When it fails at once: there is nothing to summarise. That it is over then is told like any other failure.
+    /// When it fails at once: there is nothing to summarise, or what would be asked was too long before. That it is over then is told like any other failure.
     #[expect(clippy::too_many_arguments, reason = "a compaction starts from all that a request starts from")]
     pub(crate) fn start(
         env: &Environment,
@@ -119,13 +119,13 @@ impl Compaction {
         id: RequestId,
         frame: &Frame,
         conversation: &Conversation,
-        standing: Standing,
+        (standing, refusals): (Standing, Vec<SummaryRefusal>),
         effects: &mut Effects,
     ) -> Result<Self, Box<Failed>> {
         let settings = &env.settings.compaction;
-        let mut sizes = Sizes { context: context_tokens(env, conversation), replaced: 0 };
-        let seen = conversation.view().into_iter().map(|seen| as_it_goes_on(&seen.item, cause.without_media)).collect();
-        let spent = Spent { standing, ..Spent::default() };
+        let mut sizes = Sizes { context: context_tokens(env, frame, conversation), replaced: 0 };
+        let seen = conversation.view().into_iter().map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media)).collect();
+        let spent = Spent { standing, refusals, ..Spent::default() };
         let Some(parts) = Parts::of(seen, settings) else {
             let failure = Failure::of("nothing_to_summarise", "there is nothing before the last message that could be summarised");
             return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
@@ -151,7 +151,11 @@ impl Compaction {
         let input = without_tool(HookEvent::PreCompact, said);
         match RunningHooks::start(env, now, HookSubject::Compaction(id), input, effects) {
             Some(hooks) => compaction.state = State::PreHooks { hooks, id },
-            None => compaction.ask(env, now, id, effects),
+            None => {
+                if let Verdict::Failed(failed) = compaction.ask(env, now, id, effects) {
+                    return Err(failed);
+                }
+            }
         }
         compaction.begun();
         compaction.check_invariants();
@@ -241,12 +245,27 @@ impl Compaction {
             return self.fail(Failure::of("compaction_prevented", &reason), effects);
         }
         self.instructions.extend(said.contexts.into_iter().map(|(_, context)| context));
-        self.ask(env, now, id, effects);
+        self.ask(env, now, id, effects)
+    }
+
+    /// Makes the summarising call. What was too long in this prompt is not asked again: it is shortened as if the API had said so once more.
+    fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) -> Verdict {
+        let mut request = self.request();
+        while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
+            let failure = known.failure.clone();
+            if !self.shorten(env, &failure) {
+                return self
+                    .fail(Failure::of("summary_too_long", "the model was asked for this summary before, and that was too long"), effects);
+            }
+            request = self.request();
+        }
+        let call = ApiCall::open(env, now, (id, Urgency::of_loop(&env.settings)), request, self.spent.standing.clone(), effects);
+        self.state = State::Asking { call: Box::new(call), blocks: Vec::new() };
         Verdict::Running
     }
 
-    /// Makes the summarising call.
-    fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) {
+    /// The summarising request about what is asked about now.
+    fn request(&self) -> Request {
         let mut request = Request::clone(&self.base);
         let are_all = self.asked_about.len() == self.parts.replaced.len();
         for message in summary::messages(&self.asked_about, are_all, &self.instructions) {
@@ -255,8 +274,7 @@ impl Compaction {
         if lacks_thinking(self.asked_about.iter().map(|item| &**item)) {
             request = without_thinking_budget(request);
         }
-        let call = ApiCall::open(env, now, (id, Urgency::of_loop(&env.settings)), request, self.spent.standing.clone(), effects);
-        self.state = State::Asking { call: Box::new(call), blocks: Vec::new() };
+        request
     }
 
     fn on_call(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
@@ -290,8 +308,7 @@ impl Compaction {
                 effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
                 self.base.model = to;
                 self.forget_thinking();
-                self.ask(env, now, RequestId { attempt: id.attempt + 1, ..id }, effects);
-                Verdict::Running
+                self.ask(env, now, RequestId { attempt: id.attempt + 1, ..id }, effects)
             }
         }
     }
@@ -322,15 +339,22 @@ impl Compaction {
     /// The call gave up. One that was too long itself is made again without the oldest rounds (C-4).
     fn on_lost(&mut self, env: &Environment, now: Time, id: RequestId, failure: Failure, effects: &mut Effects) -> Verdict {
         self.state = State::Over;
-        let is_worth_it = reactive::is_too_long(&failure) && self.drops < env.settings.compaction.summary_drops;
-        let asked = || self.asked_about.iter().map(|item| item.tokens()).sum::<u64>() + tokens::request(&self.base);
-        let excess = reactive::excess(&failure).map(|excess| excess.in_estimate(asked() + tokens::of_text(summary::PROMPT)));
-        if is_worth_it && self.leave_out(excess) {
-            self.drops += 1;
-            self.ask(env, now, after(id), effects);
-            return Verdict::Running;
+        if !reactive::is_too_long(&failure) {
+            return self.fail(failure, effects);
         }
-        self.fail(failure, effects)
+        self.spent.refusals.push(SummaryRefusal { request: Box::new(self.request()), failure: failure.clone() });
+        // A further try is no further attempt, because it asks something else.
+        let next = RequestId { turn: id.turn + 1, attempt: 1, ..id };
+        if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(failure, effects) }
+    }
+
+    /// Leaves out as many of the oldest rounds as this failure asks for; `false` when that cannot be, or was done as often as it may be.
+    fn shorten(&mut self, env: &Environment, failure: &Failure) -> bool {
+        let asked = || self.asked_about.iter().map(|item| item.tokens()).sum::<u64>() + tokens::request(&self.base);
+        let excess = reactive::excess(failure).map(|excess| excess.in_estimate(asked() + tokens::of_text(summary::PROMPT)));
+        let is_shorter = self.drops < env.settings.compaction.summary_drops && self.leave_out(excess);
+        self.drops += u32::from(is_shorter);
+        is_shorter
     }
 
     fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut Effects) -> Verdict {
@@ -425,18 +449,6 @@ struct Told<'a> {
     summary: Option<&'a str>,
 }
 
-/// An item as it is after the compaction: what the API counted for it counted what was before it, too, and holds no more.
-fn as_it_goes_on(item: &Arc<Item>, without_media: bool) -> Arc<Item> {
-    let stripped = if without_media { summary::without_media(&item.message) } else { None };
-    match stripped {
-        None if item.usage.is_none() => item.clone(),
-        stripped => {
-            let message = stripped.map_or_else(|| item.message.clone(), Arc::new);
-            Arc::new(Item { message, usage: None, ..Item::clone(item) })
-        }
-    }
-}
-
 /// What concerns the call; anything else finds nobody.
 fn step_call(call: &mut ApiCall, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
     match input {
@@ -457,11 +469,6 @@ fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mu
         Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
         _ => None,
     }
-}
-
-/// The next request: a further try is no further attempt, because it asks something else.
-fn after(id: RequestId) -> RequestId {
-    RequestId { turn: id.turn + 1, attempt: 1, ..id }
 }
 
 fn level(trigger: CompactTrigger) -> CompactionLevel {

@@ -7,6 +7,7 @@ use crate::engine::emission::CompactTrigger;
 use crate::engine::retry::Failure;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
+use crate::wire::request::Request;
 use crate::wire::usage::Usage;
 
 /// A compaction that helped.
@@ -44,6 +45,17 @@ pub(crate) struct Spent {
     pub(crate) usage: Vec<(Arc<str>, Usage)>,
     /// What later calls go on from.
     pub(crate) standing: Standing,
+    /// What need not be asked again in this prompt.
+    pub(crate) refusals: Vec<SummaryRefusal>,
+}
+
+/// A summarising request that was too long itself. It is not made again in the same prompt, whichever level wants the summary. One whose answer was no
+/// use may be: a model may answer otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SummaryRefusal {
+    pub(super) request: Box<Request>,
+    /// What the API said.
+    pub(super) failure: Failure,
 }
 
 impl Spent {

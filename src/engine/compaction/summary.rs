@@ -9,8 +9,6 @@
 mod attachments;
 mod media;
 
-pub(super) use media::without_media;
-
 use super::estimate::item_tokens;
 use super::rounds;
 use crate::engine::call::thinking_below;
@@ -71,6 +69,18 @@ fn kept_from(items: &[Arc<Item>], keep: u32) -> usize {
 /// Whether only the user speaks: no answer, and no tool's result.
 fn is_the_users(item: &Item) -> bool {
     !item.is_answer() && !item.message.content.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { .. }))
+}
+
+/// An item as it is after the compaction: what the API counted for it counted what was before it, too, and holds no more.
+pub(super) fn as_it_goes_on(item: &Arc<Item>, without_media: bool) -> Arc<Item> {
+    let stripped = if without_media { media::without_media(&item.message) } else { None };
+    match stripped {
+        None if item.usage.is_none() => item.clone(),
+        stripped => {
+            let message = stripped.map_or_else(|| item.message.clone(), Arc::new);
+            Arc::new(Item { message, usage: None, ..Item::clone(item) })
+        }
+    }
 }
 
 /// The messages of the summarising call.

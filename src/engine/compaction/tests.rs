@@ -2,7 +2,6 @@
 
 use super::rounds::tests::items;
 use super::*;
-use crate::engine::call::Standing;
 use crate::engine::contract::{AnswerEnd, Effect, Header, HookEvent, HookOutcome, Input, RequestId};
 use crate::engine::conversation::{Item, ItemKind};
 use crate::engine::emission::{CompactTrigger, Emission};
@@ -37,8 +36,13 @@ impl Bench {
     }
 
     fn start(&mut self, cause: Cause) -> Result<Compaction, Box<Failed>> {
+        self.start_after(Spent::default(), cause)
+    }
+
+    /// Starts one that goes on from what another has left.
+    fn start_after(&mut self, spent: Spent, cause: Cause) -> Result<Compaction, Box<Failed>> {
         let frame = Frame::of(&self.env);
-        let standing = Standing::default();
+        let standing = (spent.standing, spent.refusals);
         let mut started = Compaction::start(&self.env, Time::ZERO, cause, FIRST, &frame, &self.conversation, standing, &mut self.effects);
         started.iter_mut().for_each(|compaction| self.make(compaction));
         started
@@ -185,6 +189,15 @@ fn c_4_each_try_without_the_oldest_rounds_is_a_request_of_its_own() {
     assert_eq!(lengths, [(5, 1, 9), (6, 1, 7), (7, 1, 5), (8, 1, 3)]);
     assert_eq!(failed.spent.last, Some(RequestId { turn: 8, ..FIRST }));
     assert!(failed.failure.too_long, "{failed:?}");
+
+    let again = bench.start_after(failed.spent.clone(), cause(CompactTrigger::Reactive)).unwrap_err();
+    assert_eq!((&*again.failure.kind, again.spent.last), ("summary_too_long", None), "Q-13: none of this is asked again");
+    assert_eq!(bench.requests().len(), 4);
+    bench.env.settings.compaction.summary_drops = 4;
+    let _ = bench.start_after(failed.spent, cause(CompactTrigger::Reactive)).unwrap_err();
+    bench.conversation = Conversation::of(items("p a p a p a p a p a p"));
+    let _ = bench.start_after(again.spent, cause(CompactTrigger::Reactive)).unwrap();
+    assert_eq!(bench.requests().len(), 5, "what is longer by a round was not asked");
 }
 
 #[test]

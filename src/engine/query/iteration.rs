@@ -29,7 +29,7 @@ impl Query {
             return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
         }
         let carried = &mut self.carried;
-        let next = compaction::cascade(env, &mut carried.conversation, &mut carried.tracking, effects);
+        let next = compaction::cascade(env, &self.frame, &mut carried.conversation, &mut carried.tracking, effects);
         self.go_on(env, now, next, (id, executor), effects)
     }
 
@@ -122,7 +122,7 @@ impl Query {
         (id, executor, then): (RequestId, Executor, AfterCompaction),
         effects: &mut Effects,
     ) -> Verdict {
-        let standing = core::mem::take(&mut self.carried.standing);
+        let standing = (core::mem::take(&mut self.carried.standing), core::mem::take(&mut self.summary_refusals));
         match Compaction::start(env, now, cause, id, &self.frame, &self.carried.conversation, standing, effects) {
             Ok(compaction) => {
                 self.state = State::Compacting { compaction: Box::new(compaction), executor, then };
@@ -170,7 +170,7 @@ impl Query {
         match (then, failure) {
             (AfterCompaction::Ask(id), None) => self.call(env, now, after(last, id), executor, effects),
             (AfterCompaction::Ask(id), Some(_)) => {
-                let next = compaction::after_failure(env, &self.carried.conversation, &self.carried.tracking);
+                let next = compaction::after_failure(env, &self.frame, &self.carried.conversation, &self.carried.tracking);
                 self.go_on(env, now, next, (after(last, id), executor), effects)
             }
             (AfterCompaction::Retry(ending), None) => {
@@ -188,6 +188,7 @@ impl Query {
     /// Counts what a compaction used up.
     pub(super) fn spend(&mut self, env: &Environment, spent: Spent) {
         self.carried.standing = spent.standing;
+        self.summary_refusals = spent.refusals;
         self.totals.api_time = self.totals.api_time + spent.api_time;
         for (model, usage) in &spent.usage {
             let charge = Charge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };

@@ -67,7 +67,7 @@ impl Query {
         let mut recovery = decide(self.chain.collapse_drained);
         if recovery == Recovery::Drain {
             self.chain.collapse_drained = true;
-            if compaction::drain_collapses(env, &mut self.carried.conversation, effects) {
+            if compaction::drain_collapses(env, &self.frame, &mut self.carried.conversation, effects) {
                 return self.ask_again(env, now, id, executor, Transition::CollapseDrainRetry, effects);
             }
             recovery = decide(true);

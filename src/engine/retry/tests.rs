@@ -323,6 +323,23 @@ fn r_11_a_stream_that_broke_after_it_brought_something_is_asked_for_whole() {
 }
 
 #[test]
+fn r_11_by_setting_a_stream_that_broke_before_its_first_block_is_asked_for_whole_too() {
+    let begun = Call { streamed: true, answered: true, ..Call::default() };
+    let whole = with(RetrySettings { nonstreaming_without_block: true, ..RetrySettings::default() });
+    for kind in ["incomplete_stream", "connection_reset", "overloaded_error"] {
+        assert_eq!(whole(&failure(None, kind, ""), begun, History::default()), Decision::WithoutStreaming, "{kind}");
+    }
+    assert!(retried(&with(RetrySettings::default())(&failure(None, "incomplete_stream", ""), begun, History::default())), "not by default");
+    assert!(
+        retried(&whole(&failure(None, "connection_reset", ""), Call { answered: false, ..begun }, History::default())),
+        "no stream began"
+    );
+    assert!(retried(&whole(&failure(Some(529), "overloaded_error", ""), begun, History::default())));
+    let neither = RetrySettings { nonstreaming_without_block: true, nonstreaming_fallback: false, ..RetrySettings::default() };
+    assert!(retried(&with(neither)(&failure(None, "incomplete_stream", ""), begun, History::default())));
+}
+
+#[test]
 fn r_3_each_cloud_renews_its_own_credentials_once_in_a_row() {
     let of_cloud = |cloud, failure: &Failure, history| {
         of_all(failure, Call::default(), history, &RetrySettings { cloud: Some(cloud), ..RetrySettings::default() })

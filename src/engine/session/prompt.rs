@@ -54,6 +54,15 @@ impl Frame {
         self.neighbours
     }
 
+    /// The members of a request that a host can take out (S-11).
+    pub(crate) fn members(&self) -> Vec<String> {
+        let Request { stream, system, tools, extra, .. } = &self.request;
+        let own = [("stream", *stream), ("system", system.is_some()), ("tools", tools.is_some())];
+        let own = own.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| String::from(name));
+        let extra = extra.to_value();
+        own.chain(extra.as_object().into_iter().flat_map(|extra| extra.keys().cloned())).collect()
+    }
+
     /// About how many tokens come with the messages of a conversation: system prompt, tools, user context.
     pub(crate) fn tokens(&self) -> u64 {
         tokens::request(&self.request) + tokens::blocks(&self.user_context)

@@ -44,6 +44,8 @@ pub struct RetrySettings {
     pub overflow_floor: u64,
     /// Whether a stream that broke after it brought a block is asked for again unstreamed, and one that broke before, when no retry is left.
     pub nonstreaming_fallback: bool,
+    /// Whether a stream that broke before it brought a block is asked for again unstreamed at once, too.
+    pub nonstreaming_without_block: bool,
     /// The most that `max_tokens` may be in that case: the API lets no answer take longer than ten minutes that comes whole.
     pub nonstreaming_max_tokens: u64,
     /// How long an answer that comes whole may take; zero for as long as it likes.
@@ -78,6 +80,7 @@ impl Default for RetrySettings {
             overflow_margin: 1_000,
             overflow_floor: 3_000,
             nonstreaming_fallback: true,
+            nonstreaming_without_block: false,
             nonstreaming_max_tokens: 21_333,
             nonstreaming_timeout: Micros::from_secs(300),
             head_timeout: Micros::from_secs(600),

@@ -18,6 +18,33 @@ pub(super) fn stream(mut bytes: Vec<u8>, collector: &mut Collector) -> Found {
     alone(bytes, collector)
 }
 
+/// The answers of a file that holds several, one after another: each begins with a `message_start`.
+pub(super) fn each_stream(bytes: &[u8]) -> Vec<&[u8]> {
+    let (mut cuts, mut event, mut at) = (Vec::new(), 0, 0);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.trim_ascii();
+        if ["event: message_start", "event:message_start", "data: {\"type\":\"message_start\"", "data:{\"type\":\"message_start\""]
+            .iter()
+            .any(|start| text.starts_with(start.as_bytes()))
+            && cuts.last() != Some(&event)
+        {
+            cuts.push(event);
+        }
+        at += line.len();
+        if text.is_empty() {
+            event = at;
+        }
+    }
+    // What stands before the first one, say a comment, is a part of it.
+    let mut answers = Vec::new();
+    let mut from = 0;
+    for cut in cuts.into_iter().skip(1).chain([bytes.len()]) {
+        answers.push(&bytes[from..cut]);
+        from = cut;
+    }
+    answers
+}
+
 /// Appends an event, rebuilt as the API writes it, from its data.
 pub(super) fn push_event(stream: &mut String, event: &Node, text: Option<&str>) {
     let kind = event.get("type").and_then(Node::text).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::engine::time::Micros;
 use crate::files::redact::{self, AnswerRedactor, Redactor};
 use crate::prelude::plural;
 use crate::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, TapeHeader};
-use crate::scenario::thread::{self, Threads};
+use crate::scenario::thread::{self, Threads, asks_for_message};
 use crate::wire::http::{self, Header};
 
 /// A longer body is put in pieces of this length, so that it need not be in memory twice.
@@ -164,7 +164,7 @@ impl Collector {
         let answer = decode(&mut response_headers, std::mem::take(&mut found.response_body));
         let body = answer.as_ref().map_or(&b""[..], |answer| &answer.body);
         let (host, path) = split_url(&found.url);
-        let service = service(host.as_deref(), &path, &request_body, body);
+        let service = service(&found.method, (host.as_deref(), &path), &request_body, body);
         match service {
             Service::OtherApi(name) => self.other_api(name),
             Service::Elsewhere => self.other("requests to other services"),
@@ -260,6 +260,9 @@ impl Collector {
         }
         if decoded.iter().any(|decoded| decoded.found.asked.is_none()) {
             self.lose("request times");
+        }
+        if decoded.iter().any(|decoded| asks_for_message(&decoded.found.method, &decoded.path) && decoded.request_body.length() == 0) {
+            self.lose("requests");
         }
         if decoded.iter().any(|decoded| decoded.found.end_at.is_none()) {
             self.lose("response times");

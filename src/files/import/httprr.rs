@@ -25,21 +25,31 @@ pub(super) fn read(
         if line.trim().is_empty() {
             break;
         }
-        let sizes: Vec<u64> = line.split_whitespace().filter_map(|size| size.parse().ok()).collect();
-        let &[request, response] = sizes.as_slice() else {
-            return Err(format!("before exchange {number} there should be two sizes: {}", line.trim()));
-        };
-        let request = message(&mut reader, request).ok_or_else(|| cut(number))?;
-        let response = message(&mut reader, response).ok_or_else(|| cut(number))?;
-        if sink(format!("exchange {number}"), found(&request, response)).is_break() {
-            break;
+        match messages(&mut reader, &line) {
+            Ok((request, response)) => {
+                if sink(format!("exchange {number}"), found(&request, response)).is_break() {
+                    break;
+                }
+            }
+            Err(problem) if number == 1 => return Err(format!("exchange 1: {problem}")),
+            // What was read before is whole; nothing tells where the next one begins.
+            Err(problem) => {
+                let _: ControlFlow<()> = sink(format!("exchange {number}"), Err(format!("{problem}; nothing behind it was read")));
+                break;
+            }
         }
     }
     Ok(())
 }
 
-fn cut(number: usize) -> String {
-    format!("the file ends in the middle of exchange {number}")
+/// Request and response of these sizes. The line is not named: where a size is wrong it is a part of a message, with whatever secrets that has.
+fn messages(reader: &mut dyn BufRead, sizes: &str) -> Result<(Vec<u8>, Vec<u8>), String> {
+    let sizes: Vec<u64> = sizes.split_whitespace().map_while(|size| size.parse().ok()).collect();
+    let &[request, response] = sizes.as_slice() else {
+        return Err(String::from("before it there should be a line with two sizes, as in `812 1024`"));
+    };
+    let mut next = |size| message(reader, size).ok_or_else(|| String::from("the file ends in the middle of it"));
+    Ok((next(request)?, next(response)?))
 }
 
 fn next_line(reader: &mut dyn BufRead) -> Result<String, String> {
@@ -117,7 +127,14 @@ mod tests {
         assert_eq!(found.request_headers[1], ("A".into(), "b: c".into()));
         assert_eq!((&*found.request_body, &*found.response_body), (&b"{\"a\":\"\n\n\"}"[..], &b"event: x\r\n\r\n"[..]));
         for cut in [text.len() - 1, text.len() - response.len() - 3] {
-            assert!(all(&text[..cut]).unwrap_err().contains("in the middle of exchange 1"));
+            assert_eq!(all(&text[..cut]).unwrap_err(), "exchange 1: the file ends in the middle of it");
+        }
+        let again = text.split_once('\n').unwrap().1;
+        for (rest, problem) in [(&again[..again.len() - 9], "in the middle of it"), ("key sk-ant-api03-x\n", "two sizes, as in `812 1024`")]
+        {
+            let found = all(&format!("{text}{rest}")).unwrap();
+            let problem_told = found[1].as_ref().unwrap_err();
+            assert!(found[0].is_ok() && problem_told.contains(problem) && !problem_told.contains("sk-ant"), "{problem_told}");
         }
         assert!(all("httprr trace v1\n1 two\n").unwrap_err().contains("two sizes"));
         assert!(all("httprr trace v1\n1 1\nab").unwrap()[0].is_err());

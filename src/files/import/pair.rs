@@ -7,7 +7,8 @@
 use super::collect::{Collector, Found};
 use super::detect::Format;
 use super::node::Node;
-use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, headers, method, status};
+use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, headers, method, plain, status};
+use super::service::answer_shape;
 use crate::engine::time::Micros;
 use crate::scenario::tape::End;
 
@@ -27,7 +28,7 @@ pub(super) fn exchange(entry: &Node, format: Format, collector: &mut Collector) 
         method: method(request),
         url: url(request),
         request_headers: headers(request.get("headers").or_else(|| request.get("header"))),
-        request_body: body(request, of_request, collector)?,
+        request_body: if is_bare(request) { plain(Some(request), of_request, collector) } else { body(request, of_request, collector)? },
         when: entry.get("recorded_at").and_then(Node::text).map(str::to_owned),
         ..Found::default()
     };
@@ -38,13 +39,26 @@ pub(super) fn exchange(entry: &Node, format: Format, collector: &mut Collector) 
         status: match format {
             // A mock that names none answers with this one.
             Format::Httpmock if response.present("status").is_none() => 200,
+            _ if is_bare(response) => 200,
             _ => status(response)?,
         },
         response_headers: headers(response.get("headers").or_else(|| response.get("header"))),
-        response_body: body(response, of_response, collector)?,
+        response_body: if is_bare(response) {
+            plain(Some(response), of_response, collector)
+        } else {
+            body(response, of_response, collector)?
+        },
         end_at: response.get("duration").and_then(Node::text).and_then(duration),
         ..found
     })
+}
+
+/// Whether this is the body itself, without what is around it: a request to the Messages API, its events, or the message of a success.
+fn is_bare(part: &Node) -> bool {
+    match part {
+        Node::Text(_) => true,
+        part => part.get("messages").is_some_and(|messages| messages.list().is_some()) || answer_shape(part) == Some(None),
+    }
 }
 
 /// The URL, or the path with its query.

@@ -58,8 +58,10 @@ impl Reading {
                 self.first = Some(Kind::Recording(Format::Sse));
                 let mut bytes = Vec::new();
                 source.reader.read_to_end(&mut bytes).map_err(Stop::Io)?;
-                let found = answers::stream(bytes, &mut self.collector);
-                self.collector.push("the stream", found);
+                for (number, answer) in (1..).zip(answers::each_stream(&bytes)) {
+                    let found = answers::stream(answer.to_vec(), &mut self.collector);
+                    self.collector.push(&format!("answer {number}"), found);
+                }
                 Ok(())
             }
             Syntax::Httprr => {

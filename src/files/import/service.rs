@@ -49,8 +49,8 @@ const HOSTS: [(&str, &str); 8] = [
     ("ai21.com", "AI21"),
 ];
 
-/// Finds out whose exchange it is, by host, path and, where these do not tell, by what was asked and answered.
-pub(super) fn service(host: Option<&str>, path: &str, request: &[u8], answer: &[u8]) -> Service {
+/// Finds out whose exchange it is, by method, host, path and, where these do not tell, by what was asked and answered.
+pub(super) fn service(method: &str, (host, path): (Option<&str>, &str), request: &[u8], answer: &[u8]) -> Service {
     let bare = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let host = host.unwrap_or_default();
     if let Some(cloud) = vertex(bare).or_else(|| bedrock(bare, request)) {
@@ -59,7 +59,12 @@ pub(super) fn service(host: Option<&str>, path: &str, request: &[u8], answer: &[
     if is_messages(path) {
         return Service::Messages;
     }
-    if (bare.is_empty() || bare.ends_with("/messages")) && asks_messages(request, answer) {
+    // Clients look whether the service is there, and browsers whether they may ask.
+    if ["HEAD", "OPTIONS"].iter().any(|known| method.eq_ignore_ascii_case(known)) && (bare.is_empty() || bare.ends_with("/messages")) {
+        return Service::Endpoint;
+    }
+    let is_post = method.is_empty() || method.eq_ignore_ascii_case("POST");
+    if is_post && (bare.is_empty() || bare.ends_with("/messages")) && asks_messages(request, answer) {
         return Service::Gateway;
     }
     // A host that serves one API alone says more than a path that several have.
@@ -208,10 +213,18 @@ mod tests {
             ("/telemetry", Service::Elsewhere),
         ];
         for (path, expected) in table {
-            assert_eq!(service(Some("x.example"), path, ASKS.as_bytes(), b"{}"), expected, "{path}");
+            assert_eq!(service("POST", (Some("x.example"), path), ASKS.as_bytes(), b"{}"), expected, "{path}");
+        }
+        for (method, path, expected) in [
+            ("HEAD", "/", Service::Endpoint),
+            ("OPTIONS", "/proxy/messages", Service::Endpoint),
+            ("GET", "/", Service::Elsewhere),
+            ("", "", Service::Gateway),
+        ] {
+            assert_eq!(service(method, (Some("x.example"), path), b"", b""), expected, "{method} {path}");
         }
         let profile = r#"{"anthropic_version":"bedrock-2023-05-31","messages":[]}"#;
-        assert_eq!(service(None, "/model/arn%3Ax%2Fy/invoke", profile.as_bytes(), b""), cloud("Bedrock", "arn:x/y", false));
+        assert_eq!(service("POST", (None, "/model/arn%3Ax%2Fy/invoke"), profile.as_bytes(), b""), cloud("Bedrock", "arn:x/y", false));
     }
 
     #[test]
@@ -232,7 +245,7 @@ mod tests {
             ("localhost", "/api/chat", ASKS, "Ollama"),
         ];
         for (host, path, request, name) in table {
-            assert_eq!(service(Some(host), path, request.as_bytes(), b""), Service::OtherApi(name), "{host}{path}");
+            assert_eq!(service("POST", (Some(host), path), request.as_bytes(), b""), Service::OtherApi(name), "{host}{path}");
         }
         let answers = [
             (r#"{"object":"chat.completion"}"#, "OpenAI Chat Completions"),
@@ -240,7 +253,7 @@ mod tests {
             (r#"{"candidates":[]}"#, "Gemini"),
         ];
         for (answer, name) in answers {
-            assert_eq!(service(None, "", b"", answer.as_bytes()), Service::OtherApi(name), "{answer}");
+            assert_eq!(service("POST", (None, ""), b"", answer.as_bytes()), Service::OtherApi(name), "{answer}");
         }
     }
 

@@ -18,7 +18,7 @@ use crate::engine::time::Micros;
 use crate::files::redact::{AnswerRedactor, Chunk, Redactor};
 use crate::scenario::tape::line::{Encoder, NewRequest};
 use crate::scenario::tape::{End, Folder, Provenance, TapeHeader};
-use crate::scenario::thread::{self, Lineage, MAIN, OTHER, is_messages};
+use crate::scenario::thread::{self, Lineage, MAIN, OTHER, asks_for_message};
 use crate::wire::held::{Conversation, Held, Whole};
 use crate::wire::http::{Header, is_event_stream};
 use crate::wire::reply::Reply;
@@ -231,7 +231,7 @@ impl Keeper {
         let headers = self.redactor.headers(&asking.headers);
         let body = self.redactor.body(&body);
         let path = self.redactor.path(&asking.path);
-        let (thread, parent) = self.place(id, &path, &body);
+        let (thread, parent) = self.place(id, (&asking.method, &path), &body);
         let request = NewRequest {
             id,
             thread: &thread,
@@ -249,11 +249,11 @@ impl Keeper {
     }
 
     /// The thread of conversation that a request belongs to, and the exchange that it goes on from.
-    fn place(&mut self, id: u32, path: &str, body: &[u8]) -> (Arc<str>, Option<u32>) {
-        let text = std::str::from_utf8(body).ok().filter(|_| is_messages(path));
+    fn place(&mut self, id: u32, (method, path): (&str, &str), body: &[u8]) -> (Arc<str>, Option<u32>) {
+        let text = std::str::from_utf8(body).ok().filter(|_| asks_for_message(method, path));
         let whole = text.map(|text| self.held.whole(text).unwrap_or_else(|_| Whole::as_it_is(text)));
         let Some((whole, said)) = whole.and_then(|whole| thread::Conversation::of(&whole.body).map(|said| (whole, said))) else {
-            return (if body.is_empty() && is_messages(path) { MAIN } else { OTHER }.into(), None);
+            return (if body.is_empty() && asks_for_message(method, path) { MAIN } else { OTHER }.into(), None);
         };
         self.exchanges.insert(id, Exchange::Asked(whole.conversation.map(Box::new), None));
         let placement = self.lineage.place(id, &said);

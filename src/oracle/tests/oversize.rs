@@ -34,6 +34,24 @@ fn o_12_what_was_too_long_is_not_asked_again_as_it_was() {
 }
 
 #[test]
+fn o_12_after_an_attempt_that_was_short_enough_chance_may_bring_the_same_again() {
+    let mut request = Request::new("m", 9);
+    request.messages = vec![Arc::new(Message::user(vec![Block::text("long")]))];
+    let ask = |turn, attempt, max_tokens| {
+        let request = Request { max_tokens, ..request.clone() };
+        Effect::Request { id: RequestId { turn, attempt, ..ASKED }, request: Arc::new(request) }
+    };
+    let refused = || Story::new().effect(ask(1, 1, 9)).answered_with(1, (400, NO_ROOM), AnswerEnd::Complete);
+    let shorter = |status| {
+        let id = RequestId { attempt: 2, ..ASKED };
+        let answered = refused().effect(ask(1, 2, 3)).input(Input::Head { id, status, headers: [].into() });
+        answered.input(Input::End { id, how: AnswerEnd::Complete }).effect(ask(2, 1, 9)).terminal().broken()
+    };
+    assert_eq!(shorter(200), NONE);
+    assert_eq!(shorter(529), ["O-12"]);
+}
+
+#[test]
 fn o_12_the_user_may_ask_the_same_again() {
     let mut request = Request::new("m", 1);
     request.messages = vec![Arc::new(Message::user(vec![Block::text("long")]))];

@@ -168,6 +168,7 @@ fn f_10_a_misspelt_name_beside_a_right_one_is_found() {
 #[test]
 fn f_10_results_and_answers_of_users_come_to_pass() {
     let denied = reading("", "[permissions]\ndeny = [\"Read\"]\n\n[[result]]\ntool_use = \"toolu_p1t1n1\"\nresult = \"never\"\n");
+    let denied = denied.replace(", result = \"signed in\", latency = \"5ms\"", "");
     let failures = said(&denied);
     assert!(failures.len() == 1 && failures[0].contains("tool use `toolu_p1t1n1` was never carried out"), "{failures:#?}");
     let asks = "asks = { message = \"Which?\", answer = \"this\" }";
@@ -235,7 +236,20 @@ fn f_10_definitions_that_are_nearly_those_of_others_are_misspelt() {
 
 #[test]
 fn f_10_probable_faults_ranges_and_combinations() {
-    assert_eq!(said(&reading("", "[[fault]]\nat = { request = 9, probability = 0.5 }\nstatus = 529\n")), [] as [&str; 0]);
+    let probable = |place: &str| said(&reading("", &format!("[[fault]]\nat = {{ {place} }}\nstatus = 529\n")));
+    assert_eq!(probable("request = 2, attempt = 1, probability = 0.01"), [] as [&str; 0], "luck is excused");
+    for (place, what, instead) in [
+        ("request = 9, probability = 0.5", "no request came to its place", "requests: 1, 2"),
+        ("thread = \"nobody\", probability = 0.99", "no request came to its place", "threads that there were: main"),
+        ("request = 2, probability = 0.0", "has a probability of 0", "may = true"),
+    ] {
+        let failures = probable(place);
+        assert!(failures.len() == 1 && failures[0].contains(what) && failures[0].contains(instead), "{place}: {failures:#?}");
+    }
+    let certain =
+        "[[fault]]\nat = { attempt = 1 }\nstatus = 529\n[[fault]]\nat = { attempt = 1, probability = 0.5 }\nconnect = \"reset\"\n";
+    let failures = said(&reading("", certain));
+    assert!(failures.len() == 1 && failures[0].contains("(connect reset) could hit nothing"), "{failures:#?}");
     assert_eq!(said(&reading("", "[[fault]]\nat = { request = \"2..=9\", attempt = 1 }\nconnect = \"reset\"\n")), [] as [&str; 0]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("m.toml");
@@ -259,6 +273,24 @@ fn f_10_probable_faults_ranges_and_combinations() {
     assert_eq!((short.failures.len(), short.not_asked[0].1), (0, NotAsked::CutShort.as_str()));
     let planned = judged(&reading("", "[[fault]]\nat = { request = 9 }\nstatus = 529\n\n[plan.tools]\ntoolu_p1t1n1 = \"40ms\"\n"), &file);
     assert_eq!((planned.failures.len(), planned.not_asked[0].1), (0, NotAsked::Planned.as_str()));
+}
+
+#[test]
+fn f_10_what_is_wrong_with_one_run_stands_at_that_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.toml");
+    let text = reading("", "[matrix]\ntools = [[\"Read\"], [\"Bash\"]]\n").replacen("tools = [\"Read\", \"Edit\", \"Bash\"]\n", "", 1);
+    fs::write(&file, text).unwrap();
+    for (path, at) in [("m.toml", 1), ("m.toml@tools=2", 0)] {
+        let loaded = load_all(&folder.path().join(path), &[]).unwrap_or_else(|error| panic!("{error}"));
+        let reports: Vec<_> = loaded.iter().map(|run| Run::new(run.setup.clone(), AgentLoop::default()).to_end()).collect();
+        let runs: Vec<_> = loaded.iter().zip(&reports).map(|(loaded, report)| (loaded, Some(report.into()))).collect();
+        let failures = judge(&runs, View::Simulated).failures;
+        assert!(
+            failures.len() == 1 && failures[0].0 == at && failures[0].1[0].contains("there is no tool `Read`"),
+            "{path}: {failures:#?}"
+        );
+    }
 }
 
 #[test]

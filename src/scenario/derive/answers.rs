@@ -33,11 +33,12 @@ pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scena
     }
 }
 
-/// Whether the session went on after this answer: it asks for tools, or was paused.
+/// Whether the session went on after this answer: it asks for tools, or was paused. A stop for tools that it does not name asks for nothing.
 pub(super) fn asks_for_more(answer: &Answer) -> bool {
-    let mut reason = None;
+    let (mut reason, mut tools) = (None, Vec::new());
     each_object(answer, &mut |text| {
         let Ok(object) = Object::parse(text) else { return };
+        of_object(text, &mut Vec::new(), &mut tools);
         reason = match object.string("type").as_deref() {
             Some("message_start") => object.object("message").and_then(|message| Some(message.string("stop_reason")?.into_owned())),
             Some("message_delta") => object.object("delta").and_then(|delta| Some(delta.string("stop_reason")?.into_owned())),
@@ -45,30 +46,52 @@ pub(super) fn asks_for_more(answer: &Answer) -> bool {
             _ => return,
         };
     });
-    matches!(reason.as_deref(), Some("tool_use" | "pause_turn"))
-}
-
-/// Which answers are no whole ones, and whether the recording ends with a failed attempt.
-pub(super) fn note_failures(exchanges: &[&Exchange], notes: &mut Vec<String>) {
-    for Exchange { id, answer, .. } in exchanges {
-        match (answer.status, answer.end) {
-            (0, End::ClientGone) => notes.push(format!("Exchange {id} never got an answer: the client went away.")),
-            (0, _) => notes.push(format!("Exchange {id} never got an answer.")),
-            (_, End::Complete) => (),
-            _ => notes.push(format!("The answer of exchange {id} was cut.")),
-        }
-    }
-    if let Some(status) = exchanges.last().map(|last| last.answer.status).filter(|status| ![0, 200].contains(status)) {
-        notes.push(format!("The recording ends with a failed attempt (status {status})."));
+    match reason.as_deref() {
+        Some("tool_use") => !tools.is_empty(),
+        reason => reason == Some("pause_turn"),
     }
 }
 
-/// Whether the recording ends, with this exchange, with a failed attempt after which clients try again, so that a replay asks for more than there is.
-pub(super) fn invites_retry(exchanges: &[&Exchange], last: Option<&Exchange>, settings: &RetrySettings) -> bool {
-    let Some(Exchange { answer, .. }) = last else { return false };
-    let failures = exchanges.iter().rev().take_while(|exchange| exchange.answer.status != 200).count();
-    let attempt = u32::try_from(failures).unwrap_or(u32::MAX);
-    failures > 0 && (answer.status == 0 || may_be_repeated(answer, attempt, settings))
+/// What is to be said of an answer that is no whole one; nothing of an error.
+pub(super) fn failure(id: u32, answer: &Answer) -> Option<String> {
+    let bytes: usize = answer.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+    let cut = match bytes {
+        0 => format!("The answer of exchange {id} was cut."),
+        bytes => format!("The answer of exchange {id} was cut after {}.", plural(bytes as u64, "byte")),
+    };
+    let is_strange = || format!("The answer of exchange {id} was not understood.");
+    match (answer.status, answer.end) {
+        (0, End::ClientGone) => Some(format!("Exchange {id} never got an answer: the client went away.")),
+        (0, _) => Some(format!("Exchange {id} never got an answer.")),
+        (200, End::Complete) if !answer.is_event_stream() => Some(is_strange()),
+        (200, _) if last_type(answer).as_deref() == Some("message_stop") => Some(is_strange()),
+        (200, _) => Some(error_type(answer).map_or(cut, |kind| format!("The answer of exchange {id} ends with an error ({kind})."))),
+        (_, End::Complete) => None,
+        _ => Some(cut),
+    }
+}
+
+/// The type of the last event of a stream.
+fn last_type(answer: &Answer) -> Option<String> {
+    let mut last = None;
+    each_object(answer, &mut |text| last = Object::parse(text).ok().and_then(|event| event.string("type").map(Cow::into_owned)));
+    last
+}
+
+/// The type of the error that a stream ends with.
+fn error_type(answer: &Answer) -> Option<String> {
+    let mut kind = None;
+    each_object(answer, &mut |text| {
+        let error = Object::parse(text).ok().and_then(|event| event.object("error")?.string("type").map(Cow::into_owned));
+        kind = error.or(kind.take());
+    });
+    kind
+}
+
+/// Whether the thread ends, with this exchange, with a failed attempt after which clients try again, so that a replay asks for more than there is.
+/// So many attempts failed in a row, this one counted.
+pub(super) fn invites_retry(failures: u32, last: &Exchange, settings: &RetrySettings) -> bool {
+    failures > 0 && (last.answer.status == 0 || may_be_repeated(&last.answer, failures, settings))
 }
 
 /// The data of each event, or the whole answer.

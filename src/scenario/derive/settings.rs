@@ -77,9 +77,19 @@ fn after_failures(asked: &[Asked<'_>], settings: &mut Settings) {
     let is_again = |pair: &&[Asked<'_>]| pair[0].answered.is_none() && pair[0].request.messages == pair[1].request.messages;
     let model = |pair: &[Asked<'_>]| (pair[0].request.model != pair[1].request.model).then(|| pair[1].request.model.clone());
     settings.session.fallback_model = asked.windows(2).filter(is_again).find_map(model);
+    let again: Vec<bool> = asked.windows(2).map(|pair| is_again(&pair)).collect();
+    let retries = again.split(|is_again| !is_again).map(<[bool]>::len).max().unwrap_or(0);
+    settings.retry.max_retries = settings.retry.max_retries.max(u32::try_from(retries).unwrap_or(u32::MAX));
     if asked.iter().any(|asked| asked.answered.is_none()) {
-        settings.retry.nonstreaming_fallback =
-            asked.windows(2).filter(is_again).any(|pair| pair[0].request.stream && !pair[1].request.stream);
+        let streamed = || asked.windows(2).filter(is_again).filter(|pair| pair[0].request.stream);
+        let unstreamed = streamed().map(|pair| (&pair[0].request, &pair[1].request)).find(|(_, again)| !again.stream);
+        settings.retry.nonstreaming_fallback = unstreamed.is_some();
+        let mut broken = streamed().filter(|pair| pair[0].exchange.answer.status == 200).peekable();
+        settings.retry.nonstreaming_without_block = broken.peek().is_some() && broken.all(|pair| !pair[1].request.stream);
+        if let Some((before, again)) = unstreamed {
+            let cap = &mut settings.retry.nonstreaming_max_tokens;
+            *cap = if again.max_tokens < before.max_tokens { again.max_tokens } else { again.max_tokens.max(*cap) };
+        }
         settings.retry.on_overload = OnOverload::GoOn;
     }
 }

@@ -126,7 +126,15 @@ impl Steps<'_> {
         let given: Vec<&str> = rest.iter().flat_map(|added| &added.content).filter_map(result_of).filter(|id| ids.contains(id)).collect();
         // A replay gives each result once, in the order of the tool uses: what the client did otherwise takes its place.
         let mut otherwise: Vec<Block> = Vec::new();
-        let is_otherwise = given != ids;
+        let is_known_otherwise = |block: &Block| {
+            let known = result_of(block).filter(|id| ids.contains(id)).and_then(|id| self.scenario.results.get(id));
+            known.is_some_and(|known| {
+                outcome(block, None).is_some_and(|now| (&known.content, known.is_error) != (&now.content, now.is_error))
+            })
+        };
+        // Ids that begin anew with each answer have results that differ; a scenario has one for each.
+        let is_reused = rest.iter().filter(|added| added.role == Role::User).flat_map(|added| &added.content).any(is_known_otherwise);
+        let is_otherwise = given != ids || is_reused;
         let holds_results = |added: &Added| added.role == Role::User && added.content.iter().any(|block| is_result(&block));
         let first = rest.iter().position(holds_results).unwrap_or(0);
         for (index, added) in rest.iter().enumerate() {
@@ -149,17 +157,18 @@ impl Steps<'_> {
             self.host(added.role, place, &others);
         }
         if is_otherwise {
-            self.notes.push(format!("Exchange {id} does not have one result for each tool use in their order, and neither has a replay."));
+            self.notes.push(match is_reused {
+                true => format!("Exchange {id} has results for ids that tool uses before it had, and so has a replay."),
+                false => format!("Exchange {id} does not have one result for each tool use in their order, and neither has a replay."),
+            });
             self.host(Role::User, MessagePlace::Instead, &otherwise);
         }
     }
 
     fn result(&mut self, block: &Block, latency: Option<&Latency>) {
-        let BlockKind::ToolResult { tool_use_id, is_error } = block.kind() else { return };
-        let content = Object::parse(block.json().as_str()).ok().and_then(|block| block.get("content").map(Json::trusted));
-        let content = Some(content.map_or_else(|| Json::of(""), shorthand));
-        let outcome = ScriptedOutcome { content, is_error: *is_error, latency: latency.cloned(), ..ScriptedOutcome::default() };
-        self.scenario.results.entry(tool_use_id.clone()).or_insert(outcome);
+        if let (BlockKind::ToolResult { tool_use_id, .. }, Some(outcome)) = (block.kind(), outcome(block, latency)) {
+            self.scenario.results.entry(tool_use_id.clone()).or_insert(outcome);
+        }
     }
 
     /// What the user says next; the other messages are the host's. Without a message of the user the model is asked to go on.
@@ -199,6 +208,14 @@ impl Steps<'_> {
     fn plain(&self, content: &[Block]) -> Vec<Block> {
         content.iter().map(|block| plain(block, self.scenario.settings.cache_breakpoints)).collect()
     }
+}
+
+/// A result as a scenario has it.
+fn outcome(block: &Block, latency: Option<&Latency>) -> Option<ScriptedOutcome> {
+    let BlockKind::ToolResult { is_error, .. } = block.kind() else { return None };
+    let content = Object::parse(block.json().as_str()).ok().and_then(|block| block.get("content").map(Json::trusted));
+    let content = Some(content.map_or_else(|| Json::of(""), shorthand));
+    Some(ScriptedOutcome { content, is_error: *is_error, latency: latency.cloned(), ..ScriptedOutcome::default() })
 }
 
 /// What a request adds to the conversation of the one before it: messages, and the rest of one that has grown.

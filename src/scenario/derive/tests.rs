@@ -260,6 +260,7 @@ fn k_4_a_recording_of_answers_says_what_is_made_up() {
     let stream = concat!(
         "data: {\"type\":\"message_start\",\"message\":{\"model\":\"m-2\"}}\n\n",
         "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Own\",\"input\":{}}}\n\n",
+        "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
         "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
     );
     tape.exchanges[0].answer.chunks = [Chunk { at: None, bytes: stream.as_bytes().into() }].into();

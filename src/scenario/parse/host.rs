@@ -23,6 +23,42 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
     for (key, places) in places {
         check_order(reader, key, places);
     }
+    for (nth, pair) in session.changes.windows(2).enumerate() {
+        if let [one, other] = pair
+            && one.from == other.from
+            && let Some(name) = members(one).into_iter().find(|name| members(other).contains(name))
+        {
+            let place = reader.entry_place("change", nth + 1);
+            let message = format!("two [[change]] entries say `{name}` from one request on; keep one of them");
+            reader.report.value(place, message, None);
+        }
+    }
+}
+
+/// The members of a request that a change is about.
+fn members(change: &RequestChange) -> Vec<Arc<str>> {
+    let set = change.set.to_value();
+    let set = set.as_object().into_iter().flat_map(|set| set.keys().map(|name| Arc::from(name.as_str())));
+    set.chain(change.unset.iter().cloned()).chain(change.tools.iter().map(|_| "tools".into())).collect()
+}
+
+/// The members that a request cannot do without.
+const REQUIRED: [&str; 3] = ["model", "max_tokens", "messages"];
+
+/// What is taken out can be, and is not said as well.
+fn check_unset(reader: &mut Reader<'_, '_>, change: &RequestChange) {
+    let Some(member) = reader.member("unset") else { return };
+    for (nth, name) in change.unset.iter().enumerate() {
+        let is_set = change.set.to_value().get(&**name).is_some() || (&**name == "tools" && change.tools.is_some());
+        let problem = if REQUIRED.contains(&&**name) {
+            format!("every request has `{name}`: it cannot be taken out")
+        } else if is_set || change.unset[..nth].contains(name) {
+            format!("this [[change]] says `{name}` twice; keep one of the two")
+        } else {
+            continue;
+        };
+        reader.report.value(member.value.place, problem, None);
+    }
 }
 
 fn check_order(reader: &mut Reader<'_, '_>, key: &'static str, places: Vec<RequestPlace>) {
@@ -40,14 +76,16 @@ fn change(reader: &mut Reader<'_, '_>, known: &[Arc<str>]) -> Option<RequestChan
     }
     let set = reader.get("set").map_or_else(|| Json::trusted("{}"), |Object(json)| json);
     check_members(reader, &set);
-    let unset = reader.get("unset").unwrap_or_default();
+    let unset: Vec<Arc<str>> = reader.get("unset").unwrap_or_default();
     let tools: Option<Vec<Arc<str>>> = reader.get("tools");
     for name in tools.iter().flatten().filter(|name| !known.contains(name)) {
         let place = reader.member("tools").map_or(reader.place, |member| member.value.place);
         let names: Vec<&str> = known.iter().map(|name| &**name).collect();
         reader.report.unknown(place, "tool", name, "", &names);
     }
-    Some(RequestChange { from: from?, set, unset, tools })
+    let change = RequestChange { from: from?, set, unset, tools };
+    check_unset(reader, &change);
+    Some(change)
 }
 
 /// What the engine would have to make up is refused here.

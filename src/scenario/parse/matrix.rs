@@ -84,7 +84,10 @@ fn collect(table: &Table, before: &str, dimensions: &mut Vec<Dimension>, report:
             match &value.kind {
                 Kind::Table(table) => collect(table, &key, dimensions, report),
                 Kind::List(values) if values.is_empty() => report.value(value.place, "a key needs at least one value here".into(), None),
-                Kind::List(values) => dimensions.push(Dimension { key, place: *place, values: values.clone() }),
+                Kind::List(values) => {
+                    check_values(&key, values, report);
+                    dimensions.push(Dimension { key, place: *place, values: values.clone() });
+                }
                 Kind::StandIn => (),
                 _ => report.value(
                     value.place,
@@ -92,6 +95,18 @@ fn collect(table: &Table, before: &str, dimensions: &mut Vec<Dimension>, report:
                     Some(format!("each value is one run: {key} = [ … ]")),
                 ),
             }
+        }
+    }
+}
+
+/// Two equal values make two equal runs under names that say otherwise.
+fn check_values(key: &str, values: &[Value], report: &mut Report) {
+    let mut seen = BTreeSet::new();
+    for value in values {
+        if let Some(json) = value.to_json(report)
+            && !seen.insert(json.to_value().to_string())
+        {
+            report.value(value.place, format!("`{key}` has this value twice; keep one of them"), None);
         }
     }
 }

@@ -5,12 +5,13 @@ use alloc::collections::BTreeMap;
 use super::asked;
 use super::engine::text_or_json;
 use super::reader::Reader;
-use super::tree::Kind;
+use super::tree::{Kind, Place, Value};
 use crate::engine::contract::FailureCause;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
+use crate::scenario::statement::tool_uses;
+use crate::scenario::types::{AgentScript, Deaf, Scenario, ScriptedOutcome, ToolEnding, ToolStopping, TurnBlock};
 
 const KEYS: [&str; 14] = [
     "asks",
@@ -128,4 +129,26 @@ pub(super) fn results(reader: &mut Reader<'_, '_>) -> BTreeMap<Arc<str>, Scripte
         Some(())
     });
     results
+}
+
+/// A tool use that says itself what comes of it has no use for a `[[result]]`.
+pub(super) fn check_results(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
+    let says_it = |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(_), .. });
+    let twice = tool_uses(scenario).into_iter().filter(|tool_use| says_it(tool_use.block) && scenario.results.contains_key(&tool_use.id));
+    for tool_use in twice {
+        let place = result_of(reader, &tool_use.id);
+        let message =
+            format!("tool use `{}` says itself what comes of it, so that this [[result]] is never used; keep one of them", tool_use.id);
+        reader.report.value(place, message, None);
+    }
+}
+
+/// Where the `[[result]]` of this tool use stands.
+fn result_of(reader: &mut Reader<'_, '_>, id: &str) -> Place {
+    let table = reader.place;
+    let Some(member) = reader.member("result") else { return table };
+    let Kind::List(entries) = &member.value.kind else { return member.place };
+    let is_it =
+        |entry: &&Value| matches!(&entry.kind, Kind::Table(entry) if entry.get("tool_use").is_some_and(|id_of| id_of.value.is_text(id)));
+    entries.iter().find(is_it).map_or(member.place, |entry| entry.place)
 }

@@ -67,16 +67,12 @@ fn go<'a>(value: &'a Value, step: &Step) -> Option<(Place, &'a Value)> {
         (Step::Key(key), Kind::Table(table)) => table.get(key).map(|member| (member.place, &member.value)),
         (Step::Nth(nth), Kind::List(items)) => items.get(*nth).map(|item| (item.place, item)),
         (Step::Where(key, wanted), Kind::List(items)) => {
-            let says = |item: &&Value| matches!(&item.kind, Kind::Table(table) if table.get(key).is_some_and(|member| is_text(&member.value, wanted)));
+            let says = |item: &&Value| matches!(&item.kind, Kind::Table(table) if table.get(key).is_some_and(|member| member.value.is_text(wanted)));
             items.iter().find(says).map(|item| (item.place, item))
         }
         (Step::ToolUse(nth), Kind::Table(turn)) => tool_use(turn, *nth).map(|tool| (tool.place, tool)),
         _ => None,
     }
-}
-
-fn is_text(value: &Value, wanted: &str) -> bool {
-    matches!(&value.kind, Kind::Text(text) if text == wanted)
 }
 
 /// A turn has its tool uses under `tool`, or among its `content`.

@@ -178,6 +178,10 @@ fn agents(reader: &mut Reader<'_, '_>) -> AgentScript {
         reader.one_of(&["agent", key]);
     }
     let synthesis = reader.section("synthesis", "`synthesis`", turn);
+    if let (Some(member), true) = (reader.member("agent"), tasks.iter().flatten().chain(&synthesis).any(makes_agents)) {
+        let message = "an agent makes no agents, so a tool use of its own has no `agent`: remove that".into();
+        reader.report.value(member.place, message, None);
+    }
     if let (Some(member), true) = (reader.member("synthesis"), tasks.len() < 2) {
         reader.report.value(
             member.place,
@@ -186,6 +190,12 @@ fn agents(reader: &mut Reader<'_, '_>) -> AgentScript {
         );
     }
     AgentScript { tasks, synthesis }
+}
+
+fn makes_agents(turn: &Turn) -> bool {
+    let has_agents =
+        |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(outcome), .. } if outcome.agents != AgentScript::default());
+    turn.content.iter().any(has_agents)
 }
 
 fn with_agents(outcome: Option<ScriptedOutcome>, agents: AgentScript) -> Option<ScriptedOutcome> {

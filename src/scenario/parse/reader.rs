@@ -51,6 +51,16 @@ impl<'a> Reader<'a, '_> {
         self.table.get(key)
     }
 
+    /// Where the n-th entry of this member stands, from 0.
+    pub(super) fn entry_place(&mut self, key: &'static str, nth: usize) -> Place {
+        let table = self.place;
+        let Some(member) = self.member(key) else { return table };
+        match &member.value.kind {
+            Kind::List(entries) => entries.get(nth).map_or(member.place, |entry| entry.place),
+            _ => member.place,
+        }
+    }
+
     /// The first of these members that is there; a second one is a fault, for only one of them can count.
     pub(super) fn one_of(&mut self, keys: &[&'static str]) -> Option<&'a Member> {
         let mut given: Vec<&Member> = keys.iter().filter_map(|key| self.member(key)).collect();

@@ -26,6 +26,7 @@ pub(super) fn retry(reader: &mut Reader<'_, '_>) -> RetrySettings {
     reader.set("overflow_margin", &mut retry.overflow_margin);
     reader.set("overflow_floor", &mut retry.overflow_floor);
     reader.set("nonstreaming_fallback", &mut retry.nonstreaming_fallback);
+    reader.set("nonstreaming_without_block", &mut retry.nonstreaming_without_block);
     reader.set("nonstreaming_max_tokens", &mut retry.nonstreaming_max_tokens);
     reader.set("nonstreaming_timeout", &mut retry.nonstreaming_timeout);
     reader.set("head_timeout", &mut retry.head_timeout);

@@ -95,16 +95,30 @@ fn orphaned_permission(reader: &mut Reader<'_, '_>) -> Option<OrphanedPermission
 pub(super) fn check_orphan(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
     let Some(orphaned) = &scenario.settings.session.orphaned_permission else { return };
     let blocks = || scenario.history.iter().flat_map(|message| &message.content);
-    let is_it = |block: &Block| block.as_tool_use().is_some_and(|tool_use| tool_use.id == orphaned.tool_use_id);
+    let is_it = |block: &&Block| block.as_tool_use().is_some_and(|tool_use| tool_use.id == orphaned.tool_use_id);
     let answers = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if *tool_use_id == orphaned.tool_use_id);
-    let problem = match (blocks().any(is_it), blocks().any(answers)) {
-        (false, _) => "is not in [[history]]",
-        (true, true) => "has its result in [[history]] already",
-        (true, false) => return,
+    let tool = blocks().filter(is_it).find_map(|block| block.as_tool_use().map(|tool_use| tool_use.name.clone()));
+    let is_here = |name: &Arc<str>| scenario.tools.iter().any(|tool| tool.definition.name == *name);
+    let problem = match (&tool, blocks().any(answers)) {
+        (None, _) => String::from("is not in [[history]]"),
+        (Some(_), true) => String::from("has its result in [[history]] already"),
+        (Some(name), false) if !is_here(name) => format!("is one of `{name}`, and there is no such tool: add it to `tools`"),
+        (Some(_), false) => return,
     };
     let place = reader.member("engine").map_or(reader.place, |member| member.place);
     let message = format!("`orphaned_permission` is about tool use `{}`, which {problem}", orphaned.tool_use_id);
     reader.report.value(place, message, None);
+}
+
+/// Of two commands with one name the second is never called.
+pub(super) fn check_commands(reader: &mut Reader<'_, '_>, commands: &[Command]) {
+    for (nth, command) in commands.iter().enumerate() {
+        if commands[..nth].iter().any(|other| other.name == command.name) {
+            let place = reader.entry_place("command", nth);
+            let message = format!("there is a [[command]] `{}` already; keep one of them", command.name);
+            reader.report.value(place, message, None);
+        }
+    }
 }
 
 /// `[session]`: what is found when the engine looks it up (S-4).

@@ -90,7 +90,7 @@ body = "{}"
 headers = { retry-after = "3", "x-should-retry" = "true" }
 
 [[result]]
-tool_use = "toolu_b"
+tool_use = "toolu_p1t1n3"
 result_json = '[{"type":"text","text":"x"}]'
 latency = { p50 = "5s", p99 = "46s" }
 context_change = "cwd /tmp"
@@ -200,7 +200,7 @@ fn f_6_turns_in_their_short_form() {
 #[test]
 fn f_10_how_a_run_goes_and_what_must_hold() {
     let full = read(FULL);
-    let result = &full.results["toolu_b"];
+    let result = &full.results["toolu_p1t1n3"];
     assert_eq!(result.latency, Some(Latency::LogNormal { p50: Micros::from_secs(5), p99: Micros::from_secs(46) }));
     assert_eq!(result.context_change.as_deref(), Some("cwd /tmp"));
     assert_eq!(full.timing.head, Latency::Recorded { percent: 50 });

@@ -75,6 +75,11 @@ impl Table {
 }
 
 impl Value {
+    /// Whether it is this text.
+    pub(super) fn is_text(&self, wanted: &str) -> bool {
+        matches!(&self.kind, Kind::Text(text) if text == wanted)
+    }
+
     /// The word for what it is, with its article.
     pub(super) fn found(&self) -> &'static str {
         match self.kind {

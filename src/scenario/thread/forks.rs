@@ -1,7 +1,7 @@
 //! The threads of a whole recording: where several requests go on from the same one, only one of them is in its thread (M-3).
 
 use super::reply::Reply;
-use super::{Conversation, Digest, Lineage, LineageStep, MAIN, OTHER, is_messages};
+use super::{Conversation, Digest, Lineage, LineageStep, MAIN, OTHER};
 use crate::prelude::*;
 use crate::scenario::tape::Exchange;
 
@@ -36,7 +36,7 @@ impl Forks {
     /// Takes the next exchange, with its conversation.
     pub(super) fn push(&mut self, exchange: &Exchange, conversation: Option<Conversation>) {
         let at = self.alone.len();
-        let is_message = is_messages(&exchange.path);
+        let is_message = exchange.asks_for_message();
         // Sources that keep answers only have one conversation, as far as anyone can tell.
         self.alone.push(if is_message && exchange.body.is_empty() { MAIN } else { OTHER });
         let Some(conversation) = conversation.filter(|_| is_message) else { return };

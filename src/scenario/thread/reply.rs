@@ -42,6 +42,8 @@ pub(crate) enum Reply {
         wants_less: bool,
         /// Whether another model may take over.
         may_fall_back: bool,
+        /// Whether the client did not wait for it: it may ask the same again, or say something else.
+        is_abandoned: bool,
     },
     /// There was.
     Answered {
@@ -126,9 +128,11 @@ impl Reply {
 
     fn failed(answer: &Answer, attempt: u32) -> Self {
         Self::Failed {
-            may_be_repeated: may_be_repeated(answer, attempt, &RetrySettings::default()),
+            // How often a client tries is for the recording to say.
+            may_be_repeated: may_be_repeated(answer, attempt, &RetrySettings { max_retries: u32::MAX, ..RetrySettings::default() }),
             wants_less: answer.status == 400 && ApiError::read(answer.status, &answer.headers, &answer.body()).context.is_some(),
             may_fall_back: answer.status == 529 && attempt == RetrySettings::default().overloads_to_fallback,
+            is_abandoned: answer.status == 0 && answer.end == End::ClientGone,
         }
     }
 
@@ -161,8 +165,9 @@ impl Reply {
         let (is_same_model, is_same) = (before.model == now.model, before.others == now.others);
         match self {
             Self::Unknown => true,
-            Self::Failed { may_be_repeated, wants_less, may_fall_back } => {
-                is_same && ((is_same_model && *may_be_repeated) || *may_fall_back || (*wants_less && now.max_tokens < before.max_tokens))
+            Self::Failed { may_be_repeated, wants_less, may_fall_back, is_abandoned } => {
+                let is_repeated = is_same_model && (*may_be_repeated || *is_abandoned);
+                is_same && (is_repeated || *may_fall_back || (*wants_less && now.max_tokens < before.max_tokens))
             }
             Self::Answered { stop_reason, .. } => {
                 is_same && is_same_model && now.max_tokens > before.max_tokens && stop_reason.as_deref() == Some("max_tokens")
@@ -174,7 +179,7 @@ impl Reply {
 /// Whether clients ask the same again after this answer to the `attempt`-th request for it.
 pub(in crate::scenario) fn may_be_repeated(answer: &Answer, attempt: u32, settings: &RetrySettings) -> bool {
     if answer.status == 200 {
-        return true; // it was not whole
+        return attempt <= settings.max_retries; // it was not whole
     }
     let error = ApiError::read(answer.status, &answer.headers, &answer.body());
     let is_given_up = attempt > settings.max_retries || error.delay_us() > Some(settings.max_retry_after.0);

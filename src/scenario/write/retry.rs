@@ -29,6 +29,7 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
         overflow_margin,
         overflow_floor,
         nonstreaming_fallback,
+        nonstreaming_without_block,
         nonstreaming_max_tokens,
         nonstreaming_timeout,
         head_timeout,
@@ -50,14 +51,11 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
     out.span("base_delay", *base_delay, default.base_delay);
     out.span("max_delay", *max_delay, default.max_delay);
     out.span("max_retry_after", *max_retry_after, default.max_retry_after);
-    out.word(
-        "on_overload",
-        *on_overload,
-        match on_overload {
-            OnOverload::GiveUp => "give_up",
-            OnOverload::GoOn => "go_on",
-        },
-    );
+    let on_overload_word = match on_overload {
+        OnOverload::GiveUp => "give_up",
+        OnOverload::GoOn => "go_on",
+    };
+    out.word("on_overload", *on_overload, on_overload_word);
     out.flag("fast_mode", *fast_mode, default.fast_mode);
     out.span("fast_wait_max", *fast_wait_max, default.fast_wait_max);
     out.span("fast_cooldown_min", *fast_cooldown_min, default.fast_cooldown_min);
@@ -67,6 +65,7 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
     out.span("unattended_reset", *unattended_reset, default.unattended_reset);
     out.span("heartbeat", *heartbeat, default.heartbeat);
     out.flag("nonstreaming_fallback", *nonstreaming_fallback, default.nonstreaming_fallback);
+    out.flag("nonstreaming_without_block", *nonstreaming_without_block, default.nonstreaming_without_block);
     out.span("nonstreaming_timeout", *nonstreaming_timeout, default.nonstreaming_timeout);
     out.span("head_timeout", *head_timeout, default.head_timeout);
     out.span("stream_idle", *stream_idle, default.stream_idle);

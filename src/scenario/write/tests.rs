@@ -239,6 +239,7 @@ fn odd_retry() -> RetrySettings {
         overflow_margin: 12,
         overflow_floor: 13,
         nonstreaming_fallback: false,
+        nonstreaming_without_block: true,
         nonstreaming_max_tokens: 14,
         nonstreaming_timeout: Micros(15),
         head_timeout: Micros(17),

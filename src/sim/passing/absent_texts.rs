@@ -12,6 +12,7 @@ use crate::prelude::*;
 use crate::scenario::fault::known_errors::KNOWN_ERRORS;
 use crate::scenario::statement::{Path, Step};
 use crate::scenario::types::Expect;
+use crate::transcript::event::{Header, Transcript};
 use crate::transcript::json;
 
 pub(super) fn problems(runs: &[PlayedRun<'_>], view: View) -> Vec<Problem> {
@@ -62,7 +63,9 @@ fn is_known(text: &str) -> bool {
 
 /// Everything that crossed the boundary, and what the answers would have brought that nobody asked for: as JSON, and as it reads.
 fn happened_in(run: &PlayedRun<'_>) -> String {
-    let mut all = json::to_json_lines(run.transcript);
+    // A title says what the scenario is about, and is no part of the run.
+    let untitled = Transcript { header: Header { title: None, ..run.transcript.header.clone() }, events: run.transcript.events.clone() };
+    let mut all = json::to_json_lines(&untitled);
     for answer in &run.setup.answers {
         if let Some(request) = &answer.request {
             let _ = write!(all, "{}", request.value());

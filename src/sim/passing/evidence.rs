@@ -3,12 +3,12 @@
 use alloc::collections::BTreeSet;
 
 use super::PlayedRun;
-use crate::engine::contract::{Catalogue, Effect};
+use crate::engine::contract::{Catalogue, Effect, Input};
 use crate::engine::permission::rule;
-use crate::engine::settings::MessagePlace;
+use crate::engine::settings::{HostMessage, MessagePlace};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::scenario::fault::{FaultKind, FaultRule};
+use crate::scenario::fault::{FaultKind, FaultPlace, FaultRule};
 use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment};
 use crate::scenario::parse::nearest::nearest;
 use crate::scenario::script::Origin;
@@ -28,6 +28,8 @@ pub(super) struct Evidence {
     questions: BTreeSet<String>,
     /// What faults did.
     faults: BTreeSet<Arc<str>>,
+    /// When the first prompt came, if one did.
+    first_prompt: Option<Time>,
     /// When the last prompt ended.
     last_end: Time,
 }
@@ -45,6 +47,7 @@ impl Evidence {
                     evidence.requests.insert(event.agent.key(*id));
                     evidence.models.insert(request.model.clone());
                 }
+                What::Input(Input::Prompt { .. }) => _ = evidence.first_prompt.get_or_insert(event.at),
                 What::Fault { text, .. } => _ = evidence.faults.insert(text.clone()),
                 What::Effect(effect) => evidence.see(event.at, effect),
                 _ => (),
@@ -75,6 +78,7 @@ impl Evidence {
             Statement::Fault(index) => {
                 (format!("this [[fault]] ({}) hit nothing", scenario.faults[*index].kind), self.fault(&scenario.faults[*index]))
             }
+            Statement::FaultChance(index) => self.chance(&scenario.faults[*index]),
             Statement::Interrupt(index) => self.interrupt(&scenario.interrupts[*index]),
             Statement::Hook(index) => {
                 let definition = &scenario.hooks[*index].definition;
@@ -123,17 +127,31 @@ impl Evidence {
             Statement::Change(_) => {
                 (String::from("the request of this [[change]] was never made"), format!("requests: {}", list(&self.requests)))
             }
-            Statement::HostMessage(index) => {
-                let what = match scenario.settings.session.host_messages[*index].place {
-                    MessagePlace::Instead => "this [[message]] took the place of none in a request",
-                    _ => "the request of this [[message]] was never made",
-                };
-                (String::from(what), format!("requests: {}", list(&self.requests)))
-            }
+            Statement::HostMessage(index) => self.host_message(&scenario.settings.session.host_messages[*index]),
             Statement::NetworkEvent(_) => {
                 (String::from("this [[network.event]] never began"), format!("the last prompt ended at {}", self.last_end))
             }
+            Statement::NetworkEventChance(_) => {
+                let what = String::from("this [[network.event]] could not begin: the earliest of its times came after the end");
+                (what, format!("the last prompt ended at {}", self.last_end))
+            }
         }
+    }
+
+    fn chance(&self, FaultRule { at, kind, .. }: &FaultRule) -> (String, String) {
+        let what = match at.probability {
+            Some(probability) if probability <= 0.0 => format!("this [[fault]] ({kind}) has a probability of 0, so that it hits nothing"),
+            _ => format!("this [[fault]] ({kind}) could hit nothing, whatever its probability: no request came to its place"),
+        };
+        (what, self.place(at))
+    }
+
+    fn host_message(&self, message: &HostMessage) -> (String, String) {
+        let what = match message.place {
+            MessagePlace::Instead => "this [[message]] took the place of none in a request",
+            _ => "the request of this [[message]] was never made",
+        };
+        (String::from(what), format!("requests: {}", list(&self.requests)))
     }
 
     fn fault(&self, rule: &FaultRule) -> String {
@@ -143,8 +161,12 @@ impl Evidence {
                 return String::from("the answer that it is for is shorter, or has nothing to change like this");
             }
         }
-        let model = rule.at.model.as_deref().filter(|model| !self.models.contains(*model));
-        let thread = rule.at.thread.as_deref().filter(|thread| !self.agents.contains(*thread));
+        self.place(&rule.at)
+    }
+
+    fn place(&self, at: &FaultPlace) -> String {
+        let model = at.model.as_deref().filter(|model| !self.models.contains(*model));
+        let thread = at.thread.as_deref().filter(|thread| !self.agents.contains(*thread));
         match (model, thread) {
             (Some(model), _) => format!("models that were asked: {}{}", list(&self.models), did_you_mean(near(model, &self.models))),
             (None, Some(thread)) => format!("threads that there were: {}{}", list(&self.agents), did_you_mean(near(thread, &self.agents))),
@@ -161,6 +183,10 @@ impl Evidence {
             InterruptKind::Collapse(_) => "summarise",
         };
         match &interrupt.moment {
+            Moment::At(at) if self.first_prompt.is_some_and(|first| Time::ZERO + *at <= first) => (
+                format!("at {at} nothing was there to {word}"),
+                String::from("the first prompt had not come: choose a later time, or `when`"),
+            ),
             Moment::At(at) => (
                 format!("at {at} nothing was left to {word}"),
                 format!("the last prompt ended at {}: choose an earlier time, or `when`", self.last_end),

@@ -51,7 +51,36 @@ pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
             mark.known.extend(seen.all);
         }
     }
-    marks.iter().flat_map(of_mark).collect()
+    let mut found: Vec<Problem> = marks.iter().flat_map(of_mark).collect();
+    found.extend(runs.iter().flat_map(in_vain));
+    found
+}
+
+/// Marks of what another mark says already, and of what the engine's settings take no notice of.
+fn in_vain(run: &PlayedRun<'_>) -> Vec<Problem> {
+    let scenario = &run.setup.scenario;
+    let compaction = &scenario.settings.compaction;
+    let mut problems = Vec::new();
+    for (index, interrupt) in scenario.interrupts.iter().enumerate() {
+        let path = of_interrupt(scenario, index);
+        if interrupt.may || names(interrupt).is_empty() || is_judged_elsewhere(run.places, &path) {
+            continue;
+        }
+        let (section, switch, is_on) = match &interrupt.kind {
+            InterruptKind::Dead(_) => ("dead", "snip", compaction.snip),
+            _ => ("collapse", "collapse", compaction.collapse),
+        };
+        let excuse = format!("if that is what this shows, add `may = true` to this [[{section}]]");
+        if !is_on {
+            let message = format!("this [[{section}]] changes nothing: `{switch} = false` in [engine.compaction]");
+            problems.push(Problem::at(run.places, &path, message, format!("switch it on; {excuse}")));
+        }
+        if scenario.interrupts[..index].iter().any(|other| !other.may && other.kind == interrupt.kind) {
+            let message = format!("another [[{section}]] says the same, so that this one changes nothing");
+            problems.push(Problem::at(run.places, &path, message, format!("remove one of the two; {excuse}")));
+        }
+    }
+    problems
 }
 
 fn of_mark(mark: &Mark<'_>) -> Vec<Problem> {

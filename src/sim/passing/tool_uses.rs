@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use super::evidence::did_you_mean;
 use super::{Key, PlayedRun, Problem, is_judged_elsewhere};
-use crate::engine::contract::{Effect, Environment, RequestId};
+use crate::engine::agents;
+use crate::engine::contract::{Effect, Environment};
 use crate::engine::emission::Emission;
 use crate::prelude::*;
 use crate::scenario::parse::nearest::nearest;
@@ -47,45 +48,67 @@ struct Marked {
     never_used: Option<Problem>,
 }
 
-/// What is wrong with the scripted tool uses of a file. One that says what it gets wrong must do so in some run.
-pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
-    let mut wrong = Vec::new();
+/// What is wrong with the scripted tool uses of each run.
+pub(super) fn in_each(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
+    let of_run = |(nth, run): (usize, &PlayedRun<'_>)| {
+        let wrong = looked_at(run).into_iter().filter_map(|(tool_use, found)| match (tool_use.block, found) {
+            (TurnBlock::Tool { slip: None, .. }, Some(Found { message, help, .. })) => {
+                Some(Problem::at(run.places, &tool_use.path, message, help))
+            }
+            _ => None,
+        });
+        let problems: Vec<Problem> = wrong.chain(observables(run)).collect();
+        problems.into_iter().map(move |problem| Problem { run: nth, ..problem })
+    };
+    runs.iter().enumerate().flat_map(of_run).collect()
+}
+
+/// The tool uses of a run that can be looked at, and what is found of each.
+fn looked_at<'a>(run: &PlayedRun<'a>) -> Vec<(ScriptedToolUse<'a>, Option<Found>)> {
+    let offers = offers(run);
+    let mut looked_at = Vec::new();
+    for tool_use in tool_uses(&run.setup.scenario) {
+        let TurnBlock::Tool { name, input, .. } = tool_use.block else { continue };
+        let offered = offers.get(&tool_use.id);
+        // Which tools an agent has is the engine's affair: as long as it has asked for nothing, nobody knows.
+        if is_judged_elsewhere(run.places, &tool_use.path) || (offered.is_none() && depends_on_agent(run, &tool_use, name)) {
+            continue;
+        }
+        let missing = offered.filter(|offered| !offered.contains(name));
+        let is_an_agents = matches!(tool_use.place.origin, Origin::Agent(_));
+        let found = match missing {
+            Some(offered) if is_an_agents => Some(unknown_tool(name, offered.iter().map(|name| &**name))),
+            _ => slip_of(&run.setup.environment, name, input).or_else(|| missing.map(|_| taken_away(name))),
+        };
+        looked_at.push((tool_use, found));
+    }
+    looked_at
+}
+
+/// Tool uses that say what they get wrong, and do so in no run.
+pub(super) fn marked_in_vain(runs: &[PlayedRun<'_>]) -> Vec<Problem> {
     let mut marked: BTreeMap<(Key, Arc<str>), Marked> = BTreeMap::new();
     for run in runs {
-        let not_offered = not_offered(run);
-        for tool_use in tool_uses(&run.setup.scenario) {
-            let TurnBlock::Tool { name, input, slip, outcome, .. } = tool_use.block else { continue };
-            if is_judged_elsewhere(run.places, &tool_use.path) || depends_on_agent(run, &tool_use, name) {
-                continue;
-            }
-            let found =
-                slip_of(&run.setup.environment, name, input).or_else(|| not_offered.contains(&tool_use.id).then(|| taken_away(name)));
-            match (slip, found) {
-                (None, Some(Found { message, help, .. })) => wrong.push(Problem::at(run.places, &tool_use.path, message, help)),
-                (None, None) => (),
-                (Some(slip), found) => {
-                    let problem = |(message, help)| Problem::at(run.places, &tool_use.path, message, help);
-                    let key = (run.places.key(&tool_use.path), tool_use.id.clone());
-                    let known = marked.entry(key).or_insert_with(|| Marked {
-                        is_as_said: false,
-                        runs: false,
-                        not_as_said: problem(not_as_marked(*slip, name)),
-                        never_used: outcome.as_ref().map(|_| problem(never_used(*slip, name))),
-                    });
-                    known.runs |= found.as_ref().is_none_or(|found| found.runs);
-                    known.is_as_said |= found.is_some_and(|found| found.slip == *slip);
-                }
-            }
+        for (tool_use, found) in looked_at(run) {
+            let TurnBlock::Tool { name, slip: Some(slip), outcome, .. } = tool_use.block else { continue };
+            let problem = |(message, help)| Problem::at(run.places, &tool_use.path, message, help);
+            let key = (run.places.key(&tool_use.path), tool_use.id.clone());
+            let known = marked.entry(key).or_insert_with(|| Marked {
+                is_as_said: false,
+                runs: false,
+                not_as_said: problem(not_as_marked(*slip, name)),
+                never_used: outcome.as_ref().map(|_| problem(never_used(*slip, name))),
+            });
+            known.runs |= found.as_ref().is_none_or(|found| found.runs);
+            known.is_as_said |= found.is_some_and(|found| found.slip == *slip);
         }
     }
-    wrong.extend(runs.iter().flat_map(observables));
     let problem = |marked: Marked| match (marked.is_as_said, marked.runs) {
         (false, _) => Some(marked.not_as_said),
         (true, false) => marked.never_used,
         (true, true) => None,
     };
-    wrong.extend(marked.into_values().filter_map(problem));
-    wrong
+    marked.into_values().filter_map(problem).collect()
 }
 
 fn never_used(slip: Slip, name: &str) -> (String, String) {
@@ -96,32 +119,37 @@ fn never_used(slip: Slip, name: &str) -> (String, String) {
     (format!("{why}, so what this tool use gives and how long it takes is never used"), String::from("keep the mark, and remove the rest"))
 }
 
-/// The scripted ids of tool uses whose request did not offer their tool, because a `[[change]]` had taken it away.
-fn not_offered(run: &PlayedRun<'_>) -> BTreeSet<Arc<str>> {
-    let mut missing = BTreeSet::new();
-    if run.setup.scenario.settings.session.changes.is_empty() {
-        return missing;
+/// The tools that the request offered in answer to which a tool use came, by its scripted id. Only where these may be others than the scenario's: in
+/// agents, and behind a `[[change]]`.
+fn offers(run: &PlayedRun<'_>) -> BTreeMap<Arc<str>, BTreeSet<Arc<str>>> {
+    let scenario = &run.setup.scenario;
+    let mut offers = BTreeMap::new();
+    let is_an_agents = |tool_use: &ScriptedToolUse<'_>| matches!(tool_use.place.origin, Origin::Agent(_));
+    if scenario.settings.session.changes.is_empty() && !tool_uses(scenario).iter().any(is_an_agents) {
+        return offers;
     }
-    let mut offered: Option<Json> = None;
-    let mut by_request: BTreeMap<RequestId, Option<Json>> = BTreeMap::new();
-    for event in run.transcript.events.iter().filter(|event| event.agent.is_root()) {
+    let mut latest: BTreeMap<&str, Option<Json>> = BTreeMap::new();
+    let mut by_request: BTreeMap<String, Option<Json>> = BTreeMap::new();
+    for event in run.transcript.events.iter() {
         match &event.what {
             What::Request { id, request } => {
-                offered = request.frame.as_ref().map_or(offered, |frame| frame.tools.clone());
-                by_request.insert(*id, offered.clone());
+                let tools = latest.entry(event.agent.tool_use_id().unwrap_or_default()).or_default();
+                if let Some(frame) = &request.frame {
+                    tools.clone_from(&frame.tools);
+                }
+                by_request.insert(event.agent.key(*id), tools.clone());
             }
             What::Effect(Effect::Emit(Emission::Assistant(message))) => {
                 let Some(tool_use) = message.block.as_tool_use() else { continue };
-                let list = by_request.get(&message.id).and_then(Option::as_ref).map(Json::to_value).unwrap_or_default();
-                let mut tools = list.as_array().into_iter().flatten();
-                if !tools.any(|tool| tool["name"].as_str() == Some(&*tool_use.name)) {
-                    missing.insert(run.setup.scripted_id(&tool_use.id).into());
-                }
+                let Some(tools) = by_request.get(&event.agent.key(message.id)) else { continue };
+                let list = tools.as_ref().map(Json::to_value).unwrap_or_default();
+                let names = list.as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).map(Arc::from);
+                offers.insert(run.setup.scripted_id(&tool_use.id).into(), names.collect());
             }
             _ => (),
         }
     }
-    missing
+    offers
 }
 
 fn taken_away(name: &str) -> Found {
@@ -161,7 +189,7 @@ fn not_as_marked(slip: Slip, name: &str) -> (String, String) {
     }
 }
 
-/// Agents have fewer tools than the root, and which is the engine's affair: those that make agents, and the list that is the user's.
+/// Agents have fewer tools than the root: not those that make agents, nor the list that is the user's.
 fn depends_on_agent(run: &PlayedRun<'_>, tool_use: &ScriptedToolUse<'_>, name: &str) -> bool {
     let is_the_roots = run.setup.environment.tool(name).is_some_and(|tool| tool.agent.is_some()) || name == "TodoWrite";
     matches!(tool_use.place.origin, Origin::Agent(_)) && is_the_roots
@@ -172,12 +200,7 @@ fn slip_of(environment: &Environment, name: &str, input: &str) -> Option<Found> 
         return None;
     }
     let Some(tool) = environment.tool(name) else {
-        let known: Vec<&str> = environment.tools.iter().map(|tool| &*tool.name).collect();
-        let near = nearest(name, known.iter().copied());
-        let message = format!("there is no tool `{name}`{}", did_you_mean(near));
-        let tools = if known.is_empty() { String::from("none") } else { known.join(", ") };
-        let help = format!("tools here: {tools}; if the model is to get this wrong, add `unknown = true` to the tool use");
-        return Some(Found { slip: Slip::UnknownTool, runs: false, message, help });
+        return Some(unknown_tool(name, environment.tools.iter().map(|tool| &*tool.name)));
     };
     let checks = environment.settings.pipeline.check_inputs;
     let invalid = |problem: String, runs: bool| {
@@ -192,8 +215,19 @@ fn slip_of(environment: &Environment, name: &str, input: &str) -> Option<Found> 
         let path = if problem.path.is_empty() { String::new() } else { format!("`{}`: ", problem.path) };
         return invalid(format!("{path}{}", problem.expected), !checks);
     }
+    if let Some(problem) = tool.agent.as_ref().and_then(|_| agents::input_problems(&input.to_value()).first().copied()) {
+        return invalid(problem.into(), false);
+    }
     let definition = tool.json.to_value();
     unknown_key(&definition["input_schema"], &input.to_value()).and_then(|problem| invalid(problem, true))
+}
+
+fn unknown_tool<'a>(name: &str, here: impl Iterator<Item = &'a str>) -> Found {
+    let known: Vec<&str> = here.collect();
+    let message = format!("there is no tool `{name}`{}", did_you_mean(nearest(name, known.iter().copied())));
+    let tools = if known.is_empty() { String::from("none") } else { known.join(", ") };
+    let help = format!("tools here: {tools}; if the model is to get this wrong, add `unknown = true` to the tool use");
+    Found { slip: Slip::UnknownTool, runs: false, message, help }
 }
 
 /// The first key that the schema lacks, where it lists all that it has.

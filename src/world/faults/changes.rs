@@ -11,9 +11,9 @@ use crate::wire::http::Header;
 use crate::wire::json::Json;
 use crate::wire::sse::Framer;
 
-/// The changed plan; `None` when the answer has nothing that could be changed like this.
+/// The changed plan; `None` when the answer has nothing that could be changed like this, or ends before the place that is named.
 pub(in crate::world) fn change(change: &Change, plan: &Plan) -> Option<Plan> {
-    plan.head.as_ref()?;
+    plan.head.as_ref().filter(|_| is_in_reach(change, plan))?;
     match change {
         Change::Cut { after, how } => Some(cut(plan, *after, *how)),
         Change::Stall { after_events, time } => Some(stall(plan, *after_events, *time)),
@@ -38,8 +38,8 @@ pub(in crate::world) fn change(change: &Change, plan: &Plan) -> Option<Plan> {
     }
 }
 
-/// Whether the answer is long enough for the place that the change names: a shorter one is changed at its end, which is not what is said.
-pub(in crate::world) fn is_in_reach(change: &Change, plan: &Plan) -> bool {
+/// Whether the answer is long enough for the place that the change names.
+fn is_in_reach(change: &Change, plan: &Plan) -> bool {
     match change {
         Change::Cut { after: CutAfter::Bytes(number), .. } => plan.pieces.iter().map(|piece| piece.len()).sum::<usize>() >= count(*number),
         Change::Cut { after: CutAfter::Events(number), .. }

@@ -191,7 +191,21 @@ fn m_4_cut_after_events_or_bytes() {
     let inside = whole.windows(2).position(|pair| pair == "ä".as_bytes()).unwrap() + 1;
     let bytes = changed(&Change::Cut { after: CutAfter::Bytes(u32::try_from(inside).unwrap()), how: CutHow::Reset });
     assert_eq!(bytes.pieces.concat(), whole[..inside], "inside a character");
-    assert_eq!(changed(&Change::Cut { after: CutAfter::Bytes(9_999), how: CutHow::Reset }).pieces, stream().pieces);
+}
+
+#[test]
+fn m_4_what_is_behind_the_end_of_an_answer_is_not_carried_out() {
+    let (events, bytes) = (CutAfter::Events(900), CutAfter::Bytes(9_999));
+    for late in [
+        Change::Cut { after: events, how: CutHow::Reset },
+        Change::Cut { after: bytes, how: CutHow::Close },
+        Change::Stall { after_events: 900, time: None },
+        Change::Insert { after_events: 900, name: "error".into(), data: "{}".into() },
+    ] {
+        assert_eq!(change(&late, &stream()), None, "{late}");
+    }
+    let last = Change::Cut { after: CutAfter::Events(5), how: CutHow::Reset };
+    assert_eq!(changed(&last).end, Some(AnswerEnd::Reset), "behind the last event is not behind the end");
 }
 
 #[test]

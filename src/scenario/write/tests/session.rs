@@ -87,7 +87,7 @@ fn s_3_an_orphaned_permission_reads_back() {
         let orphaned_permission = Some(OrphanedPermission { tool_use_id: "toolu_1".into(), answer });
         let settings = Settings { session: SessionSettings { orphaned_permission, ..SessionSettings::default() }, ..Settings::default() };
         let history = vec![Arc::new(Message::assistant(vec![tool_use.clone()]))];
-        reads_back(&Scenario { settings, history, prompts: vec![prompt("hi")], ..Scenario::default() });
+        reads_back(&Scenario { settings, history, tools: super::tools(), prompts: vec![prompt("hi")], ..Scenario::default() });
     }
 }
 
