@@ -31,36 +31,36 @@ use crate::engine::contract::Engine;
 /// Re-enacts agent sessions: recorded streams, virtual time, transcripts kept as snapshots.
 #[derive(Debug, Parser)]
 #[command(name = "reenact", version, after_help = "Exit codes: 0 as expected, 1 a run failed, 2 wrong input or usage.")]
-struct Arguments {
+struct ProgramArguments {
     #[command(subcommand)]
-    command: Command,
+    command: ProgramCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum ProgramCommand {
     /// Run scenarios on the virtual clock and show what happened
-    Run(run::Arguments),
+    Run(run::RunArguments),
     /// Interrupt scenarios before and after every event, and ask all oracles about each run
-    Sweep(sweep::Arguments),
+    Sweep(sweep::SweepArguments),
     /// Make a tape and scenarios from a recording in another format
-    Import(import::Arguments),
+    Import(import::ImportArguments),
     /// Pass a client's traffic on to the API, and keep it as a tape
-    Record(record::Arguments),
+    Record(record::RecordArguments),
     /// Look for secrets in tapes
-    Scan(scan::Arguments),
+    Scan(scan::ScanArguments),
     /// Print the JSON Schema of scenarios, for editors
     Schema,
     /// Feed a boundary log to the engine and compare its effects, byte for byte
-    Replay(replay::Arguments),
+    Replay(replay::ReplayArguments),
     /// Serve a scenario over HTTP to any client, and judge what it asks
-    Serve(serve::Arguments),
+    Serve(serve::ServeArguments),
     /// Run a client through a scenario, and compare what it asks and prints
-    Drive(drive::Arguments),
+    Drive(drive::DriveArguments),
 }
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Exit {
+enum CommandExit {
     Fine = 0,
     Failed = 1,
     WrongInput = 2,
@@ -84,19 +84,19 @@ where
     E: Engine + Send + 'static,
     F: Fn() -> E + Sync,
 {
-    let exit = match Arguments::parse().command {
-        Command::Run(arguments) => run::run(&arguments, &new_engine),
-        Command::Sweep(arguments) => sweep::run(&arguments, &new_engine),
-        Command::Import(arguments) => import::run(&arguments),
-        Command::Record(arguments) => return record::run(&arguments),
-        Command::Scan(arguments) => scan::run(&arguments),
-        Command::Schema => {
+    let exit = match ProgramArguments::parse().command {
+        ProgramCommand::Run(arguments) => run::run(&arguments, &new_engine),
+        ProgramCommand::Sweep(arguments) => sweep::run(&arguments, &new_engine),
+        ProgramCommand::Import(arguments) => import::run(&arguments),
+        ProgramCommand::Record(arguments) => return record::run(&arguments),
+        ProgramCommand::Scan(arguments) => scan::run(&arguments),
+        ProgramCommand::Schema => {
             output::say(crate::scenario::parse::schema::schema().trim_end());
-            Exit::Fine
+            CommandExit::Fine
         }
-        Command::Replay(arguments) => replay::run(&arguments, new_engine()),
-        Command::Serve(arguments) => serve::run(&arguments),
-        Command::Drive(arguments) => drive::run(&arguments),
+        ProgramCommand::Replay(arguments) => replay::run(&arguments, new_engine()),
+        ProgramCommand::Serve(arguments) => serve::run(&arguments),
+        ProgramCommand::Drive(arguments) => drive::run(&arguments),
     };
     ExitCode::from(output::exit_with(exit) as u8)
 }

@@ -12,7 +12,7 @@
 
 pub mod audit;
 pub mod canary;
-mod ignored;
+mod ignored_interrupts;
 pub mod interrupt;
 pub mod plan;
 pub mod sweep;
@@ -21,7 +21,7 @@ pub mod verdict;
 use crate::prelude::*;
 
 /// What stands between a run and whoever looks at it, for engines that panic: pure rooms cannot catch that.
-pub trait Guard {
+pub trait PanicGuard {
     /// Does the work; an error is the words of its panic.
     ///
     /// # Errors
@@ -38,9 +38,9 @@ pub(crate) fn panic_text(payload: &(dyn core::any::Any + Send)) -> String {
 
 /// Lets a panic through.
 #[derive(Clone, Copy, Debug)]
-pub struct Unguarded;
+pub struct NoPanicGuard;
 
-impl Guard for Unguarded {
+impl PanicGuard for NoPanicGuard {
     fn run<R>(&self, work: impl FnOnce() -> R) -> Result<R, String> {
         Ok(work())
     }

@@ -14,43 +14,43 @@
 mod abort;
 mod budgets;
 mod compaction;
-mod discarded;
+mod discarded_attempts;
 mod interruption;
 mod leftovers;
 mod order;
 mod overlap;
 mod oversize;
 mod pairs;
-mod repeated;
+mod repeated_effects;
 mod results;
 mod retry;
-mod running;
+mod running_tools;
 mod signatures;
 mod terminal;
-mod valid;
-mod withheld;
+mod validity;
+mod withheld_errors;
 
-pub mod repeat;
+pub mod repeated_requests;
 
 use core::fmt;
 
-use abort::Abort;
-use budgets::Budgets;
-use compaction::Compaction;
-use discarded::Discarded;
+use abort::AbortOracle;
+use budgets::BudgetOracle;
+use compaction::CompactionOracle;
+use discarded_attempts::DiscardOracle;
 use interruption::Interruption;
-use leftovers::Leftovers;
-use order::Order;
-use oversize::Oversize;
-use pairs::Pairs;
-use repeated::Repeated;
-use results::Results;
-use retry::Retry;
-use running::{Running, Tools};
-use signatures::Signatures;
-use terminal::Terminals;
-use valid::Valid;
-use withheld::Withheld;
+use leftovers::LeftoverOracle;
+use order::OrderOracle;
+use oversize::OversizeOracle;
+use pairs::PairOracle;
+use repeated_effects::RepeatedEffectOracle;
+use results::ResultOracle;
+use retry::RetryOracle;
+use running_tools::{RunningTools, ToolFacts};
+use signatures::SignatureOracle;
+use terminal::TerminalOracle;
+use validity::ValidityOracle;
+use withheld_errors::WithheldOracle;
 
 use crate::engine::budget::{NanoUsd, PriceTable};
 use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
@@ -58,8 +58,8 @@ use crate::engine::settings::{EmissionOrder, ResultOrder, SessionSettings};
 use crate::engine::time::{Micros, Time};
 use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
-use crate::transcript::event::{RunEnd, Transcript, What};
-use crate::transcript::watch::Watch;
+use crate::transcript::event::{EventKind, RunEnd, Transcript};
+use crate::transcript::watch::TranscriptWatch;
 use crate::wire::validate::is_defect;
 
 /// What an engine breaks that does what its driver cannot carry out.
@@ -88,18 +88,18 @@ pub const ORACLES: &[(&str, &str)] = &[
     (pairs::ORACLE, "in every request each tool use has exactly one result, first in the turn behind it, in the order asked for"),
     (results::ORACLE, "every emitted tool use has exactly one emitted result by the end of its prompt"),
     (overlap::ORACLE, "no exclusive tool overlaps any other, and no more run at once than may"),
-    (discarded::ORACLE, "nothing of a discarded attempt comes out after the discard, and what was emitted of it is taken back"),
+    (discarded_attempts::ORACLE, "nothing of a discarded attempt comes out after the discard, and what was emitted of it is taken back"),
     (signatures::ORACLE, "no request holds thinking that another model signed"),
-    (withheld::ORACLE, "an error that was recovered from is never emitted, one that was not exactly once"),
+    (withheld_errors::ORACLE, "an error that was recovered from is never emitted, one that was not exactly once"),
     (terminal::ORACLE, "every prompt has exactly one terminal, and nothing of it comes after"),
     (retry::ORACLE, "attempts are numbered on, no wait that the server asked for is undercut, and waits are announced and kept"),
-    (valid::ORACLE, "every request is one that the API takes"),
+    (validity::ORACLE, "every request is one that the API takes"),
     (abort::ORACLE, "after an abort the prompt ends within the grace of its tools, with no new request and no new tool"),
     (compaction::ORACLE, "a compaction makes the context smaller, and what was too long is not asked again as it was, nor in circles"),
     (budgets::ORACLE, "no request after a budget is passed, and the task budget never grows"),
     (order::ORACLE, "progress precedes its result, and results respect the order of emission"),
-    (repeat::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
-    (repeated::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
+    (repeated_requests::ORACLE, "the same inputs give the same transcript, in a copied run as in one from the start"),
+    (repeated_effects::ORACLE, "no exclusive tool that had finished in a discarded attempt is silently run again"),
     (leftovers::ORACLE, "at a terminal nothing is left open, and no timer is set when all is over"),
     (interruption::ORACLE, "the interruption message appears where a cancel ended a prompt, and nowhere else"),
 ];
@@ -107,31 +107,31 @@ pub const ORACLES: &[(&str, &str)] = &[
 /// All oracles over one run.
 #[derive(Clone, Debug)]
 pub struct Oracles {
-    rules: Arc<Rules>,
-    running: Running,
+    rules: Arc<OracleRules>,
+    running: RunningTools,
     /// What is remembered of each agent: shared by copies of a run until one of them goes on.
-    agents: Arc<ByAgent<Watched>>,
+    agents: Arc<ByAgent<AgentOracles>>,
     violations: Vec<Violation>,
 }
 
 /// What is watched of each agent by itself.
 #[derive(Clone, Debug, Default)]
-struct Watched {
-    pairs: Pairs,
-    valid: Valid,
-    results: Results,
-    terminals: Terminals,
-    retry: Retry,
-    abort: Abort,
-    compaction: Compaction,
-    oversize: Oversize,
-    order: Order,
-    discarded: Discarded,
-    signatures: Signatures,
-    withheld: Withheld,
-    budgets: Budgets,
-    repeated: Repeated,
-    leftovers: Leftovers,
+struct AgentOracles {
+    pairs: PairOracle,
+    valid: ValidityOracle,
+    results: ResultOracle,
+    terminals: TerminalOracle,
+    retry: RetryOracle,
+    abort: AbortOracle,
+    compaction: CompactionOracle,
+    oversize: OversizeOracle,
+    order: OrderOracle,
+    discarded: DiscardOracle,
+    signatures: SignatureOracle,
+    withheld: WithheldOracle,
+    budgets: BudgetOracle,
+    repeated: RepeatedEffectOracle,
+    leftovers: LeftoverOracle,
     interruption: Interruption,
     /// The last request, if it is known already to be one that the API does not take.
     blamed: Option<RequestId>,
@@ -139,8 +139,8 @@ struct Watched {
 
 /// What the oracles need of an environment.
 #[derive(Debug)]
-struct Rules {
-    tools: Tools,
+struct OracleRules {
+    tools: ToolFacts,
     result_order: ResultOrder,
     emission_order: EmissionOrder,
     /// How many tools may run at once.
@@ -160,12 +160,12 @@ struct Rules {
 }
 
 /// Where an oracle puts what it finds.
-struct Findings<'a> {
+struct OracleFindings<'a> {
     at: Time,
     violations: &'a mut Vec<Violation>,
 }
 
-impl Findings<'_> {
+impl OracleFindings<'_> {
     fn add(&mut self, oracle: &'static str, text: String) {
         self.violations.push(Violation { at: self.at, oracle, text });
     }
@@ -176,8 +176,8 @@ impl Oracles {
     pub fn new(environment: &Environment) -> Self {
         let settings = &environment.settings;
         let batch = (!settings.streaming_execution).then_some(settings.max_batch_tools);
-        let rules = Rules {
-            tools: Tools::of(environment),
+        let rules = OracleRules {
+            tools: ToolFacts::from_environment(environment),
             result_order: settings.result_order,
             emission_order: settings.emission_order,
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
@@ -190,7 +190,7 @@ impl Oracles {
             prices: environment.prices.clone(),
             expects_refusals: false,
         };
-        Self { rules: Arc::new(rules), running: Running::default(), agents: Arc::default(), violations: Vec::new() }
+        Self { rules: Arc::new(rules), running: RunningTools::default(), agents: Arc::default(), violations: Vec::new() }
     }
 
     /// The same for a run that is about requests which the API does not take: they are what is looked for.
@@ -224,7 +224,7 @@ impl Oracles {
     /// The run is over and owes nothing: each prompt must have its terminal, each tool use its result. Not for a run that was stopped
     /// from outside, or that is meant to get stuck: it had no chance.
     pub fn expect_nothing_open(&mut self, at: Time) {
-        let found = &mut Findings { at, violations: &mut self.violations };
+        let found = &mut OracleFindings { at, violations: &mut self.violations };
         for watched in Arc::make_mut(&mut self.agents).all_mut() {
             watched.results.on_end(found);
             watched.terminals.on_end(found);
@@ -236,10 +236,10 @@ impl Oracles {
         let mut sent: ByAgent<Option<Request>> = ByAgent::default();
         for event in transcript.events.iter() {
             match &event.what {
-                What::Input(input) => self.input(event.at, &event.agent, input),
-                What::Effect(effect) => self.effect(event.at, &event.agent, effect),
-                What::Request { id, request } => {
-                    let last = sent.of(&event.agent);
+                EventKind::Input(input) => self.input(event.at, &event.agent, input),
+                EventKind::Effect(effect) => self.effect(event.at, &event.agent, effect),
+                EventKind::Request { id, request } => {
+                    let last = sent.entry(&event.agent);
                     let request = last.insert(request.after(last.as_ref()));
                     self.on_request(event.at, &event.agent, *id, request);
                 }
@@ -249,9 +249,9 @@ impl Oracles {
     }
 
     fn on_request(&mut self, at: Time, agent: &Agent, id: RequestId, request: &Request) {
-        let found = &mut Findings { at, violations: &mut self.violations };
+        let found = &mut OracleFindings { at, violations: &mut self.violations };
         let spent = self.agents.all().fold(NanoUsd::default(), |sum, watched| sum + watched.budgets.spent());
-        let watched = Arc::make_mut(&mut self.agents).of(agent);
+        let watched = Arc::make_mut(&mut self.agents).entry(agent);
         if !self.rules.expects_refusals {
             let known = found.violations.len();
             watched.pairs.on_request(&self.rules, id, &request.messages, found);
@@ -273,9 +273,9 @@ impl Oracles {
     }
 }
 
-impl Watch for Oracles {
+impl TranscriptWatch for Oracles {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
-        let found = &mut Findings { at, violations: &mut self.violations };
+        let found = &mut OracleFindings { at, violations: &mut self.violations };
         self.running.on_input(at, agent, input);
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
@@ -284,12 +284,12 @@ impl Watch for Oracles {
                 .all_mut()
                 .for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, input, found));
         } else {
-            Arc::make_mut(&mut self.agents).of(agent).abort.on_input(&self.rules, &self.running, at, input, found);
+            Arc::make_mut(&mut self.agents).entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);
         }
         if interruption::is_cancel(input) {
             Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.interruption.on_cancel());
         }
-        let watched = Arc::make_mut(&mut self.agents).of(agent);
+        let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.interruption.on_input(input);
         watched.terminals.on_input(input);
         watched.retry.on_input(at, input);
@@ -301,7 +301,7 @@ impl Watch for Oracles {
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
         if let Effect::StartTool { run, tool_use } = effect {
-            let found = &mut Findings { at, violations: &mut self.violations };
+            let found = &mut OracleFindings { at, violations: &mut self.violations };
             let class = self.rules.tools.class(tool_use);
             overlap::on_start(&self.rules, &self.running, agent, *run, class, found);
         }
@@ -309,8 +309,8 @@ impl Watch for Oracles {
         if let Effect::Request { id, request } = effect {
             return self.on_request(at, agent, *id, request);
         }
-        let found = &mut Findings { at, violations: &mut self.violations };
-        let watched = Arc::make_mut(&mut self.agents).of(agent);
+        let found = &mut OracleFindings { at, violations: &mut self.violations };
+        let watched = Arc::make_mut(&mut self.agents).entry(agent);
         watched.pairs.on_effect(&self.rules, effect);
         watched.results.on_effect(effect, found);
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
@@ -336,20 +336,20 @@ impl Watch for Oracles {
         }
     }
 
-    fn note(&mut self, at: Time, agent: &Agent, what: &What) {
-        let found = &mut Findings { at, violations: &mut self.violations };
+    fn note(&mut self, at: Time, agent: &Agent, what: &EventKind) {
+        let found = &mut OracleFindings { at, violations: &mut self.violations };
         match what {
-            What::Ended { end: RunEnd::Idle | RunEnd::Stalled } => {
+            EventKind::Ended { end: RunEnd::Idle | RunEnd::Stalled } => {
                 Arc::make_mut(&mut self.agents).all_mut().for_each(|watched| watched.abort.on_end(found));
             }
             // The API of a scenario may know more than the rules of validity: what it has answered before, for one.
-            What::Refused { id, rule, text, overruled: false }
-                if !self.rules.expects_refusals && is_defect(rule) && Arc::make_mut(&mut self.agents).of(agent).blamed != Some(*id) =>
+            EventKind::Refused { id, rule, text, overruled: false }
+                if !self.rules.expects_refusals && is_defect(rule) && Arc::make_mut(&mut self.agents).entry(agent).blamed != Some(*id) =>
             {
-                found.add(valid::ORACLE, format!("the API refuses request {id}: {text}"));
+                found.add(validity::ORACLE, format!("the API refuses request {id}: {text}"));
             }
             // What an oracle has blamed in this instant needs no second word.
-            What::Misuse { text } if found.violations.last().is_none_or(|last| last.at != at) => {
+            EventKind::Misuse { text } if found.violations.last().is_none_or(|last| last.at != at) => {
                 found.add(CONTRACT, format!("the engine broke the contract: {text}"));
             }
             _ => (),

@@ -6,19 +6,19 @@
 //! Its rules are in `docs/rules/review.md` (V-1, V-6).
 
 #[cfg(test)]
-mod callers;
+mod attribution;
 #[cfg(test)]
 mod diagrams;
 #[cfg(test)]
 mod findings;
-pub mod passing;
 #[cfg(test)]
-mod planned;
+mod plan_replay;
 #[cfg(test)]
-mod shipped;
+mod shipped_scenarios;
 pub mod snapshot;
 #[cfg(test)]
-mod stale;
+mod stale_input;
+pub mod statements;
 pub mod sweep;
 
 use std::num::NonZeroUsize;
@@ -29,38 +29,38 @@ use std::sync::mpsc;
 use std::thread;
 
 use crate::engine::contract::Engine;
-use crate::explore::{Guard, panic_text};
-use crate::files::scenario::{LoadError, Loaded, load};
+use crate::explore::{PanicGuard, panic_text};
+use crate::files::scenario::{LoadError, LoadedScenario, load};
 use crate::prelude::*;
 use crate::sim::Run;
-use crate::sim::passing::View;
-use crate::sim::report::Report;
+use crate::sim::report::RunReport;
+use crate::sim::statements::RunView;
 
 /// What came of one run: a report, or the words of the panic that ended it.
-pub type Outcome<E> = Result<Report<E>, Panic>;
+pub type RunOutcome<E> = Result<RunReport<E>, EnginePanic>;
 
 /// An engine that panicked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the engine panicked: {0}")]
-pub struct Panic(pub String);
+pub struct EnginePanic(pub String);
 
 /// Runs one scenario file against an engine, and asks all oracles about it: the shortest way to test an engine of your own.
 ///
 /// What is not as it should be is in the report's `failures`, also what the scenario says and the run does not show (F-10);
-/// [`Report::assert`] panics with them.
+/// [`RunReport::assert`] panics with them.
 ///
 /// # Errors
 /// When the scenario cannot be read; what it says names file, line and column.
-pub fn run_file<E: Engine>(path: impl AsRef<Path>, engine: E) -> Result<Report<E>, LoadError> {
+pub fn run_file<E: Engine>(path: impl AsRef<Path>, engine: E) -> Result<RunReport<E>, LoadError> {
     let loaded = load(path.as_ref(), &[])?;
     let mut report = Run::new(loaded.setup.clone(), engine).to_end();
-    let passing = passing::judge(&[(&loaded, Some((&report).into()))], View::Simulated);
-    report.failures.extend(passing.failures.into_iter().flat_map(|(_, failures)| failures));
+    let verdict = statements::judge(&[(&loaded, Some((&report).into()))], RunView::Simulated);
+    report.failures.extend(verdict.failures.into_iter().flat_map(|(_, failures)| failures));
     Ok(report)
 }
 
 /// Runs scenarios on `threads` threads, each on an engine that `new_engine` makes; a panic ends its own run only.
-pub fn run_all<E, F>(scenarios: &[Loaded], threads: NonZeroUsize, new_engine: F) -> Vec<Outcome<E>>
+pub fn run_all<E, F>(scenarios: &[LoadedScenario], threads: NonZeroUsize, new_engine: F) -> Vec<RunOutcome<E>>
 where
     E: Engine + Send,
     F: Fn() -> E + Sync,
@@ -69,12 +69,12 @@ where
 }
 
 /// The same with runs that `new_run` makes, so that they may be others than the usual ones.
-pub fn run_each<E, F>(scenarios: &[Loaded], threads: NonZeroUsize, new_run: F) -> Vec<Outcome<E>>
+pub fn run_each<E, F>(scenarios: &[LoadedScenario], threads: NonZeroUsize, new_run: F) -> Vec<RunOutcome<E>>
 where
     E: Engine + Send,
-    F: Fn(&Loaded) -> Run<E> + Sync,
+    F: Fn(&LoadedScenario) -> Run<E> + Sync,
 {
-    in_parallel(scenarios, threads, |scenario| Catching.run(|| new_run(scenario).to_end()).map_err(Panic))
+    in_parallel(scenarios, threads, |scenario| PanicCatcher.run(|| new_run(scenario).to_end()).map_err(EnginePanic))
 }
 
 /// Does the same work on each item; results come back in the order of the items.
@@ -113,9 +113,9 @@ pub fn threads_available() -> NonZeroUsize {
 
 /// Makes a panic of an engine a value, so that it ends its own run only.
 #[derive(Clone, Copy, Debug)]
-pub struct Catching;
+pub struct PanicCatcher;
 
-impl Guard for Catching {
+impl PanicGuard for PanicCatcher {
     fn run<R>(&self, work: impl FnOnce() -> R) -> Result<R, String> {
         // A run that panicked is thrown away, or only read for what it had recorded.
         catch_unwind(AssertUnwindSafe(work)).map_err(|payload| panic_text(&*payload))

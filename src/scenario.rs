@@ -2,7 +2,6 @@
 //!
 //! Its rules are in `docs/rules/files.md` (F-1 to F-12); `docs/rules/simulation.md` says what a scenario can ask for.
 
-pub mod asked;
 pub mod derive;
 pub mod drive;
 pub mod fault;
@@ -13,6 +12,7 @@ pub mod network;
 pub mod parse;
 pub mod plan;
 pub mod recording;
+pub mod replies;
 pub mod script;
 pub mod statement;
 pub mod tape;

@@ -1,44 +1,44 @@
 //! The virtual clock and the run loop: pop what is due, step the engine, carry out its effects, until nothing is left (M-1).
 //!
 //! A [`Run`] is a value: copying it at any point gives a run that goes on from there. Time jumps from event to event, so six hours
-//! of waiting cost what six milliseconds cost. What happens is told to a [`Watch`]: a recorder, for most.
+//! of waiting cost what six milliseconds cost. What happens is told to a [`TranscriptWatch`]: a recorder, for most.
 //!
 //! Its rules are in `docs/rules/simulation.md` (M) and `docs/rules/determinism.md` (D).
 
 pub mod agenda;
 pub(crate) mod delays;
+pub mod in_flight;
 pub(crate) mod limits;
 pub(crate) mod notes;
-pub mod outside;
-pub mod passing;
 pub mod report;
 pub(crate) mod requests;
 pub mod rules;
+pub mod statements;
 
-mod injected;
+mod injected_prompts;
 
 use agenda::Agenda;
-use injected::Injected;
-use outside::Outside;
-use report::Report;
+use in_flight::InFlightRequests;
+use injected_prompts::InjectedPrompts;
+use report::RunReport;
 use rules::JudgedBy;
 
 use crate::engine::contract::{Agent, Effect, Effects, Engine, Input};
-use crate::engine::log::Log;
+use crate::engine::log::BoundaryLog;
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, Side};
+use crate::scenario::interrupt::{InterruptKind, TriggerSide};
 use crate::scenario::plan::Plan;
-use crate::transcript::event::{RunEnd, What};
-use crate::transcript::record::Recorder;
-use crate::transcript::watch::Watch;
-use crate::world::setup::Setup;
-use crate::world::{Arrival, Refused, Schedule, World};
+use crate::transcript::event::{EventKind, RunEnd};
+use crate::transcript::record::TranscriptRecorder;
+use crate::transcript::watch::TranscriptWatch;
+use crate::world::setup::RunSetup;
+use crate::world::{Arrival, ArrivalSink, RefusedRequest, World};
 
 /// One run of a scenario. A copy shares what both have in common (the scenario, the transcript so far) and costs about a microsecond.
 #[derive(Clone, Debug)]
-pub struct Run<E, W = Recorder> {
-    setup: Arc<Setup>,
+pub struct Run<E, W = TranscriptRecorder> {
+    setup: Arc<RunSetup>,
     engine: E,
     world: World,
     agenda: Agenda,
@@ -48,30 +48,30 @@ pub struct Run<E, W = Recorder> {
     events: u64,
     requests: u64,
     /// What exists only because of an injection.
-    injected: Injected,
+    injected: InjectedPrompts,
     judged_by: JudgedBy,
     /// Where requests go when the world does not answer them.
-    outside: Option<Outside>,
+    outside: Option<InFlightRequests>,
     watcher: W,
     /// How many of the plan's interrupts were made.
     planned: usize,
     /// How many inputs were injected in all.
     injections: usize,
     /// The log at the boundary, if one is wanted.
-    log: Option<Log>,
-    scratch: Scratch,
+    log: Option<BoundaryLog>,
+    scratch: StepMemory,
 }
 
 /// Memory that each step uses and none keeps.
 #[derive(Clone, Debug, Default)]
-struct Scratch {
+struct StepMemory {
     effects: Effects,
-    schedule: Schedule,
+    schedule: ArrivalSink,
 }
 
 /// A run that is over, without a transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finished<E, W> {
+pub struct FinishedRun<E, W> {
     /// Why it was over.
     pub end: RunEnd,
     /// When.
@@ -84,14 +84,14 @@ pub struct Finished<E, W> {
 
 impl<E: Engine> Run<E> {
     /// A run that has not begun. `engine` is the engine under test in its first state.
-    pub fn new(setup: Arc<Setup>, engine: E) -> Self {
-        Self::watched(setup, engine, Recorder::default())
+    pub fn new(setup: Arc<RunSetup>, engine: E) -> Self {
+        Self::watched(setup, engine, TranscriptRecorder::default())
     }
 
     /// The same, writing the log at the boundary as it goes.
     #[must_use]
     pub fn with_log(mut self) -> Self {
-        self.log = Some(Log::new(&self.setup.environment, rules::shown_by(&self.setup.scenario.expect)));
+        self.log = Some(BoundaryLog::new(&self.setup.environment, rules::shown_by(&self.setup.scenario.expect)));
         self
     }
 
@@ -103,15 +103,15 @@ impl<E: Engine> Run<E> {
     }
 
     /// Runs to the end.
-    pub fn to_end(mut self) -> Report<E> {
+    pub fn to_end(mut self) -> RunReport<E> {
         let end = self.run_out();
         self.into_report(end)
     }
 }
 
-impl<E: Engine, W: Watch> Run<E, W> {
+impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// A run that has not begun, with whoever should see what happens in it.
-    pub fn watched(setup: Arc<Setup>, engine: E, watcher: W) -> Self {
+    pub fn watched(setup: Arc<RunSetup>, engine: E, watcher: W) -> Self {
         let mut run = Self {
             watcher,
             planned: 0,
@@ -124,10 +124,10 @@ impl<E: Engine, W: Watch> Run<E, W> {
             now: Time::ZERO,
             events: 0,
             requests: 0,
-            injected: Injected::default(),
+            injected: InjectedPrompts::default(),
             outside: None,
             judged_by: JudgedBy::ScenarioAndOracles,
-            scratch: Scratch::default(),
+            scratch: StepMemory::default(),
             setup,
         };
         if run.setup.scenario.plan != Plan::EMPTY {
@@ -157,19 +157,19 @@ impl<E: Engine, W: Watch> Run<E, W> {
     }
 
     /// Runs to the end without making a transcript of it.
-    pub fn finish(mut self) -> Finished<E, W> {
+    pub fn finish(mut self) -> FinishedRun<E, W> {
         let end = self.run_out();
         self.tell_end(&end);
-        Finished { end, at: self.now, engine: self.engine, watcher: self.watcher }
+        FinishedRun { end, at: self.now, engine: self.engine, watcher: self.watcher }
     }
 
     /// Gives the engine the next input; `Some` when the run is over.
     pub fn advance(&mut self) -> Option<RunEnd> {
-        self.interrupt_as_planned(Side::After, self.events);
+        self.interrupt_as_planned(TriggerSide::After, self.events);
         if let Some(end) = self.reach() {
             return Some(end);
         }
-        self.interrupt_as_planned(Side::Before, self.events + 1);
+        self.interrupt_as_planned(TriggerSide::Before, self.events + 1);
         let (mut agent, mut input) = self.due.pop()?;
         let first = self.world.before(&self.setup, &agent, &input);
         if !first.is_empty() {
@@ -263,7 +263,7 @@ impl<E: Engine, W: Watch> Run<E, W> {
     }
 
     /// Makes the plan's interrupts at this boundary (F-11), just as a sweep does.
-    fn interrupt_as_planned(&mut self, side: Side, event: u64) {
+    fn interrupt_as_planned(&mut self, side: TriggerSide, event: u64) {
         while let Some(planned) = self.setup.scenario.plan.interrupts.get(self.planned)
             && (planned.side, planned.event) == (side, event)
         {
@@ -310,9 +310,9 @@ impl<E: Engine, W: Watch> Run<E, W> {
     fn tell_end(&mut self, end: &RunEnd) {
         let unused = self.unused_answers().into_iter().chain(self.world.missed_interrupts(&self.setup));
         for answer in unused.chain(self.not_as_planned()).collect::<Vec<_>>() {
-            self.watcher.note(self.now, &Agent::ROOT, &What::Unused { answer });
+            self.watcher.note(self.now, &Agent::ROOT, &EventKind::Unused { answer });
         }
-        self.watcher.note(self.now, &Agent::ROOT, &What::Ended { end: end.clone() });
+        self.watcher.note(self.now, &Agent::ROOT, &EventKind::Ended { end: end.clone() });
     }
 
     fn step(&mut self, agent: Agent, input: &Input) -> Option<RunEnd> {
@@ -362,16 +362,16 @@ impl<E: Engine, W: Watch> Run<E, W> {
         let note = self.world.carry_out(&self.setup, self.now, agent, effect, &mut schedule);
         self.put_on_agenda(schedule);
         if let Some(text) = self.world.take_misuse() {
-            self.watcher.note(self.now, agent, &What::Misuse { text });
+            self.watcher.note(self.now, agent, &EventKind::Misuse { text });
         }
         if let Some((id, refused)) = self.world.take_refused() {
-            let Refused { rule, text, overruled } = refused;
-            self.watcher.note(self.now, agent, &What::Refused { id, rule: rule.into(), text, overruled });
+            let RefusedRequest { rule, text, overruled } = refused;
+            self.watcher.note(self.now, agent, &EventKind::Refused { id, rule: rule.into(), text, overruled });
         }
         notes::tell(&mut self.watcher, self.now, agent, note?)
     }
 
-    fn put_on_agenda(&mut self, mut schedule: Schedule) {
+    fn put_on_agenda(&mut self, mut schedule: ArrivalSink) {
         for (at, arrival) in schedule.drain(..) {
             self.agenda.push(at, arrival);
         }

@@ -11,13 +11,13 @@
 //!
 //! Cases are held to the oracles of `docs/rules/explore.md` (O).
 
-pub mod asked;
 pub mod faults;
 pub mod feature;
 pub mod history;
 pub mod host;
 pub mod interrupts;
 pub mod outcomes;
+pub mod question_parts;
 pub mod session;
 pub mod settings;
 pub mod tools;
@@ -25,7 +25,7 @@ pub mod turns;
 pub mod values;
 
 mod assemble;
-mod fit;
+mod fitting;
 
 use proptest::prelude::*;
 
@@ -47,6 +47,6 @@ pub fn scenarios_with(certain: &[Feature]) -> BoxedStrategy<Scenario> {
 /// The same scenario as one whose requests the API takes as far as that is up to it. What [`scenarios`] gives is such a one; what somebody takes a part
 /// out of may not be.
 pub fn fitted(mut scenario: Scenario) -> Scenario {
-    fit::to_the_api(&mut scenario);
+    fitting::to_the_api(&mut scenario);
     scenario
 }

@@ -1,7 +1,7 @@
 //! Everything outside the engine in a simulated run: the model server, the tools, the user, timers.
 //!
 //! The world carries out effects by scheduling arrivals, and turns an arrival that is due into inputs. It keeps no clock: the
-//! run loop tells it the time. What never changes is in [`setup::Setup`]; what does is small and copied with the run.
+//! run loop tells it the time. What never changes is in [`setup::RunSetup`]; what does is small and copied with the run.
 //!
 //! Its rules are in `docs/rules/simulation.md` (M-1 to M-8).
 
@@ -9,8 +9,6 @@ pub mod normalise;
 pub mod pacing;
 pub mod setup;
 
-mod again;
-mod asked;
 pub(crate) mod choices;
 pub(crate) mod delivery;
 #[cfg(any(test, feature = "live"))]
@@ -18,8 +16,10 @@ pub(crate) mod endpoint;
 mod faults;
 pub(crate) mod model;
 pub(crate) mod plan;
-pub(crate) mod recorded;
+mod questions;
+pub(crate) mod recorded_requests;
 mod refusal;
+mod reissue;
 pub(crate) mod server;
 mod signatures;
 mod timers;
@@ -28,41 +28,41 @@ mod tools;
 mod user;
 mod watch;
 
-use asked::Questions;
-use choices::{Choices, Noted};
-use delivery::{Delivery, Part};
-use model::{Answered, Asking, ModelServer};
-use setup::Setup;
-use timers::Timers;
+use choices::{ChoiceMaker, NotedChoices};
+use delivery::{AnswerDelivery, DeliveryPart};
+use model::{ModelRequest, ModelResponse, ModelServer};
+use questions::AgentQuestions;
+use setup::RunSetup;
+use timers::TimerTable;
 use tool_uses::{FirstRuns, ServedAnswers, ToolUseNames};
-use tools::{Deed, Tools};
-use user::User;
-use watch::Watch;
+use tools::{ActiveTools, ToolAct};
+use user::SimulatedUser;
+use watch::TriggerWatch;
 
 use crate::engine::contract::{Agent, ByAgent, Effect, Emission, Input, RequestId, Terminal, ToolRun};
 use crate::engine::settings::RequestPlace;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::scenario::interrupt::Moment;
-use crate::scenario::plan::{Plan as ChosenPlan, Waited};
-use crate::scenario::script::Origin;
-use crate::scenario::statement::{Passed, Statement, host_deeds};
-use crate::scenario::types::Refresh;
-use crate::wire::compare::Difference;
+use crate::scenario::interrupt::InterruptMoment;
+use crate::scenario::plan::{Plan as ChosenPlan, WaitKind};
+use crate::scenario::script::AnswerOrigin;
+use crate::scenario::statement::{PassedStatements, Statement, host_deeds};
+use crate::scenario::types::RefreshOutcome;
+use crate::wire::compare::BodyDifference;
 use crate::wire::request::Request;
 
 /// The world of one run, as far as it changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct World {
     model: ModelServer,
-    deliveries: Vec<Delivery>,
-    tools: Tools,
+    deliveries: Vec<AnswerDelivery>,
+    tools: ActiveTools,
     first_runs: FirstRuns,
     served_answers: ServedAnswers,
-    questions: ByAgent<Questions>,
-    user: User,
-    watch: Watch,
-    timers: Timers,
+    questions: ByAgent<AgentQuestions>,
+    user: SimulatedUser,
+    watch: TriggerWatch,
+    timers: TimerTable,
     /// For which requests new credentials are on their way.
     refreshing: Vec<(Agent, RequestId)>,
     /// Interrupts whose moment came in the step that is carried out.
@@ -72,16 +72,16 @@ pub struct World {
     /// What the engine did in the last effect that the contract does not allow.
     misuse: Option<String>,
     /// The request in the last effect, if it is not valid.
-    refused: Option<(RequestId, Refused)>,
+    refused: Option<(RequestId, RefusedRequest)>,
     /// What came to pass that nobody else takes note of (F-10).
-    passed: Passed,
+    passed: PassedStatements,
     /// The choices of the run, if somebody wants them. Copies share them until one goes on to choose.
-    noted: Option<Arc<Noted>>,
+    noted: Option<Arc<NotedChoices>>,
 }
 
 /// A request that is not valid (M-2).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedRequest {
     /// Which rule it breaks, in a word.
     pub rule: &'static str,
     /// What the API says.
@@ -92,13 +92,13 @@ pub struct Refused {
 
 /// Something that will happen. At the same instant, lower classes come first (D4).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Arrival(What);
+pub struct Arrival(ArrivalKind);
 
 #[derive(Clone, Debug, PartialEq)]
-enum What {
+enum ArrivalKind {
     /// Which delivery.
-    Answer(u32, Part),
-    Tool(Agent, ToolRun, Deed),
+    Answer(u32, DeliveryPart),
+    Tool(Agent, ToolRun, ToolAct),
     /// Which of the timers that were set.
     Timer(u32),
     Auth(Agent, RequestId),
@@ -113,10 +113,10 @@ impl Arrival {
     /// The order among arrivals at the same instant: answers, tools and whoever else is asked, timers, the user.
     pub fn class(&self) -> u8 {
         match self.0 {
-            What::Answer(..) => 0,
-            What::Tool(..) | What::Auth(..) | What::Answered(..) => 1,
-            What::Timer(_) => 2,
-            What::Prompt | What::Interrupt(_) => 3,
+            ArrivalKind::Answer(..) => 0,
+            ArrivalKind::Tool(..) | ArrivalKind::Auth(..) | ArrivalKind::Answered(..) => 1,
+            ArrivalKind::Timer(_) => 2,
+            ArrivalKind::Prompt | ArrivalKind::Interrupt(_) => 3,
         }
     }
 }
@@ -135,7 +135,7 @@ pub enum WorldNote {
         /// How a fault changed the answer.
         fault: Option<Arc<str>>,
         /// Where the request differs from the recorded one.
-        differences: Vec<Difference>,
+        differences: Vec<BodyDifference>,
     },
     /// Something else came in the answer's place (M-4).
     Fault {
@@ -154,21 +154,28 @@ pub enum WorldNote {
 }
 
 /// Where the world puts what will happen.
-pub type Schedule = Vec<(Time, Arrival)>;
+pub type ArrivalSink = Vec<(Time, Arrival)>;
 
 impl World {
     /// Begins: the first prompt is on its way, and so is what the user does at set times.
-    pub fn start(&mut self, setup: &Setup, schedule: &mut Schedule) {
+    pub fn start(&mut self, setup: &RunSetup, schedule: &mut ArrivalSink) {
         for (index, interrupt) in setup.scenario.interrupts.iter().enumerate() {
-            if let Moment::At(at) = interrupt.moment {
-                schedule.push((Time::ZERO + at, Arrival(What::Interrupt(index))));
+            if let InterruptMoment::At(at) = interrupt.moment {
+                schedule.push((Time::ZERO + at, Arrival(ArrivalKind::Interrupt(index))));
             }
         }
         self.schedule_prompt(setup, Time::ZERO, schedule);
     }
 
     /// Carries out one effect; returns what the transcript should know.
-    pub fn carry_out(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect, schedule: &mut Schedule) -> Option<WorldNote> {
+    pub fn carry_out(
+        &mut self,
+        setup: &RunSetup,
+        now: Time,
+        agent: &Agent,
+        effect: &Effect,
+        schedule: &mut ArrivalSink,
+    ) -> Option<WorldNote> {
         self.see(setup, agent, effect);
         self.note_result(setup, effect);
         match effect {
@@ -181,21 +188,21 @@ impl World {
                 let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
                 let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, *run));
                 let names = ToolUseNames { scripted, chosen, outcome };
-                let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
+                let choices = &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
                 let deeds = self.tools.start(setup, choices, now, (agent, *run), tool_use, names);
-                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
+                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(ArrivalKind::Tool(agent.clone(), *run, deed)))));
             }
             Effect::StopTool { run } => {
                 let stops = self.tools.stop(now, agent, *run);
-                schedule.extend(stops.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
+                schedule.extend(stops.map(|(at, deed)| (at, Arrival(ArrivalKind::Tool(agent.clone(), *run, deed)))));
             }
             Effect::RefreshAuth { id, .. } => {
                 self.passed.note(Statement::Auth);
-                let takes = self.choices(setup).latency(Waited::Auth, &agent.key(*id), &setup.scenario.auth.latency, 0);
-                schedule.push((now + takes, Arrival(What::Auth(agent.clone(), *id))));
+                let takes = self.choices(setup).latency(WaitKind::Auth, &agent.key(*id), &setup.scenario.auth.latency, 0);
+                schedule.push((now + takes, Arrival(ArrivalKind::Auth(agent.clone(), *id))));
                 self.refreshing.push((agent.clone(), *id));
             }
-            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(What::Timer(self.timers.set(agent, *timer))))),
+            Effect::SetTimer { timer, at } => schedule.push(((*at).max(now), Arrival(ArrivalKind::Timer(self.timers.set(agent, *timer))))),
             Effect::CancelTimer { timer } => self.timers.cancel(agent, *timer),
             // Who made a child waits for it; the user does not.
             Effect::Finished { .. } | Effect::Emit(Emission::QueuedCommand { .. }) if !agent.is_root() => (),
@@ -214,26 +221,26 @@ impl World {
             | Effect::StoreResult { .. }
             | Effect::LookUp { .. } => {
                 let answered = self.ask(setup, now, agent, effect);
-                schedule.extend(answered.map(|(at, number)| (at, Arrival(What::Answered(agent.clone(), number)))));
+                schedule.extend(answered.map(|(at, number)| (at, Arrival(ArrivalKind::Answered(agent.clone(), number)))));
             }
-            Effect::StopHook { hook } => self.questions.of(agent).stop_hook(*hook),
-            Effect::WithdrawPermission { run } => self.questions.of(agent).withdraw(*run),
+            Effect::StopHook { hook } => self.questions.entry(agent).stop_hook(*hook),
+            Effect::WithdrawPermission { run } => self.questions.entry(agent).withdraw(*run),
             Effect::Elicit { run, .. } => {
                 let reply = self.tools.reply_of_the_user(agent, *run);
-                let answered = Questions::of(&mut self.questions, agent).elicit(now, *run, reply);
-                schedule.extend(answered.map(|(at, number)| (at, Arrival(What::Answered(agent.clone(), number)))));
+                let answered = AgentQuestions::for_agent(&mut self.questions, agent).elicit(now, *run, reply);
+                schedule.extend(answered.map(|(at, number)| (at, Arrival(ArrivalKind::Answered(agent.clone(), number)))));
             }
-            Effect::WithdrawElicitation { run } => self.questions.of(agent).withdraw_elicitation(*run),
+            Effect::WithdrawElicitation { run } => self.questions.entry(agent).withdraw_elicitation(*run),
             Effect::AnswerElicitation { run, answer } => {
                 let deeds = self.tools.on_answer(now, agent, *run, answer.is_some());
-                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), *run, deed)))));
+                schedule.extend(deeds.into_iter().map(|(at, deed)| (at, Arrival(ArrivalKind::Tool(agent.clone(), *run, deed)))));
             }
         }
         None
     }
 
     /// Takes note of an effect that somebody else carries out: a request that is answered outside.
-    pub fn see(&mut self, setup: &Setup, agent: &Agent, effect: &Effect) {
+    pub fn see(&mut self, setup: &RunSetup, agent: &Agent, effect: &Effect) {
         if let Effect::Request { id, request } = effect
             && agent.is_root()
         {
@@ -247,66 +254,68 @@ impl World {
     /// plugins, credentials) matters to nobody any more. What an engine can take back, it must (O-27).
     pub fn on_over(&mut self, agent: &Agent, prompt: u32) {
         self.refreshing.retain(|(of, id)| of != agent || id.prompt != prompt);
-        self.questions.of(agent).on_over(prompt);
+        self.questions.entry(agent).on_over(prompt);
     }
 
     /// Whether an arrival at this time is still to happen: one that was taken back, or that matters to nobody, is not, and no time passes
     /// for it. So a run is over when the last thing that matters is.
     pub fn awaits(&self, at: Time, arrival: &Arrival) -> bool {
         match &arrival.0 {
-            What::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial() == *serial),
-            What::Tool(agent, run, deed) => self.tools.awaits(at, agent, *run, *deed),
-            What::Timer(serial) => self.timers.is_set(*serial),
-            What::Auth(agent, id) => self.refreshing.iter().any(|(of, open)| (of, open) == (agent, id)),
-            What::Answered(agent, number) => self.questions.get(agent).is_some_and(|questions| questions.is_open(*number)),
-            What::Prompt | What::Interrupt(_) => true,
+            ArrivalKind::Answer(serial, _) => self.deliveries.iter().any(|delivery| delivery.serial() == *serial),
+            ArrivalKind::Tool(agent, run, deed) => self.tools.awaits(at, agent, *run, *deed),
+            ArrivalKind::Timer(serial) => self.timers.is_set(*serial),
+            ArrivalKind::Auth(agent, id) => self.refreshing.iter().any(|(of, open)| (of, open) == (agent, id)),
+            ArrivalKind::Answered(agent, number) => self.questions.get(agent).is_some_and(|questions| questions.is_open(*number)),
+            ArrivalKind::Prompt | ArrivalKind::Interrupt(_) => true,
         }
     }
 
     /// Lets an arrival happen: the inputs that it brings, in order. An answer that was closed brings nothing.
-    pub fn arrive(&mut self, setup: &Setup, now: Time, arrival: Arrival, inputs: &mut Vec<(Agent, Input)>, schedule: &mut Schedule) {
+    pub fn arrive(&mut self, setup: &RunSetup, now: Time, arrival: Arrival, inputs: &mut Vec<(Agent, Input)>, schedule: &mut ArrivalSink) {
         match arrival.0 {
-            What::Answer(serial, part) => {
+            ArrivalKind::Answer(serial, part) => {
                 let Some(index) = self.deliveries.iter().position(|delivery| delivery.serial() == serial) else { return };
-                match self.deliveries[index].arrive(setup, &mut Choices::of(&setup.scenario, self.noted.as_mut()), part, inputs) {
-                    Some((at, next)) => schedule.push((at, Arrival(What::Answer(serial, next)))),
+                match self.deliveries[index].arrive(setup, &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut()), part, inputs) {
+                    Some((at, next)) => schedule.push((at, Arrival(ArrivalKind::Answer(serial, next)))),
                     None => drop(self.deliveries.remove(index)),
                 }
             }
-            What::Tool(agent, run, deed) => {
+            ArrivalKind::Tool(agent, run, deed) => {
                 let (input, next) = self.tools.arrive(now, &agent, run, deed);
-                schedule.extend(next.map(|(at, deed)| (at, Arrival(What::Tool(agent.clone(), run, deed)))));
+                schedule.extend(next.map(|(at, deed)| (at, Arrival(ArrivalKind::Tool(agent.clone(), run, deed)))));
                 inputs.extend(input.map(|input| (agent, input)));
             }
-            What::Auth(agent, id) => {
+            ArrivalKind::Auth(agent, id) => {
                 self.refreshing.retain(|(of, open)| (of, *open) != (&agent, id));
-                inputs.push((agent, Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == Refresh::Works }));
+                inputs.push((agent, Input::AuthRefreshed { id, ok: setup.scenario.auth.refresh == RefreshOutcome::Works }));
             }
-            What::Timer(serial) => inputs.extend(self.timers.ring(serial).map(|(agent, timer)| (agent, Input::Timer(timer)))),
-            What::Answered(agent, number) => {
-                inputs.extend(self.questions.of(&agent).answer(number).map(|input| (agent, input)));
+            ArrivalKind::Timer(serial) => inputs.extend(self.timers.ring(serial).map(|(agent, timer)| (agent, Input::Timer(timer)))),
+            ArrivalKind::Answered(agent, number) => {
+                inputs.extend(self.questions.entry(&agent).answer(number).map(|input| (agent, input)));
             }
-            What::Prompt => inputs.push((Agent::ROOT, self.user.speak(setup))),
-            What::Interrupt(index) => inputs.push((Agent::ROOT, self.user.interrupt(setup, index))),
+            ArrivalKind::Prompt => inputs.push((Agent::ROOT, self.user.speak(setup))),
+            ArrivalKind::Interrupt(index) => inputs.push((Agent::ROOT, self.user.interrupt(setup, index))),
         }
     }
 
     /// What the user does before the engine sees this input, in order. When there is anything, the input comes after it, and is shown
     /// here once more.
-    pub fn before(&mut self, setup: &Setup, agent: &Agent, input: &Input) -> Vec<Input> {
+    pub fn before(&mut self, setup: &RunSetup, agent: &Agent, input: &Input) -> Vec<Input> {
         let happening = self.watch.before(setup, agent, input);
         happening.into_iter().map(|index| self.user.interrupt(setup, index)).collect()
     }
 
     /// What the user does at once because of an input and of the effects that were carried out since, in order.
-    pub fn after(&mut self, setup: &Setup, now: Time, agent: &Agent, input: &Input, schedule: &mut Schedule) -> Vec<Input> {
+    pub fn after(&mut self, setup: &RunSetup, now: Time, agent: &Agent, input: &Input, schedule: &mut ArrivalSink) -> Vec<Input> {
         let mut happening = self.watch.after(setup, agent, input);
         happening.append(&mut self.happening);
         happening.sort_unstable();
         let mut inputs = Vec::new();
         for index in happening {
             match setup.scenario.interrupts[index].moment {
-                Moment::When { offset, .. } if offset > Micros::ZERO => schedule.push((now + offset, Arrival(What::Interrupt(index)))),
+                InterruptMoment::When { offset, .. } if offset > Micros::ZERO => {
+                    schedule.push((now + offset, Arrival(ArrivalKind::Interrupt(index))))
+                }
                 _ => inputs.push(self.user.interrupt(setup, index)),
             }
         }
@@ -329,7 +338,7 @@ impl World {
     }
 
     /// The request in the last effect, if it is not valid, and what is wrong with it.
-    pub fn take_refused(&mut self) -> Option<(RequestId, Refused)> {
+    pub fn take_refused(&mut self) -> Option<(RequestId, RefusedRequest)> {
         self.refused.take()
     }
 
@@ -344,32 +353,32 @@ impl World {
     }
 
     /// Whether everything that the user said was answered or taken in.
-    pub fn is_done(&self, setup: &Setup) -> bool {
+    pub fn is_done(&self, setup: &RunSetup) -> bool {
         self.user.is_done(setup)
     }
 
     /// The names of the interrupts whose moment never came.
-    pub fn missed_interrupts(&self, setup: &Setup) -> Vec<Arc<str>> {
+    pub fn missed_interrupts(&self, setup: &RunSetup) -> Vec<Arc<str>> {
         self.user.missed(setup)
     }
 
     /// The names of the answers that nobody asked for (M-3).
-    pub fn unused_answers(&self, setup: &Setup) -> Vec<Arc<str>> {
-        self.model.unused(setup, server::Whose::Own)
+    pub fn unused_answers(&self, setup: &RunSetup) -> Vec<Arc<str>> {
+        self.model.unused(setup, server::AnswerOwner::Own)
     }
 
     /// What came to pass of what the scenario says (F-10).
-    pub fn passed(&self, setup: &Setup) -> Passed {
+    pub fn passed(&self, setup: &RunSetup) -> PassedStatements {
         let mut passed = self.model.passed(setup);
         passed.extend(self.passed.iter().cloned());
         passed.extend(self.user.passed());
         passed.extend(self.tools.passed());
-        passed.extend(self.questions.all().flat_map(Questions::passed));
+        passed.extend(self.questions.all().flat_map(AgentQuestions::passed));
         passed
     }
 
     /// Takes note of a `[[result]]` that is used.
-    fn note_result(&mut self, setup: &Setup, effect: &Effect) {
+    fn note_result(&mut self, setup: &RunSetup, effect: &Effect) {
         if setup.scenario.results.is_empty() {
             return;
         }
@@ -381,16 +390,16 @@ impl World {
     }
 
     /// Passes a question on; the time of its answer and its number, if it is ever answered.
-    fn ask(&mut self, setup: &Setup, now: Time, agent: &Agent, effect: &Effect) -> Option<(Time, u32)> {
-        let questions = Questions::of(&mut self.questions, agent);
-        let choices = &mut Choices::of(&setup.scenario, self.noted.as_mut());
+    fn ask(&mut self, setup: &RunSetup, now: Time, agent: &Agent, effect: &Effect) -> Option<(Time, u32)> {
+        let questions = AgentQuestions::for_agent(&mut self.questions, agent);
+        let choices = &mut ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
         match effect {
             Effect::CheckTool { run, tool_use } => {
                 let chosen = &self.first_runs.name(&tool_use.id, agent, *run);
                 let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
                 let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, *run));
                 let names = ToolUseNames { scripted, chosen, outcome };
-                self.passed.extend(asked::who_says(setup, tool_use, names).map(|(asker, _)| Statement::Check(asker)));
+                self.passed.extend(questions::who_says(setup, tool_use, names).map(|(asker, _)| Statement::Check(asker)));
                 questions.check(setup, choices, now, *run, tool_use, names)
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),
@@ -410,19 +419,28 @@ impl World {
         }
     }
 
-    fn choices<'a>(&'a mut self, setup: &'a Setup) -> Choices<'a> {
-        Choices::of(&setup.scenario, self.noted.as_mut())
+    fn choices<'a>(&'a mut self, setup: &'a RunSetup) -> ChoiceMaker<'a> {
+        ChoiceMaker::new(&setup.scenario, self.noted.as_mut())
     }
 
-    fn schedule_prompt(&mut self, setup: &Setup, now: Time, schedule: &mut Schedule) {
-        schedule.extend(self.user.next_prompt(setup, now).map(|at| (at, Arrival(What::Prompt))));
+    fn schedule_prompt(&mut self, setup: &RunSetup, now: Time, schedule: &mut ArrivalSink) {
+        schedule.extend(self.user.next_prompt(setup, now).map(|at| (at, Arrival(ArrivalKind::Prompt))));
     }
 
-    fn serve(&mut self, setup: &Setup, now: Time, agent: &Agent, id: RequestId, request: &Request, schedule: &mut Schedule) -> WorldNote {
+    fn serve(
+        &mut self,
+        setup: &RunSetup,
+        now: Time,
+        agent: &Agent,
+        id: RequestId,
+        request: &Request,
+        schedule: &mut ArrivalSink,
+    ) -> WorldNote {
         let origins = self.origins(setup, agent, id);
-        let asking = Asking { agent, id, request, now, origins: &origins, gets_default: self.user.has_interfered(setup), lends: false };
-        let mut choices = Choices::of(&setup.scenario, self.noted.as_mut());
-        let Answered { plan, note, refused } = self.model.answer(setup, &asking, &mut choices);
+        let asking =
+            ModelRequest { agent, id, request, now, origins: &origins, gets_default: self.user.has_interfered(setup), lends: false };
+        let mut choices = ChoiceMaker::new(&setup.scenario, self.noted.as_mut());
+        let ModelResponse { plan, note, refused } = self.model.answer(setup, &asking, &mut choices);
         self.refused = refused.map(|refused| (id, refused));
         let Some(plan) = plan else { return note };
         if matches!(note, WorldNote::Served { fault: Some(_), .. }) {
@@ -441,14 +459,14 @@ impl World {
         }
         self.served += 1;
         let serial = self.served;
-        let delivery = Delivery::new(serial, agent.clone(), id, plan, now);
-        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(What::Answer(serial, part)))));
+        let delivery = AnswerDelivery::new(serial, agent.clone(), id, plan, now);
+        schedule.extend(delivery.first().map(|(at, part)| (at, Arrival(ArrivalKind::Answer(serial, part)))));
         self.deliveries.push(delivery);
         note
     }
 
     /// Whose scripted answers a request may get: what the user said, or the tool use that made the agent.
-    fn origins(&self, setup: &Setup, agent: &Agent, id: RequestId) -> Vec<Origin> {
+    fn origins(&self, setup: &RunSetup, agent: &Agent, id: RequestId) -> Vec<AnswerOrigin> {
         let Some(address) = agent.tool_use_id() else { return self.user.origins(id.prompt) };
         // Behind the tool use's id stands which of its agents this is; the id itself may be fresh.
         let (tool_use, task) = address.split_once('.').unwrap_or((address, ""));

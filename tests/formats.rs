@@ -10,7 +10,7 @@ use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::log::replay;
 use reenact::files::tape;
 use reenact::transcript::json::{from_json_lines, to_json_lines};
-use reenact::transcript::text::{Detail, render};
+use reenact::transcript::text::{DetailLevel, render};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -38,7 +38,7 @@ fn x_4_old_transcripts_are_written_as_they_were_read() {
     for (path, text) in samples(".transcript.jsonl") {
         let transcript = from_json_lines(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert_eq!(to_json_lines(&transcript), text, "{}", path.display());
-        assert!(render(&transcript, Detail::Debug).lines().count() > 20, "{}", path.display());
+        assert!(render(&transcript, DetailLevel::Debug).lines().count() > 20, "{}", path.display());
     }
 }
 

@@ -18,31 +18,33 @@ use std::sync::{Arc, LazyLock};
 
 use ends::OTHER_ENDS;
 use reenact::engine::agent_loop::AgentLoop;
-use reenact::files::import::{Format, ImportError, ImportOptions, Imported, WriteImportError, import_bytes, import_file, write};
-use reenact::files::redact::Rules;
+use reenact::files::import::{
+    ImportError, ImportOptions, ImportedRecording, RecordingFormat, WriteImportError, import_bytes, import_file, write,
+};
+use reenact::files::redact::RedactionRules;
 use reenact::files::redact::scan::scan;
 use reenact::files::tape;
 use reenact::scenario::parse;
 use reenact::scenario::tape::line::encode;
-use reenact::scenario::tape::{End, Provenance};
+use reenact::scenario::tape::{Provenance, ResponseEnd};
 use reenact::sim::Run;
-use reenact::transcript::text::Detail;
-use reenact::wire::sse::Framer;
-use reenact::world::setup::Setup;
+use reenact::transcript::text::DetailLevel;
+use reenact::wire::sse::SseFramer;
+use reenact::world::setup::RunSetup;
 
-static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| Rules::with(&[]).unwrap());
+static RULES: LazyLock<Arc<RedactionRules>> = LazyLock::new(|| RedactionRules::with(&[]).unwrap());
 
 fn options() -> ImportOptions {
     ImportOptions::with(&RULES)
 }
 
-fn sample(name: &str) -> Imported {
+fn sample(name: &str) -> ImportedRecording {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
     import_file(&path, &options()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// `method path thread<parent status end_at names of the answer's events`
-fn summary(imported: &Imported) -> Vec<String> {
+fn summary(imported: &ImportedRecording) -> Vec<String> {
     let line = |exchange: &reenact::scenario::tape::Exchange| {
         let parent = exchange.parent.map_or(String::new(), |parent| format!("<{parent}"));
         let times =
@@ -63,14 +65,14 @@ fn summary(imported: &Imported) -> Vec<String> {
 
 fn events(body: &[u8]) -> Vec<String> {
     let mut events = Vec::new();
-    let mut framer = Framer::new();
+    let mut framer = SseFramer::new();
     framer.feed(body, &mut |frame| events.push(frame.event.to_string())).unwrap();
     framer.finish();
     events
 }
 
 /// Writes the tape and reads it again: every byte that was imported comes back (F-3).
-fn survives_a_file(imported: &Imported) {
+fn survives_a_file(imported: &ImportedRecording) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.tape.jsonl");
     tape::write(&path, &imported.tape()).unwrap();
@@ -84,7 +86,7 @@ fn survives_a_file(imported: &Imported) {
 
 /// Writes the files of an import, runs each scenario from its file as a stranger would, and says how it went: the run's end, and what a strict
 /// comparison of its requests with the recorded ones finds.
-fn replayed(imported: &Imported) -> Vec<String> {
+fn replayed(imported: &ImportedRecording) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let written = write(imported, &folder.path().join("deep/er/x")).unwrap();
     assert!(matches!(write(imported, &folder.path().join("deep/er/x")), Err(WriteImportError::Exists(_))));
@@ -94,20 +96,20 @@ fn replayed(imported: &Imported) -> Vec<String> {
         let text = std::fs::read_to_string(path).unwrap();
         let parsed = parse::scenario("x.toml", &text, &[("matching.strict".into(), "true".into())])
             .unwrap_or_else(|faults| panic!("{faults}\n{text}"));
-        let report = Run::new(Setup::new(parsed.scenario, Some(&tape)).unwrap().into(), AgentLoop::default()).to_end();
+        let report = Run::new(RunSetup::new(parsed.scenario, Some(&tape)).unwrap().into(), AgentLoop::default()).to_end();
         let is_announced = written.problems.iter().any(|(of, _)| *of == number);
         assert_eq!(is_announced, !report.failures.is_empty(), "{:?}: {:?}", written.problems, report.failures);
         assert_eq!(is_announced, text.contains("\n# A replay fails: "), "{text}");
         ends.push(format!("{}: {}", report.terminal(), report.failures.join("; ")));
         if std::env::args().any(|argument| argument == "--nocapture") {
-            println!("{}\n{}", text, report.text(Detail::Normal));
+            println!("{}\n{}", text, report.text(DetailLevel::Normal));
         }
     }
     ends
 }
 
 /// Replays, and compares with what [`OTHER_ENDS`] says of this file.
-fn replays_as_expected(name: &str, imported: &Imported) {
+fn replays_as_expected(name: &str, imported: &ImportedRecording) {
     let ends = replayed(imported);
     println!("{name}: replays to {ends:#?}");
     match OTHER_ENDS.iter().find(|(part, _)| name.contains(part)) {
@@ -172,17 +174,17 @@ fn k_4_an_answer_that_comes_back_changed_is_sent_back_changed() {
         assert!(text.contains("place = \"instead\"") && text.contains("back changed") && text.contains(sent), "{name}: {text}");
         let tape = tape::read(&written.tape).unwrap();
         let otherwise = parse::scenario("x.toml", &text.replace(sent, "in another way"), &[]).unwrap();
-        let report = Run::new(Setup::new(otherwise.scenario, Some(&tape)).unwrap().into(), AgentLoop::default()).to_end();
+        let report = Run::new(RunSetup::new(otherwise.scenario, Some(&tape)).unwrap().into(), AgentLoop::default()).to_end();
         assert!(report.failures.iter().any(|failure| failure.contains("differs from the recorded one")), "{name}: {:?}", report.failures);
     }
 }
 
 /// A sample with its text changed; the text must be there.
-fn changed(name: &str, from: &str, to: &str) -> Result<Imported, ImportError> {
+fn changed(name: &str, from: &str, to: &str) -> Result<ImportedRecording, ImportError> {
     changed_with(name, from, to, &options())
 }
 
-fn changed_with(name: &str, from: &str, to: &str, options: &ImportOptions) -> Result<Imported, ImportError> {
+fn changed_with(name: &str, from: &str, to: &str, options: &ImportOptions) -> Result<ImportedRecording, ImportError> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
     let text = std::fs::read_to_string(path).unwrap();
     assert!(text.contains(from), "{name} does not hold {from}");
@@ -192,7 +194,7 @@ fn changed_with(name: &str, from: &str, to: &str, options: &ImportOptions) -> Re
 #[test]
 fn k_5_each_format_gives_its_exchanges() {
     let loop_of_two = ["POST /v1/messages main 200 - - - 13 events", "POST /v1/messages main<1 200 - - - 8 events"];
-    for (name, format) in [("sample.vcrpy.yaml", Format::Vcrpy), ("sample.vcrpy-gzip.yaml", Format::Vcrpy)] {
+    for (name, format) in [("sample.vcrpy.yaml", RecordingFormat::Vcrpy), ("sample.vcrpy-gzip.yaml", RecordingFormat::Vcrpy)] {
         let imported = sample(name);
         assert_eq!((imported.format, &*summary(&imported)), (format, &loop_of_two.map(String::from)[..]), "{name}");
         assert_eq!(imported.header.upstream.as_deref(), Some("api.sample.example"));
@@ -231,8 +233,8 @@ fn k_5_each_format_gives_its_exchanges() {
 fn k_5_cassettes_of_other_recorders_give_their_exchanges() {
     let loop_of_two = |path: &str| [format!("POST {path} main 200 - - - 9 events"), format!("POST {path} main<1 200 - - - 8 events")];
     let table = [
-        ("sample.httpmock.yaml", Format::Httpmock, "/v1/messages?beta=true", None, None),
-        ("sample.opencode.json", Format::Opencode, "/v1/messages", Some("api.sample.example"), Some("2026-03-02T09:15:00.000Z")),
+        ("sample.httpmock.yaml", RecordingFormat::Httpmock, "/v1/messages?beta=true", None, None),
+        ("sample.opencode.json", RecordingFormat::Opencode, "/v1/messages", Some("api.sample.example"), Some("2026-03-02T09:15:00.000Z")),
     ];
     for (name, format, path, host, when) in table {
         let imported = sample(name);
@@ -245,12 +247,12 @@ fn k_5_cassettes_of_other_recorders_give_their_exchanges() {
     assert_eq!(ruby.header.recorded_at.as_deref(), Some("Mon, 02 Mar 2026 09:15:02 GMT"));
     let same = sample("sample.vcrpy.yaml");
     for (name, format) in [
-        ("sample.vcrpy.yaml.gz", Format::Vcrpy),
-        ("sample.aiohttp.yaml", Format::Vcrpy),
-        ("sample.vertex.yaml", Format::GoVcr),
-        ("sample.bedrock.yaml", Format::Vcrpy),
-        ("sample.pairs.json", Format::Pairs),
-        ("sample.httprr", Format::Httprr),
+        ("sample.vcrpy.yaml.gz", RecordingFormat::Vcrpy),
+        ("sample.aiohttp.yaml", RecordingFormat::Vcrpy),
+        ("sample.vertex.yaml", RecordingFormat::GoVcr),
+        ("sample.bedrock.yaml", RecordingFormat::Vcrpy),
+        ("sample.pairs.json", RecordingFormat::Pairs),
+        ("sample.httprr", RecordingFormat::Httprr),
     ] {
         let imported = sample(name);
         assert_eq!(imported.format, format, "{name}");
@@ -286,7 +288,7 @@ fn k_5_a_claude_trace_log_is_put_in_the_order_of_its_requests() {
         "POST /v1/messages?beta=true thread-3 0 31000000 - 2500000 no stream",
     ];
     assert_eq!(summary(&trace), expected);
-    assert_eq!(trace.tape().exchanges[4].answer.end, End::ClientGone);
+    assert_eq!(trace.tape().exchanges[4].answer.end, ResponseEnd::ClientGone);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/sample.claude-trace.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
     let import = |text: &str| import_bytes(Path::new("x"), text.as_bytes(), &options()).unwrap();
@@ -431,7 +433,7 @@ const WITH_KEY: [&str; 7] = [
 ];
 
 /// The bodies of an import, one after another.
-fn bodies(imported: &Imported) -> String {
+fn bodies(imported: &ImportedRecording) -> String {
     let of = |exchange: &reenact::scenario::tape::Exchange| [exchange.body.to_vec(), exchange.answer.body()];
     String::from_utf8(imported.tape().exchanges.iter().flat_map(of).collect::<Vec<_>>().concat()).unwrap()
 }

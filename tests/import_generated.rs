@@ -12,24 +12,24 @@ use std::sync::LazyLock;
 
 use client::{Client, Recording, recording};
 use reenact::engine::agent_loop::AgentLoop;
-use reenact::files::import::{ImportOptions, Written, import_bytes, write};
-use reenact::files::redact::Rules;
+use reenact::files::import::{ImportOptions, ImportedFiles, import_bytes, write};
+use reenact::files::redact::RedactionRules;
 use reenact::runner::run_file;
 use serde_json::json;
 
-static RULES: LazyLock<std::sync::Arc<Rules>> = LazyLock::new(|| Rules::with(&[]).unwrap());
+static RULES: LazyLock<std::sync::Arc<RedactionRules>> = LazyLock::new(|| RedactionRules::with(&[]).unwrap());
 
 /// How many recordings a run of the tests makes; more with `REENACT_IMPORTS`.
 const RECORDINGS: u64 = 100;
 
-fn imported(recording: &Recording, folder: &Path) -> Written {
+fn imported(recording: &Recording, folder: &Path) -> ImportedFiles {
     let har = json!({ "log": { "version": "1.2", "creator": { "name": "t", "version": "1" }, "entries": recording.entries } });
     let imported = import_bytes(Path::new("x.har"), har.to_string().as_bytes(), &ImportOptions::with(&RULES)).unwrap();
     write(&imported, &folder.join("x")).unwrap()
 }
 
 /// Every scenario that fails when it is run, with what fails.
-fn failing(written: &Written) -> Vec<(usize, String)> {
+fn failing(written: &ImportedFiles) -> Vec<(usize, String)> {
     let run = |(number, path): (usize, &std::path::PathBuf)| {
         let report = run_file(path, AgentLoop::default()).unwrap_or_else(|error| panic!("run refuses what import wrote: {error}"));
         (!report.failures.is_empty()).then(|| (number, report.failures.join("; ")))

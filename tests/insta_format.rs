@@ -5,7 +5,7 @@
 //! settings (CI=true makes insta write nothing).
 #![cfg(feature = "files")]
 
-use reenact::files::snapshot::{Metadata, Snapshot, accept, pending_path, write_pending};
+use reenact::files::snapshot::{Snapshot, SnapshotMetadata, accept, pending_path, write_pending};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -147,7 +147,8 @@ fn v_1_cargo_insta_lists_and_accepts_what_we_left_pending() {
 }
 
 fn snapshot(title: &str, contents: &str) -> Snapshot {
-    let metadata = Metadata::default().with("source", "scenarios/retry/a.toml").with("description", title).with("expression", "transcript");
+    let metadata =
+        SnapshotMetadata::default().with("source", "scenarios/retry/a.toml").with("description", title).with("expression", "transcript");
     Snapshot::new(metadata, contents)
 }
 

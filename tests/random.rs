@@ -19,7 +19,7 @@ use reenact::explore::verdict::violations_of;
 use reenact::scenario::parse::scenario;
 use reenact::sim::Run;
 use reenact::transcript::event::RunEnd;
-use reenact::world::setup::Setup;
+use reenact::world::setup::RunSetup;
 
 /// How many of each kind are run; the variable says another number.
 #[expect(clippy::disallowed_methods, reason = "the variable is documented in CONTRIBUTING.md, and changes no case, only their number")]
@@ -33,7 +33,7 @@ fn problems(text: &str) -> Vec<String> {
         Ok(parsed) => parsed,
         Err(faults) => return vec![format!("it is no scenario: {faults}")],
     };
-    let setup = match Setup::new(parsed.scenario, None) {
+    let setup = match RunSetup::new(parsed.scenario, None) {
         Ok(setup) => Arc::new(setup),
         Err(error) => return vec![format!("it cannot be set up: {error}")],
     };

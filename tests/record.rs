@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use harness::*;
-use reenact::scenario::tape::{End, Exchange, Folder};
+use reenact::scenario::tape::{ClientFolder, Exchange, ResponseEnd};
 
 fn texts(exchange: &Exchange) -> Vec<String> {
     exchange.answer.chunks.iter().map(|chunk| String::from_utf8_lossy(&chunk.bytes).into_owned()).collect()
@@ -57,7 +57,7 @@ fn k_1_each_event_is_passed_on_when_it_comes_and_kept_as_a_chunk() {
     assert!(status.success() && said.contains("recorded 1 exchange in "), "{said}");
     let exchange = &tape.exchanges[0];
     assert_eq!(texts(exchange), message("Hello."));
-    assert_eq!((exchange.answer.status, exchange.answer.end, &*exchange.path), (200, End::Complete, "/v1/messages?beta=true"));
+    assert_eq!((exchange.answer.status, exchange.answer.end, &*exchange.path), (200, ResponseEnd::Complete, "/v1/messages?beta=true"));
     assert_eq!(&*exchange.body, prompt("hi").as_bytes());
     let at: Vec<u64> = exchange.answer.chunks.iter().map(|chunk| chunk.at.unwrap().0).collect();
     assert!(at.is_sorted() && at[3] - at[2] >= 30_000 && at[2] < 10_000_000, "{at:?}");
@@ -199,7 +199,7 @@ fn k_1_a_connection_that_upstream_breaks_breaks_for_the_client() {
         go.send(()).unwrap();
         assert_eq!(talk.ends_with(), Some(std::io::ErrorKind::ConnectionReset), "after {after} events");
         let (_, said, tape) = recorder.stop();
-        assert_eq!((tape.exchanges[0].answer.end, tape.exchanges[0].answer.chunks.len()), (End::Reset, after), "{said}");
+        assert_eq!((tape.exchanges[0].answer.end, tape.exchanges[0].answer.chunks.len()), (ResponseEnd::Reset, after), "{said}");
     }
 }
 
@@ -250,8 +250,8 @@ fn k_11_a_cut_is_kept_with_its_place_and_a_request_without_answer_too() {
     let (_, said, tape) = recorder.stop();
     assert!(said.contains("recorded 2 exchanges, 1 cut, 1 never answered") && said.contains("gave no answer"), "{said}");
     let [cut, silent] = &tape.exchanges[..] else { panic!("{tape:?}") };
-    assert_eq!((cut.answer.end, cut.answer.body()), (End::Reset, [message("x")[0].as_bytes(), b"event: con"].concat()));
-    assert_eq!((silent.answer.end, silent.answer.status, silent.answer.head_at), (End::Reset, 0, None));
+    assert_eq!((cut.answer.end, cut.answer.body()), (ResponseEnd::Reset, [message("x")[0].as_bytes(), b"event: con"].concat()));
+    assert_eq!((silent.answer.end, silent.answer.status, silent.answer.head_at), (ResponseEnd::Reset, 0, None));
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn k_11_a_client_that_goes_away_ends_its_exchange_and_upstream_is_told() {
     drop(Talk::begun(recorder.port));
     told.recv_timeout(PATIENCE).unwrap();
     let (_, said, tape) = recorder.stop();
-    assert_eq!((tape.exchanges[0].answer.end, texts(&tape.exchanges[0]).len()), (End::ClientGone, 1), "{said}");
+    assert_eq!((tape.exchanges[0].answer.end, texts(&tape.exchanges[0]).len()), (ResponseEnd::ClientGone, 1), "{said}");
     assert!(said.contains("1 abandoned by the client"), "{said}");
 }
 
@@ -369,6 +369,6 @@ fn k_2_a_secret_in_the_path_of_a_folder_is_replaced_as_it_is_in_bodies() {
     assert!(String::from_utf8(scan.stdout).unwrap().starts_with("no secrets found in 1 file, "));
     let read = reenact::files::tape::read(&tape).unwrap();
     let path = |wanted| &read.header.folders.iter().find(|(folder, _)| *folder == wanted).unwrap().1;
-    let said = format!("home {}/a, tmp {}/b", path(Folder::Home), path(Folder::Tmp));
+    let said = format!("home {}/a, tmp {}/b", path(ClientFolder::Home), path(ClientFolder::Tmp));
     assert!(String::from_utf8_lossy(&read.exchanges[0].body).contains(&said), "{said} in {file}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use reenact::engine::agent_loop::AgentLoop;
-use reenact::files::scenario::{Loaded, find, load, load_all, snapshot_path};
+use reenact::files::scenario::{LoadedScenario, find, load, load_all, snapshot_path};
 use reenact::runner::run_file;
 
 /// A folder of files, each with its text.
@@ -18,7 +18,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-fn names(runs: &[Loaded]) -> Vec<&str> {
+fn names(runs: &[LoadedScenario]) -> Vec<&str> {
     runs.iter().map(|run| run.name.as_str()).collect()
 }
 

@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::log::replay_with;
-use reenact::files::scenario::{Loaded, find, load, load_all, snapshot_path};
+use reenact::files::scenario::{LoadedScenario, find, load, load_all, snapshot_path};
 use reenact::files::schema;
 use reenact::runner::run_all;
 use reenact::sim::Run;
 use reenact::transcript::json;
-use reenact::transcript::text::Detail;
+use reenact::transcript::text::DetailLevel;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn shipped() -> Vec<Loaded> {
+fn shipped() -> Vec<LoadedScenario> {
     let (paths, errors) = find(&[root().join("scenarios")]);
     assert!(errors.is_empty(), "{errors:?}");
     paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
@@ -83,7 +83,7 @@ fn every_snapshot_has_its_scenario() {
 #[test]
 fn the_readme_shows_a_transcript_that_is_true() {
     let scenario = load(&root().join("scenarios/query/read-one-file.toml"), &[]).unwrap_or_else(|error| panic!("{error}"));
-    let text = Run::new(scenario.setup, AgentLoop::default()).to_end().text(Detail::Normal);
+    let text = Run::new(scenario.setup, AgentLoop::default()).to_end().text(DetailLevel::Normal);
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     assert!(readme.contains(text.trim_end()), "the README should show:\n{text}");
 }

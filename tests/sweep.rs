@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use reenact::engine::agent_loop::AgentLoop;
-use reenact::engine::contract::{Effect, Effects, Engine, Environment, Input, Payload, RequestId, Terminal, Time};
+use reenact::engine::contract::{Effect, Effects, Engine, Environment, EventPayload, Input, RequestId, Terminal, Time};
 use reenact::explore::canary::{CANARIES, Canary, Saboteur};
-use reenact::explore::interrupt::Kind;
-use reenact::explore::sweep::{AT_LIMIT_MAX, Finding, SweepReport};
+use reenact::explore::interrupt::SweepKind;
+use reenact::explore::sweep::{AT_LIMIT_MAX, SweepFinding, SweepReport};
 use reenact::explore::verdict::look;
-use reenact::files::scenario::{Loaded, find, load, load_all};
+use reenact::files::scenario::{LoadedScenario, find, load, load_all};
 use reenact::oracle::ORACLES;
 use reenact::runner::sweep::sweep_all;
-use reenact::runner::{Catching, run_file};
+use reenact::runner::{PanicCatcher, run_file};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn shipped() -> Vec<Loaded> {
+fn shipped() -> Vec<LoadedScenario> {
     let (paths, errors) = find(&[root().join("scenarios")]);
     assert!(errors.is_empty(), "{errors:?}");
     paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
-fn swept<E: Engine>(scenarios: &[Loaded], kinds: &[Kind], new_engine: impl Fn() -> E + Sync) -> Vec<SweepReport> {
+fn swept<E: Engine>(scenarios: &[LoadedScenario], kinds: &[SweepKind], new_engine: impl Fn() -> E + Sync) -> Vec<SweepReport> {
     sweep_all(scenarios, NonZeroUsize::new(2).unwrap(), kinds, new_engine)
 }
 
 /// What was found, in words that name the command to look at it.
-fn told(scenario: &Loaded, finding: &Finding) -> String {
+fn told(scenario: &LoadedScenario, finding: &SweepFinding) -> String {
     let at = finding
         .interrupt
         .as_ref()
@@ -43,7 +43,7 @@ fn told(scenario: &Loaded, finding: &Finding) -> String {
 #[test]
 fn e_1_no_interrupt_at_any_boundary_of_any_scenario_breaks_an_oracle() {
     let scenarios = shipped();
-    let reports = swept(&scenarios, &Kind::ALL, AgentLoop::default);
+    let reports = swept(&scenarios, &SweepKind::ALL, AgentLoop::default);
     let mut findings = Vec::new();
     for (scenario, report) in scenarios.iter().zip(&reports) {
         assert!(report.boundaries > 0 && report.runs > report.boundaries, "{}: {report:?}", scenario.name);
@@ -55,49 +55,49 @@ fn e_1_no_interrupt_at_any_boundary_of_any_scenario_breaks_an_oracle() {
 #[test]
 fn e_1_threads_change_no_report() {
     let scenarios = shipped();
-    let reports = |threads| sweep_all(&scenarios[..6], NonZeroUsize::new(threads).unwrap(), &Kind::ALL, AgentLoop::default);
+    let reports = |threads| sweep_all(&scenarios[..6], NonZeroUsize::new(threads).unwrap(), &SweepKind::ALL, AgentLoop::default);
     assert_eq!(reports(1), reports(5));
 }
 
 /// Each canary with a scenario in which its oracle catches it and no other has anything to say, and with the interrupts that it takes.
-const CAUGHT: [(&str, &str, &[Kind]); 32] = [
-    ("drop-result-from-request", "query/read-one-file", &Kind::ALL),
-    ("swap-results-in-request", "executor/arrival-results", &Kind::ALL),
-    ("invent-result-in-request", "session/hello", &Kind::ALL),
-    ("text-before-results", "query/read-one-file", &Kind::ALL),
-    ("drop-result", "query/read-one-file", &Kind::ALL),
-    ("double-result", "query/read-one-file", &Kind::ALL),
-    ("drop-results-after-cancel", "query/read-one-file", &[Kind::Cancel]),
-    ("call-all-tools-safe", "executor/batches", &Kind::ALL),
-    ("forget-the-cap", "executor/cap", &Kind::ALL),
-    ("drop-tombstone", "world/faults/cut-after-content", &Kind::ALL),
-    ("keep-signatures", "fallback/three-529s", &Kind::ALL),
-    ("error-before-recovery", "query/output-limit-escalated", &Kind::ALL),
-    ("double-terminal", "session/hello", &Kind::ALL),
+const CAUGHT: [(&str, &str, &[SweepKind]); 32] = [
+    ("drop-result-from-request", "query/read-one-file", &SweepKind::ALL),
+    ("swap-results-in-request", "executor/arrival-results", &SweepKind::ALL),
+    ("invent-result-in-request", "session/hello", &SweepKind::ALL),
+    ("text-before-results", "query/read-one-file", &SweepKind::ALL),
+    ("drop-result", "query/read-one-file", &SweepKind::ALL),
+    ("double-result", "query/read-one-file", &SweepKind::ALL),
+    ("drop-results-after-cancel", "query/read-one-file", &[SweepKind::Cancel]),
+    ("call-all-tools-safe", "executor/batches", &SweepKind::ALL),
+    ("forget-the-cap", "executor/cap", &SweepKind::ALL),
+    ("drop-tombstone", "world/faults/cut-after-content", &SweepKind::ALL),
+    ("keep-signatures", "fallback/three-529s", &SweepKind::ALL),
+    ("error-before-recovery", "query/output-limit-escalated", &SweepKind::ALL),
+    ("double-terminal", "session/hello", &SweepKind::ALL),
     ("drop-terminal", "session/hello", &[]), // a cancelled prompt without a terminal did not end in time either
-    ("result-after-terminal", "session/hello", &Kind::ALL),
-    ("request-after-terminal", "session/hello", &Kind::ALL),
-    ("hide-retry-after", "retry/retry-after", &Kind::ALL),
-    ("drop-retry-notice", "call/overloaded", &Kind::ALL),
-    ("send-empty-text", "query/read-one-file", &Kind::ALL),
-    ("drop-cancel", "session/hello", &[Kind::Cancel]),
-    ("request-after-cancel", "session/hello", &[Kind::Cancel]),
-    ("grow-after-compaction", "compaction/reactive", &Kind::ALL),
-    ("repeat-too-long", "compaction/reactive", &Kind::ALL),
-    ("forget-the-turn-limit", "budget/max-turns", &Kind::ALL),
+    ("result-after-terminal", "session/hello", &SweepKind::ALL),
+    ("request-after-terminal", "session/hello", &SweepKind::ALL),
+    ("hide-retry-after", "retry/retry-after", &SweepKind::ALL),
+    ("drop-retry-notice", "call/overloaded", &SweepKind::ALL),
+    ("send-empty-text", "query/read-one-file", &SweepKind::ALL),
+    ("drop-cancel", "session/hello", &[SweepKind::Cancel]),
+    ("request-after-cancel", "session/hello", &[SweepKind::Cancel]),
+    ("grow-after-compaction", "compaction/reactive", &SweepKind::ALL),
+    ("repeat-too-long", "compaction/reactive", &SweepKind::ALL),
+    ("forget-the-turn-limit", "budget/max-turns", &SweepKind::ALL),
     ("forget-the-money", "budget/spent-by-agents", &[]), // each agent alone stays within the budget
-    ("delay-progress", "executor/progress", &Kind::ALL),
-    ("swap-results", "executor/arrival-results", &Kind::ALL),
-    ("count-across-copies", "session/hello", &Kind::ALL),
-    ("drop-repetition", "fallback/streaming", &Kind::ALL),
-    ("keep-timers", "session/hello", &Kind::ALL),
-    ("keep-requests-open", "session/hello", &[Kind::Cancel]),
-    ("invent-interruption", "session/hello", &Kind::ALL),
+    ("delay-progress", "executor/progress", &SweepKind::ALL),
+    ("swap-results", "executor/arrival-results", &SweepKind::ALL),
+    ("count-across-copies", "session/hello", &SweepKind::ALL),
+    ("drop-repetition", "fallback/streaming", &SweepKind::ALL),
+    ("keep-timers", "session/hello", &SweepKind::ALL),
+    ("keep-requests-open", "session/hello", &[SweepKind::Cancel]),
+    ("invent-interruption", "session/hello", &SweepKind::ALL),
 ];
 
 /// The scenario, with requests that have results in the order of their tool uses: a result that was swapped on its way out would
 /// otherwise be in another order in the next request, which O-1 sees too.
-fn scenario(name: &str) -> Loaded {
+fn scenario(name: &str) -> LoadedScenario {
     let order = [(String::from("engine.result_order"), String::from("tool_use"))];
     load(&root().join(format!("scenarios/{name}.toml")), &order).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -140,7 +140,7 @@ fn a_finding_can_be_looked_at() {
         else {
             continue;
         };
-        let looked = look(&scenarios[0].setup, &engine(), boundary, kind, &Catching).unwrap();
+        let looked = look(&scenarios[0].setup, &engine(), boundary, kind, &PanicCatcher).unwrap();
         let seen: BTreeSet<&str> = looked.violations.iter().map(|violation| violation.oracle).collect();
         assert_eq!(seen, found.violations.iter().map(|violation| violation.oracle).collect(), "{name} at {boundary}");
     }
@@ -158,7 +158,7 @@ impl Engine for AskOnce {
                 let request = reenact::wire::request::Request::new(&env.settings.model, 1_000).with_messages([question]);
                 effects.push(Effect::Request { id: RequestId::first(*prompt), request: request.into() });
             }
-            Input::Stream { id, event } if *event.payload() == Payload::MessageStop => {
+            Input::Stream { id, event } if *event.payload() == EventPayload::MessageStop => {
                 effects.push(Effect::Finished { prompt: id.prompt, terminal: Terminal::Completed });
             }
             _ => (),
@@ -170,7 +170,7 @@ impl Engine for AskOnce {
 fn a_foreign_engine_without_interrupts_is_found_out() {
     let hello = [scenario("session/hello")];
     assert_eq!(run_file(&hello[0].path, AskOnce).unwrap().terminal(), "completed");
-    let report = &swept(&hello, &Kind::ALL, || AskOnce)[0];
+    let report = &swept(&hello, &SweepKind::ALL, || AskOnce)[0];
     assert_eq!(oracles(report), BTreeSet::from(["O-8", "O-11"]), "it ends late when cancelled, and answers no message");
 }
 
@@ -207,7 +207,7 @@ fn e_1_runs_that_go_on_for_ever_are_cut_short_and_told() {
     let turns = "[[prompt]]\ntext = \"Hi.\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
     std::fs::write(&path, format!("{turns}{hook}[limits]\nrequests = 30\n[expect]\nterminal = \"tape_exhausted\"\n")).unwrap();
     let loaded = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
-    let report = &swept(&[loaded], &Kind::ALL, AgentLoop::default)[0];
+    let report = &swept(&[loaded], &SweepKind::ALL, AgentLoop::default)[0];
     assert!(report.left_out > 0 && report.findings.len() <= 2 * AT_LIMIT_MAX, "{report:?}");
     let output = reenact(&["sweep", &path.to_string_lossy()]);
     assert_eq!(output.status.code(), Some(1));

@@ -4,24 +4,24 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Exit;
+use super::CommandExit;
 use super::output::{complain, say};
-use super::serve::{How, listen, runtime, unpassed};
-use crate::files::scenario::{Loaded, snapshot_path};
-use crate::files::snapshot::{Metadata, Outcome, Snapshot, accept, compare, reject, write_pending};
-use crate::live::drive::sweep::{Sweep, sweep};
-use crate::live::drive::{Deed, Drive, Driven, Ended, Signal, Surroundings, drive};
+use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
+use crate::files::scenario::{LoadedScenario, snapshot_path};
+use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
+use crate::live::drive::sweep::{ClientSweep, sweep};
+use crate::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSignal, ClientSurroundings, drive};
 use crate::prelude::*;
 use crate::runner::snapshot::diff;
 use crate::runner::threads_available;
 use crate::scenario::drive::KnownClient;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct DriveArguments {
     /// A scenario (`*.toml`) or a tape (`*.tape.jsonl`)
     scenario: PathBuf,
     #[command(flatten)]
-    how: How,
+    how: ServeArgumentsOfScenario,
     /// Which client it is: `claude-code`, `opencode` or `sdk`; the scenario's when not given
     #[arg(long, value_name = "CLIENT", value_parser = client)]
     client: Option<KnownClient>,
@@ -48,7 +48,7 @@ pub(super) struct Arguments {
     accept: bool,
     /// Do this at every boundary of the scenario, one client each: `SIGINT`, `SIGTERM`, `SIGKILL`, `close`, `reset` or `line:TEXT`
     #[arg(long, value_name = "WHAT", value_parser = deed, conflicts_with_all = ["snapshots", "accept"])]
-    sweep: Option<Deed>,
+    sweep: Option<ClientAction>,
     /// How many clients run at once in a sweep; one for each core when not given
     #[arg(long, value_name = "N", requires = "sweep")]
     jobs: Option<NonZeroUsize>,
@@ -63,7 +63,7 @@ pub(super) struct Arguments {
     command: Vec<String>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Exit {
+pub(super) fn run(arguments: &DriveArguments) -> CommandExit {
     let loaded = match arguments.how.load(&arguments.scenario) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         Ok(drive) => drive,
         Err(problem) => {
             complain(&problem);
-            return Exit::WrongInput;
+            return CommandExit::WrongInput;
         }
     };
     let runtime = match runtime() {
@@ -89,47 +89,47 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
             // Dropping the run kills its client.
             _ = signals.next() => {
                 complain("stopped before the client was over");
-                Exit::Failed
+                CommandExit::Failed
             }
             exit = driven(arguments, &loaded, &drive) => exit,
         }
     })
 }
 
-fn how(arguments: &Arguments, loaded: &Loaded) -> Result<Drive, String> {
+fn how(arguments: &DriveArguments, loaded: &LoadedScenario) -> Result<ClientHarness, String> {
     let read = |path: &PathBuf| std::fs::read(path).map_err(|error| format!("--stdin {}: {error}", path.display()));
     let input = arguments.stdin.as_ref().map(read).transpose()?;
-    let takes_lines = matches!(arguments.sweep, Some(Deed::Line(_)));
-    Ok(Drive {
+    let takes_lines = matches!(arguments.sweep, Some(ClientAction::Line(_)));
+    Ok(ClientHarness {
         command: arguments.command.clone(),
         client: arguments.client.or(loaded.setup.scenario.drive.client),
         again: arguments.again.clone(),
         variables: arguments.variables.clone(),
-        surroundings: if arguments.keep_env { Surroundings::Inherited } else { Surroundings::Clean },
+        surroundings: if arguments.keep_env { ClientSurroundings::Inherited } else { ClientSurroundings::Clean },
         input: input.or(takes_lines.then(Vec::new)),
         patience: Duration::from_secs(arguments.timeout),
         options: arguments.how.options(),
     })
 }
 
-async fn driven(arguments: &Arguments, loaded: &Loaded, how: &Drive) -> Exit {
+async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &ClientHarness) -> CommandExit {
     let wrong = |error: &dyn core::fmt::Display| {
         complain(&error.to_string());
-        Exit::WrongInput
+        CommandExit::WrongInput
     };
     if let Some(what) = &arguments.sweep {
         let jobs = arguments.jobs.unwrap_or_else(threads_available).get();
         let (lead, wait) = (Duration::from_millis(arguments.lead), Duration::from_millis(arguments.wait));
-        let swept = match sweep(&loaded.setup, how, &Sweep { what: what.clone(), lead, wait, jobs }).await {
+        let swept = match sweep(&loaded.setup, how, &ClientSweep { what: what.clone(), lead, wait, jobs }).await {
             Ok(swept) => swept,
             Err(error) => return wrong(&error),
         };
         say(&swept.to_string());
-        return if swept.is_fine() { Exit::Fine } else { Exit::Failed };
+        return if swept.is_fine() { CommandExit::Fine } else { CommandExit::Failed };
     }
     match drive(&loaded.setup, how, None).await {
         Ok(mut driven) => {
-            let is_stopped = driven.output.ended == Ended::TimedOut;
+            let is_stopped = driven.output.ended == ClientExit::TimedOut;
             let unpassed = unpassed(loaded, core::iter::once(&driven.verdict), is_stopped);
             driven.failures.extend(unpassed.iter().cloned());
             driven.verdict.failures.extend(unpassed);
@@ -139,8 +139,8 @@ async fn driven(arguments: &Arguments, loaded: &Loaded, how: &Drive) -> Exit {
     }
 }
 
-fn show(arguments: &Arguments, loaded: &Loaded, driven: &Driven) -> Exit {
-    let mut exit = if driven.failures.is_empty() { Exit::Fine } else { Exit::Failed };
+fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun) -> CommandExit {
+    let mut exit = if driven.failures.is_empty() { CommandExit::Fine } else { CommandExit::Failed };
     if !arguments.snapshots && !arguments.accept {
         say(&driven.text);
         say(&driven.verdict.to_string());
@@ -150,11 +150,11 @@ fn show(arguments: &Arguments, loaded: &Loaded, driven: &Driven) -> Exit {
     driven.failures.iter().for_each(|failure| complain(failure));
     let path = snapshot_path(&loaded.path).with_extension("drive.snap");
     let title = loaded.setup.scenario.title.as_deref().unwrap_or(&loaded.name);
-    let metadata = Metadata::default().with("description", title).with("expression", "what a driven client asked and printed");
+    let metadata = SnapshotMetadata::default().with("description", title).with("expression", "what a driven client asked and printed");
     let snapshot = Snapshot::new(metadata, &driven.text);
     let standing = compare(&path, &snapshot).and_then(|outcome| {
         match (&outcome, arguments.accept) {
-            (Outcome::Same, _) => drop(reject(&path)?),
+            (SnapshotOutcome::Same, _) => drop(reject(&path)?),
             (_, true) => {
                 write_pending(&path, &snapshot)?;
                 accept(&path)?;
@@ -165,20 +165,20 @@ fn show(arguments: &Arguments, loaded: &Loaded, driven: &Driven) -> Exit {
         Ok(outcome)
     });
     match standing {
-        Ok(Outcome::Same) => (),
+        Ok(SnapshotOutcome::Same) => (),
         Ok(_) if arguments.accept => (),
-        Ok(Outcome::Missing) => {
+        Ok(SnapshotOutcome::Missing) => {
             complain(&format!("has no snapshot yet; the transcript waits beside {}: if it is right, run with --accept", path.display()));
-            exit = exit.max(Exit::Failed);
+            exit = exit.max(CommandExit::Failed);
         }
-        Ok(Outcome::Different { old }) => {
+        Ok(SnapshotOutcome::Different { old }) => {
             complain(&format!("the transcript changed:\n{}", diff(&old, snapshot.contents()).trim_end()));
             complain(&format!("it waits beside {}: if it is right, run with --accept", path.display()));
-            exit = exit.max(Exit::Failed);
+            exit = exit.max(CommandExit::Failed);
         }
         Err(error) => {
             complain(&error.to_string());
-            exit = Exit::WrongInput;
+            exit = CommandExit::WrongInput;
         }
     }
     exit
@@ -189,16 +189,16 @@ fn client(word: &str) -> Result<KnownClient, String> {
     known.ok_or_else(|| format!("write one of {}", KnownClient::ALL.map(|(known, _)| known).join(", ")))
 }
 
-fn deed(word: &str) -> Result<Deed, String> {
+fn deed(word: &str) -> Result<ClientAction, String> {
     match word {
-        "SIGINT" => Ok(Deed::Signal(Signal::Interrupt)),
-        "SIGTERM" => Ok(Deed::Signal(Signal::Terminate)),
-        "SIGKILL" => Ok(Deed::Signal(Signal::Kill)),
-        "close" => Ok(Deed::Close),
-        "reset" => Ok(Deed::Reset),
+        "SIGINT" => Ok(ClientAction::Signal(ClientSignal::Interrupt)),
+        "SIGTERM" => Ok(ClientAction::Signal(ClientSignal::Terminate)),
+        "SIGKILL" => Ok(ClientAction::Signal(ClientSignal::Kill)),
+        "close" => Ok(ClientAction::Close),
+        "reset" => Ok(ClientAction::Reset),
         other => other
             .strip_prefix("line:")
-            .map(|line| Deed::Line(line.into()))
+            .map(|line| ClientAction::Line(line.into()))
             .ok_or_else(|| String::from("write SIGINT, SIGTERM, SIGKILL, close, reset or line:TEXT")),
     }
 }

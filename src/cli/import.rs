@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Exit;
+use super::CommandExit;
 use super::output::{complain, say};
 use super::record::rules;
-use crate::files::import::{ImportOptions, Imported, Written, import_file, write};
+use crate::files::import::{ImportOptions, ImportedFiles, ImportedRecording, import_file, write};
 use crate::files::redact::counts_text;
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ImportArguments {
     /// A claude-trace log, a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode, Anthropic SDK), a HAR file, an httprr trace, requests with their
     /// responses as JSON, a raw event stream, one JSON event a line, or the message of an answer; also compressed (gzip, zstd)
     recording: PathBuf,
@@ -29,20 +29,20 @@ pub(super) struct Arguments {
     keep_bodies: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Exit {
+pub(super) fn run(arguments: &ImportArguments) -> CommandExit {
     let provenance = if arguments.written_by_hand { Provenance::Written } else { Provenance::Recorded };
     let rules = match rules(&arguments.redact) {
         Ok(rules) => rules,
         Err(problem) => {
             complain(&problem);
-            return Exit::WrongInput;
+            return CommandExit::WrongInput;
         }
     };
     let imported = match import_file(&arguments.recording, &ImportOptions { provenance, rules, keep_bodies: arguments.keep_bodies }) {
         Ok(imported) => imported,
         Err(error) => {
             complain(&error.to_string());
-            return Exit::WrongInput;
+            return CommandExit::WrongInput;
         }
     };
     if arguments.keep_bodies {
@@ -54,11 +54,11 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
             imported.unreadable().iter().for_each(|what| complain(&format!("warning: {what}")));
             imported.left_out.iter().for_each(|what| complain(&format!("warning: left out: {what}")));
             say(&summary(&imported, &written));
-            Exit::Fine
+            CommandExit::Fine
         }
         Err(error) => {
             complain(&error.to_string());
-            Exit::WrongInput
+            CommandExit::WrongInput
         }
     }
 }
@@ -78,7 +78,7 @@ fn stem_of(recording: &Path, out: Option<&Path>) -> PathBuf {
     bare.map_or_else(|| out.into(), PathBuf::from)
 }
 
-fn summary(imported: &Imported, written: &Written) -> String {
+fn summary(imported: &ImportedRecording, written: &ImportedFiles) -> String {
     let (format, exchanges, threads) = (imported.format.name(), imported.exchanges.len() as u64, written.scenarios.len() as u64);
     let mut text = format!("read {format}: {}, {}", plural(exchanges, "exchange"), plural(threads, "thread"));
     match imported.others() {

@@ -6,7 +6,7 @@
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Exit;
+use super::CommandExit;
 
 /// Whether output was lost that somebody wanted.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
@@ -31,6 +31,6 @@ pub(super) fn complain(text: &str) {
 }
 
 /// The exit code of a command, worse where its output was lost.
-pub(super) fn exit_with(exit: Exit) -> Exit {
-    if IS_LOST.load(Ordering::Relaxed) { exit.max(Exit::WrongInput) } else { exit }
+pub(super) fn exit_with(exit: CommandExit) -> CommandExit {
+    if IS_LOST.load(Ordering::Relaxed) { exit.max(CommandExit::WrongInput) } else { exit }
 }

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 
-use super::Exit;
+use super::CommandExit;
 use super::output::complain;
-use crate::files::redact::Rules;
+use crate::files::redact::RedactionRules;
 use crate::files::text;
-use crate::live::record::{Client, Options, run as record};
+use crate::live::record::{ClientCommand, RecordOptions, run as record};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct RecordArguments {
     /// Where requests go on to
     #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
     upstream: hyper::Uri,
@@ -44,20 +44,20 @@ pub(super) struct Arguments {
     command: Vec<OsString>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> ExitCode {
+pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
     if arguments.out.extension().is_none_or(|extension| extension != "jsonl") {
         complain(&format!("--out {}: call it NAME.tape.jsonl, by which other commands know a tape", arguments.out.display()));
-        return ExitCode::from(Exit::WrongInput as u8);
+        return ExitCode::from(CommandExit::WrongInput as u8);
     }
     let rules = match rules(&arguments.redact) {
         Ok(rules) => rules,
         Err(problem) => {
             complain(&problem);
-            return ExitCode::from(Exit::WrongInput as u8);
+            return ExitCode::from(CommandExit::WrongInput as u8);
         }
     };
-    let client = Client { command: arguments.command.clone(), base_url_variable: arguments.base_url_var.clone() };
-    let options = Options {
+    let client = ClientCommand { command: arguments.command.clone(), base_url_variable: arguments.base_url_var.clone() };
+    let options = RecordOptions {
         upstream: arguments.upstream.clone(),
         listen: SocketAddr::new(arguments.listen, arguments.port),
         out: arguments.out.clone(),
@@ -71,12 +71,12 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Ok(recorded) => recorded,
         Err(error) => {
             complain(&error.to_string());
-            return ExitCode::from(Exit::WrongInput as u8);
+            return ExitCode::from(CommandExit::WrongInput as u8);
         }
     };
     complain(&format!("{} in {}", recorded.summary.text(), arguments.out.display()));
     // A tape without an exchange is nothing that anybody wanted.
-    let fallen_short = if recorded.summary.is_whole() && recorded.summary.exchanges > 0 { Exit::Fine } else { Exit::Failed };
+    let fallen_short = if recorded.summary.is_whole() && recorded.summary.exchanges > 0 { CommandExit::Fine } else { CommandExit::Failed };
     match recorded.client.map(code_of) {
         None | Some(0) => ExitCode::from(fallen_short as u8),
         Some(code) => ExitCode::from(code),
@@ -89,13 +89,13 @@ fn tell(text: &str) {
 }
 
 /// The shipped rules and those of files.
-pub(super) fn rules(files: &[PathBuf]) -> Result<Arc<Rules>, String> {
+pub(super) fn rules(files: &[PathBuf]) -> Result<Arc<RedactionRules>, String> {
     let mut texts = Vec::new();
     for path in files {
         texts.push(text::read(path).map_err(|error| format!("--redact {}: {error}", path.display()))?);
     }
     let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
-    Rules::with(&texts).map_err(|error| format!("--redact {}: {error}", names.join(", ")))
+    RedactionRules::with(&texts).map_err(|error| format!("--redact {}: {error}", names.join(", ")))
 }
 
 /// As shells have it: 128 and the signal, where one ended the client.

@@ -2,55 +2,55 @@
 
 use std::path::PathBuf;
 
-use super::Exit;
+use super::CommandExit;
 use super::output::{complain, say};
 use crate::engine::contract::{Effects, Engine, Input};
-use crate::engine::log::{ReplayError, Replayed, environment, replay_in};
+use crate::engine::log::{ReplayError, ReplayReport, environment, replay_in};
 use crate::engine::time::Time;
 use crate::files::{schema, text};
 use crate::oracle::{Oracles, Violation};
 use crate::prelude::*;
-use crate::transcript::watch::Watch as _;
+use crate::transcript::watch::TranscriptWatch as _;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ReplayArguments {
     /// A log written by `reenact run SCENARIO --log FILE`
     log: PathBuf,
 }
 
-pub(super) fn run<E: Engine>(arguments: &Arguments, engine: E) -> Exit {
+pub(super) fn run<E: Engine>(arguments: &ReplayArguments, engine: E) -> CommandExit {
     let path = arguments.log.display();
     let text = match text::read(&arguments.log) {
         Ok(text) => text,
         Err(problem) => {
             complain(&format!("{path}: {problem}; `reenact run SCENARIO --log FILE` writes a log"));
-            return Exit::WrongInput;
+            return CommandExit::WrongInput;
         }
     };
     match replay(&text, engine) {
-        Ok((Replayed { steps: 0, .. }, _)) => {
+        Ok((ReplayReport { steps: 0, .. }, _)) => {
             complain(&format!("{path}: the log holds no step, so nothing was compared; `reenact run SCENARIO --log {path}` writes one"));
-            Exit::Failed
+            CommandExit::Failed
         }
         Ok((done, broken)) => {
             let (steps, effects) = (plural(done.steps as u64, "step"), plural(done.effects as u64, "effect"));
             say(&format!("{path}: {steps}, {effects}, all equal, until {}", done.until));
             broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
-            if broken.is_empty() { Exit::Fine } else { Exit::Failed }
+            if broken.is_empty() { CommandExit::Fine } else { CommandExit::Failed }
         }
         Err(error @ ReplayError::Differs { .. }) => {
             complain(&format!("{path}: {error}"));
-            Exit::Failed
+            CommandExit::Failed
         }
         Err(error) => {
             complain(&format!("{path}: {error}"));
-            Exit::WrongInput
+            CommandExit::WrongInput
         }
     }
 }
 
 /// Compares the effects, and asks the oracles. How the run ended is not in the log, so what was left open is not asked for.
-fn replay<E: Engine>(text: &str, engine: E) -> Result<(Replayed, Vec<Violation>), ReplayError> {
+fn replay<E: Engine>(text: &str, engine: E) -> Result<(ReplayReport, Vec<Violation>), ReplayError> {
     let (mut environment, shows) = environment(text)?;
     schema::attach(&mut environment);
     let mut oracles = Oracles::new(&environment);

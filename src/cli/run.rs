@@ -1,35 +1,35 @@
 //! `reenact run PATH…`.
 
 mod check;
+mod inspection;
 mod level;
-mod look;
-mod passing;
 mod plan;
 mod skip;
+mod statements;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::Exit;
+use super::CommandExit;
 use super::output::{complain, say};
 use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
-use crate::explore::interrupt::{Boundary, Kind};
+use crate::explore::interrupt::{RunBoundary, SweepKind};
 use crate::files::atomic;
 use crate::files::plan::is_ours;
-use crate::files::scenario::Loaded;
+use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
-use crate::runner::Outcome;
-use crate::runner::snapshot::{self, Standing};
-use crate::sim::report::Report;
+use crate::runner::RunOutcome;
+use crate::runner::snapshot::{self, SnapshotStanding};
+use crate::sim::report::RunReport;
 use crate::transcript::json;
-use crate::transcript::text::{Detail, render, render_untimed};
+use crate::transcript::text::{DetailLevel, render, render_untimed};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct RunArguments {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(super) struct Arguments {
     detail: Option<DetailArgument>,
     /// In which form; `digest` is one BLAKE3 digest a scenario
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: OutputFormat,
     /// Run everything again, on one thread, on many, and in a fresh process with other TZ and LANG, and compare digests
     #[arg(long)]
     check: bool,
@@ -66,10 +66,10 @@ pub(super) struct Arguments {
     no_oracles: bool,
     /// Interrupt the run before or after its N-th event, as a sweep does (one scenario only); expectations are not asked for
     #[arg(long, value_name = "N[:before|after]", conflicts_with_all = ["check", "snapshots", "accept", "log"])]
-    interrupt_at: Option<Boundary>,
+    interrupt_at: Option<RunBoundary>,
     /// How it is interrupted: `cancel` or `interrupt`
     #[arg(long, value_name = "KIND", default_value = "cancel", requires = "interrupt_at")]
-    interrupt_kind: Kind,
+    interrupt_kind: SweepKind,
     /// Put this saboteur around the engine; `reenact sweep --canary list` says which there are
     #[arg(long, value_name = "NAME", value_parser = canary, conflicts_with_all = ["check", "snapshots", "accept", "log"])]
     canary: Option<Canary>,
@@ -83,30 +83,30 @@ enum DetailArgument {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum OutputFormat {
     Text,
     Jsonl,
     Digest,
 }
 
-impl Arguments {
-    fn detail(&self) -> Detail {
+impl RunArguments {
+    fn detail(&self) -> DetailLevel {
         match self.detail {
-            Some(DetailArgument::Brief) => Detail::Brief,
-            Some(DetailArgument::Normal) | None => Detail::Normal,
-            Some(DetailArgument::Debug) => Detail::Debug,
+            Some(DetailArgument::Brief) => DetailLevel::Brief,
+            Some(DetailArgument::Normal) | None => DetailLevel::Normal,
+            Some(DetailArgument::Debug) => DetailLevel::Debug,
         }
     }
 }
 
-pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+pub(super) fn run<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
     match arguments.canary {
         Some(canary) => run_selected(arguments, &|| Saboteur::new(new_engine(), canary)),
         None => run_selected(arguments, new_engine),
     }
 }
 
-fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
     let mut selected = match arguments.level.seeds {
         Some(seeds) => arguments.selection.load_seeds(seeds.get()),
         None => arguments.selection.load(),
@@ -117,16 +117,16 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
     }
     if let Err(problem) = check_usage(arguments, &selected.scenarios) {
         complain(&problem);
-        return Exit::WrongInput;
+        return CommandExit::WrongInput;
     }
     let skipped = skip::take_out(arguments, &mut selected.scenarios, new_engine);
     let scenarios = &selected.scenarios[..];
     if scenarios.is_empty() {
         complain("nothing was run: name a scenario for this level, or run these without --level network");
-        return Exit::WrongInput;
+        return CommandExit::WrongInput;
     }
     if let Some(boundary) = arguments.interrupt_at {
-        exit = exit.max(look::run(arguments, &scenarios[0], boundary, &new_engine()));
+        exit = exit.max(inspection::run(arguments, &scenarios[0], boundary, &new_engine()));
         return exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
     }
     if arguments.no_oracles {
@@ -138,10 +138,10 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
         Ok(outcomes) => outcomes,
         Err(problem) => {
             complain(&problem);
-            return Exit::WrongInput;
+            return CommandExit::WrongInput;
         }
     };
-    let mut unpassed = passing::unpassed(arguments, scenarios, &outcomes);
+    let mut unpassed = statements::unpassed(arguments, scenarios, &outcomes);
     let mut failed = 0;
     for (index, (scenario, outcome)) in scenarios.iter().zip(&outcomes).enumerate() {
         let problems = problems_of(arguments, scenario, outcome);
@@ -153,14 +153,14 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
         failed += usize::from(!is_fine);
     }
     if failed > 0 {
-        exit = exit.max(Exit::Failed);
+        exit = exit.max(CommandExit::Failed);
     }
     exit = exit.max(uncaught(arguments, &outcomes));
     if let Some(path) = &arguments.log {
         exit = exit.max(write_log(path, &outcomes[0]));
     }
     exit = exit.max(write_plan(arguments, &scenarios[0], &new_engine()));
-    if arguments.format == Format::Text && scenarios.len() + selected.unread + skipped > 1 {
+    if arguments.format == OutputFormat::Text && scenarios.len() + selected.unread + skipped > 1 {
         let asked = if arguments.no_oracles { "; oracles not asked" } else { "" };
         let skipped = if skipped > 0 { format!(", {skipped} not run at this level") } else { String::new() };
         say(&format!("{}{skipped}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
@@ -172,34 +172,34 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &Arguments, new_engine: &
 }
 
 /// A canary is there to be caught. Who leaves the oracles out has been told what that means.
-fn uncaught<E>(arguments: &Arguments, outcomes: &[Outcome<E>]) -> Exit {
-    let Some(Canary { name, about, .. }) = arguments.canary.filter(|_| !arguments.no_oracles) else { return Exit::Fine };
-    let is_caught = |outcome: &Outcome<E>| {
-        let shows = |report: &Report<E>| !report.failures.is_empty() || report.violations.iter().flatten().next().is_some();
+fn uncaught<E>(arguments: &RunArguments, outcomes: &[RunOutcome<E>]) -> CommandExit {
+    let Some(Canary { name, about, .. }) = arguments.canary.filter(|_| !arguments.no_oracles) else { return CommandExit::Fine };
+    let is_caught = |outcome: &RunOutcome<E>| {
+        let shows = |report: &RunReport<E>| !report.failures.is_empty() || report.violations.iter().flatten().next().is_some();
         outcome.as_ref().map_or(true, shows)
     };
     if outcomes.iter().any(is_caught) {
-        return Exit::Fine;
+        return CommandExit::Fine;
     }
     complain(&format!(
         "canary {name} was NOT caught: it {about}, and nothing here gives it a chance to; `reenact sweep --canary {name}` also interrupts"
     ));
-    Exit::Failed
+    CommandExit::Failed
 }
 
 /// F-11, where it is asked for.
-fn write_plan<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: &E) -> Exit {
-    arguments.write_plan.as_ref().map_or(Exit::Fine, |path| plan::write(path, arguments, scenario, engine))
+fn write_plan<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: &E) -> CommandExit {
+    arguments.write_plan.as_ref().map_or(CommandExit::Fine, |path| plan::write(path, arguments, scenario, engine))
 }
 
-fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String> {
+fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<(), String> {
     level::check_usage(arguments, scenarios)?;
     if arguments.selection.changes_scenarios() && (arguments.snapshots || arguments.accept) {
         return Err(String::from(
             "snapshots are of scenarios as they are written: leave out --seed and --set, or --snapshots and --accept",
         ));
     }
-    if arguments.untimed && arguments.format != Format::Text {
+    if arguments.untimed && arguments.format != OutputFormat::Text {
         return Err(String::from("--untimed is for --format text: the other forms hold all that happened, its times too; leave it out"));
     }
     if let Some(path) = arguments.log.as_ref().filter(|path| path.exists() && !is_log(path)) {
@@ -226,7 +226,7 @@ fn is_log(path: &Path) -> bool {
 }
 
 /// What is wrong with one run, a paragraph each.
-fn problems_of<E>(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<E>) -> Vec<String> {
+fn problems_of<E>(arguments: &RunArguments, scenario: &LoadedScenario, outcome: &RunOutcome<E>) -> Vec<String> {
     let report = match outcome {
         Ok(report) => report,
         Err(panic) => return vec![panic.to_string()],
@@ -240,10 +240,10 @@ fn problems_of<E>(arguments: &Arguments, scenario: &Loaded, outcome: &Outcome<E>
         return problems;
     };
     match standing {
-        Ok(Standing::Same) => (),
-        Ok(Standing::Accepted { path }) => say(&format!("wrote {}", path.display())),
-        Ok(Standing::New { pending }) => problems.push(format!("has no snapshot yet; {}", where_it_waits(&pending))),
-        Ok(Standing::Changed { pending, diff }) => {
+        Ok(SnapshotStanding::Same) => (),
+        Ok(SnapshotStanding::Accepted { path }) => say(&format!("wrote {}", path.display())),
+        Ok(SnapshotStanding::New { pending }) => problems.push(format!("has no snapshot yet; {}", where_it_waits(&pending))),
+        Ok(SnapshotStanding::Changed { pending, diff }) => {
             problems.push(format!("its transcript changed:\n{}\n{}", diff.trim_end(), where_it_waits(&pending)));
         }
         Err(error) => problems.push(error.to_string()),
@@ -258,17 +258,17 @@ fn where_it_waits(pending: &Result<PathBuf, String>) -> String {
     }
 }
 
-fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Outcome<E>, is_fine: bool) {
+fn show<E>(arguments: &RunArguments, count: usize, scenario: &LoadedScenario, outcome: &RunOutcome<E>, is_fine: bool) {
     if let Ok(report) = outcome {
         let digest = || json::digest(&report.transcript);
         match arguments.format {
-            Format::Jsonl => say(&json::to_json_lines(&report.transcript)),
-            Format::Digest => say(&format!("{}  {}", digest(), scenario.name)),
-            Format::Text if count == 1 || arguments.detail.is_some() => {
+            OutputFormat::Jsonl => say(&json::to_json_lines(&report.transcript)),
+            OutputFormat::Digest => say(&format!("{}  {}", digest(), scenario.name)),
+            OutputFormat::Text if count == 1 || arguments.detail.is_some() => {
                 let gap = if count == 1 { "" } else { "\n" };
                 say(&format!("{}\n{}{gap}", scenario.name, text(arguments, report)));
             }
-            Format::Text => {
+            OutputFormat::Text => {
                 let end = report.transcript.events.last().map_or(0, |event| event.at.0);
                 let word = if is_fine { "ok" } else { "FAILED" };
                 let seconds = format!("{}.{:03}s", end / 1_000_000, end / 1_000 % 1_000);
@@ -278,29 +278,29 @@ fn show<E>(arguments: &Arguments, count: usize, scenario: &Loaded, outcome: &Out
     }
 }
 
-fn text<E>(arguments: &Arguments, report: &Report<E>) -> String {
+fn text<E>(arguments: &RunArguments, report: &RunReport<E>) -> String {
     let render = if arguments.untimed { render_untimed } else { render };
     render(&report.transcript, arguments.detail())
 }
 
 /// How many answers were recorded, derived, written by hand (F-12).
-fn provenance<E>(outcomes: &[Outcome<E>]) -> String {
+fn provenance<E>(outcomes: &[RunOutcome<E>]) -> String {
     let mut counts = std::collections::BTreeMap::new();
-    for (kind, count) in outcomes.iter().flatten().flat_map(Report::provenance) {
+    for (kind, count) in outcomes.iter().flatten().flat_map(RunReport::provenance) {
         *counts.entry(kind).or_insert(0) += count;
     }
     let list: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     format!("answers: {}", if list.is_empty() { String::from("none") } else { list.join(", ") })
 }
 
-fn write_log<E>(path: &Path, outcome: &Outcome<E>) -> Exit {
-    let Ok(report) = outcome else { return Exit::Failed };
+fn write_log<E>(path: &Path, outcome: &RunOutcome<E>) -> CommandExit {
+    let Ok(report) = outcome else { return CommandExit::Failed };
     let text = report.log.as_ref().map_or("", |log| log.as_str());
     match atomic::write(path, text.as_bytes()) {
-        Ok(()) => Exit::Fine,
+        Ok(()) => CommandExit::Fine,
         Err(error) => {
             complain(&format!("{}: cannot write the log: {error}", path.display()));
-            Exit::WrongInput
+            CommandExit::WrongInput
         }
     }
 }

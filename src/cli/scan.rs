@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use super::Exit;
+use super::CommandExit;
 use super::output::{complain, say};
 use super::record::rules;
-use crate::files::redact::scan::{Finding, scan};
+use crate::files::redact::scan::{SecretFinding, scan};
 use crate::prelude::*;
-use crate::scenario::tape::line::{Line, LineKind};
+use crate::scenario::tape::line::{LineKind, TapeLine};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ScanArguments {
     /// Tapes; other files are looked through as they stand
     #[arg(required = true, value_name = "TAPE")]
     tapes: Vec<PathBuf>,
@@ -19,20 +19,20 @@ pub(super) struct Arguments {
     redact: Vec<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Exit {
+pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
     let rules = match rules(&arguments.redact) {
         Ok(rules) => rules,
         Err(problem) => {
             complain(&problem);
-            return Exit::WrongInput;
+            return CommandExit::WrongInput;
         }
     };
-    let (mut exit, mut secrets, mut bytes) = (Exit::Fine, 0, 0);
+    let (mut exit, mut secrets, mut bytes) = (CommandExit::Fine, 0, 0);
     for path in &arguments.tapes {
         match std::fs::read(path) {
             Ok(contents) if cannot_be_searched(&contents).is_some() => {
                 complain(&format!("{}: {}", path.display(), cannot_be_searched(&contents).unwrap_or_default()));
-                exit = Exit::WrongInput;
+                exit = CommandExit::WrongInput;
             }
             Ok(contents) => {
                 bytes += contents.len();
@@ -41,15 +41,15 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
                 }
                 let findings = scan(&contents, &rules);
                 secrets += findings.len();
-                for Finding { line, column, rule } in findings {
+                for SecretFinding { line, column, rule } in findings {
                     say(&format!("{}:{line}:{column}: {rule}", path.display()));
-                    exit = exit.max(Exit::Failed);
+                    exit = exit.max(CommandExit::Failed);
                 }
             }
             Err(error) => {
                 let advice = if path.is_dir() { ": name the tapes in it" } else { "" };
                 complain(&format!("{}: cannot be read ({error}){advice}", path.display()));
-                exit = Exit::WrongInput;
+                exit = CommandExit::WrongInput;
             }
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
         complain(&format!(
             "secrets found: {secrets}; record or import again, or take them out by hand, keeping each string as long as it is"
         ));
-    } else if exit == Exit::Fine {
+    } else if exit == CommandExit::Fine {
         let files = plural(arguments.tapes.len() as u64, "file");
         say(&format!("no secrets found in {files}, {}", plural(bytes as u64, "byte")));
     }
@@ -78,5 +78,5 @@ fn cannot_be_searched(contents: &[u8]) -> Option<&'static str> {
 /// Whether a file begins as a tape does.
 fn is_tape(contents: &[u8]) -> bool {
     let first = contents.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    matches!(Line::read(first.trim_ascii_end()).map(|line| line.kind), Ok(LineKind::Header { .. }))
+    matches!(TapeLine::read(first.trim_ascii_end()).map(|line| line.kind), Ok(LineKind::Header { .. }))
 }

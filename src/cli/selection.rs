@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use super::Exit;
+use super::CommandExit;
 use super::output::complain;
 use crate::explore::canary::{CANARIES, Canary};
-use crate::files::scenario::{Found, Loaded, load_all, others_text, search};
+use crate::files::scenario::{FoundFiles, LoadedScenario, load_all, others_text, search};
 use crate::prelude::*;
 use crate::runner::threads_available;
 
@@ -28,16 +28,16 @@ pub(super) struct Selection {
 
 /// What a command takes.
 #[derive(Debug)]
-pub(super) struct Selected {
+pub(super) struct SelectedScenarios {
     /// What can be run.
-    pub(super) scenarios: Vec<Loaded>,
+    pub(super) scenarios: Vec<LoadedScenario>,
     /// How many files are none of these, because something is wrong with them.
     pub(super) unread: usize,
     /// The exit code so far.
-    pub(super) exit: Exit,
+    pub(super) exit: CommandExit,
 }
 
-impl Selected {
+impl SelectedScenarios {
     /// `3 scenarios, 1 file that cannot be read`.
     pub(super) fn count(&self) -> String {
         let scenarios = plural(self.scenarios.len() as u64, "scenario");
@@ -51,15 +51,15 @@ impl Selected {
 
 impl Selection {
     /// Everything that can be read; what cannot is complained about, all of it.
-    pub(super) fn load(&self) -> Selected {
+    pub(super) fn load(&self) -> SelectedScenarios {
         let (paths, exit) = self.search();
         let read = read_all(&paths, &self.overrides());
-        Selected { exit: exit.max(read.exit), ..read }
+        SelectedScenarios { exit: exit.max(read.exit), ..read }
     }
 
     /// What the paths lead to; what they do not is complained about.
-    fn search(&self) -> (Vec<PathBuf>, Exit) {
-        let Found { scenarios, others, errors } = search(&self.paths);
+    fn search(&self) -> (Vec<PathBuf>, CommandExit) {
+        let FoundFiles { scenarios, others, errors } = search(&self.paths);
         if !others.is_empty() {
             complain(&format!("note: left out: {}", others_text(&others)));
         }
@@ -68,13 +68,13 @@ impl Selection {
             complain("there is nothing to run: name a scenario");
         }
         let is_fine = errors.is_empty() && !scenarios.is_empty();
-        (scenarios, if is_fine { Exit::Fine } else { Exit::WrongInput })
+        (scenarios, if is_fine { CommandExit::Fine } else { CommandExit::WrongInput })
     }
 
     /// The same with each of the seeds from 1 on.
-    pub(super) fn load_seeds(&self, seeds: u64) -> Selected {
+    pub(super) fn load_seeds(&self, seeds: u64) -> SelectedScenarios {
         let (paths, exit) = self.search();
-        let mut all = Selected { scenarios: Vec::new(), unread: 0, exit };
+        let mut all = SelectedScenarios { scenarios: Vec::new(), unread: 0, exit };
         for seed in 1..=seeds {
             let overrides = [&self.set[..], &[(String::from("seed"), format!("\"{seed}\""))]].concat();
             let mut read = read_all(&paths, &overrides);
@@ -85,7 +85,7 @@ impl Selection {
             }
             all.scenarios.extend(read.scenarios);
             (all.unread, all.exit) = (read.unread, all.exit.max(read.exit));
-            if read.exit != Exit::Fine {
+            if read.exit != CommandExit::Fine {
                 break; // the others would say the same
             }
         }
@@ -124,21 +124,21 @@ impl Selection {
 }
 
 /// The scenarios of files; what cannot be read is complained about, all of it.
-fn read_all(paths: &[PathBuf], overrides: &[(String, String)]) -> Selected {
-    let mut read = Selected { scenarios: Vec::new(), unread: 0, exit: Exit::Fine };
+fn read_all(paths: &[PathBuf], overrides: &[(String, String)]) -> SelectedScenarios {
+    let mut read = SelectedScenarios { scenarios: Vec::new(), unread: 0, exit: CommandExit::Fine };
     for path in paths {
         match load_all(path, overrides) {
             Ok(runs) => {
                 let warnings: Vec<&String> = runs.iter().flat_map(|run| &run.warnings).collect();
                 if !warnings.is_empty() {
-                    read.exit = Exit::WrongInput; // the rest is run all the same: nothing is lost (F-2)
+                    read.exit = CommandExit::WrongInput; // the rest is run all the same: nothing is lost (F-2)
                 }
                 warnings.iter().for_each(|warning| complain(warning));
                 read.scenarios.extend(runs);
             }
             Err(error) => {
                 complain(&error.to_string());
-                (read.unread, read.exit) = (read.unread + 1, Exit::WrongInput);
+                (read.unread, read.exit) = (read.unread + 1, CommandExit::WrongInput);
             }
         }
     }

@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use tokio::process::Child;
 
-use super::Exit;
+use super::CommandExit;
 use super::output::{complain, say};
-use crate::files::scenario::{Loaded, find, load};
-use crate::live::network::{Machine, Network};
-use crate::live::serve::verdict::Verdict;
-use crate::live::serve::{Keeps, Options, Pace, Packets, Replay, Tokens, Until};
-use crate::live::signals::Signals;
+use crate::files::scenario::{LoadedScenario, find, load};
+use crate::live::network::{MachineNetwork, Network};
+use crate::live::serve::verdict::ServeVerdict;
+use crate::live::serve::{AnswerPace, PacketGrouping, ServeLimit, ServeOptions, ServedScenario, TokenReporting, TranscriptExtent};
+use crate::live::signals::StopSignals;
 use crate::prelude::*;
-use crate::runner::passing::{Passing, Ran, judge};
-use crate::sim::passing::View;
+use crate::runner::statements::{RunEvidence, StatementsVerdict, judge};
+use crate::sim::statements::RunView;
 use crate::transcript::event::RunEnd;
-use crate::transcript::text::{Detail, render};
+use crate::transcript::text::{DetailLevel, render};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ServeArguments {
     /// A scenario (`*.toml`) or a tape (`*.tape.jsonl`)
     scenario: PathBuf,
     /// Serve at this port; any free one when not given
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
     #[command(flatten)]
-    how: How,
+    how: ServeArgumentsOfScenario,
     /// Stop when all answers were given and nothing was asked for a second
     #[arg(long)]
     until_done: bool,
@@ -48,13 +48,13 @@ pub(super) struct Arguments {
 
 /// How a scenario is served.
 #[derive(Debug, clap::Args)]
-pub(super) struct How {
+pub(super) struct ServeArgumentsOfScenario {
     /// How fast: `recorded` (as the scenario has it), `scaled N%`, or `none`
     #[arg(long, value_name = "PACE", default_value = "recorded", value_parser = pace)]
-    timing: Pace,
+    timing: AnswerPace,
     /// What is written at once: `apart` (each piece by itself) or `together` (what has the same time)
     #[arg(long, value_name = "HOW", default_value = "apart", value_parser = packets)]
-    packets: Packets,
+    packets: PacketGrouping,
     /// Set a key of the scenario, e.g. `limits.time=2h`
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::selection::key_and_value)]
     set: Vec<(String, String)>,
@@ -63,35 +63,35 @@ pub(super) struct How {
 /// How long nothing is asked before serving is over.
 const QUIET: Duration = Duration::from_secs(1);
 
-impl How {
-    pub(super) fn options(&self) -> Options {
-        Options { pace: self.timing, packets: self.packets, tokens: Tokens::Told, ..Options::default() }
+impl ServeArgumentsOfScenario {
+    pub(super) fn options(&self) -> ServeOptions {
+        ServeOptions { pace: self.timing, packets: self.packets, tokens: TokenReporting::Told, ..ServeOptions::default() }
     }
 
     /// The scenario, or what is wrong with it on standard error.
-    pub(super) fn load(&self, path: &std::path::Path) -> Result<Loaded, Exit> {
+    pub(super) fn load(&self, path: &std::path::Path) -> Result<LoadedScenario, CommandExit> {
         let (paths, errors) = find(&[path.into()]);
         errors.iter().for_each(|error| complain(&error.to_string()));
         let [path] = paths.as_slice() else {
             if errors.is_empty() {
                 complain(&format!("{}: one scenario is wanted, and this is a folder of {}: name one of them", path.display(), paths.len()));
             }
-            return Err(Exit::WrongInput);
+            return Err(CommandExit::WrongInput);
         };
-        match load(path, &self.set).and_then(Loaded::for_clients) {
+        match load(path, &self.set).and_then(LoadedScenario::for_clients) {
             Ok(loaded) => {
                 loaded.warnings.iter().for_each(|warning| complain(warning));
                 Ok(loaded)
             }
             Err(error) => {
                 complain(&error.to_string());
-                Err(Exit::WrongInput)
+                Err(CommandExit::WrongInput)
             }
         }
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Exit {
+pub(super) fn run(arguments: &ServeArguments) -> CommandExit {
     let loaded = match arguments.how.load(&arguments.scenario) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
@@ -103,36 +103,36 @@ pub(super) fn run(arguments: &Arguments) -> Exit {
 }
 
 /// The server's runtime. One task owns all that changes, and each answer goes through it: on one thread the others need not wait until another wakes.
-fn single_runtime() -> Result<tokio::runtime::Runtime, Exit> {
+fn single_runtime() -> Result<tokio::runtime::Runtime, CommandExit> {
     made(tokio::runtime::Builder::new_current_thread().enable_all().build())
 }
 
 /// The runtime of a command that has connections.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CommandExit> {
     made(tokio::runtime::Builder::new_multi_thread().enable_all().build())
 }
 
-fn made(runtime: std::io::Result<tokio::runtime::Runtime>) -> Result<tokio::runtime::Runtime, Exit> {
+fn made(runtime: std::io::Result<tokio::runtime::Runtime>) -> Result<tokio::runtime::Runtime, CommandExit> {
     runtime.map_err(|error| {
         complain(&format!("cannot start the runtime: {error}"));
-        Exit::WrongInput
+        CommandExit::WrongInput
     })
 }
 
-async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
+async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandExit {
     let address = SocketAddr::new(arguments.listen, arguments.port);
-    let listener = match Machine.bind(address).await {
+    let listener = match MachineNetwork.bind(address).await {
         Ok(listener) => listener,
         Err(error) => {
             complain(&format!("cannot serve at {address}: {error}; {}", advice(&error)));
-            return Exit::WrongInput;
+            return CommandExit::WrongInput;
         }
     };
-    let base = match Machine::address(&listener) {
+    let base = match MachineNetwork::address(&listener) {
         Ok(address) => format!("http://{address}"),
         Err(error) => {
             complain(&format!("cannot tell which port is open: {error}"));
-            return Exit::WrongInput;
+            return CommandExit::WrongInput;
         }
     };
     // Whoever has read the first line may stop it.
@@ -145,10 +145,10 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
         complain(&format!("note: {base} can be reached from other machines"));
     }
     // What nobody will look at is not kept: many long streams would fill the memory (K-8).
-    let keeps = if arguments.transcript { Keeps::Everything } else { Keeps::Outlines };
-    let mut options = Options { keeps, ..arguments.how.options() };
+    let keeps = if arguments.transcript { TranscriptExtent::Everything } else { TranscriptExtent::Outlines };
+    let mut options = ServeOptions { keeps, ..arguments.how.options() };
     if arguments.until_done {
-        options.until = Until::Quiet(QUIET);
+        options.until = ServeLimit::Quiet(QUIET);
     }
     let mut started = match start(&arguments.command, &base) {
         Ok(started) => started,
@@ -170,11 +170,11 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
             }
         }
     };
-    let replay = Replay::new(&loaded.setup, options);
+    let replay = ServedScenario::new(&loaded.setup, options);
     let mut verdicts = if arguments.sessions {
-        replay.serve_all::<Machine>(listener, stop).await
+        replay.serve_all::<MachineNetwork>(listener, stop).await
     } else {
-        vec![("".into(), replay.serve::<Machine>(listener, stop).await)]
+        vec![("".into(), replay.serve::<MachineNetwork>(listener, stop).await)]
     };
     let unpassed = unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped);
     let mut exit = of_command(arguments, status);
@@ -183,60 +183,60 @@ async fn serve(arguments: &Arguments, loaded: &Loaded) -> Exit {
         Some((_, last)) => last.failures.extend(unpassed),
         None => {
             unpassed.iter().for_each(|failure| complain(&format!("FAILED: {failure}")));
-            exit = exit.max(if unpassed.is_empty() { Exit::Fine } else { Exit::Failed });
+            exit = exit.max(if unpassed.is_empty() { CommandExit::Fine } else { CommandExit::Failed });
         }
     }
-    verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(exit, Exit::max)
+    verdicts.iter().map(|(session, verdict)| show(arguments, session, verdict)).fold(exit, CommandExit::max)
 }
 
 /// Starts the command, if there is one.
-fn start(command: &[String], base: &str) -> Result<Option<Child>, Exit> {
+fn start(command: &[String], base: &str) -> Result<Option<Child>, CommandExit> {
     let Some((program, rest)) = command.split_first() else { return Ok(None) };
     let mut command = tokio::process::Command::new(program);
     // Standard output is the verdict's; what the client says goes where messages go.
     command.args(rest).env("ANTHROPIC_BASE_URL", base).stdout(Stdio::from(std::io::stderr())).kill_on_drop(true);
     command.spawn().map(Some).map_err(|error| {
         complain(&format!("cannot start `{program}`: {error}; name a program that is installed, or give its path"));
-        Exit::WrongInput
+        CommandExit::WrongInput
     })
 }
 
 /// What came of the command that was started, if it ended.
-fn of_command(arguments: &Arguments, status: Option<std::io::Result<std::process::ExitStatus>>) -> Exit {
+fn of_command(arguments: &ServeArguments, status: Option<std::io::Result<std::process::ExitStatus>>) -> CommandExit {
     match status {
         Some(Ok(ended)) if !ended.success() => {
             complain(&format!("FAILED: `{}` ended with {ended}", arguments.command[0]));
-            Exit::Failed
+            CommandExit::Failed
         }
         Some(Err(error)) => {
             complain(&format!("cannot wait for `{}`: {error}", arguments.command[0]));
-            Exit::Failed
+            CommandExit::Failed
         }
-        _ => Exit::Fine,
+        _ => CommandExit::Fine,
     }
 }
 
 /// What the scenario says of faults and answers, and no session showed (F-10). Who was stopped may have come to it later.
-pub(super) fn unpassed<'a>(loaded: &Loaded, verdicts: impl Iterator<Item = &'a Verdict>, is_stopped: bool) -> Vec<String> {
+pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item = &'a ServeVerdict>, is_stopped: bool) -> Vec<String> {
     if is_stopped {
         complain("note: not asked whether all faults and answers of the scenario came to pass: serving was stopped");
         return Vec::new();
     }
-    let ran = |Verdict { passed, transcript, end, .. }: &'a Verdict| Ran { passed, transcript, end };
+    let ran = |ServeVerdict { passed, transcript, end, .. }: &'a ServeVerdict| RunEvidence { passed, transcript, end };
     let runs: Vec<_> = verdicts.map(|verdict| (loaded, Some(ran(verdict)))).collect();
-    let Passing { failures, not_asked } = judge(&runs, View::Server);
+    let StatementsVerdict { failures, not_asked } = judge(&runs, RunView::Server);
     not_asked
         .iter()
         .for_each(|(file, reason)| complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {file}")));
     failures.into_iter().flat_map(|(_, failures)| failures).collect()
 }
 
-fn show(arguments: &Arguments, session: &str, verdict: &Verdict) -> Exit {
+fn show(arguments: &ServeArguments, session: &str, verdict: &ServeVerdict) -> CommandExit {
     if !session.is_empty() {
         say(&format!("session {session}"));
     }
     if arguments.transcript {
-        say(&render(&verdict.transcript, Detail::Normal));
+        say(&render(&verdict.transcript, DetailLevel::Normal));
     }
     say(&verdict.to_string());
     if matches!(verdict.end, RunEnd::TapeExhausted { .. }) && !arguments.sessions {
@@ -244,14 +244,14 @@ fn show(arguments: &Arguments, session: &str, verdict: &Verdict) -> Exit {
             "note: a server plays its scenario once: start it anew for another client, or give each a path of its own with --sessions",
         );
     }
-    if verdict.is_fine() { Exit::Fine } else { Exit::Failed }
+    if verdict.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
 }
 
 /// Listens for whoever wants the command to stop, or says why it cannot.
-pub(super) fn listen() -> Result<Signals, Exit> {
-    Signals::listen().map_err(|error| {
+pub(super) fn listen() -> Result<StopSignals, CommandExit> {
+    StopSignals::listen().map_err(|error| {
         complain(&format!("cannot listen for signals: {error}"));
-        Exit::WrongInput
+        CommandExit::WrongInput
     })
 }
 
@@ -264,22 +264,22 @@ fn advice(error: &std::io::Error) -> &'static str {
     }
 }
 
-fn pace(text: &str) -> Result<Pace, String> {
+fn pace(text: &str) -> Result<AnswerPace, String> {
     let wrong = || String::from("write `recorded`, `none`, or `scaled 10%`");
     match text.trim() {
-        "recorded" => Ok(Pace::Recorded),
-        "none" => Ok(Pace::None),
+        "recorded" => Ok(AnswerPace::Recorded),
+        "none" => Ok(AnswerPace::None),
         other => {
             let percent = other.trim_start_matches("scaled").trim().trim_end_matches('%').trim();
-            percent.parse().map(Pace::Scaled).map_err(|_| wrong())
+            percent.parse().map(AnswerPace::Scaled).map_err(|_| wrong())
         }
     }
 }
 
-fn packets(text: &str) -> Result<Packets, String> {
+fn packets(text: &str) -> Result<PacketGrouping, String> {
     match text {
-        "apart" => Ok(Packets::Apart),
-        "together" => Ok(Packets::Together),
+        "apart" => Ok(PacketGrouping::Apart),
+        "together" => Ok(PacketGrouping::Together),
         _ => Err(String::from("write `apart` or `together`")),
     }
 }

@@ -7,28 +7,28 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use super::Exit;
+use super::CommandExit;
 use super::output::{complain, say};
 use super::selection::{Selection, canary, quoted};
 use crate::engine::contract::Engine;
-use crate::explore::Guard;
+use crate::explore::PanicGuard;
 use crate::explore::canary::{CANARIES, Canary, Saboteur};
-use crate::explore::interrupt::Kind;
-use crate::explore::sweep::{AT_LIMIT_MAX, Finding, SweepReport};
-use crate::files::scenario::Loaded;
+use crate::explore::interrupt::SweepKind;
+use crate::explore::sweep::{AT_LIMIT_MAX, SweepFinding, SweepReport};
+use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
-use crate::runner::Catching;
-use crate::runner::passing::judge;
+use crate::runner::PanicCatcher;
+use crate::runner::statements::judge;
 use crate::runner::sweep::sweep_all;
 use crate::sim::Run;
-use crate::sim::passing::View;
+use crate::sim::statements::RunView;
 use crate::transcript::event::RunEnd;
 
 /// How many findings of a scenario are shown.
 const SHOWN_MAX: usize = 3;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct SweepArguments {
     #[command(flatten)]
     selection: Selection,
     /// Which interrupts are injected
@@ -55,27 +55,27 @@ enum CanaryArgument {
     Of(Canary),
 }
 
-pub(super) fn run<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+pub(super) fn run<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
     match arguments.canary {
         Some(CanaryArgument::List) => {
             CANARIES.iter().for_each(|canary| say(&format!("{:<26} {:<5} {}", canary.name, canary.oracle, canary.about)));
-            Exit::Fine
+            CommandExit::Fine
         }
         Some(CanaryArgument::Of(canary)) => sweep(arguments, &|| Saboteur::new(new_engine(), canary)),
         None => sweep(arguments, new_engine),
     }
 }
 
-fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+fn sweep<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
     let selected = arguments.selection.load();
     let (scenarios, exit) = (&selected.scenarios[..], selected.exit);
     if scenarios.is_empty() {
         return exit;
     }
-    let kinds: &[Kind] = match arguments.kind {
-        KindArgument::Cancel => &[Kind::Cancel],
-        KindArgument::Interrupt => &[Kind::Interrupt],
-        KindArgument::Both => &Kind::ALL,
+    let kinds: &[SweepKind] = match arguments.kind {
+        KindArgument::Cancel => &[SweepKind::Cancel],
+        KindArgument::Interrupt => &[SweepKind::Interrupt],
+        KindArgument::Both => &SweepKind::ALL,
     };
     // A panic is a finding, told with the command that shows it; its own words at each of a hundred boundaries would bury that.
     let usual = panic::take_hook();
@@ -98,27 +98,27 @@ fn sweep<E: Engine>(arguments: &Arguments, new_engine: &(impl Fn() -> E + Sync))
     if let Some(CanaryArgument::Of(canary)) = arguments.canary {
         return exit.max(of_canary(canary, &reports));
     }
-    exit.max(reports.iter().map(verdict).max().unwrap_or(Exit::Failed))
+    exit.max(reports.iter().map(verdict).max().unwrap_or(CommandExit::Failed))
 }
 
 /// A sweep interrupts the run as it is. Where that is not what the scenario says, something else was swept than was meant.
-fn tell_what_is_not_swept<E: Engine>(scenarios: &[Loaded], new_engine: &(impl Fn() -> E + Sync)) {
+fn tell_what_is_not_swept<E: Engine>(scenarios: &[LoadedScenario], new_engine: &(impl Fn() -> E + Sync)) {
     let with_network: Vec<&str> =
         scenarios.iter().filter(|scenario| scenario.setup.scenario.network.is_some()).map(|scenario| &*scenario.name).collect();
     if !with_network.is_empty() {
         complain(&format!("note: [network] is left out of sweeps: {}", with_network.join(", ")));
     }
-    let plain = |scenario: &Loaded| Catching.run(|| Run::new(scenario.setup.clone(), new_engine()).to_end()).ok();
+    let plain = |scenario: &LoadedScenario| PanicCatcher.run(|| Run::new(scenario.setup.clone(), new_engine()).to_end()).ok();
     let reports: Vec<_> = scenarios.iter().map(plain).collect();
     let runs: Vec<_> = scenarios.iter().zip(&reports).map(|(scenario, report)| (scenario, report.as_ref().map(Into::into))).collect();
-    for (at, failures) in judge(&runs, View::Simulated).failures {
+    for (at, failures) in judge(&runs, RunView::Simulated).failures {
         complain(&format!("note: {}: the run that is interrupted here is not what the scenario says:", scenarios[at].path.display()));
         failures.iter().for_each(|failure| complain(failure));
     }
 }
 
 /// A canary is there to be caught.
-fn of_canary(canary: Canary, reports: &[SweepReport]) -> Exit {
+fn of_canary(canary: Canary, reports: &[SweepReport]) -> CommandExit {
     let violations = reports.iter().flat_map(|report| &report.findings).flat_map(|finding| &finding.violations);
     let caught_by: BTreeSet<&str> = violations.map(|violation| violation.oracle).collect();
     let Canary { name, oracle, about, .. } = canary;
@@ -127,7 +127,7 @@ fn of_canary(canary: Canary, reports: &[SweepReport]) -> Exit {
             "canary {name} was NOT caught, neither by {oracle} nor by another: it {about}, and nothing here gives it a chance to, or the oracle \
              is blind; sweep a scenario in which it can do harm"
         ));
-        return Exit::Failed;
+        return CommandExit::Failed;
     }
     let by: Vec<&str> = caught_by.iter().copied().collect();
     say(&format!(
@@ -135,17 +135,17 @@ fn of_canary(canary: Canary, reports: &[SweepReport]) -> Exit {
         by.join(", "),
         if caught_by.contains(oracle) { "" } else { ", not by its own oracle" }
     ));
-    Exit::Fine
+    CommandExit::Fine
 }
 
-fn verdict(report: &SweepReport) -> Exit {
-    if report.findings.is_empty() && report.boundaries > 0 && report.left_out == 0 { Exit::Fine } else { Exit::Failed }
+fn verdict(report: &SweepReport) -> CommandExit {
+    if report.findings.is_empty() && report.boundaries > 0 && report.left_out == 0 { CommandExit::Fine } else { CommandExit::Failed }
 }
 
 /// `told` are the findings that say the same of each scenario, and were shown.
-fn show(arguments: &Arguments, scenario: &Loaded, report: &SweepReport, told: &mut Vec<Vec<Kind>>) {
+fn show(arguments: &SweepArguments, scenario: &LoadedScenario, report: &SweepReport, told: &mut Vec<Vec<SweepKind>>) {
     let SweepReport { boundaries, runs, findings, ignored, left_out: _, shown: _, usual_end: _ } = report;
-    let word = if verdict(report) == Exit::Fine { "ok" } else { "FAILED" };
+    let word = if verdict(report) == CommandExit::Fine { "ok" } else { "FAILED" };
     let found = plural(findings.len() as u64, "finding");
     say(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}", scenario.name));
     remarks(report).iter().for_each(|remark| complain(&format!("note: {}: {remark}", scenario.path.display())));
@@ -186,7 +186,7 @@ fn remarks(report: &SweepReport) -> Vec<String> {
     remarks
 }
 
-fn text(arguments: &Arguments, scenario: &Loaded, finding: &Finding) -> String {
+fn text(arguments: &SweepArguments, scenario: &LoadedScenario, finding: &SweepFinding) -> String {
     let path = scenario.path.display();
     let mut text = match &finding.interrupt {
         Some((place, kind)) => format!("{path}: {kind} {place}"),
@@ -199,7 +199,7 @@ fn text(arguments: &Arguments, scenario: &Loaded, finding: &Finding) -> String {
 }
 
 /// The command that shows a finding.
-fn command(arguments: &Arguments, path: &Path, finding: &Finding) -> String {
+fn command(arguments: &SweepArguments, path: &Path, finding: &SweepFinding) -> String {
     let program = env::args_os().next().and_then(|program| Some(Path::new(&program).file_name()?.to_string_lossy().into_owned()));
     let mut command = format!("{} run {}", program.as_deref().unwrap_or("reenact"), quoted(&path.to_string_lossy()));
     command += &match &finding.interrupt {

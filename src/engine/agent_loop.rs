@@ -3,9 +3,9 @@
 //! The root is a session; tools that agents carry out are carried out here (B-8): what the root wants of them is taken from its effects, as a
 //! driver would, and what they give goes back in as if a driver had brought it.
 
-use super::agents::{Agents, StopCause, Told};
+use super::agents::{Agents, ParentNotice, StopCause};
 use super::contract::{Agent, Effect, Effects, Emission, Engine, Input};
-use super::executor::{Elsewhere, GRACE_TIMER};
+use super::executor::{GRACE_TIMER, TreeLoad};
 use super::session::Session;
 use super::settings::Environment;
 use super::time::Time;
@@ -32,7 +32,7 @@ impl Engine for AgentLoop {
         } else {
             self.step_child(env, now, &agent, input, effects);
         }
-        let cause = if agent.is_root() { StopCause::of(input) } else { StopCause::Unneeded };
+        let cause = if agent.is_root() { StopCause::from_input(input) } else { StopCause::Unneeded };
         self.settle(env, now, (&mut seen, cause), effects);
     }
 }
@@ -61,8 +61,8 @@ impl AgentLoop {
     fn settle(&mut self, env: &Environment, now: Time, (seen, mut cause): (&mut usize, StopCause), effects: &mut Effects) {
         loop {
             while let Some(told) = self.carry_out_next(env, now, (seen, cause), effects) {
-                for Told(input) in told {
-                    if StopCause::of(&input) == StopCause::Cancelled {
+                for ParentNotice(input) in told {
+                    if StopCause::from_input(&input) == StopCause::Cancelled {
                         cause = StopCause::Cancelled;
                     }
                     self.step_root(env, now, &input, effects);
@@ -81,7 +81,7 @@ impl AgentLoop {
         now: Time,
         (seen, cause): (&mut usize, StopCause),
         effects: &mut Effects,
-    ) -> Option<Vec<Told>> {
+    ) -> Option<Vec<ParentNotice>> {
         let (_, effect) = effects.get_mut(*seen)?;
         *seen += 1;
         if is_message(effect) {
@@ -115,7 +115,7 @@ impl AgentLoop {
     }
 
     /// What runs in all agents, and what they have cost: what somebody new finds.
-    fn everywhere(&self, env: &Environment) -> Elsewhere {
+    fn everywhere(&self, env: &Environment) -> TreeLoad {
         self.session.executing(env).plus(self.agents.executing_beside(&Agent::ROOT))
     }
 

@@ -14,19 +14,19 @@ mod task;
 
 use alloc::collections::BTreeMap;
 
-use result::Said;
-use task::Task;
+use result::AgentResult;
+use task::AgentTask;
 pub(crate) use task::problems as input_problems;
 
 use super::budget::NanoUsd;
 use super::call::thinking_below;
 use super::contract::{Agent, Effect, Effects, Emission, Input, Terminal, ToolOutcome, ToolRun};
-use super::executor::Elsewhere;
+use super::executor::TreeLoad;
 use super::permission::PermissionAnswer;
 use super::permission::context::PermissionContext;
 use super::random::Seed;
 use super::session::Session;
-use super::settings::{AgentTool, Environment, Thinking};
+use super::settings::{AgentTool, Environment, ThinkingSetting};
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
@@ -43,21 +43,21 @@ const TODO_TOOL: &str = "TodoWrite";
 /// All tool uses that agents work on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Agents {
-    groups: Vec<Group>,
+    groups: Vec<AgentGroup>,
 }
 
 /// The agents of one tool use.
 #[derive(Clone, Debug, PartialEq)]
-struct Group {
+struct AgentGroup {
     run: ToolRun,
     tool_use_id: Arc<str>,
     tool: AgentTool,
-    task: Task,
-    children: Vec<Child>,
+    task: AgentTask,
+    children: Vec<ChildAgent>,
     /// The waits that are not drawn: a child knows its own alone, and whoever puts results together comes later.
     backoff: BTreeMap<Arc<str>, Micros>,
     /// What the tasks gave, once somebody puts it together.
-    results: Option<Vec<Said>>,
+    results: Option<Vec<AgentResult>>,
     /// Why they are to stop, if they are.
     stop: Option<StopCause>,
 }
@@ -76,24 +76,24 @@ pub(crate) enum StopCause {
 
 /// One agent.
 #[derive(Clone, Debug, PartialEq)]
-struct Child {
+struct ChildAgent {
     agent: Agent,
     env: Arc<Environment>,
     session: Session,
     /// How many tools it has asked for.
     tool_uses: u64,
     /// What its result message says.
-    said: Option<Said>,
+    said: Option<AgentResult>,
     is_over: bool,
 }
 
 /// What the parent has to be told.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told(pub(crate) Input);
+pub(crate) struct ParentNotice(pub(crate) Input);
 
 impl StopCause {
     /// Why agents stop when this is told to the root.
-    pub(crate) fn of(input: &Input) -> Self {
+    pub(crate) fn from_input(input: &Input) -> Self {
         let is_cancel = match input {
             Input::Cancel => true,
             Input::ToolEnded { outcome, .. } => outcome.abort.is_some(),
@@ -118,19 +118,19 @@ impl Agents {
         (run, tool_use): (ToolRun, &ToolUse),
         (tool, permissions): (&AgentTool, &PermissionContext),
         effects: &mut Effects,
-    ) -> Option<Told> {
+    ) -> Option<ParentNotice> {
         if self.groups.iter().any(|group| group.tool_use_id == tool_use.id) {
             return Some(ended(run, &ToolOutcome::error("Agents of a tool use with this id are at work already.")));
         }
-        let task = match Task::read(tool_use, tool) {
+        let task = match AgentTask::read(tool_use, tool) {
             Ok(task) => task,
             Err(problem) => return Some(ended(run, &ToolOutcome::error(&problem))),
         };
         let children = (1..=task.count).map(|number| {
             let address = if task.count == 1 { tool_use.id.to_string() } else { format!("{}.{number}", tool_use.id) };
-            Child::new(env, &address, &task.model, task.allowance())
+            ChildAgent::new(env, &address, &task.model, task.allowance())
         });
-        let mut group = Group {
+        let mut group = AgentGroup {
             run,
             tool_use_id: tool_use.id.clone(),
             tool: tool.clone(),
@@ -163,8 +163,8 @@ impl Agents {
     }
 
     /// Takes note of what an agent wants or says.
-    pub(crate) fn on_effect(&mut self, now: Time, agent: &Agent, effect: &Effect, effects: &mut Effects) -> Vec<Told> {
-        let is_of = |group: &Group| group.children.iter().any(|child| child.agent == *agent);
+    pub(crate) fn on_effect(&mut self, now: Time, agent: &Agent, effect: &Effect, effects: &mut Effects) -> Vec<ParentNotice> {
+        let is_of = |group: &AgentGroup| group.children.iter().any(|child| child.agent == *agent);
         let Some(at) = self.groups.iter().position(is_of) else { return Vec::new() };
         let Some(child) = self.groups[at].children.iter_mut().find(|child| child.agent == *agent) else { return Vec::new() };
         match effect {
@@ -176,7 +176,7 @@ impl Agents {
             Effect::Emit(Emission::Result(result)) => {
                 let text = if result.is_error { result.errors.join("; ").into() } else { result.text.clone() };
                 let tokens = result.usage.all_tokens();
-                child.said = Some(Said { text, is_error: result.is_error, tool_uses: child.tool_uses, tokens });
+                child.said = Some(AgentResult { text, is_error: result.is_error, tool_uses: child.tool_uses, tokens });
                 Vec::new()
             }
             Effect::Finished { terminal, .. } => self.on_finished(now, at, (agent, terminal), effects),
@@ -188,9 +188,9 @@ impl Agents {
     /// `spent` is what all agents have.
     pub(crate) fn abort_over_budget(&mut self, now: Time, spent: NanoUsd, effects: &mut Effects) {
         self.groups.iter_mut().for_each(|group| group.stop = Some(StopCause::Unneeded));
-        for Child { agent, env, session, .. } in self.children_mut() {
+        for ChildAgent { agent, env, session, .. } in self.children_mut() {
             let others = NanoUsd(spent.0.saturating_sub(session.executing(env).spent.0));
-            let before = effects.beside(Elsewhere { spent: others, ..Elsewhere::default() });
+            let before = effects.beside(TreeLoad { spent: others, ..TreeLoad::default() });
             effects.for_agent(agent.clone(), |effects| session.look_at_budget(env, now, effects));
             effects.beside(before);
         }
@@ -208,10 +208,10 @@ impl Agents {
     }
 
     /// What runs in all agents but this one, and what it has cost. One that has told its result is counted where that is.
-    pub(crate) fn executing_beside(&self, agent: &Agent) -> Elsewhere {
+    pub(crate) fn executing_beside(&self, agent: &Agent) -> TreeLoad {
         let children = self.groups.iter().flat_map(|group| &group.children);
         let others = children.filter(|child| child.agent != *agent && child.said.is_none());
-        others.map(|child| child.session.executing(&child.env)).fold(Elsewhere::default(), Elsewhere::plus)
+        others.map(|child| child.session.executing(&child.env)).fold(TreeLoad::default(), TreeLoad::plus)
     }
 
     /// The addresses of all that are at work.
@@ -227,21 +227,21 @@ impl Agents {
     /// A tool ended elsewhere: what waited for it in this agent may start.
     pub(crate) fn on_room(&mut self, now: Time, agent: &Agent, effects: &mut Effects) {
         if let Some(child) = self.children_mut().find(|child| child.agent == *agent) {
-            let Child { agent, env, session, .. } = child;
+            let ChildAgent { agent, env, session, .. } = child;
             effects.for_agent(agent.clone(), |effects| session.on_room(env, now, effects));
         }
     }
 
-    fn children_mut(&mut self) -> impl Iterator<Item = &mut Child> {
+    fn children_mut(&mut self) -> impl Iterator<Item = &mut ChildAgent> {
         self.groups.iter_mut().flat_map(|group| &mut group.children)
     }
 
-    fn on_finished(&mut self, now: Time, at: usize, (agent, terminal): (&Agent, &Terminal), effects: &mut Effects) -> Vec<Told> {
+    fn on_finished(&mut self, now: Time, at: usize, (agent, terminal): (&Agent, &Terminal), effects: &mut Effects) -> Vec<ParentNotice> {
         let group = &mut self.groups[at];
         let Some(child) = group.children.iter_mut().find(|child| child.agent == *agent) else { return Vec::new() };
         child.is_over = true;
         let done = format!("done, {}", result::counts(&[child.result()]));
-        let mut told: Vec<Told> = group.progress(agent, &done).into_iter().collect();
+        let mut told: Vec<ParentNotice> = group.progress(agent, &done).into_iter().collect();
         // Nobody told the agent to stop, so the abort came from within, and it concerns the whole tree (T-14, O-11).
         if group.stop.is_none() && matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools) {
             group.stop(now, StopCause::AgentAborted, effects);
@@ -261,7 +261,7 @@ impl Agents {
     }
 }
 
-impl Group {
+impl AgentGroup {
     /// Tells all agents to stop that have not ended.
     fn stop(&mut self, now: Time, cause: StopCause, effects: &mut Effects) {
         self.stop = Some(cause);
@@ -275,7 +275,7 @@ impl Group {
 
     /// The result of the tool use, unless somebody has to put several together first.
     fn outcome(&self) -> Option<ToolOutcome> {
-        let results: Vec<Said> = self.children.iter().map(Child::result).collect();
+        let results: Vec<AgentResult> = self.children.iter().map(ChildAgent::result).collect();
         let of = |(text, is_error): (String, bool)| ToolOutcome { is_error, ..ToolOutcome::text(&text) };
         match self.stop {
             Some(StopCause::Cancelled | StopCause::Unneeded) => return Some(ToolOutcome::error("stopped")),
@@ -296,21 +296,21 @@ impl Group {
 
     /// All tasks have ended: one more agent puts their results together.
     fn synthesise(&mut self, now: Time, effects: &mut Effects) {
-        let results: Vec<Said> = self.children.iter().map(Child::result).collect();
+        let results: Vec<AgentResult> = self.children.iter().map(ChildAgent::result).collect();
         let question = result::synthesis(&self.task.prompt, &results);
         let Some(first) = self.children.first() else { return };
         let mut env = Environment::clone(&first.env);
         env.tools.clear();
         env.backoff.clone_from(&self.backoff);
         let address = format!("{}.synthesis", self.tool_use_id);
-        let mut child = Child::new(&env, &address, &self.tool.fast_model, SYNTHESIS_TOKENS_MAX);
+        let mut child = ChildAgent::new(&env, &address, &self.tool.fast_model, SYNTHESIS_TOKENS_MAX);
         child.ask(now, &question, effects);
         self.results = Some(results);
         self.children = vec![child];
     }
 
     /// Progress of one agent, as progress of the tool.
-    fn progress(&self, agent: &Agent, text: &str) -> Option<Told> {
+    fn progress(&self, agent: &Agent, text: &str) -> Option<ParentNotice> {
         let number = 1 + self.children.iter().position(|child| child.agent == *agent)?;
         match (self.children.len(), &self.results) {
             (_, Some(_)) => self.told(&format!("synthesis: {text}")),
@@ -320,12 +320,12 @@ impl Group {
     }
 
     /// A tool use that was told to stop says nothing more.
-    fn told(&self, text: &str) -> Option<Told> {
-        self.stop.is_none().then(|| Told(Input::ToolProgress { run: self.run, text: text.into() }))
+    fn told(&self, text: &str) -> Option<ParentNotice> {
+        self.stop.is_none().then(|| ParentNotice(Input::ToolProgress { run: self.run, text: text.into() }))
     }
 }
 
-impl Child {
+impl ChildAgent {
     fn new(env: &Environment, address: &str, model: &Arc<str>, max_tokens: u64) -> Self {
         let mut env = env.clone();
         env.tools.retain(|tool| tool.agent.is_none() && &*tool.name != TODO_TOOL);
@@ -337,10 +337,10 @@ impl Child {
         env.settings.model = model.clone();
         env.settings.max_tokens = max_tokens;
         // An allowance may be less than what the root may think.
-        if let Some(Thinking::Budget(budget)) = env.settings.session.thinking
+        if let Some(ThinkingSetting::Budget(budget)) = env.settings.session.thinking
             && u64::from(budget) >= max_tokens
         {
-            env.settings.session.thinking = Thinking::greatest_budget(max_tokens).map(Thinking::Budget);
+            env.settings.session.thinking = ThinkingSetting::greatest_budget(max_tokens).map(ThinkingSetting::Budget);
         }
         if let Some(extra) = thinking_below(&env.settings.request_extra, max_tokens) {
             env.settings.request_extra = extra;
@@ -369,11 +369,11 @@ impl Child {
         effects.for_agent(agent.clone(), |effects| session.stop(env, now, effects));
     }
 
-    fn result(&self) -> Said {
-        self.said.clone().unwrap_or(Said { text: "".into(), is_error: true, tool_uses: self.tool_uses, tokens: 0 })
+    fn result(&self) -> AgentResult {
+        self.said.clone().unwrap_or(AgentResult { text: "".into(), is_error: true, tool_uses: self.tool_uses, tokens: 0 })
     }
 }
 
-fn ended(run: ToolRun, outcome: &ToolOutcome) -> Told {
-    Told(Input::ToolEnded { run, outcome: Arc::new(outcome.clone()) })
+fn ended(run: ToolRun, outcome: &ToolOutcome) -> ParentNotice {
+    ParentNotice(Input::ToolEnded { run, outcome: Arc::new(outcome.clone()) })
 }

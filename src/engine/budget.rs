@@ -19,7 +19,7 @@ use crate::wire::usage::Usage;
 
 /// How an answer is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Charge<'a> {
+pub(crate) struct AnswerCharge<'a> {
     /// The model that answered.
     pub(crate) model: &'a str,
     /// Which prices hold.
@@ -32,7 +32,7 @@ pub(crate) struct Charge<'a> {
 
 impl PriceTable {
     /// What one answer costs. Prices can depend on the size of its prompt, so answers are charged one by one and not by their sum.
-    pub(crate) fn cost(&self, usage: &Usage, charge: Charge<'_>) -> NanoUsd {
+    pub(crate) fn cost(&self, usage: &Usage, charge: AnswerCharge<'_>) -> NanoUsd {
         if charge.is_refused_at_once {
             return NanoUsd(0);
         }
@@ -40,7 +40,7 @@ impl PriceTable {
         let (input, read) = (count(usage.input_tokens), count(usage.cache_read_input_tokens));
         let written = count(usage.cache_creation_input_tokens);
         let written_1h = count(usage.cache_creation_1h_input_tokens).min(written);
-        let prices = self.of(charge.model, charge.date, input + read + written, charge.is_fast);
+        let prices = self.price(charge.model, charge.date, input + read + written, charge.is_fast);
         let parts = [
             (input, prices.input),
             (count(usage.output_tokens), prices.output),
@@ -57,8 +57,9 @@ impl PriceTable {
 mod tests {
     use super::*;
 
-    fn of(model: &str, date: &str, usage: Usage) -> NanoUsd {
-        PriceTable::default().cost(&usage, Charge { model, date: Date::read(date).unwrap(), is_fast: false, is_refused_at_once: false })
+    fn answer_cost(model: &str, date: &str, usage: Usage) -> NanoUsd {
+        PriceTable::default()
+            .cost(&usage, AnswerCharge { model, date: Date::read(date).unwrap(), is_fast: false, is_refused_at_once: false })
     }
 
     const MILLION: Option<u64> = Some(1_000_000);
@@ -74,33 +75,33 @@ mod tests {
             (Usage { web_search_requests: Some(1_000), ..Usage::default() }, "10"),
         ];
         for (usage, dollars) in table {
-            assert_eq!(of("claude-sonnet-4-5", "2026-11-21", usage), NanoUsd::read(dollars).unwrap(), "{usage:?}");
+            assert_eq!(answer_cost("claude-sonnet-4-5", "2026-11-21", usage), NanoUsd::read(dollars).unwrap(), "{usage:?}");
         }
     }
 
     #[test]
     fn s_10_a_price_holds_from_its_date() {
         let read = Usage { cache_read_input_tokens: MILLION, ..Usage::default() };
-        assert_eq!(of("claude-sonnet-5-5", "2026-10-06", read), NanoUsd::read("0.20").unwrap());
-        assert_eq!(of("claude-sonnet-5-5", "2026-10-07", read), NanoUsd::read("0.10").unwrap());
+        assert_eq!(answer_cost("claude-sonnet-5-5", "2026-10-06", read), NanoUsd::read("0.20").unwrap());
+        assert_eq!(answer_cost("claude-sonnet-5-5", "2026-10-07", read), NanoUsd::read("0.10").unwrap());
     }
 
     #[test]
     fn s_10_a_long_prompt_makes_the_whole_answer_dearer() {
         let usage =
             |read| Usage { input_tokens: Some(1), output_tokens: Some(10), cache_read_input_tokens: Some(read), ..Usage::default() };
-        assert_eq!(of("claude-haiku-5-5", "2026-11-21", usage(99_999)), NanoUsd(100 + 10 * 500 + 99_999 * 10));
-        assert_eq!(of("claude-haiku-5-5", "2026-11-21", usage(100_000)), NanoUsd(500 + 10 * 2_500 + 100_000 * 50));
+        assert_eq!(answer_cost("claude-haiku-5-5", "2026-11-21", usage(99_999)), NanoUsd(100 + 10 * 500 + 99_999 * 10));
+        assert_eq!(answer_cost("claude-haiku-5-5", "2026-11-21", usage(100_000)), NanoUsd(500 + 10 * 2_500 + 100_000 * 50));
     }
 
     #[test]
     fn s_10_fast_answers_cost_more_and_refusals_nothing() {
         let usage = Usage { input_tokens: MILLION, output_tokens: MILLION, ..Usage::default() };
         let table = PriceTable::default();
-        let charge = Charge { model: "claude-opus-5", date: PRICES_AS_OF, is_fast: true, is_refused_at_once: false };
+        let charge = AnswerCharge { model: "claude-opus-5", date: PRICES_AS_OF, is_fast: true, is_refused_at_once: false };
         assert_eq!(table.cost(&usage, charge), NanoUsd::read("60").unwrap());
-        assert_eq!(table.cost(&usage, Charge { is_refused_at_once: true, ..charge }), NanoUsd(0));
-        let without = Charge { model: "claude-sonnet-5", ..charge };
+        assert_eq!(table.cost(&usage, AnswerCharge { is_refused_at_once: true, ..charge }), NanoUsd(0));
+        let without = AnswerCharge { model: "claude-sonnet-5", ..charge };
         assert_eq!(table.cost(&usage, without), NanoUsd::read("12").unwrap(), "no fast price is known for it");
     }
 
@@ -109,6 +110,6 @@ mod tests {
         let usage = Usage { output_tokens: MILLION, ..Usage::default() };
         let table = PriceTable::default();
         assert!(!table.has("claude-mythos-5-2-20261109") && !table.has("another") && table.has("claude-mythos-5-1"));
-        assert_eq!(of("claude-mythos-5-2", "2026-11-21", usage), NanoUsd::read("15").unwrap());
+        assert_eq!(answer_cost("claude-mythos-5-2", "2026-11-21", usage), NanoUsd::read("15").unwrap());
     }
 }

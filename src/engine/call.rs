@@ -10,38 +10,38 @@
 //! No attempt is made but by the owner ([`ApiCall::make`]), who knows whether there is money for it (S-10).
 //!
 //! A streamed answer and one that comes whole leave this machine as the same blocks. Whether a failure is repeated is a pure function
-//! in [`retry`](super::retry); how is in [`attempts`]. What only the owner can decide goes up as a [`Verdict`]; the report of each
+//! in [`retry`](super::retry); how is in [`attempts`]. What only the owner can decide goes up as a [`CallVerdict`]; the report of each
 //! attempt goes out as an effect.
 
-mod alarm;
 mod attempts;
 mod diagram;
 mod failure;
 mod shape;
+mod watchdog;
 
 #[cfg(test)]
 mod tests;
 
-use alarm::Alarm;
 pub(crate) use diagram::DIAGRAM;
 use failure::{broken, cut_short};
-use shape::Shape;
-pub(crate) use shape::{thinking_below, without_thinking_budget};
+use shape::RequestShape;
+pub(crate) use shape::{FastModeState, thinking_below, without_thinking_budget};
+use watchdog::Watchdog;
 
 use super::contract::{AnswerEnd, Effect, Effects, RequestId, TimerId};
 use super::emission::{AssistantMessage, Emission, Note};
-use super::retry::{Decision, Failure, History, Urgency};
+use super::retry::{AttemptFailure, CallHistory, CallUrgency, RetryDecision};
 use super::settings::Environment;
 use super::time::{Micros, Time};
 use crate::prelude::*;
-use crate::wire::assembler::{Assembler, Step};
+use crate::wire::assembler::{Assembler, AssemblerStep};
 use crate::wire::block::{Block, BlockKind};
-use crate::wire::event::Event;
-use crate::wire::http::Header;
-use crate::wire::order::Violation;
+use crate::wire::event::StreamEvent;
+use crate::wire::http::HttpHeader;
+use crate::wire::order::OrderViolation;
 use crate::wire::request::Request;
 use crate::wire::usage::{Usage, cleared_input_tokens};
-use crate::wire::whole::whole_message;
+use crate::wire::whole_message::whole_message;
 
 /// The timer that ends the wait before a retry; its generation is the attempt that it begins.
 const RETRY_TIMER: u32 = 1;
@@ -53,14 +53,14 @@ pub(crate) struct ApiCall {
     /// Which attempt was the call's first: one that takes over from another goes on counting.
     first_attempt: u32,
     request: Arc<Request>,
-    urgency: Urgency,
-    shape: Shape,
+    urgency: CallUrgency,
+    shape: RequestShape,
     /// Which HTTP client is used: grows when a failure asks for a new one.
     client: u32,
-    history: History,
-    standing: Standing,
+    history: CallHistory,
+    standing: CallStanding,
     /// What rings when an answer takes too long.
-    alarm: Option<Alarm>,
+    alarm: Option<Watchdog>,
     /// When the first attempt was made.
     since: Time,
     started: Time,
@@ -70,11 +70,11 @@ pub(crate) struct ApiCall {
     refusal_category: Option<Arc<str>>,
     /// What the API says that it left out of the request (C-2).
     cleared_input_tokens: Option<u64>,
-    state: State,
+    state: CallState,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum State {
+enum CallState {
     /// The owner is to make the attempt of this name.
     Due(RequestId),
     AwaitingHead,
@@ -85,7 +85,7 @@ enum State {
     },
     AwaitingBody {
         status: u16,
-        headers: Arc<[Header]>,
+        headers: Arc<[HttpHeader]>,
         body: Arc<str>,
     },
     /// A retry waits for its time; a timer rings at the latest then, and before where a long wait is cut into pieces.
@@ -95,16 +95,16 @@ enum State {
         rings: Time,
     },
     /// A retry waits for credentials; the failure that asked for them, should they not be had.
-    Refreshing(Failure),
+    Refreshing(AttemptFailure),
     /// Blocks of the attempt were handed up: what is to be done about its failure waits for the owner to forget them.
-    Abandoned(Failure, Decision),
+    Abandoned(AttemptFailure, RetryDecision),
     Ended,
 }
 
 /// What only the owner can decide.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
-pub(crate) enum Verdict {
+pub(crate) enum CallVerdict {
     /// Nothing.
     Pending,
     /// Blocks of the stream are complete: one that stopped, or those that came with its first event.
@@ -112,44 +112,32 @@ pub(crate) enum Verdict {
     /// The stream says why the model stopped, and the tokens until then; it may say more.
     StopReason(Arc<str>, Usage),
     /// The answer is complete.
-    Ended(Ended),
+    Ended(CompletedAnswer),
     /// The call is lost.
-    Failed(Failure),
+    Failed(AttemptFailure),
     /// The model is overloaded and another one takes over: the owner makes the whole request again.
     Fallback {
         /// The model that takes over.
         to: Arc<str>,
         /// What the last attempt failed with.
-        failure: Failure,
+        failure: AttemptFailure,
     },
     /// A stream broke after blocks of it were handed up: the owner forgets them, then lets the call [go on](ApiCall::go_on).
-    Abandoned(Failure),
+    Abandoned(AttemptFailure),
 }
 
 /// What one call leaves to the next ones of the session.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Standing {
+pub(crate) struct CallStanding {
     /// Consecutive answers that the API is overloaded, carried into this call.
     pub(crate) overloads: u32,
     /// Whether requests that should be fast may be.
-    pub(crate) speed: Speed,
-}
-
-/// What became of fast mode; it counts only where the settings ask for fast answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Speed {
-    /// Requests are fast.
-    #[default]
-    Fast,
-    /// They are again from then on.
-    CoolingUntil(Time),
-    /// They are not for the rest of the session.
-    Off,
+    pub(crate) speed: FastModeState,
 }
 
 /// A complete answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Ended {
+pub(crate) struct CompletedAnswer {
     /// Blocks that were not handed up before: all of them when the answer came whole.
     pub(crate) blocks: Vec<Arc<AssistantMessage>>,
     /// The stop reason.
@@ -171,9 +159,9 @@ impl ApiCall {
     pub(crate) fn open(
         env: &Environment,
         now: Time,
-        (id, urgency): (RequestId, Urgency),
+        (id, urgency): (RequestId, CallUrgency),
         request: Request,
-        standing: Standing,
+        standing: CallStanding,
         effects: &mut Effects,
     ) -> Self {
         let mut call = Self {
@@ -181,9 +169,9 @@ impl ApiCall {
             first_attempt: id.attempt,
             request: Arc::new(request),
             urgency,
-            shape: Shape::default(),
+            shape: RequestShape::default(),
             client: 1,
-            history: History { overloads: standing.overloads, ..History::default() },
+            history: CallHistory { overloads: standing.overloads, ..CallHistory::default() },
             standing,
             alarm: None,
             since: now,
@@ -192,7 +180,7 @@ impl ApiCall {
             usage: Usage::default(),
             refusal_category: None,
             cleared_input_tokens: None,
-            state: State::Due(id),
+            state: CallState::Due(id),
         };
         if env.settings.retry.fast_mode {
             call.ask_for_speed(now, effects);
@@ -202,24 +190,24 @@ impl ApiCall {
     }
 
     /// The next state, and what brings it about.
-    fn to(&mut self, cause: &'static str, state: State) {
+    fn to(&mut self, cause: &'static str, state: CallState) {
         DIAGRAM.pass(self.state.name(), cause, state.name());
         self.state = state;
     }
 
     /// Whether an attempt is to be made.
     pub(crate) fn is_due(&self) -> bool {
-        matches!(self.state, State::Due(_))
+        matches!(self.state, CallState::Due(_))
     }
 
     /// Makes the attempt that is due; what the one before it used up is forgotten here.
     pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
-        let State::Due(id) = self.state else { unreachable!("an attempt is made when it is due") };
+        let CallState::Due(id) = self.state else { unreachable!("an attempt is made when it is due") };
         self.id = id;
         self.started = now;
         self.first_byte = None;
         self.usage = Usage::default();
-        self.to("made", State::AwaitingHead);
+        self.to("made", CallState::AwaitingHead);
         effects.push(Effect::Request { id, request: self.request.clone() });
         match self.request.stream {
             true => self.watch_for_head(env, now, effects),
@@ -234,7 +222,7 @@ impl ApiCall {
 
     /// Whether it is over.
     pub(crate) fn is_over(&self) -> bool {
-        self.state == State::Ended
+        self.state == CallState::Ended
     }
 
     /// Which attempt this is: inputs for another are stale.
@@ -268,48 +256,48 @@ impl ApiCall {
     }
 
     /// What later calls go on from.
-    pub(crate) fn standing(&self) -> Standing {
-        Standing { overloads: self.history.overloads, speed: self.standing.speed }
+    pub(crate) fn standing(&self) -> CallStanding {
+        CallStanding { overloads: self.history.overloads, speed: self.standing.speed }
     }
 
     /// Goes on after the owner has forgotten what an abandoned attempt brought.
     pub(crate) fn go_on(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
-        if let State::Abandoned(failure, decision) = &self.state {
+        if let CallState::Abandoned(failure, decision) = &self.state {
             let (failure, decision) = (failure.clone(), decision.clone());
             self.carry_out(env, now, failure, decision, effects);
         }
     }
 
     /// Takes the head of the answer: from here on it is a stream or a body.
-    pub(crate) fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[Header]>, effects: &mut Effects) {
-        if self.state == State::AwaitingHead {
+    pub(crate) fn on_head(&mut self, env: &Environment, now: Time, status: u16, headers: &Arc<[HttpHeader]>, effects: &mut Effects) {
+        if self.state == CallState::AwaitingHead {
             self.first_byte = Some(now);
             if self.request.stream {
                 self.disarm(effects);
                 self.watch_for_silence(env, now, effects); // the body of an error may fall silent, too
             }
-            self.to("head", State::AwaitingBody { status, headers: headers.clone(), body: "".into() });
+            self.to("head", CallState::AwaitingBody { status, headers: headers.clone(), body: "".into() });
         }
     }
 
     /// Takes the whole body of an answer that is no stream.
     pub(crate) fn on_body(&mut self, text: &Arc<str>) {
-        if let State::AwaitingBody { body, .. } = &mut self.state {
+        if let CallState::AwaitingBody { body, .. } = &mut self.state {
             *body = text.clone();
         }
     }
 
     /// Whether the next event is the first of the answer.
     pub(crate) fn awaits_first_event(&self) -> bool {
-        matches!(self.state, State::AwaitingBody { .. } | State::Streaming { seen_event: false, .. })
+        matches!(self.state, CallState::AwaitingBody { .. } | CallState::Streaming { seen_event: false, .. })
     }
 
     /// Takes one event of the stream.
-    pub(crate) fn on_event(&mut self, env: &Environment, now: Time, event: &Event, effects: &mut Effects) -> Verdict {
-        if let State::AwaitingBody { status: 200, .. } = self.state {
-            self.to("first event", State::Streaming { assembler: Box::default(), seen_event: false, handed_up: false });
+    pub(crate) fn on_event(&mut self, env: &Environment, now: Time, event: &StreamEvent, effects: &mut Effects) -> CallVerdict {
+        if let CallState::AwaitingBody { status: 200, .. } = self.state {
+            self.to("first event", CallState::Streaming { assembler: Box::default(), seen_event: false, handed_up: false });
         }
-        let State::Streaming { assembler, seen_event, handed_up } = &mut self.state else { return Verdict::Pending };
+        let CallState::Streaming { assembler, seen_event, handed_up } = &mut self.state else { return CallVerdict::Pending };
         *seen_event = true;
         if let Some(alarm) = &mut self.alarm {
             alarm.hear(now);
@@ -322,36 +310,36 @@ impl ApiCall {
         self.usage = *assembler.usage();
         let is_refusal = |assembler: &Assembler| assembler.stop_reason().is_some_and(|reason| &**reason == "refusal");
         match step {
-            Step::Nothing | Step::Ended => Verdict::Pending,
-            Step::Started { blocks } => {
+            AssemblerStep::Nothing | AssemblerStep::Ended => CallVerdict::Pending,
+            AssemblerStep::Started { blocks } => {
                 if is_refusal(assembler) {
                     self.refusal_category = category(event.data(), "/message/stop_details/category");
                 }
                 if blocks.is_empty() {
-                    return Verdict::Pending;
+                    return CallVerdict::Pending;
                 }
                 *handed_up = true;
-                Verdict::Blocks(messages(self.id, assembler.message_id(), assembler.model(), blocks))
+                CallVerdict::Blocks(messages(self.id, assembler.message_id(), assembler.model(), blocks))
             }
-            Step::Delta => {
+            AssemblerStep::Delta => {
                 self.cleared_input_tokens = cleared_input_tokens(event.data()).or(self.cleared_input_tokens);
-                let Some(stop_reason) = assembler.stop_reason() else { return Verdict::Pending };
+                let Some(stop_reason) = assembler.stop_reason() else { return CallVerdict::Pending };
                 if is_refusal(assembler) {
                     self.refusal_category = category(event.data(), "/delta/stop_details/category");
                 }
-                Verdict::StopReason(stop_reason.clone(), self.usage)
+                CallVerdict::StopReason(stop_reason.clone(), self.usage)
             }
-            Step::Block { index, block } => {
+            AssemblerStep::Block { index, block } => {
                 *handed_up = true;
-                Verdict::Blocks(vec![Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block))])
+                CallVerdict::Blocks(vec![Arc::new(message(self.id, assembler.message_id(), assembler.model(), index, block))])
             }
-            Step::Failed { kind, message } => {
+            AssemblerStep::Failed { kind, message } => {
                 let kind = if kind.is_empty() { "unnamed_error".into() } else { kind };
-                let failure = Failure::in_stream(kind, message);
+                let failure = AttemptFailure::in_stream(kind, message);
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, failure, effects)
             }
-            Step::Refused(violation) => {
+            AssemblerStep::Refused(violation) => {
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, broken(&violation), effects)
             }
@@ -359,46 +347,48 @@ impl ApiCall {
     }
 
     /// Takes the end of the answer.
-    pub(crate) fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> Verdict {
+    pub(crate) fn on_end(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> CallVerdict {
         let failure = match (&self.state, how) {
             // The attempt failed before its answer ended.
-            (State::Due(_) | State::Ended | State::Waiting { .. } | State::Refreshing(_) | State::Abandoned(..), _) => {
-                return Verdict::Pending;
+            (CallState::Due(_) | CallState::Ended | CallState::Waiting { .. } | CallState::Refreshing(_) | CallState::Abandoned(..), _) => {
+                return CallVerdict::Pending;
             }
-            (State::AwaitingHead, AnswerEnd::Complete) => Failure::of("no_answer", "the connection closed before an answer came"),
-            (State::Streaming { assembler, .. }, AnswerEnd::Complete) => match assembler.at_end_of_stream() {
+            (CallState::AwaitingHead, AnswerEnd::Complete) => {
+                AttemptFailure::new("no_answer", "the connection closed before an answer came")
+            }
+            (CallState::Streaming { assembler, .. }, AnswerEnd::Complete) => match assembler.at_end_of_stream() {
                 Ok(()) => {
                     let stop_reason = assembler.stop_reason().cloned();
                     return self.ended(now, Vec::new(), stop_reason, effects);
                 }
                 Err(violation) => broken(&violation),
             },
-            (State::AwaitingBody { status: 200, body, .. }, AnswerEnd::Complete) => {
+            (CallState::AwaitingBody { status: 200, body, .. }, AnswerEnd::Complete) => {
                 let body = body.clone();
                 return self.on_whole_answer(env, now, &body, effects);
             }
-            (State::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => Failure::of_answer(*status, headers, body),
+            (CallState::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => AttemptFailure::of_answer(*status, headers, body),
             (_, how) => cut_short(how),
         };
         self.fail(env, now, failure, effects)
     }
 
     /// A timer rings: a wait is over, or an answer takes too long. One that is neither is stale.
-    pub(crate) fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut Effects) -> Verdict {
+    pub(crate) fn on_timer(&mut self, env: &Environment, now: Time, timer: TimerId, effects: &mut Effects) -> CallVerdict {
         if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
         let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.ring(now));
         match rung {
-            None | Some(alarm::Rung::Early) => Verdict::Pending,
-            Some(alarm::Rung::Again { at, warning }) => {
+            None | Some(watchdog::WatchdogSignal::Early) => CallVerdict::Pending,
+            Some(watchdog::WatchdogSignal::Again { at, warning }) => {
                 if let Some(text) = warning {
                     effects.push(Effect::Emit(Emission::Warning { text }));
                 }
                 effects.push(Effect::SetTimer { timer, at });
-                Verdict::Pending
+                CallVerdict::Pending
             }
-            Some(alarm::Rung::TooLong(failure)) => {
+            Some(watchdog::WatchdogSignal::TooLong(failure)) => {
                 self.alarm = None;
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, failure, effects)
@@ -411,19 +401,19 @@ impl ApiCall {
     }
 
     /// Credentials were renewed, or are not to be had.
-    pub(crate) fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> Verdict {
-        let State::Refreshing(failure) = &self.state else { return Verdict::Pending };
+    pub(crate) fn on_auth(&mut self, env: &Environment, now: Time, ok: bool, effects: &mut Effects) -> CallVerdict {
+        let CallState::Refreshing(failure) = &self.state else { return CallVerdict::Pending };
         let failure = failure.clone();
         if !ok {
             return self.give_up(now, failure, Some("no new credentials were to be had"));
         }
         self.attempt_at_once(env, now, &failure, effects);
-        Verdict::Pending
+        CallVerdict::Pending
     }
 
     /// What the model was saying when the call was aborted (Q-10a): its open text and thinking. Half of a tool's input is no input.
     pub(crate) fn unfinished(&self) -> Vec<Arc<AssistantMessage>> {
-        let State::Streaming { assembler, .. } = &self.state else { return Vec::new() };
+        let CallState::Streaming { assembler, .. } = &self.state else { return Vec::new() };
         let is_said = |block: &Block| match block.kind() {
             BlockKind::Text(text) | BlockKind::Thinking { thinking: text, .. } => !text.trim().is_empty(),
             _ => false,
@@ -434,11 +424,11 @@ impl ApiCall {
 
     /// Ends an attempt or a wait at once.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) {
-        let is_open = matches!(self.state, State::AwaitingHead | State::Streaming { .. } | State::AwaitingBody { .. });
-        if let State::Waiting { .. } = self.state {
+        let is_open = matches!(self.state, CallState::AwaitingHead | CallState::Streaming { .. } | CallState::AwaitingBody { .. });
+        if let CallState::Waiting { .. } = self.state {
             effects.push(Effect::CancelTimer { timer: self.retry_timer() });
         }
-        self.to("abort", State::Ended);
+        self.to("abort", CallState::Ended);
         self.disarm(effects);
         if is_open {
             self.report(now, "aborted", effects);
@@ -447,9 +437,9 @@ impl ApiCall {
     }
 
     /// an answer that comes whole gives the same blocks as a streamed one.
-    fn on_whole_answer(&mut self, env: &Environment, now: Time, body: &str, effects: &mut Effects) -> Verdict {
+    fn on_whole_answer(&mut self, env: &Environment, now: Time, body: &str, effects: &mut Effects) -> CallVerdict {
         if body.trim().is_empty() {
-            return self.fail(env, now, Failure::of("empty_answer", "the answer has status 200 and no content"), effects);
+            return self.fail(env, now, AttemptFailure::new("empty_answer", "the answer has status 200 and no content"), effects);
         }
         match whole_message(body) {
             Ok(whole) => {
@@ -459,18 +449,24 @@ impl ApiCall {
                 let blocks = messages(self.id, &whole.id, &whole.model, whole.blocks);
                 self.ended(now, blocks, whole.stop_reason, effects)
             }
-            Err(problem) => self.fail(env, now, Failure::of("unreadable_answer", &problem.to_string()), effects),
+            Err(problem) => self.fail(env, now, AttemptFailure::new("unreadable_answer", &problem.to_string()), effects),
         }
     }
 
-    fn ended(&mut self, now: Time, blocks: Vec<Arc<AssistantMessage>>, stop_reason: Option<Arc<str>>, effects: &mut Effects) -> Verdict {
-        self.to("answer complete", State::Ended);
+    fn ended(
+        &mut self,
+        now: Time,
+        blocks: Vec<Arc<AssistantMessage>>,
+        stop_reason: Option<Arc<str>>,
+        effects: &mut Effects,
+    ) -> CallVerdict {
+        self.to("answer complete", CallState::Ended);
         self.history.overloads = 0;
         self.disarm(effects);
         self.report(now, "ok", effects);
         let (usage, refusal_category) = (self.usage, self.refusal_category.clone());
         let (model, cleared_input_tokens, took) = (self.request.model.clone(), self.cleared_input_tokens, now.since(self.since));
-        Verdict::Ended(Ended { blocks, stop_reason, model, usage, refusal_category, cleared_input_tokens, took })
+        CallVerdict::Ended(CompletedAnswer { blocks, stop_reason, model, usage, refusal_category, cleared_input_tokens, took })
     }
 }
 
@@ -491,6 +487,6 @@ fn category(json: &str, pointer: &str) -> Option<Arc<str>> {
     value.pointer(pointer)?.as_str().map(Arc::from)
 }
 
-fn defect(id: RequestId, violation: &Violation) -> Note {
+fn defect(id: RequestId, violation: &OrderViolation) -> Note {
     Note::Defect { id, name: violation.name().into(), text: "".into() }
 }

@@ -6,15 +6,16 @@
 //!          └──> Blocked                    over the hard limit, and nothing is left that could help (Q-5)
 //! ```
 //!
-//! A level is a file: [`snip`] (C-1), [`microcompact`] (C-2), [`collapse`] (C-3), [`auto`] (C-4, Q-5), [`reactive`] (C-5). Each decides by a pure
+//! A level is a file: [`snip`] (C-1), [`microcompact`] (C-2), [`collapse`] (C-3), [`autocompact`] (C-4, Q-5), [`reactive`] (C-5). Each decides by a pure
 //! function, [`cascade`](mod@cascade) carries it out and reports, and [`rounds`] says where a conversation may be cut at all (C-7).
 //!
 //! Its owner calls, in this order: [`cascade`] before each request; [`on_answer`] with each answer; [`Compaction::start`] and
-//! [`Compaction::step`] when the model is to summarise; [`Tracking::on_done`] or [`Tracking::on_failed`] when that is over, and after a failure
+//! [`Compaction::step`] when the model is to summarise; [`CompactionTracking::on_done`] or [`CompactionTracking::on_failed`] when that is over, and after a failure
 //! [`after_failure`] in the cascade's place.
 
-mod auto;
+mod autocompact;
 mod cascade;
+mod cause;
 mod collapse;
 pub(crate) mod diagram;
 mod estimate;
@@ -29,9 +30,10 @@ mod summary;
 mod tests;
 
 pub(crate) use cascade::{after_failure, can_react, cascade, drain_collapses};
-pub(crate) use machine::{Cause, Compaction, Verdict};
-pub(crate) use outcome::{Compacted, Failed, Spent, SummaryRefusal};
-pub(crate) use reactive::{Excess, excess};
+pub(crate) use cause::CompactionCause;
+pub(crate) use machine::{Compaction, CompactionVerdict};
+pub(crate) use outcome::{CompactionUsage, FailedCompaction, SuccessfulCompaction, SummaryRefusal};
+pub(crate) use reactive::{TokenExcess, excess};
 
 use super::contract::{Effect, Effects};
 use super::conversation::Conversation;
@@ -40,7 +42,7 @@ use crate::prelude::*;
 
 /// What a session remembers of compactions, from request to request and from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Tracking {
+pub(crate) struct CompactionTracking {
     /// Compactions that failed in a row and that the user had not asked for (C-4).
     pub(crate) failures: u32,
     /// Whether reactive compaction was tried in this chain (Q-13).
@@ -50,12 +52,12 @@ pub(crate) struct Tracking {
     /// Whether the user knows that the context comes near the window.
     has_warned: bool,
     /// The last compaction, if there was one.
-    last: Option<Last>,
+    last: Option<LastCompaction>,
 }
 
 /// The compaction that the conversation begins with.
 #[derive(Clone, Debug, PartialEq)]
-struct Last {
+struct LastCompaction {
     /// Its name, like no other.
     id: Arc<str>,
     /// How often the model was asked since.
@@ -65,7 +67,7 @@ struct Last {
 /// What follows the cascade.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
-pub(crate) enum Next {
+pub(crate) enum CascadeDecision {
     /// The request goes out.
     Call,
     /// The model summarises first (C-4).
@@ -79,7 +81,7 @@ pub(crate) enum Next {
     },
 }
 
-impl Tracking {
+impl CompactionTracking {
     /// A marker names messages that are dead (C-1): they go before the next request.
     pub(crate) fn mark_dead(&mut self, names: &[Arc<str>]) {
         for name in names {
@@ -90,9 +92,9 @@ impl Tracking {
     }
 
     /// A compaction helped: tracking begins anew (C-4).
-    pub(crate) fn on_done(&mut self, compacted: &Compacted) {
+    pub(crate) fn on_done(&mut self, compacted: &SuccessfulCompaction) {
         let reactively_compacted = self.reactively_compacted;
-        let last = Some(Last { id: compacted.id.clone(), turns: 0 });
+        let last = Some(LastCompaction { id: compacted.id.clone(), turns: 0 });
         *self = Self { reactively_compacted, last, ..Self::default() };
     }
 
@@ -102,7 +104,7 @@ impl Tracking {
     }
 }
 
-/// The API has answered: what it says that it left out is told (C-2). `cleared` is [`Ended::cleared_input_tokens`](super::call::Ended).
+/// The API has answered: what it says that it left out is told (C-2). `cleared` is [`CompletedAnswer::cleared_input_tokens`](super::call::CompletedAnswer).
 pub(crate) fn on_answer(conversation: &mut Conversation, cleared: Option<u64>, effects: &mut Effects) {
     let (Some(tokens), Some(edit)) = (cleared, conversation.edit_mut()) else { return };
     if let Some((tool_use_ids, tokens_freed)) = Arc::make_mut(edit).on_applied(tokens) {

@@ -48,10 +48,10 @@ use core::fmt;
 use crate::prelude::*;
 
 pub use effect::{Effect, Terminal};
-pub use input::{AnswerEnd, Catalogue, FailureCause, Input, Staged, ToolOutcome};
+pub use input::{AnswerEnd, Catalogue, FailureCause, Input, StagedSummary, ToolOutcome};
 pub use names::{Agent, ByAgent, RequestId, TimerId, ToolRun};
 
-use super::executor::Elsewhere;
+use super::executor::TreeLoad;
 
 pub use super::emission::{Emission, Note};
 pub use super::hook::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
@@ -59,8 +59,8 @@ pub use super::permission::{PermissionAnswer, PermissionWord, ToolCheck};
 pub use super::settings::{Environment, Settings, ToolDefinition};
 pub use super::time::{Micros, Time};
 pub use crate::wire::block::{Block, BlockKind, Message, Role, ToolInput, ToolUse};
-pub use crate::wire::event::{Delta, Event, Payload};
-pub use crate::wire::http::Header;
+pub use crate::wire::event::{BlockDelta, EventPayload, StreamEvent};
+pub use crate::wire::http::HttpHeader;
 pub use crate::wire::json::Json;
 pub use crate::wire::request::Request;
 
@@ -83,13 +83,13 @@ pub struct Effects {
     agent: Agent,
     items: Vec<(Agent, Effect)>,
     /// What runs in the other agents of the tree while this one takes a step (T-4).
-    elsewhere: Elsewhere,
+    elsewhere: TreeLoad,
 }
 
 impl Effects {
     /// An empty sink for a step of `agent`.
-    pub fn of(agent: Agent) -> Self {
-        Self { agent, items: Vec::new(), elsewhere: Elsewhere::default() }
+    pub fn from_agent(agent: Agent) -> Self {
+        Self { agent, items: Vec::new(), elsewhere: TreeLoad::default() }
     }
 
     /// The agent that the input is for and that effects are pushed for.
@@ -117,12 +117,12 @@ impl Effects {
     }
 
     /// Says what runs in the other agents; the answer to what was said before.
-    pub(crate) fn beside(&mut self, elsewhere: Elsewhere) -> Elsewhere {
+    pub(crate) fn beside(&mut self, elsewhere: TreeLoad) -> TreeLoad {
         core::mem::replace(&mut self.elsewhere, elsewhere)
     }
 
     /// What runs in the other agents.
-    pub(crate) fn elsewhere(&self) -> Elsewhere {
+    pub(crate) fn elsewhere(&self) -> TreeLoad {
         self.elsewhere
     }
 

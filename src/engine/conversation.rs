@@ -17,45 +17,45 @@ pub(crate) mod host;
 mod orphans;
 mod thinking;
 
-pub(crate) use orphans::Orphan;
+pub(crate) use orphans::OrphanedToolUse;
 pub(crate) use thinking::lacks_thinking;
 
 use serde::{Deserialize, Serialize};
 
 use super::call::without_thinking_budget;
-use super::compaction::microcompact::Edit;
-use super::contract::{RequestId, Staged};
-use super::session::prompt::Frame;
-use super::settings::Neighbours;
+use super::compaction::microcompact::CacheEdit;
+use super::contract::{RequestId, StagedSummary};
+use super::session::prompt::RequestFrame;
+use super::settings::NeighbourMerging;
 use crate::prelude::*;
 use crate::wire::block::{Block, Message, Role};
 use crate::wire::request::Request;
 use crate::wire::tokens;
 use crate::wire::usage::Usage;
 use core::ops::Range;
-use count::Counted;
+use count::CountedPrefix;
 
 /// What was said so far, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Conversation {
-    items: Vec<Arc<Item>>,
+    items: Vec<Arc<ConversationItem>>,
     /// What the API counted last.
-    counted: Option<Counted>,
+    counted: Option<CountedPrefix>,
     /// Summaries that may take the place of spans (C-3).
-    staged: Vec<Arc<Staged>>,
+    staged: Vec<Arc<StagedSummary>>,
     /// Spans that a summary stands for in requests, in order; none overlaps another.
-    collapses: Vec<Arc<Collapse>>,
+    collapses: Vec<Arc<CollapsedSpan>>,
     /// Dead items that the store keeps and requests leave out, by name (C-1, without replay).
     hidden: Vec<Arc<str>>,
     /// What the API is told to clear (C-2, cached).
-    edit: Option<Arc<Edit>>,
+    edit: Option<Arc<CacheEdit>>,
     /// Whether the user had all forgotten (S-3).
     is_cleared: bool,
 }
 
 /// One thing that was said.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Item {
+pub(crate) struct ConversationItem {
     /// Its name: made of lineage, never used twice.
     pub(crate) name: Arc<str>,
     /// What it is.
@@ -88,21 +88,21 @@ pub(crate) enum ItemKind {
 
 /// A span of the store that requests see a summary of.
 #[derive(Clone, Debug, PartialEq)]
-struct Collapse {
-    staged: Arc<Staged>,
-    item: Arc<Item>,
+struct CollapsedSpan {
+    staged: Arc<StagedSummary>,
+    item: Arc<ConversationItem>,
 }
 
 /// One piece of what requests see, and the items of the store that it stands for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct VisiblePiece {
     /// Which items.
     pub(crate) span: Range<usize>,
     /// What is seen.
-    pub(crate) item: Arc<Item>,
+    pub(crate) item: Arc<ConversationItem>,
 }
 
-impl Item {
+impl ConversationItem {
     /// A message in the user's name.
     pub(crate) fn user(name: impl Into<Arc<str>>, kind: ItemKind, content: Vec<Block>) -> Self {
         Self { name: name.into(), kind, message: Arc::new(Message::user(content)), usage: None, lacks_thinking: false }
@@ -121,7 +121,7 @@ impl Item {
 
 impl Conversation {
     /// Goes on from an earlier session, if nothing was said yet. What was staged before the first prompt stays staged.
-    pub(crate) fn begin(&mut self, history: &[Arc<Message>], neighbours: Neighbours) {
+    pub(crate) fn begin(&mut self, history: &[Arc<Message>], neighbours: NeighbourMerging) {
         if self.items.is_empty() && !self.is_cleared {
             self.items = Self::earlier(history, neighbours).items;
         }
@@ -133,24 +133,30 @@ impl Conversation {
     }
 
     /// A conversation from an earlier session.
-    fn earlier(history: &[Arc<Message>], neighbours: Neighbours) -> Self {
+    fn earlier(history: &[Arc<Message>], neighbours: NeighbourMerging) -> Self {
         let mut messages = Vec::new();
         history.iter().for_each(|message| neighbours.push(&mut messages, message.clone()));
         let item = |(number, message): (usize, Arc<Message>)| {
-            Arc::new(Item { name: format!("h{}", number + 1).into(), kind: ItemKind::Earlier, message, usage: None, lacks_thinking: false })
+            Arc::new(ConversationItem {
+                name: format!("h{}", number + 1).into(),
+                kind: ItemKind::Earlier,
+                message,
+                usage: None,
+                lacks_thinking: false,
+            })
         };
         Self { items: messages.into_iter().enumerate().map(item).collect(), ..Self::default() }
     }
 
     /// A conversation of these items.
-    pub(crate) fn of(items: Vec<Arc<Item>>) -> Self {
-        Self { counted: Counted::by_the_last_of(&items), items, ..Self::default() }
+    pub(crate) fn from_items(items: Vec<Arc<ConversationItem>>) -> Self {
+        Self { counted: CountedPrefix::by_the_last_of(&items), items, ..Self::default() }
     }
 
     /// Adds a user's message; nothing when it has no content, because the API refuses that.
     pub(crate) fn push_user(&mut self, name: impl Into<Arc<str>>, kind: ItemKind, content: Vec<Block>) {
         if !content.is_empty() {
-            self.push(Item::user(name, kind, content));
+            self.push(ConversationItem::user(name, kind, content));
             self.put_before_unanswered();
         }
     }
@@ -165,25 +171,25 @@ impl Conversation {
         if !content.is_empty() {
             let lacks_thinking = self.lacks_thinking() && !content.first().is_some_and(Block::is_thinking);
             let message = Arc::new(Message::assistant(content));
-            self.push(Item { name: answer_name(id), kind: ItemKind::Answer, message, usage, lacks_thinking });
+            self.push(ConversationItem { name: answer_name(id), kind: ItemKind::Answer, message, usage, lacks_thinking });
         }
     }
 
     /// Adds an item.
-    pub(crate) fn push(&mut self, item: Item) {
+    pub(crate) fn push(&mut self, item: ConversationItem) {
         assert!(self.items.iter().all(|known| known.name != item.name), "each item of a conversation has a name of its own");
         debug_assert!(is_made_of_words(&item.name), "NAME_WORDS lacks the last word of {}", item.name);
         self.items.push(Arc::new(item));
-        self.counted = Counted::by(&self.items, self.items.len() - 1).or(self.counted.take());
+        self.counted = CountedPrefix::by(&self.items, self.items.len() - 1).or(self.counted.take());
     }
 
     /// The items.
-    pub(crate) fn items(&self) -> &[Arc<Item>] {
+    pub(crate) fn items(&self) -> &[Arc<ConversationItem>] {
         &self.items
     }
 
     /// The messages of a request, neighbours of the same role as the settings have them (N-7).
-    pub(crate) fn messages(&self, neighbours: Neighbours) -> Vec<Arc<Message>> {
+    pub(crate) fn messages(&self, neighbours: NeighbourMerging) -> Vec<Arc<Message>> {
         let mut messages = Vec::with_capacity(self.items.len());
         if self.is_seen_whole() {
             self.items.iter().for_each(|item| neighbours.push(&mut messages, item.message.clone()));
@@ -194,7 +200,7 @@ impl Conversation {
     }
 
     /// The request for it, with what the API is told to clear (C-2). Whoever makes a request of its own from [`Self::messages`] loses that.
-    pub(crate) fn request(&self, frame: &Frame, raised_cap: Option<u64>) -> Request {
+    pub(crate) fn request(&self, frame: &RequestFrame, raised_cap: Option<u64>) -> Request {
         let request = self.with_edit(frame.request(&self.messages(frame.neighbours()), raised_cap));
         if self.lacks_thinking() { without_thinking_budget(request) } else { request }
     }
@@ -208,14 +214,14 @@ impl Conversation {
     }
 
     /// What requests see: the items but for the dead ones, with a summary in the place of each collapsed span.
-    pub(crate) fn view(&self) -> Vec<Seen> {
+    pub(crate) fn view(&self) -> Vec<VisiblePiece> {
         let mut view = Vec::with_capacity(self.items.len());
         let mut at = 0;
         for collapse in &self.collapses {
             let Some(span) = self.span(&collapse.staged) else { continue };
             view.extend((at..span.start).filter_map(|index| self.seen(index)));
             at = span.end;
-            view.push(Seen { span, item: collapse.item.clone() });
+            view.push(VisiblePiece { span, item: collapse.item.clone() });
         }
         view.extend((at..self.items.len()).filter_map(|index| self.seen(index)));
         view
@@ -272,7 +278,7 @@ impl Conversation {
     pub(crate) fn replace_message(&mut self, index: usize, message: Message) {
         let before = self.tokens_of(index);
         let item = &mut self.items[index];
-        let replaced = Item { message: Arc::new(message), ..Item::clone(item) };
+        let replaced = ConversationItem { message: Arc::new(message), ..ConversationItem::clone(item) };
         *item = Arc::new(replaced);
         let after = self.tokens_of(index);
         if let Some(counted) = &mut self.counted {
@@ -281,42 +287,42 @@ impl Conversation {
     }
 
     /// A summary may take the place of a span from now on (C-3).
-    pub(crate) fn stage(&mut self, staged: Arc<Staged>) {
+    pub(crate) fn stage(&mut self, staged: Arc<StagedSummary>) {
         self.staged.push(staged);
     }
 
     /// The summaries that may take the place of a span, in the order in which they were staged.
-    pub(crate) fn staged(&self) -> &[Arc<Staged>] {
+    pub(crate) fn staged(&self) -> &[Arc<StagedSummary>] {
         &self.staged
     }
 
     /// The staged summary at this place is no longer one.
-    pub(crate) fn unstage(&mut self, index: usize) -> Arc<Staged> {
+    pub(crate) fn unstage(&mut self, index: usize) -> Arc<StagedSummary> {
         self.staged.remove(index)
     }
 
     /// Requests see a summary of a span from now on (C-3); the store keeps the originals. The caller has looked whether it may be.
-    pub(crate) fn collapse(&mut self, staged: Arc<Staged>) {
+    pub(crate) fn collapse(&mut self, staged: Arc<StagedSummary>) {
         let Some(span) = self.span(&staged) else { return };
         let name = format!("{}..{}", staged.from, staged.to);
-        let item = Arc::new(Item::user(name, ItemKind::Summary, vec![Block::text(&staged.summary)]));
+        let item = Arc::new(ConversationItem::user(name, ItemKind::Summary, vec![Block::text(&staged.summary)]));
         let counted = self.counted.as_ref().map_or(0, |counted| counted.items().saturating_sub(span.start));
         let before = span.clone().take(counted).map(|index| self.tokens_of(index)).sum();
         if let Some(counted) = &mut self.counted {
             counted.on_replaced(span.clone(), before, item.tokens());
         }
         let place = self.collapses.iter().filter_map(|known| self.span(&known.staged)).filter(|known| known.start < span.start).count();
-        self.collapses.insert(place, Arc::new(Collapse { staged, item }));
+        self.collapses.insert(place, Arc::new(CollapsedSpan { staged, item }));
     }
 
     /// The items from the first to the last of a span; `None` when they are not there, or the wrong way round.
-    pub(crate) fn span(&self, staged: &Staged) -> Option<Range<usize>> {
+    pub(crate) fn span(&self, staged: &StagedSummary) -> Option<Range<usize>> {
         let (from, to) = (self.position(&staged.from)?, self.position(&staged.to)?);
         (from <= to).then_some(from..to + 1)
     }
 
     /// What the API is told to clear (C-2, cached).
-    pub(crate) fn edit_mut(&mut self) -> &mut Option<Arc<Edit>> {
+    pub(crate) fn edit_mut(&mut self) -> &mut Option<Arc<CacheEdit>> {
         &mut self.edit
     }
 
@@ -329,11 +335,11 @@ impl Conversation {
     /// is newer. Where nothing was counted yet, `frame` is what comes with the messages (system prompt, tools).
     #[cfg(test)]
     pub(crate) fn tokens(&self, frame: impl FnOnce() -> u64) -> u64 {
-        self.tokens_by(frame, Item::tokens)
+        self.tokens_by(frame, ConversationItem::tokens)
     }
 
     /// The same, where something else than the estimate says how many tokens a newer item has.
-    pub(crate) fn tokens_by(&self, frame: impl FnOnce() -> u64, count: impl Fn(&Item) -> u64) -> u64 {
+    pub(crate) fn tokens_by(&self, frame: impl FnOnce() -> u64, count: impl Fn(&ConversationItem) -> u64) -> u64 {
         let (base, from) = match &self.counted {
             Some(counted) => (counted.tokens(), counted.items()),
             None => (frame(), 0),
@@ -348,8 +354,8 @@ impl Conversation {
     }
 
     /// An item as requests see it; `None` for one that they leave out.
-    fn seen(&self, index: usize) -> Option<Seen> {
-        (!self.is_hidden(index)).then(|| Seen { span: index..index + 1, item: self.items[index].clone() })
+    fn seen(&self, index: usize) -> Option<VisiblePiece> {
+        (!self.is_hidden(index)).then(|| VisiblePiece { span: index..index + 1, item: self.items[index].clone() })
     }
 
     /// Whether requests see each item as it is.

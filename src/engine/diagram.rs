@@ -5,13 +5,13 @@
 //! lack what the code does nor show what it does not do. In a release build nothing is asked.
 
 /// From which state, by what, to which. The first state has no name before it.
-pub(crate) type Edge = (&'static str, &'static str, &'static str);
+pub(crate) type DiagramEdge = (&'static str, &'static str, &'static str);
 
 /// One machine's states and how they follow each other.
 pub(crate) struct Diagram {
     /// What the machine is called.
     pub(crate) machine: &'static str,
-    pub(crate) edges: &'static [Edge],
+    pub(crate) edges: &'static [DiagramEdge],
 }
 
 impl Diagram {

@@ -4,7 +4,7 @@
 
 mod note;
 
-pub use note::{AttemptReport, CompactionLevel, Note, Phase, PipelineStep, ToolState, Transition};
+pub use note::{AttemptReport, CompactionLevel, Note, PipelineStep, SessionPhase, ToolState, Transition};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use super::permission::PermissionMode;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::Block;
-use crate::wire::event::Event;
+use crate::wire::event::StreamEvent;
 use crate::wire::json::Json;
 use crate::wire::usage::Usage;
 
@@ -33,15 +33,15 @@ pub enum Emission {
         /// Names of the tools, in order.
         tools: Vec<Arc<str>>,
         /// The rest of what there is.
-        #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
-        surroundings: Box<Surroundings>,
+        #[serde(default, skip_serializing_if = "SessionSurroundings::is_empty")]
+        surroundings: Box<SessionSurroundings>,
     },
     /// A raw stream event.
     StreamEvent {
         /// The request that it answers.
         id: RequestId,
         /// The event.
-        event: Arc<Event>,
+        event: Arc<StreamEvent>,
         /// On the first event of an answer: the time since its request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time_to_first_token: Option<Micros>,
@@ -271,7 +271,7 @@ pub enum Emission {
 /// What a session works with beside model and tools (S-4).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Surroundings {
+pub struct SessionSurroundings {
     /// The servers that tools come from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<Arc<str>>,
@@ -289,7 +289,7 @@ pub struct Surroundings {
     pub agents: Vec<Arc<str>>,
 }
 
-impl Surroundings {
+impl SessionSurroundings {
     /// Whether there is nothing of all that.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -391,12 +391,12 @@ pub struct ResultMessage {
     pub warnings: Vec<Arc<str>>,
     /// The tool uses that were not permitted, in order (S-1).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub permission_denials: Vec<Denial>,
+    pub permission_denials: Vec<PermissionDenial>,
 }
 
 /// A tool use that was not permitted: by a hook, a rule, the mode, the tool itself or a person (S-1, T-24).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Denial {
+pub struct PermissionDenial {
     /// The tool.
     pub tool: Arc<str>,
     /// The tool use.

@@ -19,16 +19,16 @@ pub(crate) mod pipeline;
 mod result;
 mod tree;
 
-use abort::{AbortKind, Aborts};
-use admission::{Class, Slot};
-use entry::{Entry, State};
-use ordering::Stage;
-pub(crate) use pipeline::Scope;
-use pipeline::{Done, Halt, Pipeline, Verdict, elicitation};
-pub(crate) use tree::Elsewhere;
+use abort::{AbortKind, AbortScopes};
+use admission::{AdmissionSlot, ConcurrencyClass};
+use entry::{EntryState, ToolEntry};
+use ordering::OrderingStage;
+pub(crate) use pipeline::PipelineScope;
+use pipeline::{Pipeline, PipelineEnd, PipelineHalt, PipelineVerdict, elicitation};
+pub(crate) use tree::TreeLoad;
 
 use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome, ToolRun};
-use super::emission::{AssistantMessage, Denial, Emission, Note, PipelineStep, ToolState};
+use super::emission::{AssistantMessage, Emission, Note, PermissionDenial, PipelineStep, ToolState};
 use super::hook::HOOK_TIMER;
 use super::permission::PermissionAnswer;
 use super::settings::{InterruptBehaviour, ResultDelivery, Settings};
@@ -42,35 +42,35 @@ pub(crate) const GRACE_TIMER: TimerId = TimerId { id: 2, generation: 1 };
 /// Runs one answer's tools.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Executor {
-    entries: Vec<Entry>,
-    aborts: Aborts,
+    entries: Vec<ToolEntry>,
+    aborts: AbortScopes,
     /// Runs of a discarded executor that have not stopped: they count as executing (T-4, T-19).
-    ghosts: Vec<Ghost>,
+    ghosts: Vec<DiscardedTool>,
     /// Exclusive tools that had finished in a discarded attempt: what they did is done (O-17).
     finished_before: Vec<(ToolRun, Arc<ToolUse>)>,
     yielded: u32,
     in_progress: Vec<Arc<str>>,
     interruptible: bool,
     /// Tool uses that were not permitted, as long as nobody asked for them (S-1).
-    denials: Vec<Denial>,
+    denials: Vec<PermissionDenial>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Ghost {
+struct DiscardedTool {
     run: ToolRun,
-    class: Class,
+    class: ConcurrencyClass,
     until: Time,
 }
 
 /// What an input means to the owner.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use]
-pub(crate) struct Ended {
+pub(crate) struct ToolEvent {
     /// A tool use aborted itself, or was refused, for this reason, and with it the query (T-14).
     pub(crate) abort: Option<Arc<str>>,
 }
 
-impl Ended {
+impl ToolEvent {
     /// Tool uses were handed in about which nobody has answered.
     pub(crate) fn by_nobody(self) {
         assert!(self.abort.is_none(), "nobody who could abort the query was asked yet");
@@ -79,23 +79,23 @@ impl Ended {
 
 impl Executor {
     /// Takes a tool use as its block completes, and starts what may start.
-    pub(crate) fn submit(&mut self, scope: &mut Scope<'_>, message: &AssistantMessage, tool_use: &ToolUse) {
+    pub(crate) fn submit(&mut self, scope: &mut PipelineScope<'_>, message: &AssistantMessage, tool_use: &ToolUse) {
         self.submit_answered(scope, message, tool_use, None).by_nobody();
     }
 
     /// The same for a tool use about which a person has answered already (S-3). That answer may abort the query at once.
     pub(crate) fn submit_answered(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut PipelineScope<'_>,
         message: &AssistantMessage,
         tool_use: &ToolUse,
         answered: Option<Arc<PermissionAnswer>>,
-    ) -> Ended {
+    ) -> ToolEvent {
         let index = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         let run = ToolRun { request: message.id, index };
-        let mut entry = Entry::new(run, tool_use, message.uuid.clone(), scope.env);
+        let mut entry = ToolEntry::new(run, tool_use, message.uuid.clone(), scope.env);
         entry.answered = answered;
-        entry.note(if entry.class == Class::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, scope.effects);
+        entry.note(if entry.class == ConcurrencyClass::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, scope.effects);
         if let Some(reason) = abort::why(&self.aborts, false, entry.interrupt) {
             entry.complete_aborted(&reason, scope.effects); // T-13: the scope stays aborted for the executor's life
         } else if entry.batch.is_some() {
@@ -108,15 +108,15 @@ impl Executor {
     }
 
     /// The stream is over: without streaming execution, the batches are cut and the first one starts (T-20).
-    pub(crate) fn on_stream_over(&mut self, scope: &mut Scope<'_>) -> Ended {
+    pub(crate) fn on_stream_over(&mut self, scope: &mut PipelineScope<'_>) -> ToolEvent {
         if scope.env.settings.streaming_execution {
-            return Ended::default();
+            return ToolEvent::default();
         }
-        let class = |entry: &Entry| scope.env.tool(&entry.tool_use.name).map(|_| entry.class);
-        let classes: Vec<Option<Class>> = self.entries.iter().map(class).collect();
+        let class = |entry: &ToolEntry| scope.env.tool(&entry.tool_use.name).map(|_| entry.class);
+        let classes: Vec<Option<ConcurrencyClass>> = self.entries.iter().map(class).collect();
         for (entry, batch) in self.entries.iter_mut().zip(admission::batches(&classes)) {
             entry.batch = Some(batch);
-            if matches!(entry.state, State::Queued { .. }) {
+            if matches!(entry.state, EntryState::Queued { .. }) {
                 entry.complete_unknown(scope.env, scope.effects);
             }
         }
@@ -143,7 +143,7 @@ impl Executor {
 
     /// Takes what came back from a tool, a hook, a person or a store, or a timer, and starts what it made room for. What comes late or twice
     /// finds no step that waits for it.
-    pub(crate) fn on_input(&mut self, scope: &mut Scope<'_>, input: &Input) -> Ended {
+    pub(crate) fn on_input(&mut self, scope: &mut PipelineScope<'_>, input: &Input) -> ToolEvent {
         let run = run_of(input);
         if let Input::ToolEnded { run, .. } = input {
             self.ghosts.retain(|ghost| ghost.run != *run);
@@ -151,7 +151,7 @@ impl Executor {
         if *input == Input::Timer(GRACE_TIMER) {
             self.on_grace_over(scope);
         }
-        let mut ended = Ended::default();
+        let mut ended = ToolEvent::default();
         for index in 0..self.entries.len() {
             if run.is_none_or(|run| self.entries[index].run == run) {
                 ended.abort = ended.abort.or(self.advance(scope, index, input));
@@ -169,30 +169,30 @@ impl Executor {
     }
 
     /// Aborts the query scope (T-12, Q-10): what waits is answered at once, what runs is told to stop, as its tool says.
-    pub(crate) fn abort(&mut self, scope: &mut Scope<'_>, kind: AbortKind) {
+    pub(crate) fn abort(&mut self, scope: &mut PipelineScope<'_>, kind: AbortKind) {
         self.aborts.query.get_or_insert(kind);
         self.apply_aborts(scope, |_| true);
     }
 
     /// The answer that asked for these tools is lost and will not be asked for again: each open tool use is answered (T-16).
-    pub(crate) fn lose(&mut self, scope: &mut Scope<'_>) {
+    pub(crate) fn lose(&mut self, scope: &mut PipelineScope<'_>) {
         self.aborts.discarded = true;
         self.apply_aborts(scope, |_| true);
     }
 
     /// Discards everything (T-19): nothing more comes out of it. Returns the executor that takes its place, in which what still runs
     /// counts as executing until it stops or its grace is over. Hooks and questions end with it.
-    pub(crate) fn discard(mut self, scope: &mut Scope<'_>) -> Self {
+    pub(crate) fn discard(mut self, scope: &mut PipelineScope<'_>) -> Self {
         let until = scope.now + scope.env.settings.tool_grace;
         for entry in &self.entries {
             let until = match &entry.state {
-                State::Stopping { until, .. } => *until,
-                State::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == Halt::Stopping => until,
+                EntryState::Stopping { until, .. } => *until,
+                EntryState::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == PipelineHalt::Stopping => until,
                 _ => continue,
             };
-            self.ghosts.push(Ghost { run: entry.run, class: entry.class, until });
+            self.ghosts.push(DiscardedTool { run: entry.run, class: entry.class, until });
         }
-        let has_run = |entry: &&Entry| entry.class == Class::Exclusive && entry.has_run;
+        let has_run = |entry: &&ToolEntry| entry.class == ConcurrencyClass::Exclusive && entry.has_run;
         let finished = self.entries.iter().filter(has_run).map(|entry| (entry.run, entry.tool_use.clone()));
         self.finished_before.extend(finished);
         let (finished_before, denials) = (core::mem::take(&mut self.finished_before), core::mem::take(&mut self.denials));
@@ -217,18 +217,18 @@ impl Executor {
 
     /// Whether every result was emitted (T-9).
     pub(crate) fn is_settled(&self) -> bool {
-        self.entries.iter().all(|entry| matches!(entry.state, State::Yielded { .. }))
+        self.entries.iter().all(|entry| matches!(entry.state, EntryState::Yielded { .. }))
     }
 
     /// Whether a tool runs that a submitted message has to wait for.
     pub(crate) fn blocks_interrupt(&self) -> bool {
-        self.entries.iter().any(|entry| matches!(entry.state, State::Executing(_)) && entry.interrupt == InterruptBehaviour::Block)
+        self.entries.iter().any(|entry| matches!(entry.state, EntryState::Executing(_)) && entry.interrupt == InterruptBehaviour::Block)
     }
 
     /// When the grace of a tool that was told to stop is over next (T-15a).
     pub(crate) fn grace_until(&self) -> Option<Time> {
         let stopping = self.entries.iter().filter_map(|entry| match entry.state {
-            State::Stopping { until, .. } => Some(until),
+            EntryState::Stopping { until, .. } => Some(until),
             _ => None,
         });
         stopping.chain(self.ghosts.iter().map(|ghost| ghost.until)).min()
@@ -237,7 +237,7 @@ impl Executor {
     /// When the time of a hook is up next.
     pub(crate) fn hooks_until(&self) -> Option<Time> {
         let pipelines = self.entries.iter().filter_map(|entry| match &entry.state {
-            State::Executing(pipeline) => pipeline.hooks_until(),
+            EntryState::Executing(pipeline) => pipeline.hooks_until(),
             _ => None,
         });
         pipelines.min()
@@ -254,7 +254,7 @@ impl Executor {
     }
 
     /// The tool uses that were not permitted since this was last asked (S-1).
-    pub(crate) fn take_denials(&mut self) -> Vec<Denial> {
+    pub(crate) fn take_denials(&mut self) -> Vec<PermissionDenial> {
         core::mem::take(&mut self.denials)
     }
 
@@ -269,9 +269,9 @@ impl Executor {
     }
 
     /// Completes what was told to stop and whose grace is over (T-15a).
-    fn on_grace_over(&mut self, scope: &mut Scope<'_>) {
+    fn on_grace_over(&mut self, scope: &mut PipelineScope<'_>) {
         for entry in &mut self.entries {
-            if let State::Stopping { reason, until } = &entry.state
+            if let EntryState::Stopping { reason, until } = &entry.state
                 && *until <= scope.now
             {
                 let reason = reason.clone();
@@ -282,31 +282,31 @@ impl Executor {
     }
 
     /// Brings one entry further; why the query is aborted, if it is.
-    fn advance(&mut self, scope: &mut Scope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
-        let Entry { state, heard, has_run, .. } = &mut self.entries[index];
-        *has_run |= matches!((&*state, input), (State::Executing(_), Input::ToolEnded { .. }));
+    fn advance(&mut self, scope: &mut PipelineScope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
+        let ToolEntry { state, heard, has_run, .. } = &mut self.entries[index];
+        *has_run |= matches!((&*state, input), (EntryState::Executing(_), Input::ToolEnded { .. }));
         match state {
-            State::Stopping { reason, .. } if matches!(input, Input::ToolEnded { .. }) => {
+            EntryState::Stopping { reason, .. } if matches!(input, Input::ToolEnded { .. }) => {
                 let reason = reason.clone();
                 self.entries[index].complete_aborted(&reason, scope.effects);
                 None
             }
             // It is to stop, and should not wait for anybody.
-            State::Stopping { .. } => {
+            EntryState::Stopping { .. } => {
                 elicitation::decline_late(input, scope.effects);
                 None
             }
-            State::Executing(pipeline) => match pipeline.step(scope, input, heard) {
-                Verdict::Running => None,
-                Verdict::Done(done) => self.finish(scope, index, done),
+            EntryState::Executing(pipeline) => match pipeline.step(scope, input, heard) {
+                PipelineVerdict::Running => None,
+                PipelineVerdict::Done(done) => self.finish(scope, index, done),
             },
             _ => None,
         }
     }
 
     /// A pipeline has come to its end. What fails may take its siblings with it (T-13) or the whole query (T-14).
-    fn finish(&mut self, scope: &mut Scope<'_>, index: usize, done: Done) -> Option<Arc<str>> {
-        let Done { outcome, denial } = done;
+    fn finish(&mut self, scope: &mut PipelineScope<'_>, index: usize, done: PipelineEnd) -> Option<Arc<str>> {
+        let PipelineEnd { outcome, denial } = done;
         self.denials.extend(denial);
         let entry = &mut self.entries[index];
         entry.complete(&outcome, scope.effects);
@@ -314,7 +314,7 @@ impl Executor {
         let settings = &scope.env.settings;
         let cascades = if settings.streaming_execution { settings.sibling_abort } else { settings.batch_sibling_abort };
         let fails_siblings = outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
-        if fails_siblings && cascades && self.aborts == Aborts::default() {
+        if fails_siblings && cascades && self.aborts == AbortScopes::default() {
             let failed = abort::description(&self.entries[index].tool_use);
             self.abort_siblings(scope, batch, failed);
         }
@@ -325,7 +325,7 @@ impl Executor {
     }
 
     /// T-13. Without streaming execution the scope is one batch (T-20).
-    fn abort_siblings(&mut self, scope: &mut Scope<'_>, batch: Option<u32>, failed: String) {
+    fn abort_siblings(&mut self, scope: &mut PipelineScope<'_>, batch: Option<u32>, failed: String) {
         self.aborts.sibling = Some(failed.into());
         self.apply_aborts(scope, |entry| entry.batch == batch);
         if !scope.env.settings.streaming_execution {
@@ -333,21 +333,21 @@ impl Executor {
         }
     }
 
-    fn apply_aborts(&mut self, scope: &mut Scope<'_>, concerns: impl Fn(&Entry) -> bool) {
+    fn apply_aborts(&mut self, scope: &mut PipelineScope<'_>, concerns: impl Fn(&ToolEntry) -> bool) {
         let until = scope.now + scope.env.settings.tool_grace;
         for index in 0..self.entries.len() {
             let entry = &mut self.entries[index];
             let Some(reason) = abort::why(&self.aborts, entry.is_running(), entry.interrupt).filter(|_| concerns(entry)) else { continue };
             match &entry.state {
-                State::Queued { .. } => entry.complete_aborted(&reason, scope.effects),
-                State::Executing(pipeline) => match pipeline.halt(scope.env, scope.effects) {
-                    Halt::AtOnce => entry.complete_aborted(&reason, scope.effects),
-                    Halt::Stopping => {
-                        entry.to("abort", State::Stopping { reason, until });
+                EntryState::Queued { .. } => entry.complete_aborted(&reason, scope.effects),
+                EntryState::Executing(pipeline) => match pipeline.halt(scope.env, scope.effects) {
+                    PipelineHalt::AtOnce => entry.complete_aborted(&reason, scope.effects),
+                    PipelineHalt::Stopping => {
+                        entry.to("abort", EntryState::Stopping { reason, until });
                         entry.note(ToolState::Stopping, scope.effects);
                     }
                     // The scope is aborted already, so nothing more follows from how it ended.
-                    Halt::Ended(done) => drop(self.finish(scope, index, done)),
+                    PipelineHalt::Ended(done) => drop(self.finish(scope, index, done)),
                 },
                 _ => (),
             }
@@ -356,7 +356,7 @@ impl Executor {
     }
 
     /// Starts what may start, in order, until nothing more may (T-5): one that fails at its start makes room at once.
-    fn scan(&mut self, scope: &mut Scope<'_>) -> Ended {
+    fn scan(&mut self, scope: &mut PipelineScope<'_>) -> ToolEvent {
         loop {
             let starts = self.admitted(&scope.env.settings, scope.effects.elsewhere());
             if starts.is_empty() {
@@ -365,20 +365,20 @@ impl Executor {
             for position in starts {
                 let abort = self.start(scope, position);
                 if abort.is_some() {
-                    return Ended { abort }; // the same
+                    return ToolEvent { abort }; // the same
                 }
             }
         }
         self.report(scope.effects);
-        Ended::default()
+        ToolEvent::default()
     }
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part, and none before the batches are cut (T-20).
-    fn admitted(&self, settings: &Settings, elsewhere: Elsewhere) -> Vec<usize> {
-        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != Slot::Over).and_then(|entry| entry.batch) else {
+    fn admitted(&self, settings: &Settings, elsewhere: TreeLoad) -> Vec<usize> {
+        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != AdmissionSlot::Over).and_then(|entry| entry.batch) else {
             return Vec::new();
         };
-        let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, Slot::Executing));
+        let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, AdmissionSlot::Executing));
         let own = self.entries.iter().filter(|entry| entry.batch.is_some_and(|of| of <= batch)).map(|entry| (entry.class, entry.slot()));
         let others = elsewhere.slots();
         let before = others.len() + self.ghosts.len();
@@ -389,30 +389,30 @@ impl Executor {
     }
 
     /// Starts one entry; why the query is aborted, if it is: a person may have answered before (S-3).
-    fn start(&mut self, scope: &mut Scope<'_>, position: usize) -> Option<Arc<str>> {
+    fn start(&mut self, scope: &mut PipelineScope<'_>, position: usize) -> Option<Arc<str>> {
         let entry = &mut self.entries[position];
         entry.note_repeated(&self.finished_before, scope.effects);
         entry.note(ToolState::Executing, scope.effects);
-        if let State::Queued { problem: Some(problem) } = &entry.state {
+        if let EntryState::Queued { problem: Some(problem) } = &entry.state {
             let answer = problem.answer(&entry.tool_use.name);
             scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
             entry.complete(&answer, scope.effects);
             return None;
         }
         let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone(), entry.answered.clone());
-        entry.to("admitted", State::Executing(Box::new(pipeline)));
+        entry.to("admitted", EntryState::Executing(Box::new(pipeline)));
         match verdict {
-            Verdict::Running => None,
-            Verdict::Done(done) => self.finish(scope, position, done),
+            PipelineVerdict::Running => None,
+            PipelineVerdict::Done(done) => self.finish(scope, position, done),
         }
     }
 
     /// Tells consumers what changed: which tool uses are in progress (T-10), and whether the user may interrupt (T-18).
     fn report(&mut self, effects: &mut Effects) {
-        let started = |entry: &&Entry| match entry.state {
-            State::Executing(_) | State::Stopping { .. } => true,
-            State::Completed(_) => self.in_progress.contains(&entry.tool_use.id),
-            State::Queued { .. } | State::Yielded { .. } => false,
+        let started = |entry: &&ToolEntry| match entry.state {
+            EntryState::Executing(_) | EntryState::Stopping { .. } => true,
+            EntryState::Completed(_) => self.in_progress.contains(&entry.tool_use.id),
+            EntryState::Queued { .. } | EntryState::Yielded { .. } => false,
         };
         let now: Vec<_> = self.entries.iter().filter(started).map(|entry| entry.tool_use.id.clone()).collect();
         if now != self.in_progress {
@@ -427,30 +427,30 @@ impl Executor {
         }
     }
 
-    fn stages(&self) -> Vec<(Class, Stage)> {
+    fn stages(&self) -> Vec<(ConcurrencyClass, OrderingStage)> {
         self.entries.iter().map(|entry| (entry.class, entry.stage())).collect()
     }
 
     fn check_invariants(&self) {
         let running = || self.entries.iter().filter(|entry| entry.is_running()).map(|entry| entry.class);
         let all = || running().chain(self.ghosts.iter().map(|ghost| ghost.class));
-        assert!(all().count() <= 1 || all().all(|class| class == Class::Safe), "an exclusive tool executes alone");
-        let unseen = self.entries.iter().any(|entry| matches!(entry.state, State::Yielded { .. }) && !entry.progress.is_empty());
+        assert!(all().count() <= 1 || all().all(|class| class == ConcurrencyClass::Safe), "an exclusive tool executes alone");
+        let unseen = self.entries.iter().any(|entry| matches!(entry.state, EntryState::Yielded { .. }) && !entry.progress.is_empty());
         assert!(!unseen, "no progress is left behind an emitted result");
-        let yielded = self.entries.iter().filter(|entry| matches!(entry.state, State::Yielded { .. })).count();
+        let yielded = self.entries.iter().filter(|entry| matches!(entry.state, EntryState::Yielded { .. })).count();
         assert!(u32::try_from(yielded) == Ok(self.yielded), "each result was counted once when it was emitted");
         let aborted = self.aborts.discarded || self.aborts.query.is_some();
         assert!(
-            !aborted || !self.entries.iter().any(|entry| matches!(entry.state, State::Queued { .. })),
+            !aborted || !self.entries.iter().any(|entry| matches!(entry.state, EntryState::Queued { .. })),
             "nothing waits in an aborted scope"
         );
     }
 }
 
 /// T-11: a context change is applied for exclusive tools only.
-fn context_change(run: ToolRun, class: Class, outcome: &ToolOutcome, effects: &mut Effects) -> Option<Arc<str>> {
+fn context_change(run: ToolRun, class: ConcurrencyClass, outcome: &ToolOutcome, effects: &mut Effects) -> Option<Arc<str>> {
     let change = outcome.context_change.clone()?;
-    if class == Class::Safe {
+    if class == ConcurrencyClass::Safe {
         let text = format!("safe tool {run} returned a context change, which is not applied: {change}");
         effects.push(Effect::Note(Note::Defect { id: run.request, name: "safe-tool-changes-context".into(), text: text.into() }));
         return None;

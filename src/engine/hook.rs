@@ -3,9 +3,9 @@
 //! All hooks of a point run at once. What they say is put together in the order in which they are defined: deny wins over ask, ask over
 //! allow; the last changed input counts; every context is kept.
 
-mod running;
+mod running_hooks;
 
-pub(crate) use running::{HOOK_TIMER, HookVerdict, RunningHooks, without_tool};
+pub(crate) use running_hooks::{HOOK_TIMER, HookVerdict, RunningHooks, without_tool};
 
 use serde::{Deserialize, Serialize};
 

@@ -22,7 +22,7 @@ pub const LOG_VERSION: u32 = 1;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct HeaderLine {
+struct LogHeaderLine {
     reenact_log: u32,
     contract: u32,
     environment: Environment,
@@ -38,7 +38,7 @@ struct StepLine {
     #[serde(skip_serializing_if = "Agent::is_root")]
     agent: Agent,
     input: Input,
-    effects: Vec<Sent>,
+    effects: Vec<SentEffect>,
 }
 
 /// One step as it is read: its effects stay text, because text is what is compared.
@@ -54,7 +54,7 @@ struct ReadStep<'a> {
 
 /// One effect with its sender.
 #[derive(Serialize)]
-struct Sent {
+struct SentEffect {
     #[serde(skip_serializing_if = "Agent::is_root")]
     agent: Agent,
     #[serde(flatten)]
@@ -63,15 +63,15 @@ struct Sent {
 
 /// A log that is being written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Log {
+pub struct BoundaryLog {
     text: String,
 }
 
-impl Log {
+impl BoundaryLog {
     /// Begins with the header line. `shows` are the rules that the run breaks on purpose.
     pub fn new(environment: &Environment, shows: Vec<Arc<str>>) -> Self {
         let mut log = Self { text: String::new() };
-        log.line(&HeaderLine { reenact_log: LOG_VERSION, contract: CONTRACT_VERSION, environment: environment.clone(), shows });
+        log.line(&LogHeaderLine { reenact_log: LOG_VERSION, contract: CONTRACT_VERSION, environment: environment.clone(), shows });
         log
     }
 
@@ -132,7 +132,7 @@ pub enum ReplayError {
 
 /// What a replay found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayReport {
     /// How many steps.
     pub steps: usize,
     /// How many effects, all equal.
@@ -145,7 +145,7 @@ pub struct Replayed {
 ///
 /// # Errors
 /// When the text is not a log that this version reads, or at the first effect that differs.
-pub fn replay<E: Engine>(text: &str, engine: E) -> Result<Replayed, ReplayError> {
+pub fn replay<E: Engine>(text: &str, engine: E) -> Result<ReplayReport, ReplayError> {
     replay_with(text, engine, |_| ())
 }
 
@@ -153,7 +153,7 @@ pub fn replay<E: Engine>(text: &str, engine: E) -> Result<Replayed, ReplayError>
 ///
 /// # Errors
 /// Like [`replay`].
-pub fn replay_with<E: Engine>(text: &str, engine: E, prepare: impl FnOnce(&mut Environment)) -> Result<Replayed, ReplayError> {
+pub fn replay_with<E: Engine>(text: &str, engine: E, prepare: impl FnOnce(&mut Environment)) -> Result<ReplayReport, ReplayError> {
     let (mut environment, _) = environment(text)?;
     prepare(&mut environment);
     replay_in(text, engine, &environment, |_, _, _| ())
@@ -176,16 +176,16 @@ pub fn replay_in<E: Engine>(
     mut engine: E,
     environment: &Environment,
     mut tell: impl FnMut(Time, &Input, &Effects),
-) -> Result<Replayed, ReplayError> {
+) -> Result<ReplayReport, ReplayError> {
     let lines = (1..).zip(text.lines()).skip(1);
-    let mut done = Replayed { steps: 0, effects: 0, until: Time::ZERO };
+    let mut done = ReplayReport { steps: 0, effects: 0, until: Time::ZERO };
     for (line, text) in lines {
         let step: ReadStep<'_> = serde_json::from_str(text).map_err(|error| ReplayError::Line { line, problem: error.to_string() })?;
-        let mut effects = Effects::of(step.agent.clone());
+        let mut effects = Effects::from_agent(step.agent.clone());
         engine.step(environment, step.t, &step.input, &mut effects);
         compare(line, &step.effects, &sent(&effects))?;
         tell(step.t, &step.input, &effects);
-        done = Replayed { steps: done.steps + 1, effects: done.effects + step.effects.len(), until: step.t };
+        done = ReplayReport { steps: done.steps + 1, effects: done.effects + step.effects.len(), until: step.t };
     }
     Ok(done)
 }
@@ -197,11 +197,11 @@ fn header(line: &str) -> Result<(Environment, Vec<Arc<str>>), ReplayError> {
     if log > u64::from(LOG_VERSION) || contract > u64::from(CONTRACT_VERSION) {
         return Err(ReplayError::Newer { log, contract });
     }
-    let header: HeaderLine = serde_json::from_str(line).map_err(|error| ReplayError::Line { line: 1, problem: error.to_string() })?;
+    let header: LogHeaderLine = serde_json::from_str(line).map_err(|error| ReplayError::Line { line: 1, problem: error.to_string() })?;
     Ok((header.environment, header.shows))
 }
 
-fn compare(line: usize, logged: &[&RawValue], replayed: &[Sent]) -> Result<(), ReplayError> {
+fn compare(line: usize, logged: &[&RawValue], replayed: &[SentEffect]) -> Result<(), ReplayError> {
     let nothing = || String::from("nothing");
     for position in 0..logged.len().max(replayed.len()) {
         let logged = logged.get(position).map_or_else(nothing, |effect| effect.get().to_string());
@@ -213,6 +213,6 @@ fn compare(line: usize, logged: &[&RawValue], replayed: &[Sent]) -> Result<(), R
     Ok(())
 }
 
-fn sent(effects: &Effects) -> Vec<Sent> {
-    effects.iter().map(|(agent, effect)| Sent { agent: agent.clone(), effect: effect.clone() }).collect()
+fn sent(effects: &Effects) -> Vec<SentEffect> {
+    effects.iter().map(|(agent, effect)| SentEffect { agent: agent.clone(), effect: effect.clone() }).collect()
 }

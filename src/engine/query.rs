@@ -9,13 +9,13 @@
 //! ```
 //!
 //! Tools run while the model still streams, so the executor lives in all open states. What is decided is a pure function in a file of
-//! its own: what follows an answer in [`after_answer`], recoveries in [`too_long`] and [`output_limit`], the nudge in [`token_budget`].
+//! its own: what follows an answer in [`answer_decision`], recoveries in [`prompt_too_long`] and [`output_limit`], the nudge in [`token_budget`].
 //! What is done about it stands beside the decision. After the terminal nothing more comes out (Q-3): a late input finds `Finished`
 //! and is dropped.
 
 mod abort;
-mod after_answer;
 mod answer;
+mod answer_decision;
 mod budgets;
 mod diagram;
 mod fallback;
@@ -25,29 +25,29 @@ mod observable;
 mod orphan;
 mod outcome;
 mod output_limit;
+mod prompt_too_long;
 mod stop_hooks;
-mod structured;
+mod structured_output;
 mod timers;
 mod token_budget;
-mod too_long;
 mod tool_summary;
 
-use diagram::Before;
 pub(crate) use diagram::DIAGRAM;
-use outcome::{Attempt, Ending};
-pub(crate) use outcome::{Carried, Last, OfModel, Outcome, Tail, Totals};
-use timers::Timers;
+use diagram::QueryOrigin;
+pub(crate) use outcome::{AnswerTail, LastMessage, ModelTotals, QueryOutcome, ResultTotals, SessionMemory};
+use outcome::{AttemptCost, QueryEnding};
+use timers::QueryTimers;
 use tool_summary::ToolSummary;
 
-use super::call::{ApiCall, Verdict as CallVerdict};
+use super::call::{ApiCall, CallVerdict};
 use super::compaction::{Compaction, SummaryRefusal};
 use super::contract::{Effect, Effects, Input, RequestId};
 use super::emission::{AssistantMessage, Emission};
 use super::executor::abort::AbortKind;
-use super::executor::{Elsewhere, Ended, Executor, Scope};
+use super::executor::{Executor, PipelineScope, ToolEvent, TreeLoad};
 use super::hook::{HOOK_TIMER, RunningHooks};
 use super::permission::context::PermissionContext;
-use super::session::prompt::Frame;
+use super::session::prompt::RequestFrame;
 use super::settings::Environment;
 use super::time::Time;
 use crate::prelude::*;
@@ -58,10 +58,10 @@ use crate::wire::usage::Usage;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Query {
     prompt: u32,
-    frame: Arc<Frame>,
+    frame: Arc<RequestFrame>,
     /// What goes on from prompt to prompt: the conversation that the next request carries, among others.
-    carried: Carried,
-    chain: Chain,
+    carried: SessionMemory,
+    chain: RecoveryChain,
     /// Summarising requests of this prompt that were too long themselves: the same is not asked again (Q-13).
     summary_refusals: Vec<SummaryRefusal>,
     /// Whether a refusal was tried again (Q-23).
@@ -71,19 +71,19 @@ pub(crate) struct Query {
     /// Whether the turn goes on because a stop hook objected (Q-16).
     stop_hook_active: bool,
     /// What was done to use up the turn's token budget (Q-17).
-    nudges: token_budget::Nudges,
-    totals: Totals,
+    nudges: token_budget::NudgeHistory,
+    totals: ResultTotals,
     /// Messages that were submitted while tools ran that do not stop for one (Q-22); they join the conversation at Q-18.
     queued: Vec<(u32, Arc<[Block]>)>,
     /// What the last turn's tools did, as long as it is asked for (S-7).
     tool_summary: Option<Box<ToolSummary>>,
-    timers: Timers,
-    state: State,
+    timers: QueryTimers,
+    state: QueryState,
 }
 
 /// What holds from one `next_turn` to the next (Q-13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Chain {
+struct RecoveryChain {
     /// How many paused answers came in a row (Q-23).
     pauses: u32,
     /// How often the model was asked to go on after the output limit (Q-15).
@@ -95,15 +95,15 @@ struct Chain {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum State {
+enum QueryState {
     /// A tool use of an earlier session is settled first (S-3).
     Settling {
         executor: Executor,
-        begins: Begins,
+        begins: QueryBeginning,
     },
     Calling {
         call: Box<ApiCall>,
-        turn: Turn,
+        turn: QueryTurn,
     },
     /// The model summarises (C-4, C-5, C-9).
     Compacting {
@@ -112,7 +112,7 @@ enum State {
         then: AfterCompaction,
     },
     AwaitingTools {
-        turn: Turn,
+        turn: QueryTurn,
     },
     /// The prompt would end well; hooks are asked (Q-16).
     StopHooks {
@@ -123,15 +123,15 @@ enum State {
     },
     /// The prompt ends; what still runs has its grace (T-15a).
     Ending {
-        turn: Turn,
-        ending: Box<Ending>,
+        turn: QueryTurn,
+        ending: Box<QueryEnding>,
     },
     Finished,
 }
 
-impl State {
+impl QueryState {
     /// The call that is over, and what it has brought. Whoever takes it out puts another state in its place.
-    fn take_call(&mut self) -> (Box<ApiCall>, Turn) {
+    fn take_call(&mut self) -> (Box<ApiCall>, QueryTurn) {
         match core::mem::replace(self, Self::Finished) {
             Self::Calling { call, turn } => (call, turn),
             other => unreachable!("a call is over in the state {}", other.name()),
@@ -177,14 +177,14 @@ enum AfterCompaction {
     /// This request was about to be made (C-4).
     Ask(RequestId),
     /// This was about to be the end (C-5): it is if nothing helps.
-    Retry(Box<Ending>),
+    Retry(Box<QueryEnding>),
     /// Nothing: the user asked for it (C-9).
     End(RequestId),
 }
 
 /// What one answer has brought so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Turn {
+struct QueryTurn {
     blocks: Vec<Arc<AssistantMessage>>,
     /// What consumers were told of the answer's end, once they were (Q-7).
     told: Option<Box<Emission>>,
@@ -195,7 +195,7 @@ struct Turn {
 
 /// What a prompt is about.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Begins {
+pub(crate) enum QueryBeginning {
     /// The model is asked.
     Asking,
     /// The model is to summarise, minding this (C-9).
@@ -205,11 +205,11 @@ pub(crate) enum Begins {
 /// What the session must know.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
-pub(crate) enum Verdict {
+pub(crate) enum QueryVerdict {
     /// It goes on.
     Running,
     /// It is over.
-    Finished(Box<Outcome>),
+    Finished(Box<QueryOutcome>),
 }
 
 impl Query {
@@ -218,25 +218,25 @@ impl Query {
         env: &Environment,
         now: Time,
         prompt: u32,
-        (frame, begins): (Arc<Frame>, Begins),
-        carried: Carried,
+        (frame, begins): (Arc<RequestFrame>, QueryBeginning),
+        carried: SessionMemory,
         effects: &mut Effects,
-    ) -> (Self, Verdict) {
+    ) -> (Self, QueryVerdict) {
         let mut query = Self {
             prompt,
             frame,
             carried,
-            chain: Chain::default(),
+            chain: RecoveryChain::default(),
             summary_refusals: Vec::new(),
             refusal_retried: false,
             structure_asked: 0,
             stop_hook_active: false,
-            nudges: token_budget::Nudges::default(),
-            totals: Totals::default(),
+            nudges: token_budget::NudgeHistory::default(),
+            totals: ResultTotals::default(),
             queued: Vec::new(),
             tool_summary: None,
-            timers: Timers::default(),
-            state: State::Finished,
+            timers: QueryTimers::default(),
+            state: QueryState::Finished,
         };
         query.carried.turn_to(query.frame.model());
         query.carried.tracking.reactively_compacted = false; // a prompt begins a chain
@@ -247,9 +247,9 @@ impl Query {
     }
 
     /// Takes everything that can happen while the prompt is worked on.
-    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
-        if self.state == State::Finished {
-            return Verdict::Running; // Q-3: nothing comes out after the terminal
+    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+        if self.state == QueryState::Finished {
+            return QueryVerdict::Running; // Q-3: nothing comes out after the terminal
         }
         let before = self.before(effects);
         self.timers.hear(now, input);
@@ -260,7 +260,7 @@ impl Query {
         self.after_step(env, now, &before, verdict, effects)
     }
 
-    fn step_prompt(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+    fn step_prompt(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         match input {
             Input::Cancel => self.abort(env, now, AbortKind::Cancel, effects),
             Input::ToolProgress { run, text } => {
@@ -272,19 +272,26 @@ impl Query {
             input if Executor::is_for(input) => self.step_executor(env, now, input, effects),
             Input::MarkedDead { .. } | Input::CollapseStaged(_) => {
                 self.carried.take_note(input);
-                Verdict::Running
+                QueryVerdict::Running
             }
             _ => self.step_state(env, now, input, effects),
         }
     }
 
     /// What holds at the end of each step is brought about, and looked at. After the terminal there is nothing of either (Q-3).
-    fn after_step(&mut self, env: &Environment, now: Time, before: &Before, verdict: Verdict, effects: &mut Effects) -> Verdict {
+    fn after_step(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        before: &QueryOrigin,
+        verdict: QueryVerdict,
+        effects: &mut Effects,
+    ) -> QueryVerdict {
         if before.is_over() {
             return verdict;
         }
         let verdict = match verdict {
-            Verdict::Running => self.make_what_is_due(env, now, effects),
+            QueryVerdict::Running => self.make_what_is_due(env, now, effects),
             finished => finished,
         };
         self.set_timers(effects);
@@ -299,26 +306,28 @@ impl Query {
     }
 
     /// What concerns tools; hooks that run for something else have the same timer (T-23, Q-16).
-    fn step_executor(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
-        let Some(executor) = self.state.executor_mut() else { return Verdict::Running };
-        let scope = &mut Scope { env, now, permissions: &mut self.carried.permissions, effects };
+    fn step_executor(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+        let Some(executor) = self.state.executor_mut() else { return QueryVerdict::Running };
+        let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
         let verdict = match executor.on_input(scope, input).abort {
             Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
             None => self.settle(env, now, effects),
         };
         match (verdict, input) {
-            (Verdict::Running, Input::Timer(HOOK_TIMER)) => self.step_state(env, now, input, effects),
+            (QueryVerdict::Running, Input::Timer(HOOK_TIMER)) => self.step_state(env, now, input, effects),
             (verdict, _) => verdict,
         }
     }
 
     /// What concerns what the state waits for.
-    fn step_state(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+    fn step_state(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         match &self.state {
-            State::Calling { .. } => self.step_call(env, now, input, effects),
-            State::Compacting { .. } => self.step_compaction(env, now, input, effects),
-            State::StopHooks { .. } => self.step_stop_hooks(env, now, input, effects),
-            State::Settling { .. } | State::AwaitingTools { .. } | State::Ending { .. } | State::Finished => Verdict::Running,
+            QueryState::Calling { .. } => self.step_call(env, now, input, effects),
+            QueryState::Compacting { .. } => self.step_compaction(env, now, input, effects),
+            QueryState::StopHooks { .. } => self.step_stop_hooks(env, now, input, effects),
+            QueryState::Settling { .. } | QueryState::AwaitingTools { .. } | QueryState::Ending { .. } | QueryState::Finished => {
+                QueryVerdict::Running
+            }
         }
     }
 
@@ -330,11 +339,11 @@ impl Query {
         now: Time,
         message: (u32, &Arc<[Block]>),
         effects: &mut Effects,
-    ) -> (bool, Verdict) {
-        let open = matches!(self.state, State::Settling { .. } | State::Calling { .. } | State::AwaitingTools { .. });
+    ) -> (bool, QueryVerdict) {
+        let open = matches!(self.state, QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::AwaitingTools { .. });
         if open && self.state.executor_mut().is_some_and(|executor| executor.blocks_interrupt()) {
             self.queued.push((message.0, message.1.clone()));
-            return (true, Verdict::Running);
+            return (true, QueryVerdict::Running);
         }
         let before = self.before(effects);
         let verdict = self.abort(env, now, AbortKind::Interrupt, effects);
@@ -342,9 +351,9 @@ impl Query {
     }
 
     /// What concerns the call; anything else finds nobody.
-    fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+    fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         self.remember_container(env, input);
-        let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
+        let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
         let is_fast = call.is_fast();
         let verdict = match input {
             Input::Head { id, status, headers } if call.id() == *id => {
@@ -371,22 +380,22 @@ impl Query {
         };
         if call.is_due() {
             // What the attempt brought is lost, and paid for.
-            let attempt = Attempt { is_fast, ..Attempt::of(call) };
+            let attempt = AttemptCost { is_fast, ..AttemptCost::from_call(call) };
             self.totals.count_attempt(env, &attempt);
             call.forget_usage();
         }
         self.on_call_verdict(env, now, verdict, effects)
     }
 
-    fn on_call_verdict(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
+    fn on_call_verdict(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> QueryVerdict {
         match verdict {
-            CallVerdict::Pending => Verdict::Running,
+            CallVerdict::Pending => QueryVerdict::Running,
             CallVerdict::Blocks(messages) => self.on_blocks(env, now, &messages, effects),
             CallVerdict::StopReason(stop_reason, usage) => {
-                if let State::Calling { call, turn } = &mut self.state {
+                if let QueryState::Calling { call, turn } = &mut self.state {
                     turn.tell_end(call.id(), Some(stop_reason), usage, effects);
                 }
-                Verdict::Running
+                QueryVerdict::Running
             }
             CallVerdict::Ended(ended) => self.on_answer(env, now, ended, effects),
             CallVerdict::Failed(failure) => self.on_call_lost(env, now, failure, effects),
@@ -396,9 +405,9 @@ impl Query {
     }
 
     /// What runs here and what it has cost, as the other agents of the tree see it (T-4, S-10).
-    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
-        let executing = self.state.executor().map_or_else(Elsewhere::default, |executor| executor.executing(env));
-        Elsewhere { spent: self.spent(env), ..executing }
+    pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
+        let executing = self.state.executor().map_or_else(TreeLoad::default, |executor| executor.executing(env));
+        TreeLoad { spent: self.spent(env), ..executing }
     }
 
     /// What was learnt about permissions.
@@ -412,10 +421,10 @@ impl Query {
     }
 
     /// A tool ended in another agent of the tree: what waited for it may start.
-    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+    pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
         let before = self.before(effects);
-        let scope = &mut Scope { env, now, permissions: &mut self.carried.permissions, effects };
-        let started = self.state.executor_mut().map_or_else(Ended::default, |executor| executor.on_room(scope));
+        let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
+        let started = self.state.executor_mut().map_or_else(ToolEvent::default, |executor| executor.on_room(scope));
         let verdict = match started.abort {
             Some(_) => self.abort(env, now, AbortKind::Cancel, effects), // T-14
             None => self.settle(env, now, effects),
@@ -424,40 +433,40 @@ impl Query {
     }
 
     /// Says what there is to say, and hands everything to the session.
-    fn finish(&mut self, now: Time, ending: Ending, effects: &mut Effects) -> Verdict {
-        self.state = State::Finished;
+    fn finish(&mut self, now: Time, ending: QueryEnding, effects: &mut Effects) -> QueryVerdict {
+        self.state = QueryState::Finished;
         self.drop_tool_summary(now, effects);
         let errors = ending.say(self.prompt, effects).into_iter().collect();
         if let Some(text) = ending.kept_text() {
             self.carried.conversation.push_hidden(format!("p{}.interrupted", self.prompt), text);
         }
-        Verdict::Finished(Box::new(Outcome {
+        QueryVerdict::Finished(Box::new(QueryOutcome {
             terminal: ending.terminal,
             errors,
-            carried: Carried { spent: self.carried.spent + self.totals.cost(), ..core::mem::take(&mut self.carried) },
+            carried: SessionMemory { spent: self.carried.spent + self.totals.cost(), ..core::mem::take(&mut self.carried) },
             queued: core::mem::take(&mut self.queued),
             totals: core::mem::take(&mut self.totals),
         }))
     }
 
     /// A query that goes on waits for something.
-    fn check_invariants(&self, verdict: &Verdict) {
+    fn check_invariants(&self, verdict: &QueryVerdict) {
         match &self.state {
-            State::Calling { call, turn } => {
+            QueryState::Calling { call, turn } => {
                 assert!(call.id().prompt == self.prompt, "a query asks for its own prompt");
                 assert!(turn.blocks.iter().all(|message| message.id == call.id()), "a turn holds the blocks of one attempt");
                 assert!(!call.is_due() && !call.is_over(), "a call that is due is made, and one that is over has gone on");
             }
-            State::Compacting { compaction, .. } => {
+            QueryState::Compacting { compaction, .. } => {
                 assert!(!compaction.is_due() && !compaction.is_over(), "what a compaction asks is asked, and one that is over has gone on");
             }
-            State::StopHooks { hooks, .. } => assert!(hooks.until().is_some(), "hooks that have all answered have gone on"),
-            State::Settling { executor, .. } => assert!(!executor.is_settled(), "a tool use that has its result is settled"),
-            State::AwaitingTools { turn } => assert!(!turn.executor.is_settled(), "a turn whose results are all emitted has gone on"),
-            State::Ending { turn, .. } => assert!(!turn.executor.is_quiet(), "a prompt that waits for nothing has ended"),
-            State::Finished => (),
+            QueryState::StopHooks { hooks, .. } => assert!(hooks.until().is_some(), "hooks that have all answered have gone on"),
+            QueryState::Settling { executor, .. } => assert!(!executor.is_settled(), "a tool use that has its result is settled"),
+            QueryState::AwaitingTools { turn } => assert!(!turn.executor.is_settled(), "a turn whose results are all emitted has gone on"),
+            QueryState::Ending { turn, .. } => assert!(!turn.executor.is_quiet(), "a prompt that waits for nothing has ended"),
+            QueryState::Finished => (),
         }
-        assert!((self.state == State::Finished) == matches!(verdict, Verdict::Finished(_)), "a query is over when it says so");
+        assert!((self.state == QueryState::Finished) == matches!(verdict, QueryVerdict::Finished(_)), "a query is over when it says so");
     }
 }
 

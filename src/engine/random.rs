@@ -16,20 +16,20 @@ pub struct Seed(pub u64);
 
 /// The draws for one purpose and identity, in order.
 #[derive(Clone, Debug)]
-pub struct Draws(ChaCha8Rng);
+pub struct KeyedDraws(ChaCha8Rng);
 
 impl Seed {
     /// Opens the stream for `purpose` (e.g. `"tool-latency"`) and `identity` (e.g. a tool use's id).
-    pub fn draws(self, purpose: &str, identity: &str) -> Draws {
+    pub fn draws(self, purpose: &str, identity: &str) -> KeyedDraws {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.0.to_le_bytes());
         key[8..16].copy_from_slice(&fnv1a(purpose.as_bytes()).to_le_bytes());
         key[16..24].copy_from_slice(&fnv1a(identity.as_bytes()).to_le_bytes());
-        Draws(ChaCha8Rng::from_seed(key))
+        KeyedDraws(ChaCha8Rng::from_seed(key))
     }
 }
 
-impl Draws {
+impl KeyedDraws {
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()

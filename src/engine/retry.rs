@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::RequestId;
 use super::random::Seed;
-use super::settings::{Cloud, RetrySettings, Settings};
+use super::settings::{CloudProvider, RetrySettings, Settings};
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::error::{ApiError, ContextFigures, ErrorKind};
-use crate::wire::http::Header;
+use crate::wire::http::HttpHeader;
 use crate::wire::rate_limit::reset_us;
 
 mod cloud;
@@ -23,14 +23,14 @@ mod delay;
 mod fast;
 pub(crate) mod overflow;
 pub(crate) mod overload;
-pub(crate) mod unattended;
+pub(crate) mod unattended_mode;
 
 #[cfg(test)]
 mod tests;
 
 /// Why an attempt failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct AttemptFailure {
     /// HTTP status, where there was one.
     pub status: Option<u16>,
     /// `error.type` of the API, or a short name of our own for what never reached it (`connection_reset`, `incomplete_stream`, …).
@@ -54,9 +54,9 @@ pub struct Failure {
     pub figures: Option<ContextFigures>,
 }
 
-impl Failure {
+impl AttemptFailure {
     /// A failure that carries no API error.
-    pub(crate) fn of(kind: &str, message: &str) -> Self {
+    pub(crate) fn new(kind: &str, message: &str) -> Self {
         Self { kind: kind.into(), message: message.into(), ..Self::default() }
     }
 
@@ -67,17 +67,17 @@ impl Failure {
     }
 
     /// What an answer with an error status says.
-    pub(crate) fn of_answer(status: u16, headers: &[Header], body: &str) -> Self {
+    pub(crate) fn of_answer(status: u16, headers: &[HttpHeader], body: &str) -> Self {
         let error = ApiError::read(status, headers, body.as_bytes());
         Self { reset: reset_us(headers).map(Micros), ..Self::from(&error) }
     }
 
     /// Whether it is about too long a prompt or too large media, which is not an attempt's matter.
-    pub(crate) fn too_much(&self) -> Option<Decision> {
+    pub(crate) fn too_much(&self) -> Option<RetryDecision> {
         match self.status {
-            Some(400 | 413) if names_large_media(&self.message) => Some(Decision::Media),
-            Some(413) => Some(Decision::TooLong),
-            Some(400) if self.too_long => Some(Decision::TooLong),
+            Some(400 | 413) if names_large_media(&self.message) => Some(RetryDecision::Media),
+            Some(413) => Some(RetryDecision::TooLong),
+            Some(400) if self.too_long => Some(RetryDecision::TooLong),
             _ => None,
         }
     }
@@ -90,7 +90,7 @@ impl Failure {
     }
 }
 
-impl From<&ApiError> for Failure {
+impl From<&ApiError> for AttemptFailure {
     fn from(error: &ApiError) -> Self {
         Self {
             status: error.status,
@@ -108,17 +108,17 @@ impl From<&ApiError> for Failure {
 
 /// One failed attempt with all that a decision depends on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Case<'a> {
+pub(crate) struct FailedAttempt<'a> {
     /// What it failed with.
-    pub(crate) failure: &'a Failure,
+    pub(crate) failure: &'a AttemptFailure,
     /// Which attempt it is.
     pub(crate) id: RequestId,
     /// When it failed.
     pub(crate) now: Time,
     /// What kind of call it is.
-    pub(crate) call: Call,
+    pub(crate) call: CallKind,
     /// What happened to the call before.
-    pub(crate) history: History,
+    pub(crate) history: CallHistory,
     /// The settings.
     pub(crate) settings: &'a RetrySettings,
     /// The root of the draws.
@@ -129,7 +129,7 @@ pub(crate) struct Case<'a> {
 
 /// What kind of call it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct CallKind {
     /// Whether the answer was asked for as a stream.
     pub(crate) streamed: bool,
     /// Whether the head of the answer had come.
@@ -137,7 +137,7 @@ pub(crate) struct Call {
     /// Whether blocks of the answer were handed up before it broke.
     pub(crate) handed_up: bool,
     /// Who waits for it.
-    pub(crate) urgency: Urgency,
+    pub(crate) urgency: CallUrgency,
     /// Whether the attempt asked for a fast answer.
     pub(crate) fast: bool,
     /// Whether another model can take over.
@@ -150,7 +150,7 @@ pub(crate) struct Call {
 
 /// Who waits for a call: each call has its own, by what it is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Urgency {
+pub(crate) enum CallUrgency {
     /// The user does, or another agent: the main query, and the compaction that it waits for.
     #[default]
     Foreground,
@@ -158,7 +158,7 @@ pub(crate) enum Urgency {
     Background,
 }
 
-impl Urgency {
+impl CallUrgency {
     /// That of the calls that an agent's loop waits for itself.
     pub(crate) fn of_loop(settings: &Settings) -> Self {
         if settings.background { Self::Background } else { Self::Foreground }
@@ -167,11 +167,11 @@ impl Urgency {
 
 /// What happened to this call before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct History {
+pub(crate) struct CallHistory {
     /// How many retries were made that count.
     pub(crate) retries: u32,
     /// The retries that do not.
-    pub(crate) polls: unattended::Polls,
+    pub(crate) polls: unattended_mode::UnattendedRetries,
     /// How many answers in a row said that the API is overloaded, this one included.
     pub(crate) overloads: u32,
     /// Whether the last attempt failed for want of good credentials.
@@ -184,7 +184,7 @@ pub(crate) struct History {
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum RetryDecision {
     /// The call is lost; the reason, where it is not plain from the failure.
     GiveUp(Option<String>),
     /// The prompt is too long: not an attempt's matter.
@@ -207,7 +207,7 @@ pub(crate) enum Decision {
         /// Whether the old ones are known to be revoked.
         forced: bool,
         /// Whose credentials they are; `None` for the API's own.
-        provider: Option<Cloud>,
+        provider: Option<CloudProvider>,
     },
     /// Try again at once with a lower `max_tokens`.
     LowerMaxTokens(u64),
@@ -221,81 +221,81 @@ pub(crate) enum Decision {
 }
 
 /// The decision for one failed attempt.
-pub(crate) fn decide(case: &Case<'_>) -> Decision {
+pub(crate) fn decide(case: &FailedAttempt<'_>) -> RetryDecision {
     let decision = without_patience(case);
-    let waits = matches!(decision, Decision::RefreshAuth { .. } | Decision::LowerMaxTokens(_) | Decision::WithoutStreaming);
+    let waits = matches!(decision, RetryDecision::RefreshAuth { .. } | RetryDecision::LowerMaxTokens(_) | RetryDecision::WithoutStreaming);
     match delay::too_long(case) {
-        Some(reason) if waits => Decision::GiveUp(Some(reason)),
+        Some(reason) if waits => RetryDecision::GiveUp(Some(reason)),
         _ => decision,
     }
 }
 
 /// The decision, as if any wait could be waited.
-fn without_patience(case: &Case<'_>) -> Decision {
+fn without_patience(case: &FailedAttempt<'_>) -> RetryDecision {
     if let Some(too_much) = case.failure.too_much().or_else(|| overflow::decide(case)) {
         return too_much; // whatever `x-should-retry` says
     }
     // What is asked for in place of a broken stream is no retry of it: it may be the last resort after all of them.
     if case.settings.nonstreaming_fallback && (case.call.handed_up || is_broken_without_block(case)) {
-        let fresh = Case { history: History { retries: 0, ..case.history }, ..*case };
+        let fresh = FailedAttempt { history: CallHistory { retries: 0, ..case.history }, ..*case };
         return match by_word_or_table(&fresh) {
-            Decision::After { .. } => Decision::WithoutStreaming,
+            RetryDecision::After { .. } => RetryDecision::WithoutStreaming,
             other => other,
         };
     }
     match by_word_or_table(case) {
-        Decision::GiveUp(None) if is_last_resort(case) => Decision::WithoutStreaming,
+        RetryDecision::GiveUp(None) if is_last_resort(case) => RetryDecision::WithoutStreaming,
         decision => decision,
     }
 }
 
 /// a stream that began and broke before its first block, where by setting that is like one that broke after it.
-fn is_broken_without_block(case: &Case<'_>) -> bool {
-    let Case { failure, call, settings, .. } = case;
+fn is_broken_without_block(case: &FailedAttempt<'_>) -> bool {
+    let FailedAttempt { failure, call, settings, .. } = case;
     settings.nonstreaming_without_block && call.streamed && call.answered && failure.status.is_none()
 }
 
 /// a stream that began and broke, again and again, until no retry is left. Whatever breaks streams on the way may let a whole answer through.
-fn is_last_resort(case: &Case<'_>) -> bool {
-    let Case { failure, call, history, settings, .. } = case;
+fn is_last_resort(case: &FailedAttempt<'_>) -> bool {
+    let FailedAttempt { failure, call, history, settings, .. } = case;
     let is_spent = history.retries >= settings.max_retries;
     let broke = call.streamed && call.answered && failure.status.is_none() && is_transient(&failure.kind);
     settings.nonstreaming_fallback && is_spent && broke && failure.should_retry != Some(false)
 }
 
 /// the server's word decides before the table.
-fn by_word_or_table(case: &Case<'_>) -> Decision {
+fn by_word_or_table(case: &FailedAttempt<'_>) -> RetryDecision {
     match case.failure.should_retry {
-        Some(false) => Decision::GiveUp(None),
+        Some(false) => RetryDecision::GiveUp(None),
         Some(true) => fast::decide(case).unwrap_or_else(|| delay::repeat(case)),
         None => fast::decide(case).unwrap_or_else(|| by_table(case)),
     }
 }
 
 /// The table of R-3.
-fn by_table(case: &Case<'_>) -> Decision {
-    let Case { failure, call, history, settings, .. } = case;
+fn by_table(case: &FailedAttempt<'_>) -> RetryDecision {
+    let FailedAttempt { failure, call, history, settings, .. } = case;
     if let Some(provider) = settings.cloud.filter(|provider| cloud::wants_credentials(*provider, failure)) {
         return match history.just_refreshed {
-            true => Decision::GiveUp(Some(format!("new credentials of {} did not help", provider.as_str()))),
-            false => Decision::RefreshAuth { forced: false, provider: Some(provider) },
+            true => RetryDecision::GiveUp(Some(format!("new credentials of {} did not help", provider.as_str()))),
+            false => RetryDecision::RefreshAuth { forced: false, provider: Some(provider) },
         };
     }
     if overload::is_overload(failure) {
         return overload::decide(case).unwrap_or_else(|| delay::repeat(case));
     }
     match (failure.status, &*failure.kind) {
-        (Some(401), _) if history.just_refreshed => Decision::GiveUp(Some(String::from("new credentials did not help"))),
-        (Some(401), _) => Decision::RefreshAuth { forced: false, provider: None },
+        (Some(401), _) if history.just_refreshed => RetryDecision::GiveUp(Some(String::from("new credentials did not help"))),
+        (Some(401), _) => RetryDecision::RefreshAuth { forced: false, provider: None },
         (Some(403), _) if failure.message.contains("revoked") && !history.forced_refresh => {
-            Decision::RefreshAuth { forced: true, provider: None }
+            RetryDecision::RefreshAuth { forced: true, provider: None }
         }
-        (Some(404), _) if call.streamed && settings.nonstreaming_fallback => Decision::WithoutStreaming,
+        (Some(404), _) if call.streamed && settings.nonstreaming_fallback => RetryDecision::WithoutStreaming,
         (Some(408 | 409 | 429 | 500..), _) => delay::repeat(case),
-        (Some(_), _) => Decision::GiveUp(None),
+        (Some(_), _) => RetryDecision::GiveUp(None),
         // A stream that broke before any content is an attempt like any other, and so is what never reached the API.
         (None, kind) if is_transient(kind) => delay::repeat(case),
-        (None, _) => Decision::GiveUp(None),
+        (None, _) => RetryDecision::GiveUp(None),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::wire::json::Json;
 
 /// Something in an input that the schema does not allow.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
+pub struct SchemaProblem {
     /// Where, as a path through the input (`edits[1].old_string`); empty for the whole.
     pub path: String,
     /// What was expected there and what is there instead, in words.
@@ -19,7 +19,7 @@ pub struct Problem {
 /// Holds inputs against the schemas of tools. The same question always has the same answer.
 pub trait Validate: fmt::Debug + Send + Sync {
     /// What is wrong with an input of this tool; nothing for a tool without a schema.
-    fn problems(&self, tool: &str, input: &Json) -> Vec<Problem>;
+    fn problems(&self, tool: &str, input: &Json) -> Vec<SchemaProblem>;
 }
 
 /// The validator of an environment, if there is one. It follows from the tools' definitions, so it is neither compared nor written: who reads an
@@ -40,7 +40,7 @@ impl Validators {
     }
 
     /// What is wrong with the input, each problem once, in the order of the paths whatever order the library has (D2).
-    pub fn problems(&self, tool: &str, input: &Json) -> Vec<Problem> {
+    pub fn problems(&self, tool: &str, input: &Json) -> Vec<SchemaProblem> {
         let mut problems = self.0.as_ref().map(|validator| validator.problems(tool, input)).unwrap_or_default();
         problems.sort();
         problems.dedup();
@@ -52,8 +52,8 @@ impl Validators {
 const PROBLEMS_MAX: usize = 10;
 
 /// The list of problems, worded for a model.
-pub(crate) fn list(problems: &[Problem]) -> String {
-    let line = |Problem { path, expected }: &Problem| match &**path {
+pub(crate) fn list(problems: &[SchemaProblem]) -> String {
+    let line = |SchemaProblem { path, expected }: &SchemaProblem| match &**path {
         "" => format!("- {expected}"),
         path => format!("- `{path}`: {expected}"),
     };
@@ -69,24 +69,26 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    struct Says(Vec<(&'static str, &'static str)>);
+    struct FixedValidator(Vec<(&'static str, &'static str)>);
 
-    impl Validate for Says {
-        fn problems(&self, _tool: &str, _input: &Json) -> Vec<Problem> {
-            self.0.iter().map(|(path, expected)| Problem { path: (*path).into(), expected: (*expected).into() }).collect()
+    impl Validate for FixedValidator {
+        fn problems(&self, _tool: &str, _input: &Json) -> Vec<SchemaProblem> {
+            self.0.iter().map(|(path, expected)| SchemaProblem { path: (*path).into(), expected: (*expected).into() }).collect()
         }
     }
 
     #[test]
     fn t_21_problems_have_one_order_and_come_once() {
-        let says = |problems: &[(&'static str, &'static str)]| Validators::new(Says(problems.to_vec())).problems("Bash", &Json::default());
+        let says = |problems: &[(&'static str, &'static str)]| {
+            Validators::new(FixedValidator(problems.to_vec())).problems("Bash", &Json::default())
+        };
         assert_eq!(says(&[("b", "x"), ("a", "y"), ("b", "x"), ("a", "x")]), says(&[("a", "x"), ("a", "y"), ("b", "x")]));
         assert_eq!(Validators::default().problems("Bash", &Json::default()), []);
     }
 
     #[test]
     fn t_21_each_problem_names_its_path_and_a_flood_is_cut() {
-        let problem = |path: &str| Problem { path: path.into(), expected: "a string was expected, a number is there".into() };
+        let problem = |path: &str| SchemaProblem { path: path.into(), expected: "a string was expected, a number is there".into() };
         assert_eq!(list(&[problem("")]), "- a string was expected, a number is there");
         assert_eq!(list(&[problem("edits[0].old_string")]), "- `edits[0].old_string`: a string was expected, a number is there");
         assert!(list(&vec![problem("a"); 10]).lines().count() == 10);

@@ -4,25 +4,25 @@
 //! is looked up before (S-4) is a state of its own, in which the user can abort already.
 
 mod command;
-mod looking_up;
+mod lookup;
 pub(crate) mod prompt;
 mod result;
-mod verbose;
+mod verbose_hooks;
 
 use alloc::collections::VecDeque;
 
-use command::Asked;
-use looking_up::{Found, Starting};
-use prompt::Frame;
-use verbose::Verbose;
+use command::PromptDemand;
+use lookup::{LookupResults, PendingPrompt};
+use prompt::RequestFrame;
+use verbose_hooks::VerboseHooks;
 
 use super::contract::{Effect, Effects, Input};
 use super::conversation::ItemKind;
-use super::emission::{Emission, Note, Phase, ResultMessage};
-use super::executor::Elsewhere;
+use super::emission::{Emission, Note, ResultMessage, SessionPhase};
+use super::executor::TreeLoad;
 use super::executor::abort::AbortKind;
 use super::permission::context::PermissionContext;
-use super::query::{Begins, Carried, Outcome, Query, Verdict};
+use super::query::{Query, QueryBeginning, QueryOutcome, QueryVerdict, SessionMemory};
 use super::settings::Environment;
 use super::status;
 use super::time::Time;
@@ -32,41 +32,41 @@ use crate::wire::block::Block;
 /// The root agent's conversation with its user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Session {
-    state: State,
+    state: SessionState,
     /// Prompts that came while one was worked on.
     waiting: VecDeque<(u32, Arc<[Block]>)>,
     /// What all requests have in common, once there was one: putting it together takes longer than a step.
-    frame: Option<Arc<Frame>>,
-    verbose: Verbose,
+    frame: Option<Arc<RequestFrame>>,
+    verbose: VerboseHooks,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum State {
+enum SessionState {
     /// Nothing to do; what the next prompt goes on from.
-    Idle { carried: Box<Carried> },
+    Idle { carried: Box<SessionMemory> },
     /// What there is is looked up for a prompt (S-4).
-    Starting(Box<Starting>),
+    Starting(Box<PendingPrompt>),
     /// A prompt is worked on.
     Running { query: Box<Query>, prompt: u32, since: Time },
 }
 
-impl Default for State {
+impl Default for SessionState {
     fn default() -> Self {
         Self::Idle { carried: Box::default() }
     }
 }
 
-impl Carried {
+impl SessionMemory {
     /// S-3: what a command does to the session; what it answers, if the model is not asked.
-    fn apply(&mut self, asked: &Asked) -> Option<Arc<str>> {
+    fn apply(&mut self, asked: &PromptDemand) -> Option<Arc<str>> {
         match asked {
-            Asked::Model(_) | Asked::Compact(_) => None,
-            Asked::Answer(text) => Some(text.clone()),
-            Asked::Clear => {
+            PromptDemand::Model(_) | PromptDemand::Compact(_) => None,
+            PromptDemand::Answer(text) => Some(text.clone()),
+            PromptDemand::Clear => {
                 self.conversation.clear();
                 Some("The conversation is cleared.".into())
             }
-            Asked::Switch(model) => {
+            PromptDemand::Switch(model) => {
                 self.model = Some(model.clone());
                 Some(format!("The model is {model} from now on.").into())
             }
@@ -74,9 +74,9 @@ impl Carried {
     }
 }
 
-impl Carried {
+impl SessionMemory {
     /// The frame with what the host has set before the last request (S-11).
-    fn frame_reached(&self, env: &Environment, frame: Arc<Frame>) -> Arc<Frame> {
+    fn frame_reached(&self, env: &Environment, frame: Arc<RequestFrame>) -> Arc<RequestFrame> {
         let changes = env.settings.session.changes.iter().filter(|change| change.from <= self.reached);
         changes.fold(frame, |frame, change| Arc::new(frame.with_change(env, change)))
     }
@@ -95,9 +95,9 @@ impl Session {
     pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let before = effects.len();
         match &mut self.state {
-            State::Idle { .. } => (),
-            State::Starting(_) => self.abort_start(env, now, AbortKind::Unneeded, effects),
-            State::Running { query, .. } => {
+            SessionState::Idle { .. } => (),
+            SessionState::Starting(_) => self.abort_start(env, now, AbortKind::Unneeded, effects),
+            SessionState::Running { query, .. } => {
                 let verdict = query.stop(env, now, effects);
                 self.on_verdict(env, now, verdict, effects);
             }
@@ -107,62 +107,62 @@ impl Session {
 
     fn take(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         match (&mut self.state, input) {
-            (State::Idle { carried }, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
+            (SessionState::Idle { carried }, Input::Prompt { prompt, content } | Input::Interrupt { prompt, content }) => {
                 let carried = core::mem::take(&mut **carried);
                 self.start(env, now, *prompt, content, carried, effects);
             }
-            (State::Starting(_) | State::Running { .. }, Input::Prompt { prompt, content }) => {
+            (SessionState::Starting(_) | SessionState::Running { .. }, Input::Prompt { prompt, content }) => {
                 self.waiting.push_back((*prompt, content.clone()))
             }
-            (State::Starting(_), Input::Interrupt { prompt, content }) => {
+            (SessionState::Starting(_), Input::Interrupt { prompt, content }) => {
                 self.waiting.push_back((*prompt, content.clone()));
                 self.abort_start(env, now, AbortKind::Interrupt, effects);
             }
-            (State::Starting(_), Input::Cancel) => self.abort_start(env, now, AbortKind::Cancel, effects),
-            (State::Starting(starting), input) => {
+            (SessionState::Starting(_), Input::Cancel) => self.abort_start(env, now, AbortKind::Cancel, effects),
+            (SessionState::Starting(starting), input) => {
                 starting.carried.take_note(input);
                 if starting.found.take(starting.prompt, input) {
                     self.begin(env, now, effects);
                 }
             }
-            (State::Running { query, .. }, Input::Interrupt { prompt, content }) => {
+            (SessionState::Running { query, .. }, Input::Interrupt { prompt, content }) => {
                 let (absorbed, verdict) = query.interrupt(env, now, (*prompt, content), effects);
                 if !absorbed {
                     self.waiting.push_back((*prompt, content.clone()));
                 }
                 self.on_verdict(env, now, verdict, effects);
             }
-            (State::Running { query, .. }, input) => {
+            (SessionState::Running { query, .. }, input) => {
                 let verdict = query.step(env, now, input, effects);
                 self.on_verdict(env, now, verdict, effects);
             }
-            (State::Idle { carried }, input) => carried.take_note(input),
+            (SessionState::Idle { carried }, input) => carried.take_note(input),
         }
     }
 
     /// What runs here and what it has cost, as the other agents of the tree see it (T-4, S-10).
-    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
-        let only = |carried: &Carried| Elsewhere { spent: carried.spent, ..Elsewhere::default() };
+    pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
+        let only = |carried: &SessionMemory| TreeLoad { spent: carried.spent, ..TreeLoad::default() };
         match &self.state {
-            State::Idle { carried } => only(carried),
-            State::Starting(starting) => only(&starting.carried),
-            State::Running { query, .. } => query.executing(env),
+            SessionState::Idle { carried } => only(carried),
+            SessionState::Starting(starting) => only(&starting.carried),
+            SessionState::Running { query, .. } => query.executing(env),
         }
     }
 
     /// Agents that worked for this session have cost this much (S-10).
     pub(crate) fn charge(&mut self, result: &ResultMessage) {
         match &mut self.state {
-            State::Idle { carried } => carried.spent = carried.spent + result.cost,
-            State::Starting(starting) => starting.carried.spent = starting.carried.spent + result.cost,
-            State::Running { query, .. } => query.charge(result),
+            SessionState::Idle { carried } => carried.spent = carried.spent + result.cost,
+            SessionState::Starting(starting) => starting.carried.spent = starting.carried.spent + result.cost,
+            SessionState::Running { query, .. } => query.charge(result),
         }
     }
 
     /// Somebody's message came: what is under way ends if the money is spent (S-10).
     pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let before = effects.len();
-        if let State::Running { query, .. } = &mut self.state {
+        if let SessionState::Running { query, .. } = &mut self.state {
             let verdict = query.look_at_budget(env, now, effects);
             self.on_verdict(env, now, verdict, effects);
         }
@@ -172,18 +172,18 @@ impl Session {
     /// What was learnt about permissions (T-11, T-24).
     pub(crate) fn permissions(&self) -> &PermissionContext {
         match &self.state {
-            State::Idle { carried } => &carried.permissions,
-            State::Starting(starting) => &starting.carried.permissions,
-            State::Running { query, .. } => query.permissions(),
+            SessionState::Idle { carried } => &carried.permissions,
+            SessionState::Starting(starting) => &starting.carried.permissions,
+            SessionState::Running { query, .. } => query.permissions(),
         }
     }
 
     /// Another agent has learnt something about permissions (B-8).
     pub(crate) fn learn(&mut self, permissions: &PermissionContext) {
         let own = match &mut self.state {
-            State::Idle { carried } => &mut carried.permissions,
-            State::Starting(starting) => &mut starting.carried.permissions,
-            State::Running { query, .. } => query.permissions_mut(),
+            SessionState::Idle { carried } => &mut carried.permissions,
+            SessionState::Starting(starting) => &mut starting.carried.permissions,
+            SessionState::Running { query, .. } => query.permissions_mut(),
         };
         if own != permissions {
             own.clone_from(permissions);
@@ -193,15 +193,15 @@ impl Session {
     /// Whether the grace of a tool is over by now (T-15a).
     pub(crate) fn is_grace_over(&self, now: Time) -> bool {
         match &self.state {
-            State::Idle { .. } | State::Starting(_) => false,
-            State::Running { query, .. } => query.grace_until().is_some_and(|until| until <= now),
+            SessionState::Idle { .. } | SessionState::Starting(_) => false,
+            SessionState::Running { query, .. } => query.grace_until().is_some_and(|until| until <= now),
         }
     }
 
     /// A tool ended in another agent of the tree: what waited for it may start.
     pub(crate) fn on_room(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let before = effects.len();
-        if let State::Running { query, .. } = &mut self.state {
+        if let SessionState::Running { query, .. } = &mut self.state {
             let verdict = query.on_room(env, now, effects);
             self.on_verdict(env, now, verdict, effects);
         }
@@ -209,11 +209,19 @@ impl Session {
     }
 
     /// S-1 to S-7: the phases of a prompt up to its first request.
-    fn start(&mut self, env: &Environment, now: Time, prompt: u32, content: &Arc<[Block]>, mut carried: Carried, effects: &mut Effects) {
+    fn start(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        prompt: u32,
+        content: &Arc<[Block]>,
+        mut carried: SessionMemory,
+        effects: &mut Effects,
+    ) {
         let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
-        phase(Phase::Init, effects);
-        phase(Phase::SystemPrompt, effects);
-        phase(Phase::UserInput, effects);
+        phase(SessionPhase::Init, effects);
+        phase(SessionPhase::SystemPrompt, effects);
+        phase(SessionPhase::UserInput, effects);
         let session = &env.settings.session;
         if session.replay_user_messages {
             effects.push(Effect::Emit(Emission::UserPrompt { prompt, content: content.clone() }));
@@ -222,12 +230,12 @@ impl Session {
         let (asked, allows) = command::read(content, &env.settings);
         allows.iter().for_each(|rule| carried.permissions.allow(rule));
         let local = carried.apply(&asked);
-        if let Asked::Model(content) = &asked {
+        if let PromptDemand::Model(content) = &asked {
             carried.conversation.push_user(format!("p{prompt}"), ItemKind::Prompt, content.to_vec());
         }
-        let found = Found::look_up(session, prompt, effects);
+        let found = LookupResults::look_up(session, prompt, effects);
         let is_all_in = found.is_all_in();
-        self.state = State::Starting(Box::new(Starting { prompt, since: now, carried, asked, local, found }));
+        self.state = SessionState::Starting(Box::new(PendingPrompt { prompt, since: now, carried, asked, local, found }));
         if is_all_in {
             self.begin(env, now, effects);
         }
@@ -235,12 +243,12 @@ impl Session {
 
     /// S-4 to S-7: all that was looked up is in.
     fn begin(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
-        let Starting { prompt, since, carried, asked, local, found } = self.take_starting();
+        let PendingPrompt { prompt, since, carried, asked, local, found } = self.take_starting();
         let phase = |phase, effects: &mut Effects| effects.push(Effect::Note(Note::Phase(phase)));
-        let frame = self.frame.get_or_insert_with(|| Arc::new(Frame::of(env))).clone();
+        let frame = self.frame.get_or_insert_with(|| Arc::new(RequestFrame::from_environment(env))).clone();
         let frame = carried.frame_reached(env, frame);
         let frame = carried.model.as_ref().map_or_else(|| frame.clone(), |model| Arc::new(frame.with_model(model)));
-        phase(Phase::InitMessage, effects);
+        phase(SessionPhase::InitMessage, effects);
         let tools = env.tools.iter().map(|tool| tool.name.clone()).collect();
         effects.push(Effect::Emit(Emission::Init {
             prompt,
@@ -249,47 +257,47 @@ impl Session {
             surroundings: found.surroundings(env, &carried),
         }));
         if let Some(text) = local {
-            phase(Phase::EarlyExit, effects);
+            phase(SessionPhase::EarlyExit, effects);
             effects.push(Effect::Emit(Emission::LocalOutput { prompt, text: text.clone() }));
-            return self.finish(env, now, (prompt, since), Outcome::local(carried, text), effects);
+            return self.finish(env, now, (prompt, since), QueryOutcome::local(carried, text), effects);
         }
         if env.settings.session.file_history {
-            phase(Phase::FileHistory, effects);
+            phase(SessionPhase::FileHistory, effects);
             effects.push(Effect::Emit(Emission::FileSnapshot { uuid: format!("p{prompt}").into() }));
         }
-        phase(Phase::MainLoop, effects);
+        phase(SessionPhase::MainLoop, effects);
         let begins = match asked {
-            Asked::Compact(instructions) => Begins::Compacting(instructions),
-            _ => Begins::Asking,
+            PromptDemand::Compact(instructions) => QueryBeginning::Compacting(instructions),
+            _ => QueryBeginning::Asking,
         };
         let (query, verdict) = Query::start(env, now, prompt, (frame, begins), carried, effects);
-        self.state = State::Running { query: Box::new(query), prompt, since };
+        self.state = SessionState::Running { query: Box::new(query), prompt, since };
         self.on_verdict(env, now, verdict, effects);
     }
 
     /// The prompt that is starting. Whoever takes it out puts another state in its place.
-    fn take_starting(&mut self) -> Starting {
+    fn take_starting(&mut self) -> PendingPrompt {
         match core::mem::take(&mut self.state) {
-            State::Starting(starting) => *starting,
-            State::Idle { .. } | State::Running { .. } => unreachable!("a prompt begins once, before it runs"),
+            SessionState::Starting(starting) => *starting,
+            SessionState::Idle { .. } | SessionState::Running { .. } => unreachable!("a prompt begins once, before it runs"),
         }
     }
 
     /// The prompt ends before the model was asked.
     fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) {
-        let Starting { prompt, since, carried, .. } = self.take_starting();
-        self.finish(env, now, (prompt, since), Outcome::aborted(prompt, carried, kind, effects), effects);
+        let PendingPrompt { prompt, since, carried, .. } = self.take_starting();
+        self.finish(env, now, (prompt, since), QueryOutcome::aborted(prompt, carried, kind, effects), effects);
     }
 
     /// S-8: the result, the terminal, and the prompt that waited.
-    fn on_verdict(&mut self, env: &Environment, now: Time, verdict: Verdict, effects: &mut Effects) {
-        let (Verdict::Finished(outcome), State::Running { prompt, since, .. }) = (verdict, &self.state) else { return };
+    fn on_verdict(&mut self, env: &Environment, now: Time, verdict: QueryVerdict, effects: &mut Effects) {
+        let (QueryVerdict::Finished(outcome), SessionState::Running { prompt, since, .. }) = (verdict, &self.state) else { return };
         let (prompt, since) = (*prompt, *since);
         self.finish(env, now, (prompt, since), *outcome, effects);
     }
 
-    fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: Outcome, effects: &mut Effects) {
-        effects.push(Effect::Note(Note::Phase(Phase::Result)));
+    fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: QueryOutcome, effects: &mut Effects) {
+        effects.push(Effect::Note(Note::Phase(SessionPhase::Result)));
         let result = result::message(&env.prices, prompt, now.since(since), &outcome);
         for text in &result.warnings {
             effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
@@ -299,7 +307,7 @@ impl Session {
         }
         effects.push(Effect::Emit(Emission::Result(Box::new(result))));
         effects.push(Effect::Finished { prompt, terminal: outcome.terminal });
-        self.state = State::Idle { carried: Box::new(outcome.carried) };
+        self.state = SessionState::Idle { carried: Box::new(outcome.carried) };
         for message in outcome.queued.into_iter().rev() {
             self.waiting.push_front(message);
         }

@@ -12,11 +12,11 @@ mod pipeline;
 mod retry;
 mod session;
 
-pub use compaction::{CompactionSettings, Microcompact};
-pub use host::{HostMessage, MessagePlace, Neighbours, RequestChange, RequestPlace};
+pub use compaction::{CompactionSettings, MicrocompactMode};
+pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
-pub use retry::{Cloud, OnOverload, RetrySettings};
-pub use session::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
+pub use retry::{CloudProvider, OverloadPolicy, RetrySettings};
+pub use session::{CommandAction, OrphanedPermission, SessionSettings, SlashCommand, ThinkingSetting};
 
 use super::budget::PriceTable;
 use super::contract::{Agent, RequestId};
@@ -103,7 +103,7 @@ pub struct Settings {
     /// Further members of each request's body, as one JSON object (`thinking`, `tool_choice`, `temperature`, …).
     pub request_extra: Json,
     /// What becomes of messages of one role in a row (N-7).
-    pub neighbours: Neighbours,
+    pub neighbours: NeighbourMerging,
     /// Whether raw stream events are passed on to the consumer (S-7).
     pub partial_messages: bool,
     /// When an executing safe tool holds back later results (T-8).
@@ -167,7 +167,7 @@ impl Default for Settings {
             system_context: None,
             cache_breakpoints: true,
             request_extra: Json::trusted("{}"),
-            neighbours: Neighbours::Joined,
+            neighbours: NeighbourMerging::Joined,
             partial_messages: false,
             emission_order: EmissionOrder::Eager,
             result_order: ResultOrder::ToolUse,
@@ -240,7 +240,7 @@ pub struct ToolDefinition {
     pub json: Json,
     /// Fields that consumers see in its input and the API does not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub observable: Vec<Observable>,
+    pub observable: Vec<ObservableField>,
     /// Whether it looks at its input before it runs (T-22).
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub checks: bool,
@@ -303,7 +303,7 @@ pub enum InterruptBehaviour {
 
 /// A field that a tool derives from a path in its input: the path made absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observable {
+pub struct ObservableField {
     /// The field that is added.
     pub name: Arc<str>,
     /// The field that it is derived from.

@@ -4,22 +4,28 @@
 //! inputs. Making every run twice would cost many times what the sweep costs; a few places spread over the run find it as well,
 //! because whatever is shared is shared everywhere. The copied run itself goes on to its end too: copies must not disturb it.
 
-use super::Guard;
-use super::interrupt::{Boundary, Kind, Place, Side, content, describe, inject, interrupt_at};
-use super::sweep::Finding;
+use super::PanicGuard;
+use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, describe, inject, interrupt_at};
+use super::sweep::SweepFinding;
 use crate::engine::contract::Engine;
-use crate::oracle::repeat;
+use crate::oracle::repeated_requests;
 use crate::prelude::*;
 use crate::sim::Run;
 use crate::transcript::event::Transcript;
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 /// At how many boundaries runs are repeated.
 const PLACES: u64 = 6;
 
 /// Repeats runs at a few of the `boundaries`, kinds in turns, and the run without an interrupt. Returns how many runs that were, and
 /// what differed. Runs that panic are left to the sweep.
-pub fn audit<E: Engine>(setup: &Arc<Setup>, engine: &E, kinds: &[Kind], boundaries: usize, guard: &impl Guard) -> (usize, Vec<Finding>) {
+pub fn audit<E: Engine>(
+    setup: &Arc<RunSetup>,
+    engine: &E,
+    kinds: &[SweepKind],
+    boundaries: usize,
+    guard: &impl PanicGuard,
+) -> (usize, Vec<SweepFinding>) {
     let new_run = || Run::new(setup.clone(), engine.clone()).without_oracles();
     let mut run = new_run();
     let mut findings = Vec::new();
@@ -50,34 +56,36 @@ pub fn audit<E: Engine>(setup: &Arc<Setup>, engine: &E, kinds: &[Kind], boundari
 }
 
 /// Some boundaries, spread evenly, on both sides of their events.
-fn places(boundaries: usize) -> Vec<Boundary> {
+fn places(boundaries: usize) -> Vec<RunBoundary> {
     let events = boundaries as u64 / 2;
     let count = PLACES.min(events);
-    let place =
-        |nth: u64| Boundary { event: 1 + nth * events / count, side: if (nth / 2).is_multiple_of(2) { Side::After } else { Side::Before } };
+    let place = |nth: u64| RunBoundary {
+        event: 1 + nth * events / count,
+        side: if (nth / 2).is_multiple_of(2) { BoundarySide::After } else { BoundarySide::Before },
+    };
     (0..count).map(place).collect()
 }
 
 /// Brings the run to a boundary that is not behind it; `None` when it is over before.
-fn bring<E: Engine>(run: &mut Run<E>, boundary: Boundary) -> Option<Place> {
+fn bring<E: Engine>(run: &mut Run<E>, boundary: RunBoundary) -> Option<BoundaryPlace> {
     let mut event = String::new();
     while run.events() < boundary.event {
         if run.reach().is_some() {
             return None;
         }
         event = run.next_input().map(describe).unwrap_or_default();
-        if run.events() + 1 == boundary.event && boundary.side == Side::Before {
+        if run.events() + 1 == boundary.event && boundary.side == BoundarySide::Before {
             break;
         }
         if run.advance().is_some() {
             return None;
         }
     }
-    Some(Place { boundary, at: run.now(), event })
+    Some(BoundaryPlace { boundary, at: run.now(), event })
 }
 
-fn finding(interrupt: Option<(Place, Kind)>, copied: &Transcript, repeated: Option<&Transcript>) -> Option<Finding> {
+fn finding(interrupt: Option<(BoundaryPlace, SweepKind)>, copied: &Transcript, repeated: Option<&Transcript>) -> Option<SweepFinding> {
     let nothing = Transcript { header: copied.header.clone(), events: [].into() };
-    let violation = repeat::compare(repeated.unwrap_or(&nothing), copied)?;
-    Some(Finding { interrupt, violations: vec![violation] })
+    let violation = repeated_requests::compare(repeated.unwrap_or(&nothing), copied)?;
+    Some(SweepFinding { interrupt, violations: vec![violation] })
 }

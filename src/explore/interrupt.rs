@@ -8,21 +8,21 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::sim::Run;
 use crate::transcript::event::RunEnd;
-use crate::transcript::watch::Watch;
+use crate::transcript::watch::TranscriptWatch;
 
 /// What the user says who interrupts.
 pub const TEXT: &str = "Wait. Something else first.";
 
 /// The kinds of interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum SweepKind {
     /// The user aborts.
     Cancel,
     /// The user submits a message.
     Interrupt,
 }
 
-impl Kind {
+impl SweepKind {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Cancel, Self::Interrupt];
 
@@ -43,13 +43,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SweepKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for SweepKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -60,43 +60,43 @@ impl FromStr for Kind {
 
 /// One place between two events of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Boundary {
+pub struct RunBoundary {
     /// Which input of the engine, from 1.
     pub event: u64,
     /// On which side of it: the instant before an event is that of the event, the instant after it too, so that between two
     /// events there are two places.
-    pub side: Side,
+    pub side: BoundarySide,
 }
 
 /// A side of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
+pub enum BoundarySide {
     /// The event is due, and the engine does not know it yet.
     Before,
     /// The engine has carried out all that it wants because of the event.
     After,
 }
 
-impl fmt::Display for Boundary {
+impl fmt::Display for RunBoundary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = match self.side {
-            Side::Before => "before",
-            Side::After => "after",
+            BoundarySide::Before => "before",
+            BoundarySide::After => "after",
         };
         write!(f, "{}:{side}", self.event)
     }
 }
 
 /// `12`, `12:before` (the same) or `12:after`.
-impl FromStr for Boundary {
+impl FromStr for RunBoundary {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || format!("`{text}` is no place in a run: write the number of an event from 1, then `:before` or `:after`");
         let (number, side) = match text.split_once(':') {
-            None => (text, Side::Before),
-            Some((number, "before")) => (number, Side::Before),
-            Some((number, "after")) => (number, Side::After),
+            None => (text, BoundarySide::Before),
+            Some((number, "before")) => (number, BoundarySide::Before),
+            Some((number, "after")) => (number, BoundarySide::After),
             Some(_) => return Err(wrong()),
         };
         let event = number.parse().ok().filter(|event| *event > 0).ok_or_else(wrong)?;
@@ -110,7 +110,7 @@ pub fn content() -> Arc<[Block]> {
 }
 
 /// Interrupts a run here and now.
-pub fn inject<E: Engine, W: Watch>(run: &mut Run<E, W>, kind: Kind, content: &Arc<[Block]>) {
+pub fn inject<E: Engine, W: TranscriptWatch>(run: &mut Run<E, W>, kind: SweepKind, content: &Arc<[Block]>) {
     let input = kind.input(run.next_prompt(), content);
     run.inject(input);
 }
@@ -119,17 +119,21 @@ pub fn inject<E: Engine, W: Watch>(run: &mut Run<E, W>, kind: Kind, content: &Ar
 ///
 /// # Errors
 /// When the run is over before; with how it ended and after how many events.
-pub fn interrupt_at<E: Engine, W: Watch>(run: &mut Run<E, W>, boundary: Boundary, kind: Kind) -> Result<(), (RunEnd, u64)> {
+pub fn interrupt_at<E: Engine, W: TranscriptWatch>(
+    run: &mut Run<E, W>,
+    boundary: RunBoundary,
+    kind: SweepKind,
+) -> Result<(), (RunEnd, u64)> {
     let before = match boundary.side {
-        Side::Before => boundary.event - 1,
-        Side::After => boundary.event,
+        BoundarySide::Before => boundary.event - 1,
+        BoundarySide::After => boundary.event,
     };
     while run.events() < before {
         if let Some(end) = run.advance() {
             return Err((end, run.events()));
         }
     }
-    if boundary.side == Side::Before
+    if boundary.side == BoundarySide::Before
         && let Some(end) = run.reach()
     {
         return Err((end, run.events()));
@@ -140,20 +144,20 @@ pub fn interrupt_at<E: Engine, W: Watch>(run: &mut Run<E, W>, boundary: Boundary
 
 /// A boundary with what a person wants to know of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BoundaryPlace {
     /// Where.
-    pub boundary: Boundary,
+    pub boundary: RunBoundary,
     /// When.
     pub at: Time,
     /// The event, in a few words.
     pub event: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for BoundaryPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = match self.boundary.side {
-            Side::Before => "before",
-            Side::After => "after",
+            BoundarySide::Before => "before",
+            BoundarySide::After => "after",
         };
         write!(f, "{side} event {} at {} ({})", self.boundary.event, self.at, self.event)
     }
@@ -192,11 +196,11 @@ mod tests {
     #[test]
     fn a_boundary_is_written_as_it_is_read() {
         for text in ["1:before", "12:after"] {
-            assert_eq!(text.parse::<Boundary>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<RunBoundary>().unwrap().to_string(), text);
         }
-        assert_eq!("7".parse::<Boundary>(), "7:before".parse());
+        assert_eq!("7".parse::<RunBoundary>(), "7:before".parse());
         for wrong in ["", "0", "x", "1:", "1:within", "-1:after"] {
-            assert!(wrong.parse::<Boundary>().unwrap_err().contains("from 1"), "{wrong}");
+            assert!(wrong.parse::<RunBoundary>().unwrap_err().contains("from 1"), "{wrong}");
         }
     }
 }

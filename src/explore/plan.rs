@@ -1,20 +1,20 @@
 //! A run with all its choices, as a scenario that makes the same run whatever its seed (F-11).
 
-use super::Guard;
-use super::interrupt::{Boundary, Kind, TEXT};
+use super::PanicGuard;
+use super::interrupt::{RunBoundary, SweepKind, TEXT};
 use crate::engine::contract::{Block, Engine};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::interrupt::InterruptKind;
 use crate::scenario::plan::PlannedInterrupt;
-use crate::scenario::types::{Expect, Scenario};
+use crate::scenario::types::{Expectations, Scenario};
 use crate::sim::{Run, rules};
-use crate::transcript::event::{RunEnd, Transcript, What};
+use crate::transcript::event::{EventKind, RunEnd, Transcript};
 use crate::wire::validate::is_defect;
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 /// The scenario with the plan of its run, interrupted at a boundary or as it is. A run that ends in a panic has the choices up to it.
-pub fn planned<E: Engine>(setup: &Setup, engine: &E, interrupt: Option<(Boundary, Kind)>, guard: &impl Guard) -> Scenario {
+pub fn planned<E: Engine>(setup: &RunSetup, engine: &E, interrupt: Option<(RunBoundary, SweepKind)>, guard: &impl PanicGuard) -> Scenario {
     let mut setup = setup.clone();
     if let Some((boundary, kind)) = interrupt {
         setup.scenario.plan.add_interrupt(of_boundary(boundary, kind));
@@ -40,27 +40,27 @@ pub fn planned<E: Engine>(setup: &Setup, engine: &E, interrupt: Option<(Boundary
 }
 
 /// The interrupt that [`inject`](super::interrupt::inject) makes, as a plan has it.
-fn of_boundary(boundary: Boundary, kind: Kind) -> PlannedInterrupt {
+fn of_boundary(boundary: RunBoundary, kind: SweepKind) -> PlannedInterrupt {
     let side = match boundary.side {
-        super::interrupt::Side::Before => crate::scenario::interrupt::Side::Before,
-        super::interrupt::Side::After => crate::scenario::interrupt::Side::After,
+        super::interrupt::BoundarySide::Before => crate::scenario::interrupt::TriggerSide::Before,
+        super::interrupt::BoundarySide::After => crate::scenario::interrupt::TriggerSide::After,
     };
     let kind = match kind {
-        Kind::Cancel => InterruptKind::Cancel,
-        Kind::Interrupt => InterruptKind::Interrupt(vec![Block::text(TEXT)]),
+        SweepKind::Cancel => InterruptKind::Cancel,
+        SweepKind::Interrupt => InterruptKind::Interrupt(vec![Block::text(TEXT)]),
     };
     PlannedInterrupt { event: boundary.event, side, kind }
 }
 
 /// What was expected of the uninterrupted run is not asked for; how this one ended, that a scenario is about refusals, and which rules it
 /// shows broken, stays said.
-fn of_interrupted(setup: &Setup, end: Option<&RunEnd>, transcript: &Transcript) -> Expect {
+fn of_interrupted(setup: &RunSetup, end: Option<&RunEnd>, transcript: &Transcript) -> Expectations {
     let expect = &setup.scenario.expect;
-    let is_refusal = |what: &What| matches!(what, What::Refused { rule, overruled: false, .. } if is_defect(rule));
+    let is_refusal = |what: &EventKind| matches!(what, EventKind::Refused { rule, overruled: false, .. } if is_defect(rule));
     let refusals = transcript.events.iter().filter(|event| is_refusal(&event.what)).count() as u64;
     let terminal = end.filter(|end| **end != RunEnd::Idle).map(|end| end.as_str().into());
     let broken = rules::violations_in(setup, transcript, terminal.as_deref(), Micros::ZERO);
     let is_broken = |rule: &&String| broken.iter().any(|violation| violation.oracle == rule.as_str());
     let breaks = expect.breaks.iter().filter(is_broken).cloned().collect();
-    Expect { breaks, refusals: expect.refusals.map(|_| refusals), terminal, ..Expect::default() }
+    Expectations { breaks, refusals: expect.refusals.map(|_| refusals), terminal, ..Expectations::default() }
 }

@@ -5,15 +5,15 @@
 
 use alloc::collections::BTreeMap;
 
-use super::interrupt::{Boundary, Kind, Place, Side, content, describe, inject};
+use super::interrupt::{BoundaryPlace, BoundarySide, RunBoundary, SweepKind, content, describe, inject};
 use super::verdict::{judge, panicked};
-use super::{Guard, audit, ignored};
+use super::{PanicGuard, audit, ignored_interrupts};
 use crate::engine::contract::{Block, Engine, Input};
 use crate::oracle::{Oracles, Violation};
 use crate::prelude::*;
-use crate::sim::{Finished, Run, rules};
+use crate::sim::{FinishedRun, Run, rules};
 use crate::transcript::event::RunEnd;
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 /// What a sweep found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,9 +23,9 @@ pub struct SweepReport {
     /// How many runs were made, that without an interrupt and repeated ones included.
     pub runs: usize,
     /// What did not hold, in the order of the boundaries; empty when all is well.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SweepFinding>,
     /// The kinds of interrupt of which the engine takes no notice anywhere: one finding stands for all that follow from it.
-    pub ignored: Vec<Kind>,
+    pub ignored: Vec<SweepKind>,
     /// How many interrupts were not made, because so many runs before them had reached a limit that all others would have, too.
     pub left_out: usize,
     /// In how many runs a rule was broken of which the scenario says so.
@@ -40,24 +40,24 @@ pub const AT_LIMIT_MAX: usize = 3;
 
 /// A run in which something did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct SweepFinding {
     /// Where and how it was interrupted; `None` for the run as it is.
-    pub interrupt: Option<(Place, Kind)>,
+    pub interrupt: Option<(BoundaryPlace, SweepKind)>,
     /// What did not hold.
     pub violations: Vec<Violation>,
 }
 
 /// Sweeps over one scenario. `engine` is the engine under test in its first state.
-pub fn sweep<E: Engine>(setup: &Arc<Setup>, engine: &E, kinds: &[Kind], guard: &impl Guard) -> SweepReport {
+pub fn sweep<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kinds: &[SweepKind], guard: &impl PanicGuard) -> SweepReport {
     let expect = &setup.scenario.expect;
-    let mut sweep = Sweep { kinds, guard, content: content(), setup, at_limit: BTreeMap::new(), report: SweepReport::default() };
+    let mut sweep = InterruptSweep { kinds, guard, content: content(), setup, at_limit: BTreeMap::new(), report: SweepReport::default() };
     let mut run = Run::watched(setup.clone(), engine.clone(), rules::oracles(setup));
     run.expect_injections();
     sweep.report.usual_end = sweep.check(&run, expect.terminal.as_deref(), None, Run::finish);
     if sweep.report.usual_end.is_some() {
         sweep.walk(run);
         let SweepReport { findings, boundaries, runs, ignored, left_out, .. } = &mut sweep.report;
-        (*ignored, *findings) = ignored::fold(setup, engine, kinds, core::mem::take(findings), guard);
+        (*ignored, *findings) = ignored_interrupts::fold(setup, engine, kinds, core::mem::take(findings), guard);
         // Runs that reach a limit are too long to be made twice once more.
         if *left_out == 0 {
             let (audited, differences) = audit::audit(setup, engine, kinds, *boundaries, guard);
@@ -68,17 +68,17 @@ pub fn sweep<E: Engine>(setup: &Arc<Setup>, engine: &E, kinds: &[Kind], guard: &
     sweep.report
 }
 
-struct Sweep<'a, G> {
-    kinds: &'a [Kind],
+struct InterruptSweep<'a, G> {
+    kinds: &'a [SweepKind],
     guard: &'a G,
     content: Arc<[Block]>,
-    setup: &'a Setup,
+    setup: &'a RunSetup,
     /// How many runs with each kind of interrupt reached a limit.
-    at_limit: BTreeMap<Kind, usize>,
+    at_limit: BTreeMap<SweepKind, usize>,
     report: SweepReport,
 }
 
-impl<G: Guard> Sweep<'_, G> {
+impl<G: PanicGuard> InterruptSweep<'_, G> {
     /// From one end of the run to the other, with copies sent off from every boundary.
     fn walk<E: Engine>(&mut self, mut run: Run<E, Oracles>) {
         let mut event = 0;
@@ -92,17 +92,17 @@ impl<G: Guard> Sweep<'_, G> {
             event += 1;
             self.report.boundaries += 1;
             if is_new {
-                self.interrupt(&run, Boundary { event, side: Side::Before }, &input);
+                self.interrupt(&run, RunBoundary { event, side: BoundarySide::Before }, &input);
             }
             if run.advance().is_some() {
                 return;
             }
             self.report.boundaries += 1;
-            self.interrupt(&run, Boundary { event, side: Side::After }, &input);
+            self.interrupt(&run, RunBoundary { event, side: BoundarySide::After }, &input);
         }
     }
 
-    fn interrupt<E: Engine>(&mut self, run: &Run<E, Oracles>, boundary: Boundary, input: &Input) {
+    fn interrupt<E: Engine>(&mut self, run: &Run<E, Oracles>, boundary: RunBoundary, input: &Input) {
         // An interrupted run may end as the uninterrupted one does.
         let usual_end = self.report.usual_end.clone();
         let content = self.content.clone();
@@ -111,7 +111,7 @@ impl<G: Guard> Sweep<'_, G> {
                 self.report.left_out += 1;
                 continue;
             }
-            let place = || (Place { boundary, at: run.now(), event: describe(input) }, *kind);
+            let place = || (BoundaryPlace { boundary, at: run.now(), event: describe(input) }, *kind);
             let end = self.check(run, usual_end.as_ref().map(RunEnd::as_str), Some(&place), |mut copy| {
                 inject(&mut copy, *kind, &content);
                 copy.finish()
@@ -127,21 +127,21 @@ impl<G: Guard> Sweep<'_, G> {
         &mut self,
         run: &Run<E, Oracles>,
         accepted: Option<&str>,
-        place: Option<&dyn Fn() -> (Place, Kind)>,
-        work: impl FnOnce(Run<E, Oracles>) -> Finished<E, Oracles>,
+        place: Option<&dyn Fn() -> (BoundaryPlace, SweepKind)>,
+        work: impl FnOnce(Run<E, Oracles>) -> FinishedRun<E, Oracles>,
     ) -> Option<RunEnd> {
         self.report.runs += 1;
         // What was wrong before the interrupt is a finding of the run as it is.
         let known = run.watcher().violations().len();
         let (end, mut violations) = match self.guard.run(|| work(run.clone())) {
-            Ok(Finished { end, at, watcher, .. }) => (Some(end.clone()), judge(self.setup, watcher, known, (&end, at), accepted)),
+            Ok(FinishedRun { end, at, watcher, .. }) => (Some(end.clone()), judge(self.setup, watcher, known, (&end, at), accepted)),
             Err(panic) => (None, vec![panicked(run.now(), &panic)]),
         };
         let all = violations.len();
         violations.retain(|violation| !rules::shows(&self.setup.scenario.expect, violation.oracle));
         self.report.shown += usize::from(violations.len() < all);
         if !violations.is_empty() {
-            self.report.findings.push(Finding { interrupt: place.map(|place| place()), violations });
+            self.report.findings.push(SweepFinding { interrupt: place.map(|place| place()), violations });
         }
         end
     }

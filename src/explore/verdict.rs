@@ -1,15 +1,15 @@
 //! What is wrong with a run that is over: what the oracles saw, and how it ended.
 
-use super::Guard;
-use super::interrupt::{Boundary, Kind, interrupt_at};
+use super::PanicGuard;
+use super::interrupt::{RunBoundary, SweepKind, interrupt_at};
 use crate::engine::contract::Engine;
 use crate::engine::time::{Micros, Time};
-use crate::oracle::{Oracles, Violation, repeat};
+use crate::oracle::{Oracles, Violation, repeated_requests};
 use crate::prelude::*;
 use crate::sim::{Run, limits, rules};
-use crate::transcript::event::{RunEnd, Transcript, What};
-use crate::transcript::record::Recorder;
-use crate::world::setup::Setup;
+use crate::transcript::event::{EventKind, RunEnd, Transcript};
+use crate::transcript::record::TranscriptRecorder;
+use crate::world::setup::RunSetup;
 
 /// What a run breaks that ends otherwise than with a terminal for every prompt.
 const ENDS: &str = "O-18";
@@ -18,7 +18,7 @@ const NO_PANIC: &str = "O-19";
 
 /// A run that was made again to be looked at.
 #[derive(Clone, Debug)]
-pub struct Looked {
+pub struct InspectedRun {
     /// What happened, up to a panic if there was one.
     pub transcript: Transcript,
     /// What did not hold.
@@ -29,7 +29,13 @@ pub struct Looked {
 ///
 /// # Errors
 /// When the run is over before the boundary; says how many events it has.
-pub fn look<E: Engine>(setup: &Arc<Setup>, engine: &E, boundary: Boundary, kind: Kind, guard: &impl Guard) -> Result<Looked, String> {
+pub fn look<E: Engine>(
+    setup: &Arc<RunSetup>,
+    engine: &E,
+    boundary: RunBoundary,
+    kind: SweepKind,
+    guard: &impl PanicGuard,
+) -> Result<InspectedRun, String> {
     let new_run = || Run::new(setup.clone(), engine.clone());
     let mut run = new_run();
     interrupt_at(&mut run, boundary, kind).map_err(|(end, events)| {
@@ -40,43 +46,43 @@ pub fn look<E: Engine>(setup: &Arc<Setup>, engine: &E, boundary: Boundary, kind:
     })?;
     let usual_end = guard.run(|| new_run().finish().end).ok();
     let copy = guard.run(|| run.clone().finish());
-    let transcript_of = |recorder: Recorder| recorder.into_transcript(&setup.scenario.title, setup.scenario.shown_seed());
+    let transcript_of = |recorder: TranscriptRecorder| recorder.into_transcript(&setup.scenario.title, setup.scenario.shown_seed());
     let accepted = usual_end.as_ref().map(RunEnd::as_str);
     match (copy, guard.run(|| run.clone().finish())) {
         (Ok(copy), Ok(again)) => {
             let transcript = transcript_of(copy.watcher);
             let mut violations = violations_of(setup, &transcript, accepted);
-            violations.extend(repeat::compare(&transcript, &transcript_of(again.watcher)));
-            Ok(Looked { transcript, violations })
+            violations.extend(repeated_requests::compare(&transcript, &transcript_of(again.watcher)));
+            Ok(InspectedRun { transcript, violations })
         }
         (Err(panic), _) | (_, Err(panic)) => {
             let transcript = transcript_of(until_panic(run, guard));
             let at = transcript.events.last().map(|event| event.at).unwrap_or_default();
             let mut violations = violations_of(setup, &transcript, accepted);
             violations.push(panicked(at, &panic));
-            Ok(Looked { transcript, violations })
+            Ok(InspectedRun { transcript, violations })
         }
     }
 }
 
 /// What is wrong with the run of a transcript. `accepted` is an end that counts as good beside a terminal for every prompt.
-pub fn violations_of(setup: &Setup, transcript: &Transcript, accepted: Option<&str>) -> Vec<Violation> {
+pub fn violations_of(setup: &RunSetup, transcript: &Transcript, accepted: Option<&str>) -> Vec<Violation> {
     let violations = rules::violations_in(setup, transcript, accepted, Micros::ZERO);
     match transcript.events.last().map(|event| (event.at, &event.what)) {
-        Some((at, What::Ended { end })) => with_end(setup, violations, (end, at), accepted),
+        Some((at, EventKind::Ended { end })) => with_end(setup, violations, (end, at), accepted),
         _ => violations,
     }
 }
 
 /// What is wrong with a finished run, beside the `known` violations that it began with.
-pub(super) fn judge(setup: &Setup, oracles: Oracles, known: usize, end: (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
+pub(super) fn judge(setup: &RunSetup, oracles: Oracles, known: usize, end: (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
     let mut violations = rules::violations(oracles, end, accepted);
     violations.drain(..known);
     with_end(setup, violations, end, accepted)
 }
 
 /// One that ends badly because of what an oracle saw needs no second word.
-fn with_end(setup: &Setup, mut violations: Vec<Violation>, (end, at): (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
+fn with_end(setup: &RunSetup, mut violations: Vec<Violation>, (end, at): (&RunEnd, Time), accepted: Option<&str>) -> Vec<Violation> {
     let is_good = *end == RunEnd::Idle || accepted == Some(end.as_str());
     if violations.is_empty() && !is_good {
         let text = format!("the run ended with {}: {}", end.as_str(), limits::end_text(setup, end));
@@ -90,7 +96,7 @@ pub(super) fn panicked(at: Time, words: &str) -> Violation {
 }
 
 /// Goes on until the panic that is known to come, for what was recorded up to it.
-fn until_panic<E: Engine>(mut run: Run<E>, guard: &impl Guard) -> Recorder {
+fn until_panic<E: Engine>(mut run: Run<E>, guard: &impl PanicGuard) -> TranscriptRecorder {
     while let Ok(None) = guard.run(|| run.advance()) {}
     run.watcher().clone()
 }

@@ -11,15 +11,15 @@ mod collect;
 mod detect;
 mod entries;
 mod eventstream;
-mod folded;
+mod folding;
 mod har;
 mod httprr;
 mod json;
 mod node;
-mod packed;
+mod packing;
 mod pair;
 mod parts;
-mod reading;
+mod recording_reader;
 mod rehearsal;
 mod service;
 mod source;
@@ -32,13 +32,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::collect::Collected;
-pub use self::detect::Format;
+use self::collect::CollectionSummary;
+pub use self::detect::RecordingFormat;
 use self::node::SyntaxError;
-pub use self::packed::PackedExchange;
-use self::reading::{Outcome, Probe, Reading, Stop};
-use self::source::{Foreign, Source, SourceError};
-use super::redact::Rules;
+pub use self::packing::PackedExchange;
+use self::recording_reader::{FormatProbe, ReadOutcome, ReadStop, RecordingReader};
+use self::source::{ForeignFile, RecordingSource, SourceError};
+use super::redact::RedactionRules;
 use super::{atomic, tape};
 use crate::prelude::plural;
 use crate::scenario::derive;
@@ -61,23 +61,23 @@ pub struct ImportOptions {
     /// Where the recording comes from: a file does not say whether it was made by hand (F-12).
     pub provenance: Provenance,
     /// What counts as a secret (K-2).
-    pub rules: Arc<Rules>,
+    pub rules: Arc<RedactionRules>,
     /// Whether bodies are kept as they are, with the secrets in them.
     pub keep_bodies: bool,
 }
 
 impl ImportOptions {
     /// For real traffic, without the secrets that these rules know.
-    pub fn with(rules: &Arc<Rules>) -> Self {
+    pub fn with(rules: &Arc<RedactionRules>) -> Self {
         Self { provenance: Provenance::default(), rules: Arc::clone(rules), keep_bodies: false }
     }
 }
 
 /// A recording that was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imported {
+pub struct ImportedRecording {
     /// What it was.
-    pub format: Format,
+    pub format: RecordingFormat,
     /// Where it comes from, as the tape will say it.
     pub header: TapeHeader,
     /// The exchanges, in the order of their requests.
@@ -88,7 +88,7 @@ pub struct Imported {
     pub left_out: Vec<String>,
 }
 
-impl Imported {
+impl ImportedRecording {
     /// The tape, all of it in memory.
     pub fn tape(&self) -> Tape {
         let exchanges = self.exchanges.iter().map(PackedExchange::exchange).collect();
@@ -96,7 +96,7 @@ impl Imported {
     }
 }
 
-impl Imported {
+impl ImportedRecording {
     /// How many exchanges are with other endpoints, or are no questions.
     pub fn others(&self) -> usize {
         self.exchanges.iter().filter(|exchange| !exchange.outline().asks_for_message()).count()
@@ -117,7 +117,7 @@ impl Imported {
     }
 }
 
-impl Recording for Imported {
+impl Recording for ImportedRecording {
     fn header(&self) -> &TapeHeader {
         &self.header
     }
@@ -141,7 +141,7 @@ impl Recording for Imported {
 
 /// The files that an import wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct ImportedFiles {
     /// The tape.
     pub tape: PathBuf,
     /// A scenario for each thread of conversation, `main` first.
@@ -262,7 +262,7 @@ pub enum ImportError {
 ///
 /// # Errors
 /// When the file cannot be read, or holds nothing that this version imports; with the place where it goes wrong.
-pub fn import_file(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
+pub fn import_file(path: &Path, options: &ImportOptions) -> Result<ImportedRecording, ImportError> {
     let read = |source| ImportError::Read { path: path.to_path_buf(), source };
     import_reader(path, File::open(path).map_err(read)?, options)
 }
@@ -271,37 +271,37 @@ pub fn import_file(path: &Path, options: &ImportOptions) -> Result<Imported, Imp
 ///
 /// # Errors
 /// As [`import_file`].
-pub fn import_bytes(path: &Path, bytes: &[u8], options: &ImportOptions) -> Result<Imported, ImportError> {
+pub fn import_bytes(path: &Path, bytes: &[u8], options: &ImportOptions) -> Result<ImportedRecording, ImportError> {
     import_reader(path, bytes, options)
 }
 
-fn import_reader(path: &Path, reader: impl io::Read, options: &ImportOptions) -> Result<Imported, ImportError> {
+fn import_reader(path: &Path, reader: impl io::Read, options: &ImportOptions) -> Result<ImportedRecording, ImportError> {
     let path_buf = || path.to_path_buf();
-    let source = Source::open(reader).map_err(|error| match error {
+    let source = RecordingSource::open(reader).map_err(|error| match error {
         SourceError::Io(source) => ImportError::Read { path: path_buf(), source },
         SourceError::Empty => ImportError::Empty { path: path_buf() },
-        SourceError::Foreign(Foreign { what, next }) => ImportError::Foreign { path: path_buf(), what, next },
+        SourceError::Foreign(ForeignFile { what, next }) => ImportError::Foreign { path: path_buf(), what, next },
     })?;
     let looks_like_one = looks_like_a_recording(&source.head);
-    let mut reading = Reading::new(options);
+    let mut reading = RecordingReader::new(options);
     match reading.read(source) {
         Ok(()) => (),
         // Any text is YAML until it is not.
-        Err(Stop::Syntax("YAML" | "UTF-8", _)) if !looks_like_one && !reading.is_known() => {
+        Err(ReadStop::Syntax("YAML" | "UTF-8", _)) if !looks_like_one && !reading.is_known() => {
             return Err(ImportError::Unknown { path: path_buf() });
         }
-        Err(Stop::Syntax(syntax, SyntaxError { line, column, problem })) => {
+        Err(ReadStop::Syntax(syntax, SyntaxError { line, column, problem })) => {
             return Err(ImportError::Syntax { path: path_buf(), line, column, syntax, problem });
         }
-        Err(Stop::Shape(problem)) => return Err(ImportError::Shape { path: path_buf(), problem }),
-        Err(Stop::Io(source)) => return Err(ImportError::Read { path: path_buf(), source }),
+        Err(ReadStop::Shape(problem)) => return Err(ImportError::Shape { path: path_buf(), problem }),
+        Err(ReadStop::Io(source)) => return Err(ImportError::Read { path: path_buf(), source }),
     }
     match reading.finish() {
-        Outcome::Recording(format, collected) => imported(path, format, *collected),
-        Outcome::Tape => Err(ImportError::Tape { path: path_buf() }),
-        Outcome::Foreign(Foreign { what, next }) => Err(ImportError::Foreign { path: path_buf(), what, next }),
-        Outcome::NotYet(format) => Err(ImportError::NotYet { path: path_buf(), format }),
-        Outcome::Unknown => Err(ImportError::Unknown { path: path_buf() }),
+        ReadOutcome::Recording(format, collected) => imported(path, format, *collected),
+        ReadOutcome::Tape => Err(ImportError::Tape { path: path_buf() }),
+        ReadOutcome::Foreign(ForeignFile { what, next }) => Err(ImportError::Foreign { path: path_buf(), what, next }),
+        ReadOutcome::NotYet(format) => Err(ImportError::NotYet { path: path_buf(), format }),
+        ReadOutcome::Unknown => Err(ImportError::Unknown { path: path_buf() }),
     }
 }
 
@@ -311,10 +311,10 @@ fn looks_like_a_recording(head: &[u8]) -> bool {
 }
 
 /// A recording that has something to replay.
-fn imported(path: &Path, format: Format, collected: Collected) -> Result<Imported, ImportError> {
-    let Collected { header, exchanges, redacted, left_out } = collected;
+fn imported(path: &Path, format: RecordingFormat, collected: CollectionSummary) -> Result<ImportedRecording, ImportError> {
+    let CollectionSummary { header, exchanges, redacted, left_out } = collected;
     if exchanges.iter().any(|exchange| exchange.outline().asks_for_message()) {
-        return Ok(Imported { format, header, exchanges, redacted, left_out });
+        return Ok(ImportedRecording { format, header, exchanges, redacted, left_out });
     }
     let mut found: Vec<String> = left_out;
     match exchanges.len() as u64 {
@@ -330,7 +330,7 @@ fn imported(path: &Path, format: Format, collected: Collected) -> Result<Importe
 ///
 /// # Errors
 /// When one of these files is there already, or there would be no scenario, before anything is written; or those of the file system.
-pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportError> {
+pub fn write(imported: &ImportedRecording, stem: &Path) -> Result<ImportedFiles, WriteImportError> {
     let name = stem.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = |ending: &str| stem.with_file_name(format!("{name}{ending}"));
     let tape_file = format!("{name}.tape.jsonl");
@@ -357,13 +357,13 @@ pub fn write(imported: &Imported, stem: &Path) -> Result<Written, WriteImportErr
         let contents = toml(&derived.scenario, &derived.notes);
         atomic::write(path, contents.as_bytes()).map_err(|source| WriteImportError::Io { path: path.clone(), source })?;
     }
-    Ok(Written { tape, scenarios, problems })
+    Ok(ImportedFiles { tape, scenarios, problems })
 }
 
 /// What people call the format of this recording, whether it can be imported or not; `None` when it is none that is known.
 pub fn format_name(bytes: &[u8]) -> Option<&'static str> {
-    match Source::open(bytes) {
-        Ok(source) => Probe::name(source),
+    match RecordingSource::open(bytes) {
+        Ok(source) => FormatProbe::name(source),
         Err(SourceError::Foreign(foreign)) => Some(foreign.what),
         Err(_) => None,
     }

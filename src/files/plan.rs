@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use super::atomic;
-use super::scenario::Loaded;
+use super::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::scenario::types::Scenario;
 use crate::scenario::write::toml;
@@ -16,7 +16,7 @@ const MARK: &str = "The run of scenario ";
 ///
 /// # Errors
 /// Those of the file system.
-pub fn write(path: &Path, loaded: &Loaded, mut scenario: Scenario) -> io::Result<()> {
+pub fn write(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     if let (Some(tape), Some(file)) = (&mut scenario.tape, &loaded.tape_file) {

@@ -14,23 +14,23 @@
 mod answer;
 mod blocks;
 mod headers;
-mod mapped;
 mod placeholder;
 mod region;
 mod rules;
 pub mod scan;
 #[cfg(test)]
 mod tests;
+mod text_map;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use self::answer::{AnswerRedactor, Chunk};
+pub use self::answer::{AnswerRedactor, HeldChunk};
 use self::headers::{is_secret as is_secret_header, parameter_is_secret};
-use self::placeholder::{Numbers, is_placeholder, placeholder};
-use self::region::Region;
-pub use self::rules::{Rules, RulesError};
+use self::placeholder::{SecretNumbers, is_placeholder, placeholder};
+use self::region::HeldRegion;
+pub use self::rules::{RedactionRules, RulesError};
 use crate::prelude::plural;
 
 /// A value that stood in a header is looked for everywhere when it is at least this long: shorter ones are words.
@@ -45,15 +45,15 @@ const LEARNED: &str = "sent-as-header";
 /// Replaces secrets in what goes into one tape.
 #[derive(Clone, Debug)]
 pub struct Redactor {
-    rules: Arc<Rules>,
-    numbers: Numbers,
+    rules: Arc<RedactionRules>,
+    numbers: SecretNumbers,
     learned: Vec<Vec<u8>>,
     counts: BTreeMap<String, u64>,
 }
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Match {
+struct SecretMatch {
     rule: usize,
     /// What the rule needs to see.
     whole: Range<usize>,
@@ -63,7 +63,7 @@ struct Match {
 
 /// A secret and where it stands in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Hit {
+struct SecretHit {
     rule: usize,
     places: Vec<Range<u64>>,
     replacement: Vec<u8>,
@@ -71,8 +71,8 @@ struct Hit {
 
 impl Redactor {
     /// With these rules, and no secret seen.
-    pub fn new(rules: &Arc<Rules>) -> Self {
-        Self { rules: Arc::clone(rules), numbers: Numbers::default(), learned: Vec::new(), counts: BTreeMap::new() }
+    pub fn new(rules: &Arc<RedactionRules>) -> Self {
+        Self { rules: Arc::clone(rules), numbers: SecretNumbers::default(), learned: Vec::new(), counts: BTreeMap::new() }
     }
 
     /// How often each rule found something.
@@ -87,7 +87,7 @@ impl Redactor {
 
     /// A whole body, its length kept.
     pub fn body(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut region = Region::of_body(bytes.first().copied());
+        let mut region = HeldRegion::of_body(bytes.first().copied());
         region.feed_source(0, bytes);
         let mut out = bytes.to_vec();
         for hit in region.decide_all(self) {
@@ -98,7 +98,7 @@ impl Redactor {
 
     /// Text that is no JSON: the value of a header, a line.
     pub fn text(&mut self, text: &str) -> String {
-        let mut region = Region::plain();
+        let mut region = HeldRegion::plain();
         region.feed_source(0, text.as_bytes());
         let mut out = text.as_bytes().to_vec();
         for hit in region.decide_all(self) {
@@ -111,7 +111,7 @@ impl Redactor {
     /// The placeholder of a secret where it takes `length` bytes.
     fn stand_in(&mut self, rule: &str, secret: &[u8], length: usize) -> Vec<u8> {
         *self.counts.entry(rule.to_owned()).or_default() += 1;
-        placeholder(self.numbers.of(secret), length)
+        placeholder(self.numbers.number(secret), length)
     }
 
     /// Remembers a value that is a secret because of where it stood.
@@ -126,7 +126,7 @@ impl Redactor {
     }
 
     /// Every secret in `text`, in order, none overlapping another.
-    fn find(&self, text: &[u8]) -> Vec<Match> {
+    fn find(&self, text: &[u8]) -> Vec<SecretMatch> {
         let mut found = Vec::new();
         for rule in &self.rules.any.matches(text) {
             for captures in self.rules.patterns[rule].captures_iter(text) {
@@ -134,14 +134,14 @@ impl Redactor {
                 let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
                 let (whole, secret) = (whole.range(), secret.range());
                 if self.rules.checks[rule].holds(&text[secret.clone()]) {
-                    found.push(Match { rule, whole, secret });
+                    found.push(SecretMatch { rule, whole, secret });
                 }
             }
         }
         for secret in &self.learned {
             for at in memchr::memmem::find_iter(text, secret) {
                 let range = at..at + secret.len();
-                found.push(Match { rule: self.rules.names.len(), whole: range.clone(), secret: range });
+                found.push(SecretMatch { rule: self.rules.names.len(), whole: range.clone(), secret: range });
             }
         }
         if found.is_empty() {
@@ -153,7 +153,7 @@ impl Redactor {
     }
 
     /// Leaves signatures and encrypted content alone: replay must give them back as they were.
-    fn keep_opaque(&self, text: &[u8], found: &mut Vec<Match>) {
+    fn keep_opaque(&self, text: &[u8], found: &mut Vec<SecretMatch>) {
         if found.is_empty() {
             return;
         }
@@ -165,9 +165,9 @@ impl Redactor {
 }
 
 /// Matches that overlap become one, named by the first.
-fn merged(mut found: Vec<Match>) -> Vec<Match> {
+fn merged(mut found: Vec<SecretMatch>) -> Vec<SecretMatch> {
     found.sort_by_key(|found| (found.secret.start, core::cmp::Reverse(found.secret.end)));
-    let mut merged: Vec<Match> = Vec::new();
+    let mut merged: Vec<SecretMatch> = Vec::new();
     for next in found {
         match merged.last_mut() {
             Some(last) if next.secret.start < last.secret.end => {
@@ -180,7 +180,7 @@ fn merged(mut found: Vec<Match>) -> Vec<Match> {
     merged
 }
 
-impl Hit {
+impl SecretHit {
     /// Replaces what lies in `bytes`, whose first byte stands at `start` in the source.
     fn apply(&self, start: u64, bytes: &mut [u8]) {
         let end = start + bytes.len() as u64;

@@ -1,6 +1,6 @@
 //! Finding scenario files and making them ready to run.
 
-mod ignored;
+mod gitignore;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,25 +8,25 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use self::ignored::Ignored;
+use self::gitignore::IgnoreRules;
 use super::{import, schema, tape, text};
 use crate::engine::budget::PriceTable;
 use crate::prelude::*;
 use crate::scenario::derive;
-use crate::scenario::parse::{self, Fault, Faults, Parsed, Places, Source};
+use crate::scenario::parse::{self, Diagnostic, Diagnostics, ParsedScenario, SourceText, TablePlaces};
 use crate::scenario::tape::Tape;
 use crate::scenario::types::Scenario;
-use crate::world::setup::{Setup, SetupError};
+use crate::world::setup::{RunSetup, SetupError};
 
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedScenario {
     /// How people name it: its path below `scenarios`, without the extension; of a matrix with the combination, `a/b@seed=1`.
     pub name: String,
     /// As it is named on the command line: its file, and of a matrix the combination, `scenarios/a/b.toml@seed=1`.
     pub path: PathBuf,
     /// Ready to run.
-    pub setup: Arc<Setup>,
+    pub setup: Arc<RunSetup>,
     /// The file of its tape, if it has one.
     pub tape_file: Option<PathBuf>,
     /// The file of its own price table, if it has one.
@@ -38,7 +38,7 @@ pub struct Loaded {
     /// How many runs the file has in all.
     pub runs: usize,
     /// Where its parts stand in its file and in those that it extends.
-    pub places: Places,
+    pub places: TablePlaces,
     /// What of its tape was left out (F-2): the rest replays, but whoever asked should know.
     pub warnings: Vec<String>,
 }
@@ -75,10 +75,10 @@ pub enum LoadError {
     },
     /// The text is not a scenario: all that is wrong with it.
     #[error("{0}")]
-    Faults(Faults),
+    Faults(Diagnostics),
     /// Something that the text names is wrong.
     #[error("{0}")]
-    Fault(Box<Fault>),
+    Fault(Box<Diagnostic>),
     /// The file is a matrix, and one run is wanted.
     #[error("{}: this is a matrix of {} runs; name one of them: {}", path.display(), runs.len(), one_a_line(path, runs))]
     Several {
@@ -104,7 +104,7 @@ pub enum LoadError {
 
 /// What paths lead to.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundFiles {
     /// The scenarios, in order, each once.
     pub scenarios: Vec<PathBuf>,
     /// TOML files in the folders that are no scenarios.
@@ -118,20 +118,20 @@ pub struct Found {
 /// # Errors
 /// One for each path that leads to no scenario.
 pub fn find(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<LoadError>) {
-    let Found { scenarios, errors, others: _ } = search(paths);
+    let FoundFiles { scenarios, errors, others: _ } = search(paths);
     (scenarios, errors)
 }
 
 /// The scenario files that `paths` name, in order, each once; folders are searched, their entries sorted by name, without hidden ones, what git
 /// ignores, `target` and `node_modules`. Files whose name begins with `_` are there to be extended and are only run when they are named themselves
 /// (F-9). Behind an `@` a path may name some of the runs of a matrix: `x.toml@seed=1`.
-pub fn search(paths: &[PathBuf]) -> Found {
-    let (mut search, mut errors) = (Search::default(), Vec::new());
+pub fn search(paths: &[PathBuf]) -> FoundFiles {
+    let (mut search, mut errors) = (FileSearch::default(), Vec::new());
     for path in paths {
         if path.is_dir() {
             search.met_any = false;
             let known = search.others.len();
-            match search.folder(path, &Ignored::above(path)) {
+            match search.folder(path, &IgnoreRules::above(path)) {
                 Err(error) => errors.push(error),
                 Ok(()) if !search.met_any => {
                     let others = search.others.split_off(known);
@@ -145,7 +145,7 @@ pub fn search(paths: &[PathBuf]) -> Found {
             errors.push(LoadError::Missing(path.clone()));
         }
     }
-    Found { scenarios: search.found, others: search.others, errors }
+    FoundFiles { scenarios: search.found, others: search.others, errors }
 }
 
 /// `; did you mean x.toml?`, where the folder has a file of nearly this name.
@@ -174,15 +174,15 @@ pub fn others_text(others: &[PathBuf]) -> String {
 
 /// What was found, and what was visited: links may lead in circles, and two paths to the same file.
 #[derive(Default)]
-struct Search {
+struct FileSearch {
     found: Vec<PathBuf>,
     others: Vec<PathBuf>,
     visited: BTreeSet<PathBuf>,
     met_any: bool,
 }
 
-impl Search {
-    fn folder(&mut self, folder: &Path, above: &Ignored) -> Result<(), LoadError> {
+impl FileSearch {
+    fn folder(&mut self, folder: &Path, above: &IgnoreRules) -> Result<(), LoadError> {
         if !self.is_new(folder) {
             self.met_any = true;
             return Ok(());
@@ -267,7 +267,7 @@ fn one_a_line(file: &Path, runs: &[String]) -> String {
 ///
 /// # Errors
 /// Everything that is wrong, with its place; a matrix of which the path names no single run.
-pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<LoadedScenario, LoadError> {
     let mut runs = load_all(path, overrides)?;
     match runs.len() {
         1 => Ok(runs.remove(0)),
@@ -283,21 +283,21 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
 ///
 /// # Errors
 /// Everything that is wrong, with its place.
-pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<Loaded>, LoadError> {
+pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<LoadedScenario>, LoadError> {
     if path.to_string_lossy().ends_with(".jsonl") {
         return load_tape(path).map(|loaded| vec![loaded]);
     }
     let (file, combination) = split(path);
     let text = read_text(file)?;
-    let source = Source { name: file.display().to_string(), text };
-    let mut chain = Chain { files: vec![file.into()] };
+    let source = SourceText { name: file.display().to_string(), text };
+    let mut chain = ExtendsChain { files: vec![file.into()] };
     let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Faults)?;
     let count = runs.len();
     let chosen = match combination {
         None => runs,
         Some(wanted) => choose(path, file, wanted, runs)?,
     };
-    let mut loaded: Vec<Loaded> = chosen.into_iter().map(|run| ready(file, count, run)).collect::<Result<_, _>>()?;
+    let mut loaded: Vec<LoadedScenario> = chosen.into_iter().map(|run| ready(file, count, run)).collect::<Result<_, _>>()?;
     // What is left out of a tape is told once.
     loaded.iter_mut().skip(1).for_each(|run| run.warnings.clear());
     Ok(loaded)
@@ -317,13 +317,13 @@ fn read_text(path: &Path) -> Result<String, LoadError> {
 }
 
 /// The files that extend each other, from the one that was named downwards.
-struct Chain {
+struct ExtendsChain {
     files: Vec<PathBuf>,
 }
 
-impl Chain {
+impl ExtendsChain {
     /// The file that the last one extends; paths are relative to the file that says them.
-    fn next(&mut self, path: &str) -> Result<Source, String> {
+    fn next(&mut self, path: &str) -> Result<SourceText, String> {
         let last = self.files.last().map_or(Path::new(""), PathBuf::as_path);
         let file = last.parent().unwrap_or(Path::new("")).join(path);
         let circle = self.files.iter().position(|other| absolute(other) == absolute(&file));
@@ -336,23 +336,23 @@ impl Chain {
         }
         let text = text::read(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         self.files.push(file.clone());
-        Ok(Source { name: file.display().to_string(), text })
+        Ok(SourceText { name: file.display().to_string(), text })
     }
 }
 
 /// The runs in whose combination everything is set that `wanted` says: `seed=1` stands for all with this seed.
-fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<Parsed>) -> Result<Vec<Parsed>, LoadError> {
+fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<ParsedScenario>) -> Result<Vec<ParsedScenario>, LoadError> {
     let names: Vec<String> = runs.iter().filter_map(|run| run.combination.clone()).collect();
-    let fits = |run: &Parsed| {
+    let fits = |run: &ParsedScenario| {
         let set: Vec<&str> = run.combination.as_deref().map(|combination| combination.split(',').collect()).unwrap_or_default();
         wanted.split(',').all(|part| set.contains(&part))
     };
-    let chosen: Vec<Parsed> = runs.into_iter().filter(fits).collect();
+    let chosen: Vec<ParsedScenario> = runs.into_iter().filter(fits).collect();
     if chosen.is_empty() { Err(LoadError::NoSuchRun { path: path.into(), file: file.into(), runs: names }) } else { Ok(chosen) }
 }
 
 /// One run of a file, with its tape.
-fn ready(file: &Path, runs: usize, parsed: Parsed) -> Result<Loaded, LoadError> {
+fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScenario, LoadError> {
     let at_tape = |message: String| match parsed.tape_fault(&message) {
         Some(fault) => LoadError::Fault(Box::new(fault)),
         None => LoadError::Tape(message),
@@ -368,7 +368,7 @@ fn ready(file: &Path, runs: usize, parsed: Parsed) -> Result<Loaded, LoadError> 
         }
     };
     let mut setup =
-        Setup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
+        RunSetup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
     let path = parsed.combination.as_deref().map_or_else(|| file.into(), |combination| with_combination(file, combination));
     setup.check_results().map_err(|error| LoadError::Read { path: path.clone(), problem: error.to_string() })?;
     let prices_file = prices_file(file, &parsed);
@@ -376,18 +376,18 @@ fn ready(file: &Path, runs: usize, parsed: Parsed) -> Result<Loaded, LoadError> 
         setup.environment.prices = Arc::new(prices(prices_file, &parsed)?);
     }
     schema::attach(&mut setup.environment);
-    let Parsed { combination, places, .. } = parsed;
+    let ParsedScenario { combination, places, .. } = parsed;
     let (name, file, setup) = (name_of(&path), file.into(), Arc::new(setup));
-    Ok(Loaded { name, path, setup, tape_file, prices_file, file, combination, runs, places, warnings })
+    Ok(LoadedScenario { name, path, setup, tape_file, prices_file, file, combination, runs, places, warnings })
 }
 
 /// The price table that the scenario names; its path is relative to the file that says it.
-fn prices_file(file: &Path, parsed: &Parsed) -> Option<PathBuf> {
+fn prices_file(file: &Path, parsed: &ParsedScenario) -> Option<PathBuf> {
     let path = parsed.scenario.prices.as_ref()?;
     Some(parsed.prices_said_in().map_or(file, Path::new).parent().unwrap_or(Path::new("")).join(path))
 }
 
-fn prices(path: &Path, parsed: &Parsed) -> Result<PriceTable, LoadError> {
+fn prices(path: &Path, parsed: &ParsedScenario) -> Result<PriceTable, LoadError> {
     let table = match text::read(path) {
         Ok(text) => PriceTable::read(&text).map_err(|error| error.to_string()),
         Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that says it")),
@@ -398,18 +398,18 @@ fn prices(path: &Path, parsed: &Parsed) -> Result<PriceTable, LoadError> {
     })
 }
 
-fn load_tape(path: &Path) -> Result<Loaded, LoadError> {
+fn load_tape(path: &Path) -> Result<LoadedScenario, LoadError> {
     let tape = tape::read(path).map_err(|error| LoadError::Tape(error.to_string()))?;
     let warnings = tape::warnings(path, &tape);
     let mut setup = main_thread(path, &tape).map_err(|error| LoadError::Tape(with_warnings(&error, &warnings)))?;
     schema::attach(&mut setup.environment);
     let tape_file = Some(path.into());
     let (name, path, setup) = (name_of(path), path.to_path_buf(), Arc::new(setup));
-    let (file, places) = (path.clone(), Places::default());
-    Ok(Loaded { name, path, setup, tape_file, prices_file: None, file, combination: None, runs: 1, places, warnings })
+    let (file, places) = (path.clone(), TablePlaces::default());
+    Ok(LoadedScenario { name, path, setup, tape_file, prices_file: None, file, combination: None, runs: 1, places, warnings })
 }
 
-impl Loaded {
+impl LoadedScenario {
     /// The same for real clients: they have their side calls and sub-agents by themselves (M-3), and what may vary between equal runs of them makes
     /// no difference to recorded requests (K-10).
     ///
@@ -418,7 +418,7 @@ impl Loaded {
     pub fn for_clients(mut self) -> Result<Self, LoadError> {
         if let Some(file) = &self.tape_file {
             let tape = tape::read(file).map_err(|error| LoadError::Tape(error.to_string()))?;
-            self.setup = Arc::new(Setup::clone(&self.setup).with_all_threads(&tape).for_client(&[]));
+            self.setup = Arc::new(RunSetup::clone(&self.setup).with_all_threads(&tape).for_client(&[]));
         }
         Ok(self)
     }
@@ -429,11 +429,11 @@ fn with_warnings(error: &dyn std::error::Error, warnings: &[String]) -> String {
     std::iter::once(&error.to_string()).chain(warnings).map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
-fn main_thread(path: &Path, tape: &Tape) -> Result<Setup, LoadError> {
+fn main_thread(path: &Path, tape: &Tape) -> Result<RunSetup, LoadError> {
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let scenario: Option<Scenario> = derive::scenarios(tape, &file).into_iter().next().map(|derived| derived.scenario);
     let nothing = || LoadError::Tape(format!("{}: the tape holds no complete exchange to replay", path.display()));
-    Setup::new(scenario.ok_or_else(nothing)?, Some(tape)).map_err(|error| LoadError::Tape(format!("{}: {error}", path.display())))
+    RunSetup::new(scenario.ok_or_else(nothing)?, Some(tape)).map_err(|error| LoadError::Tape(format!("{}: {error}", path.display())))
 }
 
 /// `a/scenarios/executor/order.toml` is `executor/order`; elsewhere the file's own name. A combination stays behind it.

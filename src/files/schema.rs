@@ -10,39 +10,39 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError, Validator};
 use serde_json::Value;
 
-use crate::engine::schema::{Problem, Validate, Validators};
+use crate::engine::schema::{SchemaProblem, Validate, Validators};
 use crate::engine::settings::{Environment, ToolDefinition};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
 /// Gives an environment the validator that follows from its tools' definitions.
 pub fn attach(environment: &mut Environment) {
-    let schemas: Vec<Schema> = environment.tools.iter().filter_map(Schema::of).collect();
+    let schemas: Vec<ToolSchema> = environment.tools.iter().filter_map(ToolSchema::compile).collect();
     if !schemas.is_empty() {
-        environment.validators = Validators::new(Schemas(schemas));
+        environment.validators = Validators::new(ToolSchemas(schemas));
     }
 }
 
 /// The schemas of an environment's tools.
 #[derive(Debug)]
-struct Schemas(Vec<Schema>);
+struct ToolSchemas(Vec<ToolSchema>);
 
 /// One tool's schema.
-struct Schema {
+struct ToolSchema {
     tool: Arc<str>,
     /// The tool's definition, whose member `input_schema` it is.
     definition: Json,
     compiled: OnceLock<Option<Validator>>,
 }
 
-impl core::fmt::Debug for Schema {
+impl core::fmt::Debug for ToolSchema {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Schema").field("tool", &self.tool).finish_non_exhaustive()
     }
 }
 
-impl Schema {
-    fn of(tool: &ToolDefinition) -> Option<Self> {
+impl ToolSchema {
+    fn compile(tool: &ToolDefinition) -> Option<Self> {
         let has_one = tool.json.as_str().contains("\"input_schema\"");
         has_one.then(|| Self { tool: tool.name.clone(), definition: tool.json.clone(), compiled: OnceLock::new() })
     }
@@ -53,24 +53,24 @@ impl Schema {
     }
 }
 
-impl Validate for Schemas {
-    fn problems(&self, tool: &str, input: &Json) -> Vec<Problem> {
-        let Some(validator) = self.0.iter().find(|schema| &*schema.tool == tool).and_then(Schema::validator) else { return Vec::new() };
+impl Validate for ToolSchemas {
+    fn problems(&self, tool: &str, input: &Json) -> Vec<SchemaProblem> {
+        let Some(validator) = self.0.iter().find(|schema| &*schema.tool == tool).and_then(ToolSchema::validator) else { return Vec::new() };
         validator.iter_errors(&input.to_value()).flat_map(|error| problems_of(&error)).collect()
     }
 }
 
 /// An error of the library in words for a model: where, what was expected, what is there.
-fn problems_of(error: &ValidationError<'_>) -> Vec<Problem> {
+fn problems_of(error: &ValidationError<'_>) -> Vec<SchemaProblem> {
     use ValidationErrorKind as Kind;
     let path = path_of(error);
     let found = found(error.instance());
-    let at = |path: String, expected: String| vec![Problem { path, expected }];
+    let at = |path: String, expected: String| vec![SchemaProblem { path, expected }];
     let here = |expected: String| at(path.clone(), format!("expected {expected}, found {found}"));
     match error.kind() {
         Kind::Required { property } => at(member(&path, property.as_str().unwrap_or_default()), "required, and missing".into()),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            unexpected.iter().map(|name| Problem { path: member(&path, name), expected: "there is no such member".into() }).collect()
+            unexpected.iter().map(|name| SchemaProblem { path: member(&path, name), expected: "there is no such member".into() }).collect()
         }
         Kind::Type { kind } => here(types(kind)),
         Kind::Enum { options } => here(format!("one of {}", list(options))),
@@ -151,7 +151,7 @@ mod tests {
         let mut environment = Environment { tools: vec![ToolDefinition::new("T", None, json)], ..Environment::default() };
         attach(&mut environment);
         let problems = environment.validators.problems("T", &Json::trusted(input));
-        problems.into_iter().map(|Problem { path, expected }| format!("{path}: {expected}")).collect()
+        problems.into_iter().map(|SchemaProblem { path, expected }| format!("{path}: {expected}")).collect()
     }
 
     const EDITS: &str = r#"{"type":"object","properties":{"file_path":{"type":"string"},"edits":{"type":"array","minItems":1,"items":{"type":"object","properties":{"old":{"type":"string"},"n":{"type":"integer","minimum":1}},"required":["old"],"additionalProperties":false}},"mode":{"enum":["a","b"]},"either":{"type":["string","null"]}},"required":["file_path"]}"#;

@@ -17,8 +17,10 @@
 mod metadata;
 mod store;
 
-pub use metadata::Metadata;
-pub use store::{Outcome, Rejected, SnapshotError, accept, compare, compare_and_leave_pending, pending_path, reject, write_pending};
+pub use metadata::SnapshotMetadata;
+pub use store::{
+    RejectionOutcome, SnapshotError, SnapshotOutcome, accept, compare, compare_and_leave_pending, pending_path, reject, write_pending,
+};
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,7 +29,7 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Where it comes from and what it shows.
-    pub metadata: Metadata,
+    pub metadata: SnapshotMetadata,
     contents: String,
 }
 
@@ -55,7 +57,7 @@ pub enum ParseSnapshotError {
 
 impl Snapshot {
     /// A snapshot of `contents`, normalised as insta does: without white space at the end, lines ended by `\n`.
-    pub fn new(metadata: Metadata, contents: &str) -> Snapshot {
+    pub fn new(metadata: SnapshotMetadata, contents: &str) -> Snapshot {
         Snapshot { metadata, contents: normalised(contents).into_owned() }
     }
 
@@ -74,7 +76,7 @@ impl Snapshot {
             let (line, rest) = split_line(remaining);
             remaining = rest;
             if line.trim_end() == "---" {
-                let metadata = Metadata::from_lines(&front_matter)?;
+                let metadata = SnapshotMetadata::from_lines(&front_matter)?;
                 let is_binary = metadata.get("snapshot_kind").as_deref() == Some("binary");
                 return if is_binary { Err(ParseSnapshotError::Binary) } else { Ok(Snapshot::new(metadata, remaining)) };
             }
@@ -127,13 +129,13 @@ mod tests {
         for text in [FILE.replace('\n', "\r\n"), format!("{FILE}\n\n \t\n"), FILE.trim_end().to_string()] {
             assert_eq!(Snapshot::parse(&text).as_ref(), Ok(&snapshot), "{text:?}");
         }
-        assert_eq!(Snapshot::new(Metadata::default(), "a\rb\n").contents(), "a\rb");
-        assert_eq!(Snapshot::new(Metadata::default(), "\n  a").contents(), "\n  a");
+        assert_eq!(Snapshot::new(SnapshotMetadata::default(), "a\rb\n").contents(), "a\rb");
+        assert_eq!(Snapshot::new(SnapshotMetadata::default(), "\n  a").contents(), "\n  a");
     }
 
     #[test]
     fn v_1_dashes_in_the_contents_end_nothing() {
-        let snapshot = Snapshot::new(Metadata::default(), "a\n---\nb\n---");
+        let snapshot = Snapshot::new(SnapshotMetadata::default(), "a\n---\nb\n---");
         assert_eq!(Snapshot::parse(&snapshot.to_string()), Ok(snapshot));
     }
 

@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::{atomic, import};
-use crate::scenario::tape::line::{Decoder, Line, LineError, TapeError, encode_exchanges, encode_to};
-use crate::scenario::tape::{Exchange, LeftOut, Tape, TapeHeader};
+use crate::scenario::tape::line::{LineError, TapeDecoder, TapeError, TapeLine, encode_exchanges, encode_to};
+use crate::scenario::tape::{Exchange, Tape, TapeHeader, UnusableEntry};
 
 /// Why a tape file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -66,8 +66,8 @@ pub struct WriteTapeError {
 /// # Errors
 /// When there is no file, or nothing in it that is a tape of a version that can be read.
 pub fn read(path: &Path) -> Result<Tape, ReadTapeError> {
-    let mut decoder = Decoder::new();
-    let mut lines = Lines::open(path)?;
+    let mut decoder = TapeDecoder::new();
+    let mut lines = TapeLines::open(path)?;
     while let Some(line) = lines.next_raw()? {
         decoder.feed(line).map_err(|source| no_tape(path, source))?;
     }
@@ -98,13 +98,13 @@ pub fn write_exchanges(
 
 /// One line for each thing that was left out of a tape, `path:line:column: what`.
 pub fn warnings(path: &Path, tape: &Tape) -> Vec<String> {
-    let warning = |LeftOut { line, column, problem }: &LeftOut| format!("{}:{line}:{column}: {problem}", path.display());
+    let warning = |UnusableEntry { line, column, problem }: &UnusableEntry| format!("{}:{line}:{column}: {problem}", path.display());
     tape.left_out.iter().map(warning).collect()
 }
 
 /// A tape file line by line. Memory does not grow with the file, only with its longest line (F-2).
 #[derive(Debug)]
-pub struct Lines {
+pub struct TapeLines {
     path: PathBuf,
     reader: BufReader<File>,
     buffer: Vec<u8>,
@@ -117,10 +117,10 @@ pub struct NumberedLine {
     /// Its number, from 1.
     pub number: usize,
     /// What it says; or why it cannot be read, which ends nothing.
-    pub line: Result<Line, LineError>,
+    pub line: Result<TapeLine, LineError>,
 }
 
-impl Lines {
+impl TapeLines {
     /// Opens the file; whether it is a tape shows with its first line.
     ///
     /// # Errors
@@ -142,7 +142,7 @@ impl Lines {
             let Some(line) = self.next_raw()? else { return Ok(None) };
             let line = line.trim_ascii();
             if !line.is_empty() {
-                let line = Line::read(line);
+                let line = TapeLine::read(line);
                 return Ok(Some(NumberedLine { number: self.number, line }));
             }
         }
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), tape);
 
         std::fs::write(&path, "{\"reenact_tape\":1}\n\n{\"end\":").unwrap();
-        let mut lines = Lines::open(&path).unwrap();
+        let mut lines = TapeLines::open(&path).unwrap();
         let NumberedLine { number, line: first } = lines.next_line().unwrap().unwrap();
         assert!(number == 1 && matches!(first.unwrap().kind, LineKind::Header { version: 1, .. }));
         let NumberedLine { number, line: last } = lines.next_line().unwrap().unwrap();

@@ -11,17 +11,17 @@ use crate::engine::time::{Micros, Time};
 
 /// How long a second of the scenario takes, in percent of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Scale(u32);
+pub struct TimeScale(u32);
 
-impl Default for Scale {
+impl Default for TimeScale {
     fn default() -> Self {
         Self(100)
     }
 }
 
-impl Scale {
+impl TimeScale {
     /// So many percent; `None` for 0, at which no time would ever pass.
-    pub fn of(percent: u32) -> Option<Self> {
+    pub fn from_percent(percent: u32) -> Option<Self> {
         (percent > 0).then_some(Self(percent))
     }
 
@@ -44,14 +44,14 @@ impl Scale {
 
 /// A session's clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub struct SessionClock {
     /// When the session began.
     pub began: Instant,
     /// How fast its time goes.
-    pub scale: Scale,
+    pub scale: TimeScale,
 }
 
-impl Clock {
+impl SessionClock {
     /// The session's time then.
     pub fn time(&self, at: Instant) -> Time {
         Time::ZERO + self.scale.span(at.saturating_duration_since(self.began))
@@ -70,12 +70,12 @@ mod tests {
     #[test]
     fn m_11_who_waits_until_a_time_has_reached_it() {
         for percent in [1, 3, 7, 33, 100, 250] {
-            let scale = Scale::of(percent).unwrap();
+            let scale = TimeScale::from_percent(percent).unwrap();
             for micros in [0, 1, 2, 3, 10, 99, 101, 1_234_567, u64::from(u32::MAX)] {
                 assert!(scale.span(scale.duration(Micros(micros))) >= Micros(micros), "{micros} at {percent} %");
             }
         }
-        assert_eq!(Scale::of(10).unwrap().duration(Micros::from_secs(1)), Duration::from_millis(100));
-        assert_eq!(Scale::of(0), None);
+        assert_eq!(TimeScale::from_percent(10).unwrap().duration(Micros::from_secs(1)), Duration::from_millis(100));
+        assert_eq!(TimeScale::from_percent(0), None);
     }
 }

@@ -17,20 +17,20 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::network::{LOOPBACK, Machine, Network};
-use super::serve::gate::{Boundary, Gates, Go, Held};
-use super::serve::verdict::Verdict;
-use super::serve::{Options, Replay};
+use super::network::{LOOPBACK, MachineNetwork, Network};
+use super::serve::gate::{AnswerBoundary, AnswerGates, HeldAnswer, HoldRelease};
+use super::serve::verdict::ServeVerdict;
+use super::serve::{ServeOptions, ServedScenario};
 use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
 use crate::world::normalise::Normaliser;
-use crate::world::setup::Setup;
-use environment::Folders;
-pub use process::{Ended, Output, Signal};
+use crate::world::setup::RunSetup;
+use environment::RunFolders;
+pub use process::{ClientExit, ClientOutput, ClientSignal};
 
 /// How a client is driven.
 #[derive(Clone, Debug)]
-pub struct Drive {
+pub struct ClientHarness {
     /// The program and its arguments; `{base}` stands for the base URL.
     pub command: Vec<String>,
     /// What is known of it.
@@ -41,18 +41,18 @@ pub struct Drive {
     /// Further variables.
     pub variables: Vec<(String, String)>,
     /// What surrounds the client.
-    pub surroundings: Surroundings,
+    pub surroundings: ClientSurroundings,
     /// What it reads from its standard input.
     pub input: Option<Vec<u8>>,
     /// How long it may take.
     pub patience: Duration,
     /// How the scenario is served.
-    pub options: Options,
+    pub options: ServeOptions,
 }
 
 /// What surrounds a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Surroundings {
+pub enum ClientSurroundings {
     /// Folders and variables of its own.
     #[default]
     Clean,
@@ -62,30 +62,30 @@ pub enum Surroundings {
 
 /// What came of driving a client.
 #[derive(Clone, Debug)]
-pub struct Driven {
+pub struct ClientRun {
     /// What it asked.
-    pub verdict: Verdict,
+    pub verdict: ServeVerdict,
     /// What it printed, and how it ended.
-    pub output: Output,
+    pub output: ClientOutput,
     /// The same of the second command.
-    pub again: Option<Output>,
+    pub again: Option<ClientOutput>,
     /// What is wrong, of the requests and of the client; empty when all is well.
     pub failures: Vec<String>,
     /// What happened, without what may vary.
     pub text: String,
     /// Where answers were held, each with the name of the event that came next.
-    pub boundaries: Vec<(Boundary, Option<Arc<str>>)>,
+    pub boundaries: Vec<(AnswerBoundary, Option<Arc<str>>)>,
     /// Whether the boundary was reached at which something was to be done.
     pub has_acted: bool,
 }
 
 /// What is done to a client at a boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Act {
+pub struct BoundaryAction {
     /// Where.
-    pub at: Boundary,
+    pub at: AnswerBoundary,
     /// What.
-    pub what: Deed,
+    pub what: ClientAction,
     /// How long the answer stands still before: the client has read all that was sent.
     pub lead: Duration,
     /// How long the answer stands still after.
@@ -94,9 +94,9 @@ pub struct Act {
 
 /// Something that is done to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum ClientAction {
     /// It gets a signal.
-    Signal(Signal),
+    Signal(ClientSignal),
     /// The connection is closed inside the answer.
     Close,
     /// The connection breaks.
@@ -107,7 +107,7 @@ pub enum Deed {
 
 /// Why a client could not be driven. Messages say what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum DriveError {
+pub enum ClientHarnessError {
     /// The folders could not be made.
     #[error("cannot make the folders for the client: {0}; is the temporary folder writable?")]
     Folders(io::Error),
@@ -131,18 +131,18 @@ pub enum DriveError {
 ///
 /// # Errors
 /// When it could not be started; what goes wrong from then on is a failure of the run.
-pub async fn drive(setup: &Arc<Setup>, drive: &Drive, act: Option<&Act>) -> Result<Driven, DriveError> {
-    let folders = Folders::new(drive.client).map_err(DriveError::Folders)?;
-    let listener = Machine.bind(LOOPBACK).await.map_err(DriveError::Port)?;
-    let base = format!("http://{}", Machine::address(&listener).map_err(DriveError::Port)?);
-    folders.tell_base(drive.client, &base).map_err(DriveError::Folders)?;
+pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&BoundaryAction>) -> Result<ClientRun, ClientHarnessError> {
+    let folders = RunFolders::new(drive.client).map_err(ClientHarnessError::Folders)?;
+    let listener = MachineNetwork.bind(LOOPBACK).await.map_err(ClientHarnessError::Port)?;
+    let base = format!("http://{}", MachineNetwork::address(&listener).map_err(ClientHarnessError::Port)?);
+    folders.tell_base(drive.client, &base).map_err(ClientHarnessError::Folders)?;
     let (stop, stopped) = oneshot::channel::<()>();
-    let (gates, held) = Gates::new();
+    let (gates, held) = AnswerGates::new();
     let (process, of_process) = watch::channel(None);
     let (lines, more_input) = mpsc::unbounded_channel();
-    let options = Options { gates: Some(gates), ..drive.options.clone() };
-    let setup = &Arc::new(Setup::clone(setup).for_client(&folders.named()));
-    let server = Replay::new(setup, options).serve::<Machine>(listener, async {
+    let options = ServeOptions { gates: Some(gates), ..drive.options.clone() };
+    let setup = &Arc::new(RunSetup::clone(setup).for_client(&folders.named()));
+    let server = ServedScenario::new(setup, options).serve::<MachineNetwork>(listener, async {
         let _ = stopped.await;
     });
     let client = async {
@@ -162,7 +162,7 @@ pub async fn drive(setup: &Arc<Setup>, drive: &Drive, act: Option<&Act>) -> Resu
     };
     let (verdict, (output, again), (boundaries, has_acted)) = tokio::join!(server, client, keep_gates(held, act, of_process, lines));
     let (output, again) = (output?, again?);
-    let mut driven = Driven { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, has_acted };
+    let mut driven = ClientRun { verdict, output, again, failures: Vec::new(), text: String::new(), boundaries, has_acted };
     driven.failures = failures(setup, &driven, act);
     let mut normaliser = Normaliser::new(&setup.scenario.drive, &folders.named());
     driven.text = text::render(setup, &driven, drive.client, &mut normaliser);
@@ -173,37 +173,37 @@ pub async fn drive(setup: &Arc<Setup>, drive: &Drive, act: Option<&Act>) -> Resu
 
 /// Lets all answers go on, and does what is to be done where it is to be done.
 async fn keep_gates(
-    mut held: mpsc::UnboundedReceiver<Held>,
-    act: Option<&Act>,
-    process: watch::Receiver<Option<process::Group>>,
+    mut held: mpsc::UnboundedReceiver<HeldAnswer>,
+    act: Option<&BoundaryAction>,
+    process: watch::Receiver<Option<process::ProcessGroup>>,
     lines: mpsc::UnboundedSender<String>,
-) -> (Vec<(Boundary, Option<Arc<str>>)>, bool) {
+) -> (Vec<(AnswerBoundary, Option<Arc<str>>)>, bool) {
     let (mut boundaries, mut has_acted) = (Vec::new(), false);
     while let Some(one) = held.recv().await {
         boundaries.push((one.boundary.clone(), one.event.clone()));
         let Some(act) = act.filter(|act| act.at == one.boundary && !has_acted) else {
-            let _ = one.go.send(Go::On);
+            let _ = one.go.send(HoldRelease::On);
             continue;
         };
         has_acted = true;
         one.disturb();
         tokio::time::sleep(act.lead).await;
         let how = match &act.what {
-            Deed::Close => Go::Close,
-            Deed::Reset => Go::Reset,
-            Deed::Signal(signal) => {
+            ClientAction::Close => HoldRelease::Close,
+            ClientAction::Reset => HoldRelease::Reset,
+            ClientAction::Signal(signal) => {
                 let group = process.borrow().clone();
                 if let Some(group) = group {
                     group.signal(*signal);
                 }
-                Go::On
+                HoldRelease::On
             }
-            Deed::Line(line) => {
+            ClientAction::Line(line) => {
                 let _ = lines.send(format!("{line}\n"));
-                Go::On
+                HoldRelease::On
             }
         };
-        if how == Go::On {
+        if how == HoldRelease::On {
             tokio::time::sleep(act.wait).await;
         }
         let _ = one.go.send(how);
@@ -212,14 +212,14 @@ async fn keep_gates(
 }
 
 /// What is wrong with the run.
-fn failures(setup: &Setup, driven: &Driven, act: Option<&Act>) -> Vec<String> {
+fn failures(setup: &RunSetup, driven: &ClientRun, act: Option<&BoundaryAction>) -> Vec<String> {
     // Who is interfered with on purpose owes no more than valid requests.
     let is_owed = |failure: &&String| act.is_none() || failure.starts_with("O-") || failure.contains("the API refuses");
     let mut failures: Vec<String> = driven.verdict.failures.iter().filter(is_owed).cloned().collect();
     for (output, which) in
         core::iter::once((&driven.output, "the client")).chain(driven.again.as_ref().map(|again| (again, "the second command")))
     {
-        if output.ended == Ended::TimedOut {
+        if output.ended == ClientExit::TimedOut {
             failures.push(format!("{which} did not end in time and was killed"));
         }
         if !output.left_behind.is_empty() {
@@ -227,7 +227,7 @@ fn failures(setup: &Setup, driven: &Driven, act: Option<&Act>) -> Vec<String> {
         }
     }
     let wanted = setup.scenario.drive.exit.filter(|_| act.is_none());
-    if let Some(wanted) = wanted.filter(|wanted| driven.output.ended != Ended::Code(i32::try_from(*wanted).unwrap_or(i32::MAX))) {
+    if let Some(wanted) = wanted.filter(|wanted| driven.output.ended != ClientExit::Code(i32::try_from(*wanted).unwrap_or(i32::MAX))) {
         failures.push(format!("expected exit code {wanted}, got {}", driven.output.ended));
     }
     failures

@@ -15,41 +15,41 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-use exchange::{Came, What as CameWhat};
-pub use upstream::{Upstream, UpstreamError};
+use exchange::{ExchangeEvent, ExchangeEventKind as CameWhat};
+pub use upstream::{ApiAddress, UpstreamError};
 
-use super::clock::{Clock, Scale};
+use super::clock::{SessionClock, TimeScale};
 use super::network::Network;
 use crate::engine::contract::{Agent, Engine, Input, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::explore::panic_text;
 use crate::prelude::*;
 use crate::sim::Run;
-use crate::sim::outside::{Call, Progress};
-use crate::sim::report::Report;
-use crate::transcript::event::{RunEnd, What};
+use crate::sim::in_flight::{OutsideCall, RunProgress};
+use crate::sim::report::RunReport;
+use crate::transcript::event::{EventKind, RunEnd};
 
 /// How many parts of answers may wait for the run: more would be memory that grows with a slow engine.
 const WAITING_MAX: usize = 1_024;
 
 /// What whoever answers has to say about it, for the transcript.
-pub type Note = (Agent, What);
+pub type AnswerNote = (Agent, EventKind);
 
 /// How a session is driven.
 #[derive(Debug, Default)]
-pub struct Options {
+pub struct EngineDriverOptions {
     /// How fast its time goes. Anything but 100 percent is for servers that live by the same clock.
-    pub scale: Scale,
+    pub scale: TimeScale,
     /// How far that time goes in one step, where it does; what is shorter cannot be told.
     pub tick: Micros,
     /// What a server of ours has to say; `None` where there is none.
-    pub notes: Option<mpsc::UnboundedReceiver<Note>>,
+    pub notes: Option<mpsc::UnboundedReceiver<AnswerNote>>,
 }
 
 /// A run that did not come to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DriveError {
+pub enum EngineDriverError {
     /// One of our own tasks panicked.
     #[error("a task of the live driver panicked: {0}")]
     Panic(String),
@@ -62,35 +62,35 @@ pub enum DriveError {
 pub async fn drive<E: Engine, N: Network>(
     run: Run<E>,
     network: N,
-    upstream: Upstream,
-    options: Options,
+    upstream: ApiAddress,
+    options: EngineDriverOptions,
     stop: impl Future<Output = ()>,
-) -> Result<Report<E>, DriveError> {
+) -> Result<RunReport<E>, EngineDriverError> {
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
-    let Options { scale, tick, notes } = options;
-    let clock = Clock { began: Instant::now(), scale };
+    let EngineDriverOptions { scale, tick, notes } = options;
+    let clock = SessionClock { began: Instant::now(), scale };
     let (run, upstream) = (run.with_server_outside(tick), Arc::new(upstream));
-    let driver = Driver { run, network, upstream, clock, tasks: JoinSet::new(), open: Vec::new(), sender };
+    let driver = EngineDriver { run, network, upstream, clock, tasks: JoinSet::new(), open: Vec::new(), sender };
     driver.carry_on(receiver, notes, stop).await
 }
 
-struct Driver<E, N> {
+struct EngineDriver<E, N> {
     run: Run<E>,
     network: N,
-    upstream: Arc<Upstream>,
-    clock: Clock,
+    upstream: Arc<ApiAddress>,
+    clock: SessionClock,
     tasks: JoinSet<()>,
     open: Vec<(Agent, RequestId, AbortHandle)>,
-    sender: mpsc::Sender<Came>,
+    sender: mpsc::Sender<ExchangeEvent>,
 }
 
-impl<E: Engine, N: Network> Driver<E, N> {
+impl<E: Engine, N: Network> EngineDriver<E, N> {
     async fn carry_on(
         mut self,
-        mut receiver: mpsc::Receiver<Came>,
-        mut notes: Option<mpsc::UnboundedReceiver<Note>>,
+        mut receiver: mpsc::Receiver<ExchangeEvent>,
+        mut notes: Option<mpsc::UnboundedReceiver<AnswerNote>>,
         stop: impl Future<Output = ()>,
-    ) -> Result<Report<E>, DriveError> {
+    ) -> Result<RunReport<E>, EngineDriverError> {
         let mut stop = core::pin::pin!(stop);
         loop {
             let progress = self.run.advance_until(self.clock.time(Instant::now()));
@@ -98,8 +98,8 @@ impl<E: Engine, N: Network> Driver<E, N> {
                 self.carry_out(call);
             }
             let until = match progress {
-                Progress::Ended(end) => return Ok(self.run.into_report(end)),
-                Progress::Waits(until) => until,
+                RunProgress::Ended(end) => return Ok(self.run.into_report(end)),
+                RunProgress::Waits(until) => until,
             };
             tokio::select! {
                 biased;
@@ -118,10 +118,10 @@ impl<E: Engine, N: Network> Driver<E, N> {
         }
     }
 
-    fn carry_out(&mut self, call: Call) {
+    fn carry_out(&mut self, call: OutsideCall) {
         match call {
-            Call::Make { agent, id, request } => {
-                let wanted = exchange::Wanted {
+            OutsideCall::Make { agent, id, request } => {
+                let wanted = exchange::RequestToSend {
                     network: self.network.clone(),
                     upstream: self.upstream.clone(),
                     scale: self.clock.scale,
@@ -133,12 +133,12 @@ impl<E: Engine, N: Network> Driver<E, N> {
                 self.open.push((agent, id, self.tasks.spawn(task)));
             }
             // The connection goes with its task.
-            Call::Close { agent, id } => self.forget(&agent, id),
+            OutsideCall::Close { agent, id } => self.forget(&agent, id),
         }
     }
 
-    fn take(&mut self, came: Came) -> Option<RunEnd> {
-        let Came { agent, id, what } = came;
+    fn take(&mut self, came: ExchangeEvent) -> Option<RunEnd> {
+        let ExchangeEvent { agent, id, what } = came;
         match what {
             CameWhat::Input(input) => {
                 if let Input::End { .. } = input {
@@ -163,14 +163,14 @@ impl<E: Engine, N: Network> Driver<E, N> {
 }
 
 /// A task is over: a panic in it is ours to tell, that it was told to stop is not.
-fn check(joined: Result<(), tokio::task::JoinError>) -> Result<(), DriveError> {
+fn check(joined: Result<(), tokio::task::JoinError>) -> Result<(), EngineDriverError> {
     match joined {
-        Err(error) if error.is_panic() => Err(DriveError::Panic(panic_text(&*error.into_panic()))),
+        Err(error) if error.is_panic() => Err(EngineDriverError::Panic(panic_text(&*error.into_panic()))),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-async fn next(notes: &mut Option<mpsc::UnboundedReceiver<Note>>) -> Option<Note> {
+async fn next(notes: &mut Option<mpsc::UnboundedReceiver<AnswerNote>>) -> Option<AnswerNote> {
     match notes {
         Some(notes) => notes.recv().await,
         None => None,
@@ -178,7 +178,7 @@ async fn next(notes: &mut Option<mpsc::UnboundedReceiver<Note>>) -> Option<Note>
 }
 
 /// Until a time of the run.
-async fn wait(clock: Clock, until: Time) {
+async fn wait(clock: SessionClock, until: Time) {
     match clock.instant(until) {
         Some(instant) => sleep_until(instant).await,
         None => core::future::pending().await,

@@ -3,7 +3,7 @@
 //! Server and driver are written against [`Network`], so that what runs in the simulation is what runs for real.
 
 #[cfg(feature = "network")]
-pub mod simulated;
+pub mod simulated_network;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,12 +15,12 @@ use tokio::net::{TcpListener, TcpStream};
 /// A network. Its streams are TCP connections: reading sees the other side's end, writing may find it gone.
 pub trait Network: Clone + Send + Sync + 'static {
     /// One connection.
-    type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
+    type SimulatedStream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
     /// An open port.
     type Listener: Send + Sync + 'static;
 
     /// Connects to a host's port.
-    fn connect(&self, host: &str, port: u16) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+    fn connect(&self, host: &str, port: u16) -> impl Future<Output = io::Result<Self::SimulatedStream>> + Send;
 
     /// Opens a port; 0 for any that is free.
     fn bind(&self, address: SocketAddr) -> impl Future<Output = io::Result<Self::Listener>> + Send;
@@ -32,18 +32,18 @@ pub trait Network: Clone + Send + Sync + 'static {
     fn address(listener: &Self::Listener) -> io::Result<SocketAddr>;
 
     /// The next connection to an open port, and where it comes from.
-    fn accept(listener: &Self::Listener) -> impl Future<Output = io::Result<(Self::Stream, SocketAddr)>> + Send;
+    fn accept(listener: &Self::Listener) -> impl Future<Output = io::Result<(Self::SimulatedStream, SocketAddr)>> + Send;
 
     /// Makes closing this connection break it: the other side gets a reset and not an end.
-    fn break_on_close(stream: &Self::Stream);
+    fn break_on_close(stream: &Self::SimulatedStream);
 }
 
 /// The machine's own network.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Machine;
+pub struct MachineNetwork;
 
-impl Network for Machine {
-    type Stream = TcpStream;
+impl Network for MachineNetwork {
+    type SimulatedStream = TcpStream;
     type Listener = TcpListener;
 
     async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {

@@ -15,12 +15,12 @@
 //! ([`END_WAIT_MAX`]; that it was too short is said and counted), and a disk that cannot keep up costs recordings and no client's time.
 
 mod body;
+mod chunk_writer;
 mod disk;
 mod inflate;
-mod keeper;
-mod passing;
 mod proxy;
 mod summary;
+mod tape_writer;
 mod upstream;
 
 use std::ffi::OsString;
@@ -39,12 +39,12 @@ use bytes::Bytes;
 use hyper::Uri;
 use tokio::sync::{Semaphore, oneshot};
 
-pub use self::summary::Summary;
-use self::upstream::Upstream;
+pub use self::summary::TapeSummary;
+use self::upstream::RecorderUpstream;
 use crate::engine::time::Micros;
-use crate::files::redact::{Redactor, Rules};
-use crate::scenario::tape::End;
-use crate::wire::http::Header;
+use crate::files::redact::{RedactionRules, Redactor};
+use crate::scenario::tape::ResponseEnd;
+use crate::wire::http::HttpHeader;
 
 /// How long the end of an answer waits for its lines to be written, unless the recording is durable.
 pub const END_WAIT_MAX: Duration = Duration::from_millis(250);
@@ -61,7 +61,7 @@ const BEHIND_BYTES_MAX: usize = 64 << 20;
 
 /// What to record, and how.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RecordOptions {
     /// Where requests go: scheme, host, and a path to put before theirs.
     pub upstream: Uri,
     /// Where clients connect.
@@ -73,16 +73,16 @@ pub struct Options {
     /// Whether the end of an answer waits for the disk (K-3).
     pub durable: bool,
     /// What is a secret.
-    pub rules: Arc<Rules>,
+    pub rules: Arc<RedactionRules>,
     /// A client to start, and to stop with.
-    pub client: Option<Client>,
+    pub client: Option<ClientCommand>,
     /// Told what a user should know while it happens.
     pub notice: fn(&str),
 }
 
 /// A program that is started with its base URL set.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct ClientCommand {
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// The environment variable that holds the base URL.
@@ -137,9 +137,9 @@ fn advice(error: &io::Error) -> &'static str {
 
 /// What became of a recording.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordingSummary {
     /// What is on the tape.
-    pub summary: Summary,
+    pub summary: TapeSummary,
     /// How the client ended, if one was started.
     pub client: Option<ExitStatus>,
 }
@@ -148,8 +148,8 @@ pub struct Recorded {
 ///
 /// # Errors
 /// When recording cannot begin. Once it has begun nothing ends it early: what goes wrong is in the summary.
-pub fn run(options: Options) -> Result<Recorded, RecordError> {
-    let upstream = Upstream::new(&options.upstream, options.ca.as_deref()).map_err(RecordError::Upstream)?;
+pub fn run(options: RecordOptions) -> Result<RecordingSummary, RecordError> {
+    let upstream = RecorderUpstream::new(&options.upstream, options.ca.as_deref()).map_err(RecordError::Upstream)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecordError::System)?;
     let listener = runtime.block_on(proxy::listen(options.listen))?;
     let file = disk::create(&options.out).map_err(|source| RecordError::Out { path: options.out.clone(), source })?;
@@ -163,23 +163,23 @@ pub fn run(options: Options) -> Result<Recorded, RecordError> {
 
 /// Runs `proxy` with keeper and disk beside it; ends them when it ends, and everything they were told is on the tape then.
 fn with_threads(
-    options: &Options,
+    options: &RecordOptions,
     file: File,
-    proxy: impl FnOnce(Link) -> Result<Option<ExitStatus>, RecordError>,
-) -> Result<Recorded, RecordError> {
+    proxy: impl FnOnce(TapeWriterLink) -> Result<Option<ExitStatus>, RecordError>,
+) -> Result<RecordingSummary, RecordError> {
     let (events, from_proxy) = mpsc::channel();
     let (batches, from_keeper) = mpsc::channel();
-    let shared = Arc::new(Shared::new());
+    let shared = Arc::new(RecorderState::new());
     std::thread::scope(|scope| {
         let (for_disk, for_keeper) = (Arc::clone(&shared), Arc::clone(&shared));
         let disk = scope.spawn(move || disk::run(file, &options.out, &from_keeper, &for_disk, options));
         let mut redactor = Redactor::new(&options.rules);
-        let header = keeper::header(options, &mut redactor);
+        let header = tape_writer::header(options, &mut redactor);
         let keeper = scope.spawn(move || {
-            let _opens_the_way = OpensTheWay(Arc::clone(&for_keeper));
-            keeper::Keeper::new(redactor, batches, for_keeper, options.notice).run(&header, &from_proxy)
+            let _opens_the_way = RoomRelease(Arc::clone(&for_keeper));
+            tape_writer::TapeWriter::new(redactor, batches, for_keeper, options.notice).run(&header, &from_proxy)
         });
-        let link = Link {
+        let link = TapeWriterLink {
             events,
             keeper: keeper.thread().clone(),
             shared: Arc::clone(&shared),
@@ -189,33 +189,33 @@ fn with_threads(
             notice: options.notice,
         };
         // Also when the proxy breaks down: the other threads would wait for ever, and this one for them.
-        let stop = Stops(link.clone());
+        let stop = WriterStop(link.clone());
         let client = proxy(link);
         drop(stop);
         let (kept, written) = (keeper.join(), disk.join());
-        let mut summary = kept.unwrap_or_else(|_| Summary::of_a_panic("the recorder's keeper"));
+        let mut summary = kept.unwrap_or_else(|_| TapeSummary::of_a_panic("the recorder's keeper"));
         match written {
             Ok(problem) => summary.problem = summary.problem.or(problem),
             Err(_) => summary.problem = Some(String::from("the thread that writes the tape broke down: this is a defect of the program")),
         }
         summary.ends_unwritten = u64::from(shared.ends_unwritten.load(Ordering::Relaxed));
-        Ok(Recorded { summary, client: client? })
+        Ok(RecordingSummary { summary, client: client? })
     })
 }
 
 /// Tells the keeper that nothing follows.
-struct Stops(Link);
+struct WriterStop(TapeWriterLink);
 
-impl Drop for Stops {
+impl Drop for WriterStop {
     fn drop(&mut self) {
-        self.0.send(Event::Stop);
+        self.0.send(TapeWriterEvent::Stop);
     }
 }
 
 /// When the keeper ends, in whatever way, nothing waits for room any more: the traffic goes on.
-struct OpensTheWay(Arc<Shared>);
+struct RoomRelease(Arc<RecorderState>);
 
-impl Drop for OpensTheWay {
+impl Drop for RoomRelease {
     fn drop(&mut self) {
         self.0.room.close();
     }
@@ -223,7 +223,7 @@ impl Drop for OpensTheWay {
 
 /// What the threads share.
 #[derive(Debug)]
-struct Shared {
+struct RecorderState {
     /// Room for bytes on their way to the keeper.
     room: Arc<Semaphore>,
     /// Bytes on their way to the disk.
@@ -236,7 +236,7 @@ struct Shared {
     ends_unwritten: AtomicU32,
 }
 
-impl Shared {
+impl RecorderState {
     fn new() -> Self {
         Self {
             room: Arc::new(Semaphore::new(ROOM_BYTES)),
@@ -250,10 +250,10 @@ impl Shared {
 
 /// The proxy's side of the keeper.
 #[derive(Clone, Debug)]
-struct Link {
-    events: mpsc::Sender<Event>,
+struct TapeWriterLink {
+    events: mpsc::Sender<TapeWriterEvent>,
     keeper: Thread,
-    shared: Arc<Shared>,
+    shared: Arc<RecorderState>,
     started: Instant,
     next_id: Arc<AtomicU32>,
     durable: bool,
@@ -262,13 +262,13 @@ struct Link {
 
 /// What happens to an exchange.
 #[derive(Debug)]
-enum Event {
+enum TapeWriterEvent {
     Request {
         id: u32,
         at: Micros,
         method: String,
         path: String,
-        headers: Vec<Header>,
+        headers: Vec<HttpHeader>,
     },
     RequestBody {
         id: u32,
@@ -281,7 +281,7 @@ enum Event {
         id: u32,
         at: Micros,
         status: u16,
-        headers: Vec<Header>,
+        headers: Vec<HttpHeader>,
     },
     Chunk {
         id: u32,
@@ -291,17 +291,17 @@ enum Event {
     End {
         id: u32,
         at: Micros,
-        how: End,
+        how: ResponseEnd,
         written: oneshot::Sender<()>,
     },
     /// Nothing follows.
     Stop,
 }
 
-impl Event {
+impl TapeWriterEvent {
     /// Whether the keeper is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each would
     /// cost the client more than all the rest of the recording.
-    fn is_urgent(&self, shared: &Shared) -> bool {
+    fn is_urgent(&self, shared: &RecorderState) -> bool {
         match self {
             Self::Chunk { .. } => shared.room.available_permits() < ROOM_BYTES - MUCH_BYTES,
             Self::RequestBody { .. } => false,
@@ -310,9 +310,9 @@ impl Event {
     }
 }
 
-impl Link {
+impl TapeWriterLink {
     /// Never waits, and never fails: without a keeper there is no recording, and the traffic goes on.
-    fn send(&self, event: Event) {
+    fn send(&self, event: TapeWriterEvent) {
         let urgent = event.is_urgent(&self.shared);
         if self.events.send(event).is_ok() && urgent {
             self.keeper.unpark();

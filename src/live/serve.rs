@@ -12,8 +12,8 @@
 
 mod connection;
 pub mod gate;
+mod in_flight;
 pub(super) mod judge;
-mod open;
 mod owner;
 mod play;
 mod schedule;
@@ -27,18 +27,18 @@ use tokio::sync::mpsc;
 #[cfg(feature = "network")]
 use tokio::time::Instant;
 
-use super::clock::Scale;
-use super::driver::Note;
+use super::clock::TimeScale;
+use super::driver::AnswerNote;
 use super::network::Network;
 use crate::engine::contract::{Agent, Micros, RequestId};
 #[cfg(feature = "network")]
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::Timing;
-use crate::world::setup::Setup;
-use gate::Gates;
-use verdict::Verdict;
+use crate::scenario::types::AnswerTiming;
+use crate::world::setup::RunSetup;
+use gate::AnswerGates;
+use verdict::ServeVerdict;
 
 /// The header in which a client of ours says whose its request is; see [`name`].
 pub const NAME_HEADER: &str = "x-reenact-request";
@@ -48,37 +48,37 @@ pub const END_HEADER: &str = "x-reenact-end";
 
 /// A scenario, ready to be served.
 #[derive(Clone, Debug)]
-pub struct Replay {
-    setup: Arc<Setup>,
-    options: Options,
+pub struct ServedScenario {
+    setup: Arc<RunSetup>,
+    options: ServeOptions,
 }
 
 /// How a scenario is served.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ServeOptions {
     /// How fast.
-    pub pace: Pace,
+    pub pace: AnswerPace,
     /// What is written together.
-    pub packets: Packets,
+    pub packets: PacketGrouping,
     /// What the verdict's transcript holds.
-    pub keeps: Keeps,
+    pub keeps: TranscriptExtent,
     /// When serving is over by itself.
-    pub until: Until,
+    pub until: ServeLimit,
     /// Whether scripted answers tell how many tokens their requests had.
-    pub tokens: Tokens,
+    pub tokens: TokenReporting,
     /// Who is asked at each boundary; `None` for nobody.
-    pub gates: Option<Gates>,
+    pub gates: Option<AnswerGates>,
     /// How fast everyone's time goes who takes part, on the network's clock.
-    pub scale: Scale,
+    pub scale: TimeScale,
     /// Whether connections may break without anybody's wanting it.
-    pub ways: Ways,
+    pub ways: TransportAssumptions,
     /// Where the world's notes are told as they come, beside the verdict's transcript; `None` for nowhere.
-    pub notes: Option<mpsc::UnboundedSender<Note>>,
+    pub notes: Option<mpsc::UnboundedSender<AnswerNote>>,
 }
 
 /// What the server may take for granted of the ways to its clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ways {
+pub enum TransportAssumptions {
     /// What was sent arrives: an answer that was given is used up.
     #[default]
     Sure,
@@ -88,7 +88,7 @@ pub enum Ways {
 
 /// How fast answers come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
+pub enum AnswerPace {
     /// As the scenario has it, which is as it was recorded where nothing else is said.
     #[default]
     Recorded,
@@ -100,7 +100,7 @@ pub enum Pace {
 
 /// What is written together. A client may depend on it: whether it sees the last event before it sees the end, for example (K-9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Packets {
+pub enum PacketGrouping {
     /// Each piece by itself, and the end at least [`APART`] after the last of them.
     #[default]
     Apart,
@@ -113,7 +113,7 @@ pub const APART: Duration = Duration::from_millis(20);
 
 /// What the verdict's transcript holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Keeps {
+pub enum TranscriptExtent {
     /// Requests and all that was sent.
     #[default]
     Everything,
@@ -123,7 +123,7 @@ pub enum Keeps {
 
 /// When serving is over by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Until {
+pub enum ServeLimit {
     /// Never: somebody stops it.
     #[default]
     Stopped,
@@ -133,7 +133,7 @@ pub enum Until {
 
 /// Who is a client of its own, to whom the scenario begins at its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sessions {
+enum SessionIdentity {
     /// All are one.
     One,
     /// Each path before `/v1`: the base URL `http://127.0.0.1:PORT/a` is another client than `…/b`.
@@ -143,7 +143,7 @@ enum Sessions {
 /// Whether scripted answers tell how many tokens their requests had, where the scenario does not say, and whether the API insists on thinking that
 /// they lack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tokens {
+pub enum TokenReporting {
     /// As the scenario has it.
     #[default]
     AsWritten,
@@ -153,7 +153,7 @@ pub enum Tokens {
 
 /// Whose a request is, as a client of ours says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Name {
+pub(crate) struct CallerName {
     #[serde(default, skip_serializing_if = "Agent::is_root")]
     pub(crate) agent: Agent,
     #[serde(flatten)]
@@ -169,16 +169,16 @@ pub fn name(agent: &Agent, id: RequestId) -> String {
     }
 }
 
-impl Replay {
+impl ServedScenario {
     /// Gets a scenario ready to be served.
-    pub fn new(setup: &Arc<Setup>, options: Options) -> Self {
+    pub fn new(setup: &Arc<RunSetup>, options: ServeOptions) -> Self {
         let mut setup = setup.clone();
-        if options.pace == Pace::None {
+        if options.pace == AnswerPace::None {
             let at_once = Latency::Fixed(Micros::ZERO);
             Arc::make_mut(&mut setup).scenario.timing =
-                Timing { head: at_once.clone(), first_event: at_once.clone(), between_events: at_once };
+                AnswerTiming { head: at_once.clone(), first_event: at_once.clone(), between_events: at_once };
         }
-        if options.tokens == Tokens::Told && setup.scenario.tape.is_none() {
+        if options.tokens == TokenReporting::Told && setup.scenario.tape.is_none() {
             let told = Arc::make_mut(&mut setup);
             told.scenario.api.count_tokens = true;
             let thinks = |piece: &[u8]| memchr::memmem::find(piece, b"\"thinking\"").is_some();
@@ -188,30 +188,30 @@ impl Replay {
     }
 
     /// Serves until `stop` comes, or until it is over by itself. What is open then is closed.
-    pub async fn serve<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Verdict {
-        let mut verdicts = owner::serve::<N>(self.setup, self.options, Sessions::One, listener, stop).await;
+    pub async fn serve<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> ServeVerdict {
+        let mut verdicts = owner::serve::<N>(self.setup, self.options, SessionIdentity::One, listener, stop).await;
         verdicts.swap_remove(0).1 // of one session there is one
     }
 
     /// A server that can go down and come back: what it knows of its client stays.
     #[cfg(feature = "network")]
-    pub(super) fn kept(self) -> Kept {
-        Kept(owner::Owner::new(self.setup, self.options, Sessions::One))
+    pub(super) fn kept(self) -> ServerMemory {
+        ServerMemory(owner::SessionOwner::new(self.setup, self.options, SessionIdentity::One))
     }
 
     /// The same for clients that are sessions of their own: a verdict for each, with its name, in the order in which they came.
-    pub async fn serve_all<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Vec<(Arc<str>, Verdict)> {
-        owner::serve::<N>(self.setup, self.options, Sessions::ByPath, listener, stop).await
+    pub async fn serve_all<N: Network>(self, listener: N::Listener, stop: impl Future<Output = ()>) -> Vec<(Arc<str>, ServeVerdict)> {
+        owner::serve::<N>(self.setup, self.options, SessionIdentity::ByPath, listener, stop).await
     }
 }
 
 /// What a server knows, apart from the process that serves.
 #[cfg(feature = "network")]
 #[derive(Debug)]
-pub(super) struct Kept(owner::Owner);
+pub(super) struct ServerMemory(owner::SessionOwner);
 
 #[cfg(feature = "network")]
-impl Kept {
+impl ServerMemory {
     /// Serves until `stop` comes. On this process's clock the session began at `began`.
     pub(super) async fn serve<N: Network>(&mut self, listener: N::Listener, stop: impl Future<Output = ()>, began: Instant) {
         self.0.begin(began);
@@ -219,7 +219,7 @@ impl Kept {
     }
 
     /// What is left when serving is over.
-    pub(super) fn into_verdict(self, at: Time) -> Verdict {
+    pub(super) fn into_verdict(self, at: Time) -> ServeVerdict {
         let mut verdicts = self.0.into_verdicts(at);
         verdicts.swap_remove(0).1 // of one session there is one
     }
@@ -233,7 +233,7 @@ mod tests {
     fn k_6_a_name_reads_back() {
         for agent in [Agent::ROOT, Agent::child("toolu_1.2")] {
             let id = RequestId { prompt: 2, turn: 3, attempt: 4 };
-            assert_eq!(serde_json::from_str::<Name>(&name(&agent, id)).unwrap(), Name { agent, id });
+            assert_eq!(serde_json::from_str::<CallerName>(&name(&agent, id)).unwrap(), CallerName { agent, id });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Which it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub(crate) enum StopSignal {
     /// Somebody pressed Ctrl-C: whoever is in the same group of processes got it, too.
     Interrupt,
     /// This process alone was asked to end.
@@ -12,13 +12,13 @@ pub(crate) enum Signal {
 /// Listens.
 #[derive(Debug)]
 #[cfg(unix)]
-pub(crate) struct Signals {
+pub(crate) struct StopSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Signals {
+impl StopSignals {
     /// Begins to listen; needs a runtime.
     pub(crate) fn listen() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
@@ -26,11 +26,11 @@ impl Signals {
     }
 
     /// Waits for the next one.
-    pub(crate) async fn next(&mut self) -> Signal {
+    pub(crate) async fn next(&mut self) -> StopSignal {
         tokio::select! {
             biased;
-            _ = self.terminate.recv() => Signal::Terminate,
-            _ = self.interrupt.recv() => Signal::Interrupt,
+            _ = self.terminate.recv() => StopSignal::Terminate,
+            _ = self.interrupt.recv() => StopSignal::Interrupt,
         }
     }
 }
@@ -41,17 +41,17 @@ impl Signals {
 pub(crate) struct Signals;
 
 #[cfg(not(unix))]
-impl Signals {
+impl StopSignals {
     /// Begins to listen; needs a runtime.
     pub(crate) fn listen() -> std::io::Result<Self> {
         Ok(Self)
     }
 
     /// Waits for the next one.
-    pub(crate) async fn next(&mut self) -> Signal {
+    pub(crate) async fn next(&mut self) -> StopSignal {
         if tokio::signal::ctrl_c().await.is_err() {
             core::future::pending::<()>().await;
         }
-        Signal::Interrupt
+        StopSignal::Interrupt
     }
 }

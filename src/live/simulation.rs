@@ -15,22 +15,22 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
-use super::clock::Scale;
-use super::driver::{self, DriveError, Upstream, drive};
+use super::clock::TimeScale;
+use super::driver::{self, ApiAddress, EngineDriverError, drive};
 use super::network::Network as _;
-use super::network::simulated::Simulated;
-use super::serve::verdict::Verdict;
-use super::serve::{self, Kept, Pace, Packets, Replay, Ways};
+use super::network::simulated_network::SimulatedNetwork;
+use super::serve::verdict::ServeVerdict;
+use super::serve::{self, AnswerPace, PacketGrouping, ServedScenario, ServerMemory, TransportAssumptions};
 use crate::engine::contract::{Agent, Engine};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::scenario::network::{Change, Network, NetworkFault, Phase};
+use crate::scenario::network::{NetworkChange, NetworkFault, NetworkPhase, NetworkScript};
 use crate::scenario::statement::Statement;
-use crate::sim::delays::Tolerance;
-use crate::sim::report::Report;
+use crate::sim::delays::DelayTolerance;
+use crate::sim::report::RunReport;
 use crate::sim::{Run, limits};
-use crate::transcript::event::{Event, RunEnd, What};
-use crate::world::setup::Setup;
+use crate::transcript::event::{Event, EventKind, RunEnd};
+use crate::world::setup::RunSetup;
 
 /// The longest time on the network's clock; a tick takes some microseconds, whatever happens in it.
 pub const NETWORK_TIME_MAX: Micros = Micros::from_secs(3_600);
@@ -46,11 +46,11 @@ const PACKETS_MAX: usize = 4_096;
 
 /// What came of a run on a network.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finished<E> {
+pub struct NetworkRun<E> {
     /// The engine's side, with what the server has to say in the transcript. Its failures hold the server's too.
-    pub report: Report<E>,
+    pub report: RunReport<E>,
     /// The server's side.
-    pub verdict: Verdict,
+    pub verdict: ServeVerdict,
 }
 
 /// A run on a network that came to nothing.
@@ -69,22 +69,22 @@ pub enum SimulationError {
 ///
 /// # Errors
 /// When anything panics.
-pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale: Scale) -> Result<Finished<E>, SimulationError> {
+pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, scale: TimeScale) -> Result<NetworkRun<E>, SimulationError> {
     let limit = setup.scenario.limits.time;
     let (setup, network) = as_on_network(setup, scale);
-    let wires = Simulated::default();
+    let wires = SimulatedNetwork::default();
     let (notes, noted) = mpsc::unbounded_channel();
-    let ways = if network.is_rough() { Ways::Rough } else { Ways::Sure };
-    let options = serve::Options {
-        pace: Pace::Scaled(scale.percent()),
-        packets: Packets::Together,
+    let ways = if network.is_rough() { TransportAssumptions::Rough } else { TransportAssumptions::Sure };
+    let options = serve::ServeOptions {
+        pace: AnswerPace::Scaled(scale.percent()),
+        packets: PacketGrouping::Together,
         scale,
         ways,
         notes: Some(notes),
-        ..serve::Options::default()
+        ..serve::ServeOptions::default()
     };
     // Who serves borrows it, and gives it back when it goes down.
-    let kept = Arc::new(tokio::sync::Mutex::new(Replay::new(&as_served(&setup), options).kept()));
+    let kept = Arc::new(tokio::sync::Mutex::new(ServedScenario::new(&as_served(&setup), options).kept()));
     let (stop, stopped) = watch::channel(());
     let mut sim = simulation(&setup, &network, scale);
     sim.host("api", api(kept.clone(), wires.clone(), stopped));
@@ -93,8 +93,8 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale:
     let run = Run::new(as_driven(&setup), engine);
     let tick = scale.span(Duration::from_micros(network.tick.0));
     sim.client("engine", async move {
-        let options = driver::Options { scale, tick, notes: Some(noted) };
-        let driven = drive(run.with_log(), client, Upstream::plain("api", PORT), options, core::future::pending()).await;
+        let options = driver::EngineDriverOptions { scale, tick, notes: Some(noted) };
+        let driven = drive(run.with_log(), client, ApiAddress::plain("api", PORT), options, core::future::pending()).await;
         let _ = done.send(driven);
         Ok(())
     });
@@ -106,11 +106,11 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale:
     }
     drop(sim);
     let driven = result.try_recv().map_err(|_| SimulationError::Stopped("the driver left nothing behind".into()))?;
-    let report = driven.map_err(|DriveError::Panic(text)| SimulationError::Panic(text))?;
+    let report = driven.map_err(|EngineDriverError::Panic(text)| SimulationError::Panic(text))?;
     let kept = Arc::into_inner(kept).ok_or_else(|| SimulationError::Stopped("the server goes on".into()))?;
     let shortened = setup.scenario.limits.time < limit;
     let mut finished = finished(report, kept.into_inner(), shortened);
-    let tolerance = Tolerance::of_clock(tick);
+    let tolerance = DelayTolerance::of_clock(tick);
     finished.report.failures.extend(finished.report.order_failure(&setup.scenario.expect, tolerance));
     let end = finished.report.transcript.events.last().map_or(Micros::ZERO, |event| event.at.since(Time::ZERO));
     let began = (0..).zip(network.begins(setup.scenario.seed)).filter(|(_, at)| *at <= end);
@@ -121,7 +121,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<Setup>, engine: E, scale:
 }
 
 /// The scenario as it is on the network: with the network's expectations, and no longer than a network can run.
-fn as_on_network(setup: &Arc<Setup>, scale: Scale) -> (Arc<Setup>, Network) {
+fn as_on_network(setup: &Arc<RunSetup>, scale: TimeScale) -> (Arc<RunSetup>, NetworkScript) {
     let mut scenario = setup.scenario.clone();
     let network = scenario.network.clone().unwrap_or_default();
     if let Some(expect) = &network.expect {
@@ -129,30 +129,30 @@ fn as_on_network(setup: &Arc<Setup>, scale: Scale) -> (Arc<Setup>, Network) {
     }
     let longest = scale.span(Duration::from_micros(NETWORK_TIME_MAX.0));
     scenario.limits.time = scenario.limits.time.min(longest);
-    (Arc::new(Setup { scenario, ..Setup::clone(setup) }), network)
+    (Arc::new(RunSetup { scenario, ..RunSetup::clone(setup) }), network)
 }
 
 /// The same for who serves: how long the engine waits is judged where it waits, because requests may be late, or lost, on their way.
-fn as_served(setup: &Arc<Setup>) -> Arc<Setup> {
+fn as_served(setup: &Arc<RunSetup>) -> Arc<RunSetup> {
     if setup.scenario.expect.delays.is_none() {
         return setup.clone();
     }
-    let mut setup = Setup::clone(setup);
+    let mut setup = RunSetup::clone(setup);
     setup.scenario.expect.delays = None;
     Arc::new(setup)
 }
 
 /// The same for who drives: the order of all lines is judged when those of the server are there.
-fn as_driven(setup: &Arc<Setup>) -> Arc<Setup> {
+fn as_driven(setup: &Arc<RunSetup>) -> Arc<RunSetup> {
     if setup.scenario.expect.order.is_empty() {
         return setup.clone();
     }
-    let mut setup = Setup::clone(setup);
+    let mut setup = RunSetup::clone(setup);
     setup.scenario.expect.order.clear();
     Arc::new(setup)
 }
 
-fn simulation(setup: &Setup, network: &Network, scale: Scale) -> turmoil::Sim<'static> {
+fn simulation(setup: &RunSetup, network: &NetworkScript, scale: TimeScale) -> turmoil::Sim<'static> {
     let (least, most) = network.latency;
     let mut builder = turmoil::Builder::new();
     builder
@@ -172,8 +172,8 @@ fn simulation(setup: &Setup, network: &Network, scale: Scale) -> turmoil::Sim<'s
 
 /// The software of the server's host; run again after a crash.
 fn api(
-    kept: Arc<tokio::sync::Mutex<Kept>>,
-    wires: Simulated,
+    kept: Arc<tokio::sync::Mutex<ServerMemory>>,
+    wires: SimulatedNetwork,
     stopped: watch::Receiver<()>,
 ) -> impl Fn() -> core::pin::Pin<Box<dyn Future<Output = turmoil::Result>>> {
     move || {
@@ -189,13 +189,13 @@ fn api(
                 // It is never told anything but that whoever would tell is gone.
                 let _ = stopped.changed().await;
             };
-            kept.lock().await.serve::<Simulated>(listener, stop, began).await;
+            kept.lock().await.serve::<SimulatedNetwork>(listener, stop, began).await;
             Ok(())
         })
     }
 }
 
-fn step_to_end(sim: &mut turmoil::Sim<'_>, wires: &Simulated, changes: &[Change], scale: Scale) -> turmoil::Result {
+fn step_to_end(sim: &mut turmoil::Sim<'_>, wires: &SimulatedNetwork, changes: &[NetworkChange], scale: TimeScale) -> turmoil::Result {
     let mut changes = changes.iter().peekable();
     loop {
         while let Some(change) = changes.next_if(|change| scale.duration(change.at) <= sim.elapsed()) {
@@ -207,17 +207,17 @@ fn step_to_end(sim: &mut turmoil::Sim<'_>, wires: &Simulated, changes: &[Change]
     }
 }
 
-fn make(sim: &mut turmoil::Sim<'_>, wires: &Simulated, change: Change) {
+fn make(sim: &mut turmoil::Sim<'_>, wires: &SimulatedNetwork, change: NetworkChange) {
     match (change.kind, change.side) {
-        (NetworkFault::Hold, Phase::Begins) => sim.hold("engine", "api"),
-        (NetworkFault::Hold, Phase::Ends) => sim.release("engine", "api"),
-        (NetworkFault::Partition, Phase::Begins) => sim.partition("engine", "api"),
-        (NetworkFault::Partition, Phase::Ends) => sim.repair("engine", "api"),
-        (NetworkFault::Crash, Phase::Begins) => {
+        (NetworkFault::Hold, NetworkPhase::Begins) => sim.hold("engine", "api"),
+        (NetworkFault::Hold, NetworkPhase::Ends) => sim.release("engine", "api"),
+        (NetworkFault::Partition, NetworkPhase::Begins) => sim.partition("engine", "api"),
+        (NetworkFault::Partition, NetworkPhase::Ends) => sim.repair("engine", "api"),
+        (NetworkFault::Crash, NetworkPhase::Begins) => {
             wires.server_gone();
             sim.crash("api");
         }
-        (NetworkFault::Crash, Phase::Ends) => sim.bounce("api"),
+        (NetworkFault::Crash, NetworkPhase::Ends) => sim.bounce("api"),
         (NetworkFault::Reset, _) => wires.reset(),
     }
 }
@@ -232,14 +232,14 @@ fn problem(error: &(dyn core::error::Error + 'static)) -> SimulationError {
 
 /// The server knows which answers nobody asked for: they stand where a simulated run has them, before the end.
 fn with_unused(events: &[Event], unused: &[Arc<str>]) -> Arc<[Event]> {
-    let is_tail = |event: &&Event| matches!(event.what, What::Unused { .. } | What::Ended { .. });
+    let is_tail = |event: &&Event| matches!(event.what, EventKind::Unused { .. } | EventKind::Ended { .. });
     let (before, tail) = events.split_at(events.len() - events.iter().rev().take_while(is_tail).count());
     let at = events.last().map_or(Time::ZERO, |event| event.at);
-    let unused = unused.iter().map(|answer| Event { at, agent: Agent::ROOT, what: What::Unused { answer: answer.clone() } });
+    let unused = unused.iter().map(|answer| Event { at, agent: Agent::ROOT, what: EventKind::Unused { answer: answer.clone() } });
     before.iter().cloned().chain(unused).chain(tail.iter().cloned()).collect()
 }
 
-fn finished<E>(mut report: Report<E>, kept: Kept, shortened: bool) -> Finished<E> {
+fn finished<E>(mut report: RunReport<E>, kept: ServerMemory, shortened: bool) -> NetworkRun<E> {
     let at = report.transcript.events.last().map_or(Time::ZERO, |event| event.at);
     let verdict = kept.into_verdict(at);
     report.passed.extend(verdict.passed.iter().cloned());
@@ -255,5 +255,5 @@ fn finished<E>(mut report: Report<E>, kept: Kept, shortened: bool) -> Finished<E
     };
     let new: Vec<String> = verdict.failures.iter().filter(|failure| !is_told(failure)).cloned().collect();
     report.failures.extend(new);
-    Finished { report, verdict }
+    NetworkRun { report, verdict }
 }

@@ -2,8 +2,8 @@
 //!
 //! A cancel always aborts. A submitted message does unless it has to wait for a tool, which is seen at the instant at which it comes.
 
-use super::running::{Running, asked_about};
-use super::{Findings, Rules};
+use super::running_tools::{RunningTools, asked_about};
+use super::{OracleFindings, OracleRules};
 use crate::engine::contract::{Effect, Emission, Input, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -12,7 +12,7 @@ pub(super) const ORACLE: &str = "O-11";
 
 /// What the session is at.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Abort {
+pub(super) enum AbortOracle {
     /// Nothing.
     #[default]
     Idle,
@@ -22,8 +22,15 @@ pub(super) enum Abort {
     Aborted { prompt: u32, by: Time },
 }
 
-impl Abort {
-    pub(super) fn on_input(&mut self, rules: &Rules, running: &Running, at: Time, input: &Input, found: &mut Findings<'_>) {
+impl AbortOracle {
+    pub(super) fn on_input(
+        &mut self,
+        rules: &OracleRules,
+        running: &RunningTools,
+        at: Time,
+        input: &Input,
+        found: &mut OracleFindings<'_>,
+    ) {
         self.check_time(at, found);
         let aborts = match input {
             Input::Cancel => true,
@@ -37,7 +44,7 @@ impl Abort {
         }
     }
 
-    pub(super) fn on_request(&mut self, id: RequestId, found: &mut Findings<'_>) {
+    pub(super) fn on_request(&mut self, id: RequestId, found: &mut OracleFindings<'_>) {
         match self {
             Self::Aborted { prompt, .. } if *prompt == id.prompt => {
                 found.add(ORACLE, format!("request {id} was sent after prompt {prompt} was aborted"));
@@ -47,7 +54,7 @@ impl Abort {
         }
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut Findings<'_>) {
+    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
         match (&*self, effect) {
             (Self::Aborted { prompt, .. }, Effect::StartTool { run, .. }) if *prompt == run.request.prompt => {
                 found.add(ORACLE, format!("tool {run} was started after prompt {prompt} was aborted"));
@@ -63,12 +70,12 @@ impl Abort {
         }
     }
 
-    pub(super) fn on_end(&mut self, found: &mut Findings<'_>) {
+    pub(super) fn on_end(&mut self, found: &mut OracleFindings<'_>) {
         self.check_time(Time(u64::MAX), found);
     }
 
     /// Time went on from an instant at which the prompt had to be over.
-    fn check_time(&mut self, at: Time, found: &mut Findings<'_>) {
+    fn check_time(&mut self, at: Time, found: &mut OracleFindings<'_>) {
         if let Self::Aborted { prompt, by } = self
             && at > *by
         {

@@ -3,19 +3,19 @@
 //! Money is that of the whole tree of agents, side calls included. The figures are reckoned here from what each attempt reports, at usual speed and
 //! at the price of the model that was asked or of the one that answered, whichever is lower: a lower bound of what the engine must have reckoned.
 
-use super::{Findings, Rules};
-use crate::engine::budget::{Charge, NanoUsd};
+use super::{OracleFindings, OracleRules};
+use crate::engine::budget::{AnswerCharge, NanoUsd};
 use crate::engine::contract::{Effect, Emission, Note, RequestId};
 use crate::engine::settings::SessionSettings;
 use crate::prelude::*;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 use crate::wire::usage::Usage;
 
 pub(super) const ORACLE: &str = "O-13";
 
 /// What was spent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Budgets {
+pub(super) struct BudgetOracle {
     spent: NanoUsd,
     /// The latest attempt that was reported.
     last: Option<Attempt>,
@@ -39,8 +39,8 @@ struct Attempt {
     cost: NanoUsd,
 }
 
-impl Budgets {
-    pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect) {
+impl BudgetOracle {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect) {
         match effect {
             Effect::Note(Note::Attempt(report)) if rules.session.max_budget.is_some() && self.refused != Some(report.id) => {
                 let cost = cost(rules, &report.model, &report.usage);
@@ -74,7 +74,7 @@ impl Budgets {
     }
 
     /// Where another model answered than was asked, the lower price of the two holds.
-    fn charge_who_answered(&mut self, rules: &Rules) {
+    fn charge_who_answered(&mut self, rules: &OracleRules) {
         let (Some(last), Some((id, model))) = (&mut self.last, &self.answered) else { return };
         if last.id == *id && rules.session.max_budget.is_some() {
             let cost = last.cost.min(cost(rules, model, &last.usage));
@@ -89,7 +89,13 @@ impl Budgets {
     }
 
     /// A request goes out: what came before it is complete. `spent` is what the whole tree has spent.
-    pub(super) fn on_request(&mut self, rules: &Rules, (id, extra): (RequestId, &str), spent: NanoUsd, found: &mut Findings<'_>) {
+    pub(super) fn on_request(
+        &mut self,
+        rules: &OracleRules,
+        (id, extra): (RequestId, &str),
+        spent: NanoUsd,
+        found: &mut OracleFindings<'_>,
+    ) {
         let SessionSettings { max_budget, max_turns, task_budget, .. } = &rules.session;
         if id.attempt == 1 {
             self.turns = u32::try_from(self.with_results.len()).unwrap_or(u32::MAX);
@@ -105,8 +111,8 @@ impl Budgets {
         }
     }
 
-    fn check_task_budget(&mut self, id: RequestId, total: u64, extra: &str, found: &mut Findings<'_>) {
-        let told = Object::parse(extra).ok().and_then(|extra| extra.object("output_config")?.object("task_budget")?.count("remaining"));
+    fn check_task_budget(&mut self, id: RequestId, total: u64, extra: &str, found: &mut OracleFindings<'_>) {
+        let told = RawObject::parse(extra).ok().and_then(|extra| extra.object("output_config")?.object("task_budget")?.count("remaining"));
         match told {
             None => (), // a request that summarises may keep silent about it
             Some(left) if left > self.task_tokens.unwrap_or(total) => {
@@ -117,6 +123,6 @@ impl Budgets {
     }
 }
 
-fn cost(rules: &Rules, model: &str, usage: &Usage) -> NanoUsd {
-    rules.prices.cost(usage, Charge { model, date: rules.session.date, is_fast: false, is_refused_at_once: false })
+fn cost(rules: &OracleRules, model: &str, usage: &Usage) -> NanoUsd {
+    rules.prices.cost(usage, AnswerCharge { model, date: rules.session.date, is_fast: false, is_refused_at_once: false })
 }

@@ -10,7 +10,7 @@
 //! Whatever may have joined the conversation counts as said: too much makes the oracle lenient, too little would blame an engine for what it
 //! was told.
 
-use super::{Findings, Rules};
+use super::{OracleFindings, OracleRules};
 use crate::engine::contract::{Effect, Emission, HookOutcome, HookSubject, Input, Note, Request, RequestId, Terminal};
 use crate::engine::emission::CompactionLevel;
 use crate::engine::settings::{CompactionSettings, HostMessage, RequestPlace};
@@ -31,7 +31,7 @@ pub(super) fn silent_max(settings: &CompactionSettings) -> u32 {
 
 /// What the context holds, as far as can be seen, in tokens.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Compaction {
+pub(super) struct CompactionOracle {
     /// The messages of the last request that something came of; `None` after a compaction and at the beginning.
     answered: Option<u64>,
     /// The most that the API counted since the last compaction: an answer that is not kept leaves the count of one before it.
@@ -47,7 +47,7 @@ pub(super) struct Compaction {
     /// Prompts that are not in the conversation yet.
     waiting: Vec<(u32, u64)>,
     /// What the context held before the compaction that was announced last, and what people said since, until something comes of a request.
-    before: Option<Before>,
+    before: Option<ContextBefore>,
     /// What is wrong with a request that holds no less than that, if it is an ordinary one: what asks for the next summary holds the words for it, too.
     suspect: Option<String>,
     /// The last request, attempts aside.
@@ -60,15 +60,15 @@ pub(super) struct Compaction {
 
 /// What a context held before a compaction, both ways, in tokens.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct ContextBefore {
     /// Estimated, of the messages alone: a summarising request has no tools, and what comes with the messages is none of the compaction's.
     messages: u64,
     /// Counted by the API, of all.
     counted: u64,
 }
 
-impl Compaction {
-    pub(super) fn on_input(&mut self, rules: &Rules, input: &Input) {
+impl CompactionOracle {
+    pub(super) fn on_input(&mut self, rules: &OracleRules, input: &Input) {
         match input {
             Input::Prompt { prompt, content } | Input::Interrupt { prompt, content } => {
                 self.waiting.push((*prompt, rules.tokenizer.blocks(content)));
@@ -80,7 +80,14 @@ impl Compaction {
     }
 
     /// `history` is what an earlier session left to this agent.
-    pub(super) fn on_request(&mut self, rules: &Rules, id: RequestId, request: &Request, history: u64, found: &mut Findings<'_>) {
+    pub(super) fn on_request(
+        &mut self,
+        rules: &OracleRules,
+        id: RequestId,
+        request: &Request,
+        history: u64,
+        found: &mut OracleFindings<'_>,
+    ) {
         if self.last.is_none() {
             self.said += history;
         }
@@ -105,7 +112,7 @@ impl Compaction {
         }
     }
 
-    pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect, found: &mut Findings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         let emission = match effect {
             Effect::Finished { prompt, terminal } => {
                 // What was broken off may have asked for a summary.
@@ -154,14 +161,14 @@ impl Compaction {
     }
 
     /// The request in question asked for no summary.
-    fn was_ordinary(&mut self, found: &mut Findings<'_>) {
+    fn was_ordinary(&mut self, found: &mut OracleFindings<'_>) {
         self.suspect.take().into_iter().for_each(|text| found.add(ORACLE, text));
     }
 
     /// What the context held before a compaction. `told` is the engine's word: it counts where the API's count has grown old.
-    fn held(&self, told: u64) -> Before {
+    fn held(&self, told: u64) -> ContextBefore {
         let messages = self.answered.unwrap_or(self.asked) + self.answers + self.said;
-        Before { messages, counted: told.min(self.counted + self.said) }
+        ContextBefore { messages, counted: told.min(self.counted + self.said) }
     }
 
     /// The last request is part of the conversation now.
@@ -182,7 +189,7 @@ impl Compaction {
     }
 
     /// So is what the host puts in before a request.
-    fn take_in_host(&mut self, rules: &Rules, at: RequestPlace) {
+    fn take_in_host(&mut self, rules: &OracleRules, at: RequestPlace) {
         let is_due = |message: &&HostMessage| self.reached < message.at && message.at <= at;
         let due = rules.session.host_messages.iter().filter(is_due);
         let tokens = due.map(|message| rules.tokenizer.blocks(&message.message.content)).sum();

@@ -2,7 +2,7 @@
 //!
 //! A cancel is the user's, or what counts as one: a person refuses a tool and ends all, a tool aborts itself (T-14). It ends the whole tree of agents.
 
-use super::{Findings, Rules};
+use super::{OracleFindings, OracleRules};
 use crate::engine::contract::{Effect, Emission, Input, Terminal};
 use crate::engine::permission::PermissionAnswer;
 use crate::prelude::*;
@@ -37,7 +37,7 @@ impl Interruption {
         self.is_interrupted |= matches!(input, Input::Interrupt { .. });
     }
 
-    pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect, found: &mut Findings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Init { .. }) => *self = Self::default(),
             Effect::Emit(Emission::Interrupted { prompt, .. }) => {
@@ -53,7 +53,7 @@ impl Interruption {
     }
 
     /// The user's cancel ended the root's prompt: it says so.
-    pub(super) fn on_root_finished(&self, effect: &Effect, found: &mut Findings<'_>) {
+    pub(super) fn on_root_finished(&self, effect: &Effect, found: &mut OracleFindings<'_>) {
         if let Effect::Finished { prompt, terminal: Terminal::AbortedStreaming | Terminal::AbortedTools } = effect
             && self.is_cancelled
             && !self.is_interrupted

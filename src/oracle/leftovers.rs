@@ -1,8 +1,8 @@
 //! O-27: nothing is left open. At a terminal each request was ended or closed, each started tool has ended or was told to stop, each hook, question
 //! and elicitation is answered or taken back. When no prompt is open in the whole tree, no timer is set. And nothing is taken back that is not open.
 
-use super::Findings;
-use crate::engine::contract::{Effect, HookRun, HookSubject, Input, Payload, RequestId, TimerId, ToolRun};
+use super::OracleFindings;
+use crate::engine::contract::{Effect, EventPayload, HookRun, HookSubject, Input, RequestId, TimerId, ToolRun};
 use crate::engine::time::Time;
 use crate::prelude::*;
 
@@ -10,8 +10,8 @@ pub(super) const ORACLE: &str = "O-27";
 
 /// What one agent has begun and not ended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Leftovers {
-    open: Vec<Begun>,
+pub(super) struct LeftoverOracle {
+    open: Vec<UnfinishedWork>,
     /// Answers that have said everything, and whose end is still to come: they may be closed, and need not be.
     said: Vec<RequestId>,
     /// Each with its time: a name may be used again, and the ring of an older setting is none of the new one.
@@ -19,7 +19,7 @@ pub(super) struct Leftovers {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begun {
+enum UnfinishedWork {
     Request(RequestId),
     Tool(ToolRun),
     Hook(HookRun),
@@ -27,43 +27,43 @@ enum Begun {
     Elicitation(ToolRun),
 }
 
-impl Leftovers {
+impl LeftoverOracle {
     pub(super) fn on_input(&mut self, at: Time, input: &Input) {
         match input {
-            Input::Stream { id, event } if *event.payload() == Payload::MessageStop => {
-                let was_open = self.end(Begun::Request(*id));
+            Input::Stream { id, event } if *event.payload() == EventPayload::MessageStop => {
+                let was_open = self.end(UnfinishedWork::Request(*id));
                 self.said.extend(was_open.then_some(*id));
             }
             Input::End { id, .. } => {
                 self.said.retain(|said| said != id);
-                self.end(Begun::Request(*id));
+                self.end(UnfinishedWork::Request(*id));
             }
-            Input::ToolEnded { run, .. } => drop(self.end(Begun::Tool(*run))),
-            Input::HookEnded { hook, .. } => drop(self.end(Begun::Hook(*hook))),
-            Input::PermissionAnswered { run, .. } => drop(self.end(Begun::Permission(*run))),
-            Input::ElicitationAnswered { run, .. } => drop(self.end(Begun::Elicitation(*run))),
+            Input::ToolEnded { run, .. } => drop(self.end(UnfinishedWork::Tool(*run))),
+            Input::HookEnded { hook, .. } => drop(self.end(UnfinishedWork::Hook(*hook))),
+            Input::PermissionAnswered { run, .. } => drop(self.end(UnfinishedWork::Permission(*run))),
+            Input::ElicitationAnswered { run, .. } => drop(self.end(UnfinishedWork::Elicitation(*run))),
             Input::Timer(timer) => drop(self.unset(*timer, at)),
             _ => (),
         }
     }
 
     pub(super) fn on_request(&mut self, id: RequestId) {
-        self.open.push(Begun::Request(id));
+        self.open.push(UnfinishedWork::Request(id));
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut Findings<'_>) {
+    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
-            Effect::StartTool { run, .. } => self.open.push(Begun::Tool(*run)),
-            Effect::RunHook { hook, .. } => self.open.push(Begun::Hook(*hook)),
-            Effect::AskPermission { run, .. } => self.open.push(Begun::Permission(*run)),
-            Effect::Elicit { run, .. } => self.open.push(Begun::Elicitation(*run)),
+            Effect::StartTool { run, .. } => self.open.push(UnfinishedWork::Tool(*run)),
+            Effect::RunHook { hook, .. } => self.open.push(UnfinishedWork::Hook(*hook)),
+            Effect::AskPermission { run, .. } => self.open.push(UnfinishedWork::Permission(*run)),
+            Effect::Elicit { run, .. } => self.open.push(UnfinishedWork::Elicitation(*run)),
             Effect::CloseRequest { id } if self.said.contains(id) => self.said.retain(|said| said != id),
-            Effect::CloseRequest { id } => self.take_back(Begun::Request(*id), found),
-            Effect::StopHook { hook } => self.take_back(Begun::Hook(*hook), found),
-            Effect::WithdrawPermission { run } => self.take_back(Begun::Permission(*run), found),
-            Effect::WithdrawElicitation { run } => self.take_back(Begun::Elicitation(*run), found),
+            Effect::CloseRequest { id } => self.take_back(UnfinishedWork::Request(*id), found),
+            Effect::StopHook { hook } => self.take_back(UnfinishedWork::Hook(*hook), found),
+            Effect::WithdrawPermission { run } => self.take_back(UnfinishedWork::Permission(*run), found),
+            Effect::WithdrawElicitation { run } => self.take_back(UnfinishedWork::Elicitation(*run), found),
             // Who works for a tool use inside the engine is stopped by the same word, and was not started here.
-            Effect::StopTool { run } => drop(self.end(Begun::Tool(*run))),
+            Effect::StopTool { run } => drop(self.end(UnfinishedWork::Tool(*run))),
             Effect::SetTimer { timer, at } => self.timers.push((*timer, *at)),
             Effect::CancelTimer { timer } if !self.unset(*timer, Time(u64::MAX)) => {
                 found.add(ORACLE, format!("timer {}.{} was cancelled, and it is not set", timer.id, timer.generation));
@@ -74,40 +74,40 @@ impl Leftovers {
     }
 
     /// No prompt is open in the whole tree.
-    pub(super) fn expect_no_timer(&mut self, found: &mut Findings<'_>) {
+    pub(super) fn expect_no_timer(&mut self, found: &mut OracleFindings<'_>) {
         for (timer, _) in core::mem::take(&mut self.timers) {
             found.add(ORACLE, format!("timer {}.{} is still set when all is over", timer.id, timer.generation));
         }
     }
 
-    fn on_terminal(&mut self, prompt: u32, found: &mut Findings<'_>) {
+    fn on_terminal(&mut self, prompt: u32, found: &mut OracleFindings<'_>) {
         for left in self.open.extract_if(.., |begun| begun.prompt() == prompt) {
             let what = match left {
-                Begun::Request(id) => format!("request {id} is neither ended nor closed"),
-                Begun::Tool(run) => format!("tool {run} has neither ended nor been told to stop"),
-                Begun::Hook(hook) => format!("hook {} is neither answered nor stopped", hook.hook),
-                Begun::Permission(run) => format!("the question about tool {run} is neither answered nor withdrawn"),
-                Begun::Elicitation(run) => format!("what tool {run} asks the user is neither answered nor withdrawn"),
+                UnfinishedWork::Request(id) => format!("request {id} is neither ended nor closed"),
+                UnfinishedWork::Tool(run) => format!("tool {run} has neither ended nor been told to stop"),
+                UnfinishedWork::Hook(hook) => format!("hook {} is neither answered nor stopped", hook.hook),
+                UnfinishedWork::Permission(run) => format!("the question about tool {run} is neither answered nor withdrawn"),
+                UnfinishedWork::Elicitation(run) => format!("what tool {run} asks the user is neither answered nor withdrawn"),
             };
             found.add(ORACLE, format!("prompt {prompt} has its terminal, and {what}"));
         }
     }
 
-    fn take_back(&mut self, begun: Begun, found: &mut Findings<'_>) {
+    fn take_back(&mut self, begun: UnfinishedWork, found: &mut OracleFindings<'_>) {
         if !self.end(begun) {
             let what = match begun {
-                Begun::Request(id) => format!("request {id} was closed"),
-                Begun::Tool(run) => format!("tool {run} was told to stop"),
-                Begun::Hook(hook) => format!("hook {} was stopped", hook.hook),
-                Begun::Permission(run) => format!("the question about tool {run} was withdrawn"),
-                Begun::Elicitation(run) => format!("what tool {run} asks the user was withdrawn"),
+                UnfinishedWork::Request(id) => format!("request {id} was closed"),
+                UnfinishedWork::Tool(run) => format!("tool {run} was told to stop"),
+                UnfinishedWork::Hook(hook) => format!("hook {} was stopped", hook.hook),
+                UnfinishedWork::Permission(run) => format!("the question about tool {run} was withdrawn"),
+                UnfinishedWork::Elicitation(run) => format!("what tool {run} asks the user was withdrawn"),
             };
             found.add(ORACLE, format!("{what}, and it is not open"));
         }
     }
 
     /// Whether it was open.
-    fn end(&mut self, begun: Begun) -> bool {
+    fn end(&mut self, begun: UnfinishedWork) -> bool {
         let at = self.open.iter().position(|open| *open == begun);
         at.map(|at| self.open.remove(at)).is_some()
     }
@@ -119,7 +119,7 @@ impl Leftovers {
     }
 }
 
-impl Begun {
+impl UnfinishedWork {
     fn prompt(self) -> u32 {
         match self {
             Self::Request(id) => id.prompt,

@@ -1,7 +1,7 @@
 //! O-14: progress precedes its result, and results respect the order of emission that the settings ask for (T-6, T-7, T-8).
 
-use super::running::{Class, Running, Tool};
-use super::{Findings, Rules};
+use super::running_tools::{RunningTool, RunningTools, ToolClass};
+use super::{OracleFindings, OracleRules};
 use crate::engine::contract::{Agent, Effect, Emission, RequestId, ToolRun};
 use crate::engine::settings::EmissionOrder;
 use crate::prelude::*;
@@ -10,20 +10,27 @@ pub(super) const ORACLE: &str = "O-14";
 
 /// The tool uses of the prompts that are not over, in order of arrival.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Order(Vec<Use>);
+pub(super) struct OrderOracle(Vec<OrderedUse>);
 
 #[derive(Clone, Copy, Debug)]
-struct Use {
+struct OrderedUse {
     run: ToolRun,
     has_result: bool,
 }
 
-impl Order {
-    pub(super) fn on_effect(&mut self, rules: &Rules, running: &Running, agent: &Agent, effect: &Effect, found: &mut Findings<'_>) {
+impl OrderOracle {
+    pub(super) fn on_effect(
+        &mut self,
+        rules: &OracleRules,
+        running: &RunningTools,
+        agent: &Agent,
+        effect: &Effect,
+        found: &mut OracleFindings<'_>,
+    ) {
         match effect {
             Effect::Emit(Emission::Assistant(message)) if message.block.as_tool_use().is_some() => {
                 let run = ToolRun { request: message.id, index: self.next_index(message.id) };
-                self.0.push(Use { run, has_result: false });
+                self.0.push(OrderedUse { run, has_result: false });
             }
             Effect::Emit(Emission::Progress { run, .. }) if self.0.iter().any(|entry| entry.run == *run && entry.has_result) => {
                 found.add(ORACLE, format!("progress of {run} came out after its result"));
@@ -39,14 +46,16 @@ impl Order {
         of_request.map_or(0, |entry| entry.run.index + 1)
     }
 
-    fn on_result(&mut self, rules: &Rules, running: &Running, agent: &Agent, run: ToolRun, found: &mut Findings<'_>) {
+    fn on_result(&mut self, rules: &OracleRules, running: &RunningTools, agent: &Agent, run: ToolRun, found: &mut OracleFindings<'_>) {
         let earlier = |other: ToolRun| other.request == run.request && other.index < run.index;
         let holds_back = match rules.emission_order {
             EmissionOrder::Arrival => self.0.iter().find(|entry| earlier(entry.run) && !entry.has_result).map(|entry| entry.run),
             EmissionOrder::Eager => {
                 // What still runs and has its result was given it by the engine: its answer is lost.
                 let is_open = |run: ToolRun| self.0.iter().any(|entry| entry.run == run && !entry.has_result);
-                let holds = |tool: &&Tool| tool.agent == *agent && earlier(tool.run) && tool.class == Class::Exclusive && is_open(tool.run);
+                let holds = |tool: &&RunningTool| {
+                    tool.agent == *agent && earlier(tool.run) && tool.class == ToolClass::Exclusive && is_open(tool.run)
+                };
                 running.tools().iter().find(holds).map(|tool| tool.run)
             }
         };

@@ -1,20 +1,27 @@
 //! O-3: no exclusive tool overlaps any other in the whole tree of agents, and no more run at once than the settings allow (T-4, T-20).
 
-use super::running::{Class, Running, Tool};
-use super::{Findings, Rules};
+use super::running_tools::{RunningTool, RunningTools, ToolClass};
+use super::{OracleFindings, OracleRules};
 use crate::engine::contract::{Agent, ToolRun};
 use crate::prelude::*;
 
 pub(super) const ORACLE: &str = "O-3";
 
 /// A tool starts beside those that run.
-pub(super) fn on_start(rules: &Rules, running: &Running, agent: &Agent, run: ToolRun, class: Class, found: &mut Findings<'_>) {
+pub(super) fn on_start(
+    rules: &OracleRules,
+    running: &RunningTools,
+    agent: &Agent,
+    run: ToolRun,
+    class: ToolClass,
+    found: &mut OracleFindings<'_>,
+) {
     // Who waits for agents does nothing meanwhile: what they do is what may overlap.
-    let others: Vec<&Tool> = running.tools().iter().filter(|other| !other.waits_for_agents).collect();
-    let in_the_way = others.iter().find(|other| class == Class::Exclusive || other.class == Class::Exclusive);
+    let others: Vec<&RunningTool> = running.tools().iter().filter(|other| !other.waits_for_agents).collect();
+    let in_the_way = others.iter().find(|other| class == ToolClass::Exclusive || other.class == ToolClass::Exclusive);
     if let Some(other) = in_the_way {
         let (run, other_run) = (name(agent, run), name(&other.agent, other.run));
-        let which = if class == Class::Exclusive { &run } else { &other_run };
+        let which = if class == ToolClass::Exclusive { &run } else { &other_run };
         found.add(ORACLE, format!("tool {run} starts while {other_run} runs, and {which} must run alone"));
         return;
     }

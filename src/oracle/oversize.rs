@@ -3,7 +3,7 @@
 //! The API says so with status 413, or with a 400 that names the limit; an answer that broke off says nothing. Whoever is asked again within the
 //! same prompt must be asked something else: fewer messages, less room for the answer, or another model. The user may ask the same once more.
 
-use super::Findings;
+use super::OracleFindings;
 use super::compaction::ORACLE;
 use crate::engine::contract::{AnswerEnd, Effect, Input, Request, RequestId};
 use crate::prelude::*;
@@ -11,29 +11,29 @@ use crate::wire::error::ApiError;
 
 /// The requests of one agent that may have been too long, or were.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Oversize {
+pub(super) struct OversizeOracle {
     /// Those without a whole answer.
-    open: Vec<Asking>,
+    open: Vec<SuspectRequest>,
     /// Those of the last prompt that were too long.
     refused: Vec<(RequestId, Request)>,
 }
 
 /// A request, and what is known of its answer.
 #[derive(Clone, Debug)]
-struct Asking {
+struct SuspectRequest {
     id: RequestId,
     request: Request,
     status: Option<u16>,
     is_too_long: bool,
 }
 
-impl Oversize {
-    pub(super) fn on_request(&mut self, id: RequestId, request: &Request, found: &mut Findings<'_>) {
+impl OversizeOracle {
+    pub(super) fn on_request(&mut self, id: RequestId, request: &Request, found: &mut OracleFindings<'_>) {
         self.refused.retain(|(refused, _)| refused.prompt == id.prompt);
         if let Some((refused, _)) = self.refused.iter().find(|(_, refused)| refused == request) {
             found.add(ORACLE, format!("request {id} is request {refused} again, which was too long"));
         }
-        self.open.push(Asking { id, request: request.clone(), status: None, is_too_long: false });
+        self.open.push(SuspectRequest { id, request: request.clone(), status: None, is_too_long: false });
     }
 
     pub(super) fn on_input(&mut self, input: &Input) {
@@ -68,7 +68,7 @@ impl Oversize {
         }
     }
 
-    fn asking(&mut self, id: RequestId) -> Option<&mut Asking> {
+    fn asking(&mut self, id: RequestId) -> Option<&mut SuspectRequest> {
         self.open.iter_mut().find(|asking| asking.id == id)
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! All but the order is the API's own rule, so the API's own check is asked. O-10 leaves it out: what is wrong with results is told once.
 
-use super::{Findings, Rules};
+use super::{OracleFindings, OracleRules};
 use crate::engine::contract::{Effect, Emission, Message, RequestId, Role};
 use crate::engine::settings::ResultOrder;
 use crate::prelude::*;
@@ -14,7 +14,7 @@ pub(super) const ORACLE: &str = "O-1";
 
 /// The results as they were emitted, answer by answer, where requests have them in that order. A model may use an id again in a later answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pairs {
+pub(super) struct PairOracle {
     emitted: Vec<OfAnswer>,
 }
 
@@ -25,8 +25,8 @@ struct OfAnswer {
     ids: Vec<Arc<str>>,
 }
 
-impl Pairs {
-    pub(super) fn on_effect(&mut self, rules: &Rules, effect: &Effect) {
+impl PairOracle {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect) {
         match effect {
             Effect::Emit(Emission::User(message)) if rules.result_order == ResultOrder::Emission => {
                 let Some(id) = result_id(&message.block).cloned() else { return };
@@ -41,13 +41,13 @@ impl Pairs {
         }
     }
 
-    pub(super) fn on_request(&self, rules: &Rules, id: RequestId, messages: &[Arc<Message>], found: &mut Findings<'_>) {
+    pub(super) fn on_request(&self, rules: &OracleRules, id: RequestId, messages: &[Arc<Message>], found: &mut OracleFindings<'_>) {
         if let Some(refusal) = validate::pairs(messages) {
             return found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));
         }
         // Each use has its one result: what is left to see is their order.
         let mut emitted = &*self.emitted;
-        for turns in Turns::of(messages).0.windows(2).rev() {
+        for turns in ApiTurns::from_messages(messages).0.windows(2).rev() {
             let is_in_order = match rules.result_order {
                 ResultOrder::ToolUse => is_as_asked(&turns[0].1, &turns[1].1),
                 ResultOrder::Emission => is_as_emitted(&mut emitted, &turns[1].1),
@@ -82,10 +82,10 @@ fn is_as_emitted(emitted: &mut &[OfAnswer], answered: &[&Block]) -> bool {
 }
 
 /// A conversation as the API reads it: neighbours of the same role are one turn.
-struct Turns<'a>(Vec<(Role, Vec<&'a Block>)>);
+struct ApiTurns<'a>(Vec<(Role, Vec<&'a Block>)>);
 
-impl<'a> Turns<'a> {
-    fn of(messages: &'a [Arc<Message>]) -> Self {
+impl<'a> ApiTurns<'a> {
+    fn from_messages(messages: &'a [Arc<Message>]) -> Self {
         let mut turns: Vec<(Role, Vec<&Block>)> = Vec::new();
         for message in messages {
             match turns.last_mut().filter(|(role, _)| *role == message.role) {

@@ -1,6 +1,6 @@
 //! O-2: every emitted tool use has exactly one emitted result by the end of its prompt, and none has two.
 
-use super::Findings;
+use super::OracleFindings;
 use crate::engine::contract::{Effect, Emission, RequestId};
 use crate::prelude::*;
 use crate::wire::block::BlockKind;
@@ -9,10 +9,10 @@ pub(super) const ORACLE: &str = "O-2";
 
 /// The tool uses of the prompts that are not over.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Results(Vec<Use>);
+pub(super) struct ResultOracle(Vec<EmittedUse>);
 
 #[derive(Clone, Debug)]
-struct Use {
+struct EmittedUse {
     request: RequestId,
     id: Arc<str>,
     /// The message that holds it.
@@ -20,13 +20,13 @@ struct Use {
     is_answered: bool,
 }
 
-impl Results {
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut Findings<'_>) {
+impl ResultOracle {
+    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::Emit(Emission::Assistant(message)) => {
                 if let Some(tool_use) = message.block.as_tool_use() {
                     let (id, uuid) = (tool_use.id.clone(), message.uuid.clone());
-                    self.0.push(Use { request: message.id, id, uuid, is_answered: false });
+                    self.0.push(EmittedUse { request: message.id, id, uuid, is_answered: false });
                 }
             }
             Effect::Emit(Emission::User(message)) => {
@@ -42,12 +42,12 @@ impl Results {
     }
 
     /// A run may be over without the end of a prompt.
-    pub(super) fn on_end(&mut self, found: &mut Findings<'_>) {
+    pub(super) fn on_end(&mut self, found: &mut OracleFindings<'_>) {
         self.0.iter().for_each(|entry| entry.check(found));
     }
 
     /// The same id may be asked for more than once in an answer; each use takes one result.
-    fn on_result(&mut self, request: RequestId, id: &Arc<str>, found: &mut Findings<'_>) {
+    fn on_result(&mut self, request: RequestId, id: &Arc<str>, found: &mut OracleFindings<'_>) {
         let mut uses = self.0.iter_mut().filter(|entry| entry.request == request && entry.id == *id).peekable();
         let is_known = uses.peek().is_some();
         match uses.find(|entry| !entry.is_answered) {
@@ -57,14 +57,14 @@ impl Results {
         }
     }
 
-    fn on_finished(&mut self, prompt: u32, found: &mut Findings<'_>) {
+    fn on_finished(&mut self, prompt: u32, found: &mut OracleFindings<'_>) {
         self.0.iter().filter(|entry| entry.request.prompt == prompt).for_each(|entry| entry.check(found));
         self.0.retain(|entry| entry.request.prompt != prompt);
     }
 }
 
-impl Use {
-    fn check(&self, found: &mut Findings<'_>) {
+impl EmittedUse {
+    fn check(&self, found: &mut OracleFindings<'_>) {
         if !self.is_answered {
             found.add(ORACLE, format!("tool use {} of answer {} has no result at the end", self.id, self.request));
         }

@@ -1,7 +1,7 @@
 //! O-9: attempts, delays and their order obey the retry rules: attempts are numbered one after another, no wait that the server asked
 //! for is undercut unless the speed or the model changes, and a wait is announced before it and kept.
 
-use super::Findings;
+use super::OracleFindings;
 use crate::engine::contract::{Effect, Emission, Input, Micros, RequestId, Time};
 use crate::prelude::*;
 use crate::wire::error::ApiError;
@@ -10,19 +10,19 @@ pub(super) const ORACLE: &str = "O-9";
 
 /// The attempts at the request that was made last.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Retry {
+pub(super) enum RetryOracle {
     /// There is none.
     #[default]
     Idle,
     /// This is the last of them.
-    Asked(Attempt),
+    Asked(ObservedAttempt),
     /// The prompt was aborted or is over: what still comes of it is no matter of retrying.
     Over { prompt: u32 },
 }
 
 /// What was seen of an attempt.
 #[derive(Clone, Debug)]
-pub(super) struct Attempt {
+pub(super) struct ObservedAttempt {
     id: RequestId,
     model: Arc<str>,
     /// When its answer was over, or was given up.
@@ -39,7 +39,7 @@ pub(super) struct Attempt {
     switched: bool,
 }
 
-impl Retry {
+impl RetryOracle {
     pub(super) fn on_input(&mut self, at: Time, input: &Input) {
         if let (Input::Cancel, Self::Asked(attempt)) = (input, &*self) {
             *self = Self::Over { prompt: attempt.id.prompt };
@@ -55,7 +55,7 @@ impl Retry {
         }
     }
 
-    pub(super) fn on_request(&mut self, at: Time, id: RequestId, model: &Arc<str>, found: &mut Findings<'_>) {
+    pub(super) fn on_request(&mut self, at: Time, id: RequestId, model: &Arc<str>, found: &mut OracleFindings<'_>) {
         let mut retries = 0;
         match self {
             Self::Over { prompt } if *prompt == id.prompt => return,
@@ -67,10 +67,10 @@ impl Retry {
             _ => (),
         }
         let (model, asked) = (model.clone(), Time::ZERO);
-        *self = Self::Asked(Attempt { id, model, over: None, asked, announced: None, retries, renews: false, switched: false });
+        *self = Self::Asked(ObservedAttempt { id, model, over: None, asked, announced: None, retries, renews: false, switched: false });
     }
 
-    pub(super) fn on_effect(&mut self, at: Time, effect: &Effect, found: &mut Findings<'_>) {
+    pub(super) fn on_effect(&mut self, at: Time, effect: &Effect, found: &mut OracleFindings<'_>) {
         if let Effect::Finished { prompt, .. } = effect {
             *self = Self::Over { prompt: *prompt };
         }
@@ -94,13 +94,13 @@ impl Retry {
     }
 }
 
-impl Attempt {
+impl ObservedAttempt {
     fn end(&mut self, at: Time) {
         self.over.get_or_insert(at);
     }
 
     /// The next attempt at the same request.
-    fn check_next(&self, at: Time, id: RequestId, model: &Arc<str>, found: &mut Findings<'_>) {
+    fn check_next(&self, at: Time, id: RequestId, model: &Arc<str>, found: &mut OracleFindings<'_>) {
         if id.attempt != self.id.attempt + 1 {
             found.add(ORACLE, format!("request {id} was made after {}", self.id));
         }

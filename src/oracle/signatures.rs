@@ -1,6 +1,6 @@
 //! O-6: after a model switch no signature of another model is sent.
 
-use super::Findings;
+use super::OracleFindings;
 use crate::engine::contract::{Effect, Emission, Message, RequestId};
 use crate::prelude::*;
 use crate::wire::block::Block;
@@ -9,13 +9,13 @@ pub(super) const ORACLE: &str = "O-6";
 
 /// Who gave which thinking.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Signatures {
+pub(super) struct SignatureOracle {
     /// The model that each request of the open prompts named.
     asked: Vec<(RequestId, Arc<str>)>,
     given: Vec<(Block, Arc<str>)>,
 }
 
-impl Signatures {
+impl SignatureOracle {
     pub(super) fn on_effect(&mut self, effect: &Effect) {
         match effect {
             Effect::Emit(Emission::Assistant(message)) if message.block.is_thinking() => {
@@ -28,7 +28,7 @@ impl Signatures {
         }
     }
 
-    pub(super) fn on_request(&mut self, id: RequestId, model: &Arc<str>, messages: &[Arc<Message>], found: &mut Findings<'_>) {
+    pub(super) fn on_request(&mut self, id: RequestId, model: &Arc<str>, messages: &[Arc<Message>], found: &mut OracleFindings<'_>) {
         self.asked.push((id, model.clone()));
         // As long as one model alone was asked there is nothing to find.
         if self.given.iter().all(|(_, by)| by == model) {

@@ -1,8 +1,8 @@
 //! O-8: every prompt has exactly one terminal, and nothing of it comes after: no request, no tool start, no emission. A
 //! message that was taken into another prompt has none.
 
-use super::Findings;
-use super::running::asked_about;
+use super::OracleFindings;
+use super::running_tools::asked_about;
 use crate::engine::contract::{Agent, Effect, Emission, Input, RequestId};
 use crate::prelude::*;
 
@@ -10,23 +10,23 @@ pub(super) const ORACLE: &str = "O-8";
 
 /// Every prompt that was submitted, by number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Terminals(Vec<(u32, Standing)>);
+pub(super) struct TerminalOracle(Vec<(u32, PromptStanding)>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum PromptStanding {
     Open,
     TakenIn,
     Ended,
 }
 
-impl Terminals {
+impl TerminalOracle {
     pub(super) fn on_input(&mut self, input: &Input) {
         if let Input::Prompt { prompt, .. } | Input::Interrupt { prompt, .. } = input {
-            self.0.push((*prompt, Standing::Open));
+            self.0.push((*prompt, PromptStanding::Open));
         }
     }
 
-    pub(super) fn on_request(&mut self, agent: &Agent, id: RequestId, found: &mut Findings<'_>) {
+    pub(super) fn on_request(&mut self, agent: &Agent, id: RequestId, found: &mut OracleFindings<'_>) {
         self.given_to(agent, id.prompt);
         self.expect_open(id.prompt, || format!("request {id} was sent"), found);
     }
@@ -34,19 +34,19 @@ impl Terminals {
     /// What a child is to do comes from its parent, inside the engine: it is seen when the child begins.
     fn given_to(&mut self, agent: &Agent, prompt: u32) {
         if !agent.is_root() && self.standing(prompt).is_none() {
-            self.0.push((prompt, Standing::Open));
+            self.0.push((prompt, PromptStanding::Open));
         }
     }
 
-    pub(super) fn on_effect(&mut self, agent: &Agent, effect: &Effect, found: &mut Findings<'_>) {
+    pub(super) fn on_effect(&mut self, agent: &Agent, effect: &Effect, found: &mut OracleFindings<'_>) {
         if let Effect::LookUp { prompt, .. } | Effect::Emit(Emission::Init { prompt, .. } | Emission::UserPrompt { prompt, .. }) = effect {
             self.given_to(agent, *prompt);
         }
         match effect {
             Effect::StartTool { run, .. } => self.expect_open(run.request.prompt, || format!("tool {run} was started"), found),
-            Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.close(*prompt, Standing::TakenIn, found),
+            Effect::Emit(Emission::QueuedCommand { prompt, .. }) => self.close(*prompt, PromptStanding::TakenIn, found),
             Effect::Emit(emission) => self.on_emission(emission, found),
-            Effect::Finished { prompt, .. } => self.close(*prompt, Standing::Ended, found),
+            Effect::Finished { prompt, .. } => self.close(*prompt, PromptStanding::Ended, found),
             effect => {
                 if let Some(run) = asked_about(effect) {
                     self.expect_open(run.request.prompt, || format!("somebody was asked about tool {run}"), found);
@@ -55,18 +55,18 @@ impl Terminals {
         }
     }
 
-    pub(super) fn on_end(&self, found: &mut Findings<'_>) {
-        for (prompt, _) in self.0.iter().filter(|(_, standing)| *standing == Standing::Open) {
+    pub(super) fn on_end(&self, found: &mut OracleFindings<'_>) {
+        for (prompt, _) in self.0.iter().filter(|(_, standing)| *standing == PromptStanding::Open) {
             found.add(ORACLE, format!("prompt {prompt} has no terminal"));
         }
     }
 
     /// Whether a prompt has no terminal yet.
     pub(super) fn is_any_open(&self) -> bool {
-        self.0.iter().any(|(_, standing)| *standing == Standing::Open)
+        self.0.iter().any(|(_, standing)| *standing == PromptStanding::Open)
     }
 
-    fn on_emission(&self, emission: &Emission, found: &mut Findings<'_>) {
+    fn on_emission(&self, emission: &Emission, found: &mut OracleFindings<'_>) {
         let (prompt, what) = match emission {
             Emission::Init { prompt, .. } => (*prompt, "an init message"),
             Emission::StreamEvent { id, .. } => (id.prompt, "a stream event"),
@@ -82,30 +82,30 @@ impl Terminals {
         self.expect_open(prompt, || format!("{what} came out"), found);
     }
 
-    fn expect_any_open(&self, found: &mut Findings<'_>) {
+    fn expect_any_open(&self, found: &mut OracleFindings<'_>) {
         if !self.is_any_open() {
             found.add(ORACLE, String::from("a message about tools came out, and no prompt is open"));
         }
     }
 
-    fn expect_open(&self, prompt: u32, what: impl Fn() -> String, found: &mut Findings<'_>) {
+    fn expect_open(&self, prompt: u32, what: impl Fn() -> String, found: &mut OracleFindings<'_>) {
         match self.standing(prompt) {
-            Some(Standing::Open) => (),
-            Some(Standing::Ended) => found.add(ORACLE, format!("{} for prompt {prompt} after its terminal", what())),
-            Some(Standing::TakenIn) => found.add(ORACLE, format!("{} for prompt {prompt}, which was taken into another", what())),
+            Some(PromptStanding::Open) => (),
+            Some(PromptStanding::Ended) => found.add(ORACLE, format!("{} for prompt {prompt} after its terminal", what())),
+            Some(PromptStanding::TakenIn) => found.add(ORACLE, format!("{} for prompt {prompt}, which was taken into another", what())),
             None => found.add(ORACLE, format!("{} for prompt {prompt}, which nobody submitted", what())),
         }
     }
 
-    fn close(&mut self, prompt: u32, standing: Standing, found: &mut Findings<'_>) {
-        let what = || String::from(if standing == Standing::Ended { "a terminal was given" } else { "a queued message came out" });
+    fn close(&mut self, prompt: u32, standing: PromptStanding, found: &mut OracleFindings<'_>) {
+        let what = || String::from(if standing == PromptStanding::Ended { "a terminal was given" } else { "a queued message came out" });
         self.expect_open(prompt, what, found);
         if let Some((_, open)) = self.0.iter_mut().find(|(number, _)| *number == prompt) {
             *open = standing;
         }
     }
 
-    fn standing(&self, prompt: u32) -> Option<Standing> {
+    fn standing(&self, prompt: u32) -> Option<PromptStanding> {
         self.0.iter().find(|(number, _)| *number == prompt).map(|(_, standing)| *standing)
     }
 }

@@ -9,7 +9,7 @@ mod oversize;
 
 use super::*;
 use crate::engine::contract::{
-    AnswerEnd, Block, Emission, Header, HookEvent, HookInput, HookRun, HookSubject, Json, PermissionAnswer, Request, Role, Settings,
+    AnswerEnd, Block, Emission, HookEvent, HookInput, HookRun, HookSubject, HttpHeader, Json, PermissionAnswer, Request, Role, Settings,
     Terminal, ToolDefinition, ToolOutcome, ToolRun, ToolUse,
 };
 use crate::engine::emission::{AssistantMessage, UserMessage};
@@ -27,7 +27,7 @@ fn environment(change: impl FnOnce(&mut Settings)) -> Environment {
 }
 
 /// A run as a list of events, one a millisecond.
-struct Story {
+struct EventStory {
     oracles: Oracles,
     at: Time,
 }
@@ -47,10 +47,10 @@ fn use_block(name: &str, index: u32) -> Block {
 }
 
 fn result_block(index: u32) -> Block {
-    Block::tool_result(&format!("t{index}"), &Json::of("x"), false)
+    Block::tool_result(&format!("t{index}"), &Json::from_value("x"), false)
 }
 
-impl Story {
+impl EventStory {
     fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let story = Self { oracles: Oracles::new(&environment(change)), at: Time::ZERO };
         story.input(Input::Prompt { prompt: 1, content: [].into() })
@@ -109,12 +109,12 @@ impl Story {
     /// The run is over: which oracles complained, once for each complaint. That the requests of a story are mostly no valid ones is left out,
     /// and that most stories leave something open.
     fn broken(self) -> Vec<&'static str> {
-        self.broken_but(&[valid::ORACLE, super::leftovers::ORACLE])
+        self.broken_but(&[validity::ORACLE, super::leftovers::ORACLE])
     }
 
     /// The same, with others left out.
     fn broken_but(mut self, left_out: &[&str]) -> Vec<&'static str> {
-        self.oracles.note(self.at, &Agent::ROOT, &What::Ended { end: RunEnd::Idle });
+        self.oracles.note(self.at, &Agent::ROOT, &EventKind::Ended { end: RunEnd::Idle });
         self.oracles.expect_nothing_open(self.at);
         self.oracles.violations().iter().map(|violation| violation.oracle).filter(|oracle| !left_out.contains(oracle)).collect()
     }
@@ -125,7 +125,7 @@ const NONE: [&str; 0] = [];
 #[test]
 fn a_turn_with_two_tools_breaks_nothing() {
     let asked: &[Block] = &[use_block("R", 0), use_block("R", 1)];
-    let story = Story::new().request(1, &[]).asks("R", 0).asks("R", 1).progress(0).ends(1).result(1).ends(0).result(0);
+    let story = EventStory::new().request(1, &[]).asks("R", 0).asks("R", 1).progress(0).ends(1).result(1).ends(0).result(0);
     let story = story.request(2, &[(Role::User, &[]), (Role::Assistant, asked), (Role::User, &[result_block(0), result_block(1)])]);
     assert_eq!(story.terminal().broken(), NONE);
 }
@@ -143,7 +143,7 @@ fn o_1_each_use_has_its_result_in_the_next_user_message() {
         (&[a.clone(), b.clone(), result_block(2)], &["O-1"], "one that nobody asked for"),
     ];
     for (results, expected, reason) in table {
-        let story = Story::new().request(1, &[(Role::User, &[]), (Role::Assistant, two), (Role::User, results)]);
+        let story = EventStory::new().request(1, &[(Role::User, &[]), (Role::Assistant, two), (Role::User, results)]);
         assert_eq!(story.terminal().broken(), expected, "{reason}");
     }
     let text = Block::text("and");
@@ -159,20 +159,20 @@ fn o_1_each_use_has_its_result_in_the_next_user_message() {
     for (messages, expected, reason) in &joined {
         let said = messages.iter().map(|content| (Role::User, &**content));
         let all: Vec<_> = [(Role::User, &[][..]), (Role::Assistant, two)].into_iter().chain(said).collect();
-        assert_eq!(Story::new().request(1, &all).terminal().broken(), *expected, "{reason}");
+        assert_eq!(EventStory::new().request(1, &all).terminal().broken(), *expected, "{reason}");
     }
     let late =
         [(Role::Assistant, two), (Role::User, &[text.clone()][..]), (Role::Assistant, &[text.clone()][..]), (Role::User, &[a, b][..])];
-    assert_eq!(Story::new().request(1, &late).terminal().broken(), ["O-1"], "not in the next turn");
+    assert_eq!(EventStory::new().request(1, &late).terminal().broken(), ["O-1"], "not in the next turn");
     let last = [(Role::User, &[][..]), (Role::Assistant, two)];
-    assert_eq!(Story::new().request(1, &last).terminal().broken(), ["O-1"], "the request ends with tool uses");
+    assert_eq!(EventStory::new().request(1, &last).terminal().broken(), ["O-1"], "the request ends with tool uses");
 }
 
 #[test]
 fn m_2_what_the_scenario_s_api_refuses_is_a_finding_and_told_once() {
     let refused = |messages: &[(Role, &[Block])], rule: &str| {
-        let mut story = Story::new().request(1, messages);
-        let what = What::Refused { id: ASKED, rule: rule.into(), text: "no".into(), overruled: false };
+        let mut story = EventStory::new().request(1, messages);
+        let what = EventKind::Refused { id: ASKED, rule: rule.into(), text: "no".into(), overruled: false };
         story.oracles.note(story.at, &Agent::ROOT, &what);
         story.terminal().broken_but(&[super::leftovers::ORACLE])
     };
@@ -184,21 +184,21 @@ fn m_2_what_the_scenario_s_api_refuses_is_a_finding_and_told_once() {
 
 #[test]
 fn e_1_what_the_contract_does_not_allow_is_a_finding() {
-    let misuse = |story: Story| {
+    let misuse = |story: EventStory| {
         let mut story = story;
-        story.oracles.note(story.at, &Agent::ROOT, &What::Misuse { text: "no such prompt".into() });
+        story.oracles.note(story.at, &Agent::ROOT, &EventKind::Misuse { text: "no such prompt".into() });
         story.broken_but(&[super::leftovers::ORACLE])
     };
     let says: &[Block] = &[Block::text("hi")];
     let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
-    let asked = || Story::new().request(1, &[(Role::User, says)]).input(end.clone());
+    let asked = || EventStory::new().request(1, &[(Role::User, says)]).input(end.clone());
     assert_eq!(misuse(asked().terminal()), ["contract"]);
     assert_eq!(misuse(asked().terminal().terminal()), ["O-8"], "an oracle has blamed it");
 }
 
 #[test]
 fn o_2_each_emitted_use_has_one_emitted_result() {
-    let asked = || Story::new().request(1, &[]).asks("R", 0).ends(0);
+    let asked = || EventStory::new().request(1, &[]).asks("R", 0).ends(0);
     assert_eq!(asked().result(0).terminal().broken(), NONE);
     assert_eq!(asked().terminal().broken(), ["O-2"], "none");
     assert_eq!(asked().result(0).result(0).terminal().broken(), ["O-2"], "two");
@@ -210,7 +210,7 @@ fn o_2_each_emitted_use_has_one_emitted_result() {
 #[test]
 fn o_3_an_exclusive_tool_runs_alone() {
     let beside = |first: &str, second: &str| {
-        let story = Story::new().request(1, &[]).asks(first, 0).asks(second, 1).ends(0).result(0).ends(1).result(1);
+        let story = EventStory::new().request(1, &[]).asks(first, 0).asks(second, 1).ends(0).result(0).ends(1).result(1);
         story.terminal().broken()
     };
     assert_eq!(beside("R", "R"), NONE);
@@ -222,7 +222,7 @@ fn o_3_an_exclusive_tool_runs_alone() {
 #[test]
 fn o_3_a_stopped_tool_counts_until_its_grace_is_over() {
     let grace = |grace_ms| {
-        let story = Story::with(|settings| settings.tool_grace = Micros::from_millis(grace_ms)).request(1, &[]);
+        let story = EventStory::with(|settings| settings.tool_grace = Micros::from_millis(grace_ms)).request(1, &[]);
         let story = story.asks("W", 0).effect(Effect::StopTool { run: run(0) }).result(0);
         let story = story.input(Input::End { id: ASKED, how: AnswerEnd::Reset }); // a millisecond later
         story.asks("W", 1).ends(1).result(1).terminal().broken()
@@ -234,7 +234,7 @@ fn o_3_a_stopped_tool_counts_until_its_grace_is_over() {
 #[test]
 fn o_3_no_more_run_at_once_than_may() {
     let three = |change: fn(&mut Settings)| {
-        let story = Story::with(change).request(1, &[]).asks("R", 0).asks("R", 1).asks("R", 2);
+        let story = EventStory::with(change).request(1, &[]).asks("R", 0).asks("R", 1).asks("R", 2);
         story.ends(0).result(0).ends(1).result(1).ends(2).result(2).terminal().broken()
     };
     assert_eq!(three(|settings| settings.max_concurrent_tools = Some(3)), NONE);
@@ -247,7 +247,7 @@ fn o_3_no_more_run_at_once_than_may() {
 #[test]
 fn o_8_one_terminal_each_and_nothing_after_it() {
     let text = || Block::text("hi");
-    let story = || Story::new().request(1, &[]).says(text());
+    let story = || EventStory::new().request(1, &[]).says(text());
     assert_eq!(story().terminal().broken(), NONE);
     assert_eq!(story().broken(), ["O-8"], "none");
     assert_eq!(story().terminal().terminal().broken(), ["O-8"], "two");
@@ -263,7 +263,7 @@ fn o_8_one_terminal_each_and_nothing_after_it() {
 fn o_8_a_message_that_was_taken_in_has_no_terminal() {
     let message = || Input::Interrupt { prompt: 2, content: [].into() };
     let taken_in = || Effect::Emit(Emission::QueuedCommand { prompt: 2, content: [].into() });
-    let story = || Story::new().request(1, &[]).asks("R", 0).input(message()).effect(taken_in()).ends(0).result(0).terminal();
+    let story = || EventStory::new().request(1, &[]).asks("R", 0).input(message()).effect(taken_in()).ends(0).result(0).terminal();
     assert_eq!(story().broken(), NONE);
     assert_eq!(story().effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken(), ["O-8"]);
 }
@@ -271,25 +271,25 @@ fn o_8_a_message_that_was_taken_in_has_no_terminal() {
 #[test]
 fn o_11_a_cancelled_prompt_ends_within_the_grace() {
     let grace = |change: &mut Settings| change.tool_grace = Micros::from_millis(2);
-    let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
-    let cancelled = || Story::with(grace).request(1, &[]).input(Input::Cancel);
+    let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[HttpHeader]>::from([]) };
+    let cancelled = || EventStory::with(grace).request(1, &[]).input(Input::Cancel);
     assert_eq!(cancelled().terminal().broken(), NONE);
     assert_eq!(cancelled().input(head()).terminal().broken(), ["O-11"], "nothing runs, so nothing has a grace");
-    let with_tool = || Story::with(grace).request(1, &[]).asks("R", 0).input(Input::Cancel);
+    let with_tool = || EventStory::with(grace).request(1, &[]).asks("R", 0).input(Input::Cancel);
     assert_eq!(with_tool().ends(0).result(0).terminal().broken(), NONE);
     assert_eq!(with_tool().input(head()).input(head()).input(head()).result(0).terminal().broken(), ["O-11"], "too late");
     assert_eq!(with_tool().request(2, &[]).result(0).terminal().broken(), ["O-11"], "asks again");
     assert_eq!(with_tool().asks("R", 1).result(0).result(1).terminal().broken(), ["O-11"], "starts a tool");
     assert_eq!(with_tool().result(0).broken(), ["O-11", "O-8"], "never");
-    assert_eq!(Story::new().request(1, &[]).terminal().input(Input::Cancel).input(head()).broken(), NONE, "nothing is worked on");
+    assert_eq!(EventStory::new().request(1, &[]).terminal().input(Input::Cancel).input(head()).broken(), NONE, "nothing is worked on");
 }
 
 #[test]
 fn o_11_on_a_clock_that_goes_by_itself_the_end_may_be_as_late_as_its_timers() {
     let broken = |late_ms| {
-        let mut story = Story::with(|settings| settings.tool_grace = Micros::from_millis(2));
+        let mut story = EventStory::with(|settings| settings.tool_grace = Micros::from_millis(2));
         story.oracles = story.oracles.with_lateness(Micros::from_millis(late_ms));
-        let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+        let head = || Input::Head { id: ASKED, status: 200, headers: Arc::<[HttpHeader]>::from([]) };
         let cancelled = story.request(1, &[]).asks("R", 0).input(Input::Cancel);
         cancelled.input(head()).input(head()).input(head()).result(0).terminal().broken()
     };
@@ -300,11 +300,11 @@ fn o_11_on_a_clock_that_goes_by_itself_the_end_may_be_as_late_as_its_timers() {
 #[test]
 fn o_11_a_submitted_message_aborts_unless_a_tool_blocks_it() {
     let message = || Input::Interrupt { prompt: 2, content: [].into() };
-    let end = |story: Story| story.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken();
-    let with = |name: &str| Story::new().request(1, &[]).asks(name, 0).input(message()).request(2, &[]).result(0).terminal();
+    let end = |story: EventStory| story.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken();
+    let with = |name: &str| EventStory::new().request(1, &[]).asks(name, 0).input(message()).request(2, &[]).result(0).terminal();
     assert_eq!(end(with("R")), NONE, "it waits for a tool that blocks");
     assert_eq!(end(with("C")), ["O-11"], "it does not wait for one that stops");
-    assert_eq!(end(Story::new().request(1, &[]).input(message()).terminal()), NONE);
+    assert_eq!(end(EventStory::new().request(1, &[]).input(message()).terminal()), NONE);
 }
 
 /// Asks a person about the n-th tool use.
@@ -317,9 +317,9 @@ fn question(name: &str, index: u32) -> Effect {
 fn o_11_a_question_about_a_tool_counts_as_executing_and_has_no_grace() {
     let message = || Input::Interrupt { prompt: 2, content: [].into() };
     let withdraws = || Effect::WithdrawPermission { run: run(0) };
-    let end = |story: Story| story.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken();
-    let asked = |name: &str| Story::new().request(1, &[]).says(use_block(name, 0)).effect(question(name, 0));
-    let goes_on = |story: Story| end(story.input(message()).request(2, &[]).result(0).terminal());
+    let end = |story: EventStory| story.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken();
+    let asked = |name: &str| EventStory::new().request(1, &[]).says(use_block(name, 0)).effect(question(name, 0));
+    let goes_on = |story: EventStory| end(story.input(message()).request(2, &[]).result(0).terminal());
     assert_eq!(goes_on(asked("R")), NONE, "the message waits for a tool that blocks");
     assert_eq!(goes_on(asked("C")), ["O-11"], "it does not wait for one that stops");
     assert_eq!(goes_on(asked("R").effect(withdraws())), ["O-11"], "nor for one that nobody is asked about any more");
@@ -327,14 +327,14 @@ fn o_11_a_question_about_a_tool_counts_as_executing_and_has_no_grace() {
     assert_eq!(goes_on(asked("R").input(answer)), ["O-11"], "nor for one whose question is answered");
     let cancelled = || asked("R").input(Input::Cancel).effect(withdraws());
     assert_eq!(cancelled().result(0).terminal().broken(), NONE);
-    let head = Input::Head { id: ASKED, status: 200, headers: Arc::<[Header]>::from([]) };
+    let head = Input::Head { id: ASKED, status: 200, headers: Arc::<[HttpHeader]>::from([]) };
     assert_eq!(cancelled().input(head).result(0).terminal().broken(), ["O-11"], "nothing runs, so nothing has a grace");
     assert_eq!(cancelled().effect(question("R", 0)).result(0).terminal().broken(), ["O-11"], "nobody is asked any more");
 }
 
 #[test]
 fn o_8_nobody_is_asked_about_a_tool_after_the_terminal() {
-    let story = || Story::new().request(1, &[]).asks("R", 0).ends(0).result(0).terminal();
+    let story = || EventStory::new().request(1, &[]).asks("R", 0).ends(0).result(0).terminal();
     assert_eq!(story().effect(question("R", 0)).broken(), ["O-8"]);
     let hook = HookRun { hook: 0, subject: HookSubject::Tool(run(0)) };
     let input = HookInput { event: HookEvent::PostToolUse, tool: None, data: Json::default(), stop_hook_active: false };
@@ -343,7 +343,7 @@ fn o_8_nobody_is_asked_about_a_tool_after_the_terminal() {
 
 #[test]
 fn o_14_progress_comes_before_its_result() {
-    let story = || Story::new().request(1, &[]).asks("R", 0).ends(0);
+    let story = || EventStory::new().request(1, &[]).asks("R", 0).ends(0);
     assert_eq!(story().progress(0).result(0).terminal().broken(), NONE);
     assert_eq!(story().result(0).progress(0).terminal().broken(), ["O-14"]);
 }
@@ -351,7 +351,7 @@ fn o_14_progress_comes_before_its_result() {
 #[test]
 fn o_14_results_come_in_the_order_of_the_settings() {
     let second_first = |order: EmissionOrder, first: &str| {
-        let story = Story::with(|settings| settings.emission_order = order).request(1, &[]).asks(first, 0).says(use_block("R", 1));
+        let story = EventStory::with(|settings| settings.emission_order = order).request(1, &[]).asks(first, 0).says(use_block("R", 1));
         story.result(1).ends(0).result(0).terminal().broken()
     };
     assert_eq!(second_first(EmissionOrder::Eager, "R"), NONE);
@@ -362,10 +362,11 @@ fn o_14_results_come_in_the_order_of_the_settings() {
 #[test]
 fn o_16_the_first_event_that_differs_is_named() {
     let transcript = |times: &[u64]| {
-        let event = |at: &u64| crate::transcript::event::Event { at: Time(*at), agent: Agent::ROOT, what: What::Input(Input::Cancel) };
+        let event = |at: &u64| crate::transcript::event::Event { at: Time(*at), agent: Agent::ROOT, what: EventKind::Input(Input::Cancel) };
         Transcript { header: Default::default(), events: times.iter().map(event).collect() }
     };
-    let compare = |other: &[u64]| repeat::compare(&transcript(&[1, 2]), &transcript(other)).map(|found| (found.at.0, found.text));
+    let compare =
+        |other: &[u64]| repeated_requests::compare(&transcript(&[1, 2]), &transcript(other)).map(|found| (found.at.0, found.text));
     assert_eq!(compare(&[1, 2]), None);
     assert_eq!(compare(&[1, 3]).unwrap().0, 2);
     assert!(compare(&[1]).unwrap().1.contains("event 2 of 2"));
@@ -374,7 +375,7 @@ fn o_16_the_first_event_that_differs_is_named() {
 
 const SECOND: RequestId = RequestId { attempt: 2, ..ASKED };
 
-impl Story {
+impl EventStory {
     fn at(mut self, milliseconds: u64) -> Self {
         self.at = Time::ZERO + Micros::from_millis(milliseconds);
         self
@@ -386,7 +387,7 @@ impl Story {
 
     /// The last attempt fails, and the server asks to wait for a second.
     fn limited(self) -> Self {
-        let headers = [Header::new("retry-after", "1")].into();
+        let headers = [HttpHeader::new("retry-after", "1")].into();
         self.input(Input::Head { id: ASKED, status: 429, headers }).input(Input::End { id: ASKED, how: AnswerEnd::Complete })
     }
 
@@ -403,7 +404,7 @@ impl Story {
 
 #[test]
 fn o_9_waits_are_announced_and_kept() {
-    let asked = || Story::new().at(0).attempt(ASKED, "m").limited();
+    let asked = || EventStory::new().at(0).attempt(ASKED, "m").limited();
     let table = [
         (asked().notice(ASKED, 1, 10, 1).at(1_002).attempt(SECOND, "m"), &[][..], "in time"),
         (asked().notice(ASKED, 1, 10, 1).at(1_000).attempt(SECOND, "m"), &["O-9", "O-9"], "before the server's and the announced time"),
@@ -426,7 +427,7 @@ fn o_9_waits_are_announced_and_kept() {
 fn o_9_credentials_take_as_long_as_they_take() {
     let end = Input::End { id: ASKED, how: AnswerEnd::Complete };
     let renews = Effect::RefreshAuth { id: ASKED, forced: false, provider: None };
-    let story = Story::new().attempt(ASKED, "m").input(end).effect(renews).at(5_000).attempt(SECOND, "m");
+    let story = EventStory::new().attempt(ASKED, "m").input(end).effect(renews).at(5_000).attempt(SECOND, "m");
     assert_eq!(story.terminal().broken(), NONE);
 }
 
@@ -436,12 +437,12 @@ fn o_9_attempts_are_numbered_on() {
     let end = || Input::End { id: ASKED, how: AnswerEnd::Reset };
     let close = Effect::CloseRequest { id: ASKED };
     let table = [
-        (Story::new().attempt(ASKED, "m").input(end()).attempt(SECOND, "m"), &[][..], "one after the other"),
-        (Story::new().attempt(ASKED, "m").effect(close).attempt(SECOND, "m"), &[], "it was closed"),
-        (Story::new().attempt(ASKED, "m").attempt(SECOND, "m"), &["O-9"], "the first is still open"),
-        (Story::new().attempt(ASKED, "m").input(end()).attempt(third, "m"), &["O-9"], "one is left out"),
-        (Story::new().attempt(SECOND, "m"), &["O-9"], "there was no first one"),
-        (Story::new().attempt(ASKED, "m").input(end()).attempt(RequestId { turn: 2, ..ASKED }, "m"), &[], "the next request"),
+        (EventStory::new().attempt(ASKED, "m").input(end()).attempt(SECOND, "m"), &[][..], "one after the other"),
+        (EventStory::new().attempt(ASKED, "m").effect(close).attempt(SECOND, "m"), &[], "it was closed"),
+        (EventStory::new().attempt(ASKED, "m").attempt(SECOND, "m"), &["O-9"], "the first is still open"),
+        (EventStory::new().attempt(ASKED, "m").input(end()).attempt(third, "m"), &["O-9"], "one is left out"),
+        (EventStory::new().attempt(SECOND, "m"), &["O-9"], "there was no first one"),
+        (EventStory::new().attempt(ASKED, "m").input(end()).attempt(RequestId { turn: 2, ..ASKED }, "m"), &[], "the next request"),
     ];
     for (story, expected, reason) in table {
         assert_eq!(story.terminal().broken(), expected, "{reason}");
@@ -451,7 +452,7 @@ fn o_9_attempts_are_numbered_on() {
 #[test]
 fn o_10_a_request_is_one_that_the_api_takes() {
     let says: &[Block] = &[Block::text("hi")];
-    let sent = |messages: &[(Role, &[Block])]| Story::new().request(1, messages).terminal().broken_but(&[super::leftovers::ORACLE]);
+    let sent = |messages: &[(Role, &[Block])]| EventStory::new().request(1, messages).terminal().broken_but(&[super::leftovers::ORACLE]);
     assert_eq!(sent(&[(Role::User, says)]), NONE);
     assert_eq!(sent(&[(Role::User, &[])]), ["O-10"]);
     assert_eq!(sent(&[(Role::Assistant, says), (Role::User, says)]), NONE, "the model may begin");
@@ -465,7 +466,7 @@ fn b_8_each_agent_is_watched_by_itself_and_overlaps_in_the_whole_tree() {
     let starts = |name: &str| Effect::StartTool { run: run(0), tool_use: Arc::new(tool_use(name, 0)) };
     let init = || Effect::Emit(Emission::Init { prompt: 1, model: "m".into(), tools: Vec::new(), surroundings: Box::default() });
     let of = |effects: &[(&Agent, Effect)]| {
-        let mut story = Story::new().asks("R", 0);
+        let mut story = EventStory::new().asks("R", 0);
         for (agent, effect) in effects {
             story.oracles.effect(story.at, agent, effect);
         }

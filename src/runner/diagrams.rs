@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::shipped::shipped;
-use super::{Catching, in_parallel, threads_available};
+use super::shipped_scenarios::shipped;
+use super::{PanicCatcher, in_parallel, threads_available};
 use crate::engine::agent_loop::AgentLoop;
 use crate::engine::diagram::{DIAGRAMS, taken};
-use crate::explore::interrupt::Kind;
+use crate::explore::interrupt::SweepKind;
 use crate::explore::sweep::sweep;
 
 #[test]
@@ -14,7 +14,7 @@ fn q_1_and_q_2_and_t_1_the_diagrams_show_what_is_done_and_nothing_else() {
     let runs = shipped();
     // Beside the runs that it interrupts, a sweep makes the run as it is. Another kind of interrupt would take the same edges.
     let swept = in_parallel(&runs, threads_available(), |run| {
-        taken::during(|| drop(sweep(&run.setup, &AgentLoop::default(), &[Kind::Cancel], &Catching)))
+        taken::during(|| drop(sweep(&run.setup, &AgentLoop::default(), &[SweepKind::Cancel], &PanicCatcher)))
     });
     let taken: BTreeSet<_> = swept.into_iter().flatten().collect();
     let mut problems = String::new();

@@ -5,29 +5,29 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Catching;
+use super::PanicCatcher;
 use super::sweep::sweep_all;
 use crate::engine::agent_loop::AgentLoop;
 use crate::engine::contract::{Effect, Effects, Emission, Engine, Environment, Input, Time};
 use crate::explore::audit::audit;
-use crate::explore::interrupt::{Boundary, Kind, Side};
-use crate::explore::sweep::{Finding, SweepReport};
+use crate::explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
+use crate::explore::sweep::{SweepFinding, SweepReport};
 use crate::explore::verdict::{look, violations_of};
-use crate::files::scenario::{Loaded, load};
+use crate::files::scenario::{LoadedScenario, load};
 use crate::prelude::*;
 use crate::sim::Run;
 
-fn hello(overrides: &[(&str, &str)]) -> Loaded {
+fn hello(overrides: &[(&str, &str)]) -> LoadedScenario {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (String::from(*key), String::from(*value))).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/query/read-one-file.toml");
     load(&path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn swept<E: Engine>(kinds: &[Kind], new_engine: impl Fn() -> E + Sync) -> SweepReport {
+fn swept<E: Engine>(kinds: &[SweepKind], new_engine: impl Fn() -> E + Sync) -> SweepReport {
     sweep_all(&[hello(&[])], NonZeroUsize::MIN, kinds, new_engine).remove(0)
 }
 
-fn rules(findings: &[Finding]) -> BTreeSet<&'static str> {
+fn rules(findings: &[SweepFinding]) -> BTreeSet<&'static str> {
     findings.iter().flat_map(|finding| &finding.violations).map(|violation| violation.oracle).collect()
 }
 
@@ -44,17 +44,17 @@ impl Engine for Nervous {
 
 #[test]
 fn e_1_each_kind_is_tried_on_both_sides_of_events_and_a_panic_is_a_finding() {
-    let report = swept(&Kind::ALL, Nervous::default);
+    let report = swept(&SweepKind::ALL, Nervous::default);
     assert_eq!(rules(&report.findings), BTreeSet::from(["O-19"]));
     let places: Vec<_> = report.findings.iter().filter_map(|finding| finding.interrupt.as_ref()).collect();
-    for kind in Kind::ALL {
-        for side in [Side::Before, Side::After] {
+    for kind in SweepKind::ALL {
+        for side in [BoundarySide::Before, BoundarySide::After] {
             let is_there = places.iter().any(|(place, of)| *of == kind && place.boundary.side == side);
             assert!(is_there, "nothing was found for {kind} on the side {side:?}");
         }
     }
-    let boundary = Boundary { event: 2, side: Side::After };
-    let looked = look(&hello(&[]).setup, &Nervous::default(), boundary, Kind::Cancel, &Catching).unwrap();
+    let boundary = RunBoundary { event: 2, side: BoundarySide::After };
+    let looked = look(&hello(&[]).setup, &Nervous::default(), boundary, SweepKind::Cancel, &PanicCatcher).unwrap();
     assert_eq!(looked.violations.iter().map(|violation| violation.oracle).collect::<Vec<_>>(), ["O-19"]);
 }
 
@@ -76,7 +76,7 @@ impl Engine for HardOfHearing {
 
 #[test]
 fn e_1_an_engine_that_ignores_some_interrupts_does_not_ignore_all() {
-    let report = swept(&[Kind::Cancel], HardOfHearing::default);
+    let report = swept(&[SweepKind::Cancel], HardOfHearing::default);
     assert_eq!(report.ignored, []);
     assert!(report.findings.len() > 1, "each place is told: {:?}", report.findings);
 }
@@ -109,16 +109,16 @@ impl Engine for Forgetful {
 #[test]
 fn o_16_the_audit_repeats_the_run_as_it_is_and_interrupted_ones() {
     let setup = hello(&[]).setup;
-    let found = |only_when_interrupted, kinds: &[Kind]| {
+    let found = |only_when_interrupted, kinds: &[SweepKind]| {
         let engine = Forgetful { only_when_interrupted, ..Forgetful::default() };
-        audit(&setup, &engine, kinds, 8, &Catching).1.into_iter().map(|finding| finding.interrupt.is_some()).collect::<BTreeSet<_>>()
+        audit(&setup, &engine, kinds, 8, &PanicCatcher).1.into_iter().map(|finding| finding.interrupt.is_some()).collect::<BTreeSet<_>>()
     };
     assert_eq!(found(false, &[]), BTreeSet::from([false]), "without an interrupt there is the run as it is");
-    assert_eq!(found(true, &[Kind::Cancel]), BTreeSet::from([true]), "the run as it is says nothing else");
+    assert_eq!(found(true, &[SweepKind::Cancel]), BTreeSet::from([true]), "the run as it is says nothing else");
     assert_eq!(rules(&swept(&[], Forgetful::default).findings), BTreeSet::from(["O-16"]), "a sweep tells what its audit finds");
     let engine = Forgetful { only_when_interrupted: true, ..Forgetful::default() };
-    let boundary = Boundary { event: 1, side: Side::After };
-    let looked = look(&setup, &engine, boundary, Kind::Cancel, &Catching).unwrap();
+    let boundary = RunBoundary { event: 1, side: BoundarySide::After };
+    let looked = look(&setup, &engine, boundary, SweepKind::Cancel, &PanicCatcher).unwrap();
     assert!(looked.violations.iter().any(|violation| violation.oracle == "O-16"), "{:?}", looked.violations);
 }
 

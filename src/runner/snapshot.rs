@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::files::scenario::{Loaded, snapshot_path};
-use crate::files::snapshot::{Metadata, Outcome, Snapshot, SnapshotError, accept, compare, reject, write_pending};
+use crate::files::scenario::{LoadedScenario, snapshot_path};
+use crate::files::snapshot::{Snapshot, SnapshotError, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
 use crate::prelude::*;
-use crate::sim::report::Report;
-use crate::transcript::text::Detail;
+use crate::sim::report::RunReport;
+use crate::transcript::text::DetailLevel;
 
 /// How a transcript stands to the one that was approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SnapshotStanding {
     /// Equal.
     Same,
     /// Nothing was approved yet; the new one waits beside its place.
@@ -36,16 +36,16 @@ pub enum Standing {
 ///
 /// # Errors
 /// When the snapshot cannot be read or written.
-pub fn check<E>(scenario: &Loaded, report: &Report<E>) -> Result<Standing, SnapshotError> {
+pub fn check<E>(scenario: &LoadedScenario, report: &RunReport<E>) -> Result<SnapshotStanding, SnapshotError> {
     let path = snapshot_path(&scenario.path);
     let new = snapshot_of(scenario, report);
     Ok(match compare(&path, &new)? {
-        Outcome::Same => {
+        SnapshotOutcome::Same => {
             reject(&path)?; // what waited from an earlier run is out of date
-            Standing::Same
+            SnapshotStanding::Same
         }
-        Outcome::Missing => Standing::New { pending: pending(&path, &new) },
-        Outcome::Different { old } => Standing::Changed { pending: pending(&path, &new), diff: diff(&old, new.contents()) },
+        SnapshotOutcome::Missing => SnapshotStanding::New { pending: pending(&path, &new) },
+        SnapshotOutcome::Different { old } => SnapshotStanding::Changed { pending: pending(&path, &new), diff: diff(&old, new.contents()) },
     })
 }
 
@@ -58,26 +58,26 @@ fn pending(path: &Path, new: &Snapshot) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// When the snapshot cannot be read or written.
-pub fn approve<E>(scenario: &Loaded, report: &Report<E>) -> Result<Standing, SnapshotError> {
+pub fn approve<E>(scenario: &LoadedScenario, report: &RunReport<E>) -> Result<SnapshotStanding, SnapshotError> {
     let path = snapshot_path(&scenario.path);
     let new = snapshot_of(scenario, report);
-    if compare(&path, &new)? == Outcome::Same {
+    if compare(&path, &new)? == SnapshotOutcome::Same {
         reject(&path)?;
-        return Ok(Standing::Same);
+        return Ok(SnapshotStanding::Same);
     }
     write_pending(&path, &new)?;
     accept(&path)?;
-    Ok(Standing::Accepted { path })
+    Ok(SnapshotStanding::Accepted { path })
 }
 
-fn snapshot_of<E>(scenario: &Loaded, report: &Report<E>) -> Snapshot {
+fn snapshot_of<E>(scenario: &LoadedScenario, report: &RunReport<E>) -> Snapshot {
     let title = scenario.setup.scenario.title.as_deref().unwrap_or(&scenario.name);
     let file = scenario.name.split('@').next().unwrap_or_default();
-    let metadata = Metadata::default()
+    let metadata = SnapshotMetadata::default()
         .with("source", &format!("scenarios/{file}.toml"))
         .with("description", title)
         .with("expression", "transcript, detail normal");
-    Snapshot::new(metadata, &report.text(Detail::Normal))
+    Snapshot::new(metadata, &report.text(DetailLevel::Normal))
 }
 
 /// A unified diff with three lines around each change. No limit of time: what it shows must not depend on the machine's load.

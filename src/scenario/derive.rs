@@ -2,7 +2,7 @@
 //!
 //! What the user said and what tools gave stands in the follow-up requests, so it is read from there: what a request adds to the one before it is
 //! the echo of an answer, results of tools, or a new prompt. Answers stay on the tape, failed attempts too. What a scenario cannot say is in
-//! [`Derived::notes`].
+//! [`DerivedScenario::notes`].
 
 mod answers;
 mod changes;
@@ -14,12 +14,12 @@ use self::end::ThreadEnd;
 use super::recording::{Recording, WholeTape};
 use super::tape::{Exchange, Tape, TapeHeader};
 use super::thread::{MAIN, OTHER};
-use super::types::{Prompt, Scenario, TapeSource};
+use super::types::{Scenario, ScriptedPrompt, TapeSource};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, ToolUse};
 use crate::wire::container::container_id;
-use crate::wire::raw::Object;
-use crate::wire::reply::Reply;
+use crate::wire::raw_json::RawObject;
+use crate::wire::reply::ReplyReader;
 use crate::wire::request::Request;
 
 /// The prompt of a recording that holds answers only.
@@ -30,7 +30,7 @@ const TITLE_MAX: usize = 72;
 
 /// A scenario that follows from a tape.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Derived {
+pub struct DerivedScenario {
     /// The thread of the tape that it replays.
     pub thread: Arc<str>,
     /// The scenario.
@@ -42,7 +42,7 @@ pub struct Derived {
 /// The scenarios of a tape, `main` first, then in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name it.
 ///
 /// Exchanges with other endpoints (`count_tokens`, `models`) have no scenario.
-pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<Derived> {
+pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<DerivedScenario> {
     let recording = WholeTape::new(tape);
     threads(&recording).into_iter().map(|thread| scenario(&recording, thread, tape_file)).collect()
 }
@@ -64,23 +64,23 @@ fn is_conversation(exchange: &Exchange) -> bool {
 }
 
 /// An exchange with its request as it was understood.
-struct Asked<'a> {
+struct UnderstoodExchange<'a> {
     /// Maybe without its bodies.
     exchange: &'a Exchange,
     request: Request,
     /// The whole answer; `None` where none came.
-    answered: Option<Answered>,
+    answered: Option<RecordedAnswer>,
 }
 
 /// A whole answer.
-struct Answered {
+struct RecordedAnswer {
     blocks: Vec<Block>,
     stop_reason: Option<Arc<str>>,
     /// The container that it names.
     container: Option<Arc<str>>,
 }
 
-impl Asked<'_> {
+impl UnderstoodExchange<'_> {
     /// The tool uses that the client had to answer.
     fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
         self.answered.iter().flat_map(|answered| &answered.blocks).filter_map(Block::as_tool_use)
@@ -102,10 +102,10 @@ impl Asked<'_> {
     }
 }
 
-impl Answered {
-    fn of(exchange: &Exchange) -> Option<Self> {
+impl RecordedAnswer {
+    fn from_exchange(exchange: &Exchange) -> Option<Self> {
         let answer = &exchange.answer;
-        let mut reader = Reply::new(answer.is_event_stream());
+        let mut reader = ReplyReader::new(answer.is_event_stream());
         answer.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
         let replied = reader.finish().filter(|_| answer.status == 200)?;
         let mut container = None;
@@ -115,18 +115,18 @@ impl Answered {
 }
 
 /// The scenario of one thread.
-pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) -> Derived {
+pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) -> DerivedScenario {
     let of_thread = |index: &usize| is_conversation(recording.outline(*index)) && recording.outline(*index).thread == thread;
     let places: Vec<usize> = (0..recording.count()).filter(of_thread).collect();
     let mut notes = origin(recording.header(), places.len(), tape_file);
-    let mut asked: Vec<Asked<'_>> = Vec::new();
+    let mut asked: Vec<UnderstoodExchange<'_>> = Vec::new();
     let (mut ends, mut failures) = (Vec::new(), 0);
     for index in &places {
         let outline = recording.outline(*index);
         // One body at a time: they may be large.
         let answered = {
             let exchange = recording.exchange(*index);
-            let answered = Answered::of(&exchange);
+            let answered = RecordedAnswer::from_exchange(&exchange);
             failures = if answered.is_some() { 0 } else { failures + 1 };
             ends.extend(answers::failure(outline.id, &exchange.answer).filter(|_| answered.is_none()));
             answered
@@ -142,10 +142,10 @@ pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) ->
                 if let Some(before) = asked.last() {
                     share(&mut request, &before.request);
                 }
-                if Object::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
+                if RawObject::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
                     notes.push(format!("Exchange {id} goes on from a message that the recording does not hold."));
                 }
-                asked.push(Asked { exchange: outline, request, answered });
+                asked.push(UnderstoodExchange { exchange: outline, request, answered });
             }
             Err(error) => notes.push(format!("The request of exchange {id} was not understood ({error}).")),
         }
@@ -165,7 +165,7 @@ pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) ->
     }
     scenario.title = title(&scenario.prompts);
     scenario.matching.strict = true; // who imports a recording wants to know when requests drift from it
-    Derived { thread, scenario, notes }
+    DerivedScenario { thread, scenario, notes }
 }
 
 /// What a request says as the one before it did is held once: a long conversation would otherwise be held as often as it has requests.
@@ -202,7 +202,7 @@ fn origin(header: &TapeHeader, exchanges: usize, tape_file: &str) -> Vec<String>
 }
 
 /// The first line of the first prompt, of what the user said before what a client adds in tags.
-fn title(prompts: &[Prompt]) -> Option<String> {
+fn title(prompts: &[ScriptedPrompt]) -> Option<String> {
     let first_line = |block: &'_ Block| match block.kind() {
         BlockKind::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()).map(String::from),
         _ => None,
@@ -218,7 +218,7 @@ fn title(prompts: &[Prompt]) -> Option<String> {
     }
 }
 
-impl Derived {
+impl DerivedScenario {
     /// What follows the name of the first scenario's file in this one's: nothing for `main`, `.thread-2` for another thread.
     pub fn suffix(&self) -> String {
         suffix(&self.thread)

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 /// What a scenario says of the client that is driven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Drive {
+pub struct DriveScript {
     /// Which client it is; `None` for one that is not known.
     pub client: Option<KnownClient>,
     /// The exit code that it must have.
@@ -12,7 +12,7 @@ pub struct Drive {
     /// Shipped rules that are left out, by their names.
     pub without: Vec<Arc<str>>,
     /// Further rules.
-    pub normalise: Vec<Normalise>,
+    pub normalise: Vec<NormaliseRule>,
 }
 
 /// A client whose surroundings and ways are known.
@@ -33,7 +33,7 @@ impl KnownClient {
 
 /// Something that may vary between equal runs: it is shown by the rule's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Normalise {
+pub struct NormaliseRule {
     /// What is shown in its place, in angle brackets.
     pub name: Arc<str>,
     /// Where it is.

@@ -27,11 +27,11 @@ pub struct FaultRule {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultPlace {
     /// Numbers of prompts.
-    pub prompt: Option<Span>,
+    pub prompt: Option<NumberSpan>,
     /// Numbers of requests within their prompt, as transcripts name them.
-    pub request: Option<Span>,
+    pub request: Option<NumberSpan>,
     /// Numbers of attempts.
-    pub attempt: Option<Span>,
+    pub attempt: Option<NumberSpan>,
     /// The model that is asked.
     pub model: Option<Arc<str>>,
     /// `main` for the agent that talks with the user, else the id of the tool use that made the agent.
@@ -46,14 +46,14 @@ pub struct FaultPlace {
 
 /// Numbers from the first to the last, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct NumberSpan {
     /// The first.
     pub first: u32,
     /// The last; `None` for no end.
     pub last: Option<u32>,
 }
 
-impl Span {
+impl NumberSpan {
     /// Whether the number is one of them.
     pub fn contains(self, number: u32) -> bool {
         self.first <= number && self.last.is_none_or(|last| number <= last)
@@ -64,14 +64,14 @@ impl Span {
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultKind {
     /// Something else comes in the answer's place.
-    Instead(Instead),
+    Instead(AnswerSubstitute),
     /// The answer comes, and not as it should.
-    Change(Change),
+    Change(AnswerChange),
 }
 
 /// What comes in an answer's place.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Instead {
+pub enum AnswerSubstitute {
     /// Another answer.
     Answer(FaultAnswer),
     /// No answer at all.
@@ -126,13 +126,13 @@ impl ConnectFault {
 
 /// How an answer is changed. Events are counted as they come, pings and all.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Change {
+pub enum AnswerChange {
     /// The connection ends early.
     Cut {
         /// Where.
         after: CutAfter,
         /// How.
-        how: CutHow,
+        how: CutManner,
     },
     /// Nothing comes for a time.
     Stall {
@@ -188,7 +188,7 @@ pub enum CutAfter {
 
 /// How a connection ends early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CutHow {
+pub enum CutManner {
     /// It breaks.
     #[default]
     Reset,
@@ -198,7 +198,7 @@ pub enum CutHow {
     Truncate,
 }
 
-impl CutHow {
+impl CutManner {
     /// All of them with the word that scenarios use.
     pub const ALL: [(&'static str, Self); 3] = [("reset", Self::Reset), ("close", Self::Close), ("truncate", Self::Truncate)];
 
@@ -222,8 +222,8 @@ pub const STREAM_PARTS: [(&str, &str); 6] = [
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Instead(Instead::Answer(answer)) => answer.fmt(f),
-            Self::Instead(Instead::Connection(how)) => {
+            Self::Instead(AnswerSubstitute::Answer(answer)) => answer.fmt(f),
+            Self::Instead(AnswerSubstitute::Connection(how)) => {
                 write!(f, "connect {}", ConnectFault::ALL.iter().find(|(_, known)| known == how).map_or("", |(word, _)| word))
             }
             Self::Change(change) => change.fmt(f),
@@ -254,7 +254,7 @@ impl FaultAnswer {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for AnswerChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cut { after, how } => {

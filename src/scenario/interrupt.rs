@@ -1,21 +1,21 @@
 //! What happens to an engine beside prompts and answers, and when: the user cancels or submits a message while work goes on (M-8), messages are
 //! marked as dead (C-1), a span was summarised in the background (C-3).
 
-use super::types::Turn;
-use crate::engine::contract::{Agent, Staged};
+use super::types::ScriptedTurn;
+use crate::engine::contract::{Agent, StagedSummary};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Block;
 
 /// One `[[interrupt]]`, `[[dead]]` or `[[collapse]]`. It happens once, or not at all when its moment never comes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Interrupt {
+pub struct ScriptedInterrupt {
     /// What happens.
     pub kind: InterruptKind,
     /// When.
-    pub moment: Moment,
+    pub moment: InterruptMoment,
     /// Scripted answers, should it become a prompt of its own; without any, the scenario's default answer (M-3).
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ScriptedTurn>,
     /// Whether it need not come to pass (F-10).
     pub may: bool,
 }
@@ -30,7 +30,7 @@ pub enum InterruptKind {
     /// These messages of the conversation are dead (C-1).
     Dead(Vec<Arc<str>>),
     /// A summary may take the place of a span of the conversation (C-3).
-    Collapse(Arc<Staged>),
+    Collapse(Arc<StagedSummary>),
 }
 
 impl InterruptKind {
@@ -51,25 +51,25 @@ impl InterruptKind {
 
 /// When it happens.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Moment {
+pub enum InterruptMoment {
     /// At a virtual time.
     At(Micros),
     /// When something is seen for the first time.
     When {
         /// What.
-        anchor: Anchor,
+        anchor: InterruptTrigger,
         /// Of which agent.
         agent: Agent,
         /// Whether the engine has seen it by then.
-        side: Side,
-        /// How long after; zero with [`Side::Before`].
+        side: TriggerSide,
+        /// How long after; zero with [`TriggerSide::Before`].
         offset: Micros,
     },
 }
 
 /// Whether the engine has seen what the user waits for when the user acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Side {
+pub enum TriggerSide {
     /// Not yet: it is the next input.
     Before,
     /// Just now.
@@ -79,7 +79,7 @@ pub enum Side {
 
 /// What the user waits for. Each `nth` counts from 1 over the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub enum InterruptTrigger {
     /// A tool use of this tool reaches a state.
     Tool {
         /// The tool.
@@ -141,7 +141,7 @@ impl ReachedState {
         [("queued", Self::Queued), ("executing", Self::Executing), ("completed", Self::Completed), ("yielded", Self::Yielded)];
 }
 
-impl Anchor {
+impl InterruptTrigger {
     /// Whether an input brings it about, so that the user can act before the engine has seen it.
     pub fn is_an_input(&self) -> bool {
         matches!(self, Self::Event { .. } | Self::Tool { state: ReachedState::Completed, .. })

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::random::Draws;
+use crate::engine::random::KeyedDraws;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 
@@ -55,7 +55,7 @@ impl Latency {
     /// This time's figure. `recorded` is the tape's, where there is one; `nth` counts from 0 and serves [`Latency::Table`].
     ///
     /// `None` when only a recording could say and there is none.
-    pub fn draw(&self, draws: &mut Draws, recorded: Option<Micros>, nth: usize) -> Option<Micros> {
+    pub fn draw(&self, draws: &mut KeyedDraws, recorded: Option<Micros>, nth: usize) -> Option<Micros> {
         Some(match self {
             Self::Fixed(span) => *span,
             Self::Uniform(low, high) => Micros(low.0 + draws.below(high.0.saturating_sub(low.0).saturating_add(1))),
@@ -74,7 +74,7 @@ impl Latency {
 }
 
 /// Box and Muller's method, one of the two values; libm, so that it is the same on every machine (D2).
-fn standard_normal(draws: &mut Draws) -> f64 {
+fn standard_normal(draws: &mut KeyedDraws) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - draws.unit()));
     radius * libm::cos(2.0 * core::f64::consts::PI * draws.unit())
 }

@@ -3,14 +3,14 @@
 //! Times are those of the scenario. Each is drawn under a key of its own, so that one more event moves no other.
 
 use super::latency::Latency;
-use super::types::Expect;
+use super::types::Expectations;
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 
 /// A simulated network.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Network {
+pub struct NetworkScript {
     /// How long a packet takes: this, or anything between the two.
     pub latency: (Micros, Micros),
     /// How often a packet is lost, from 0 to 1. Nothing is sent again, so that the connection is dead from then on.
@@ -22,10 +22,10 @@ pub struct Network {
     /// Why it is not run on a network; `None` for a scenario that is.
     pub skip: Option<String>,
     /// What must hold at the end in place of what holds without the network; `None` for the same.
-    pub expect: Option<Expect>,
+    pub expect: Option<Expectations>,
 }
 
-impl Default for Network {
+impl Default for NetworkScript {
     fn default() -> Self {
         Self {
             latency: (Micros::ZERO, Micros::ZERO),
@@ -72,34 +72,34 @@ impl NetworkFault {
 
 /// One change of the network at its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct NetworkChange {
     /// When.
     pub at: Micros,
     /// What begins or ends.
     pub kind: NetworkFault,
     /// Whether it begins or ends.
-    pub side: Phase,
+    pub side: NetworkPhase,
 }
 
 /// Which end of something that lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum NetworkPhase {
     /// It begins.
     Begins,
     /// It is over.
     Ends,
 }
 
-impl Network {
+impl NetworkScript {
     /// Everything that happens, in order, with the times of this seed. At the same time, what was written first comes first.
-    pub fn changes(&self, seed: Seed) -> Vec<Change> {
+    pub fn changes(&self, seed: Seed) -> Vec<NetworkChange> {
         let mut changes = Vec::new();
         for (index, event) in self.events.iter().enumerate() {
             let mut draws = seed.draws("network-event", &format!("{index}"));
             let at = event.at.draw(&mut draws, None, 0).unwrap_or_default();
-            changes.push(Change { at, kind: event.kind, side: Phase::Begins });
+            changes.push(NetworkChange { at, kind: event.kind, side: NetworkPhase::Begins });
             let lasts = event.lasts.as_ref().and_then(|lasts| lasts.draw(&mut draws, None, 0));
-            changes.extend(lasts.map(|lasts| Change { at: at + lasts, kind: event.kind, side: Phase::Ends }));
+            changes.extend(lasts.map(|lasts| NetworkChange { at: at + lasts, kind: event.kind, side: NetworkPhase::Ends }));
         }
         changes.sort_by_key(|change| change.at);
         changes
@@ -128,7 +128,7 @@ mod tests {
     fn m_11_each_event_has_draws_of_its_own() {
         let range = Latency::Uniform(Micros::ZERO, Micros::from_secs(9));
         let event = |kind| NetworkEvent { at: range.clone(), kind, lasts: Some(range.clone()), may: false };
-        let of = |kinds: &[NetworkFault]| Network { events: kinds.iter().copied().map(event).collect(), ..Network::default() };
+        let of = |kinds: &[NetworkFault]| NetworkScript { events: kinds.iter().copied().map(event).collect(), ..NetworkScript::default() };
         let one = of(&[NetworkFault::Hold]).changes(Seed(3));
         let two = of(&[NetworkFault::Hold, NetworkFault::Crash]).changes(Seed(3));
         assert_eq!(one, two.iter().copied().filter(|change| change.kind == NetworkFault::Hold).collect::<Vec<_>>());

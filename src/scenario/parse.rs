@@ -8,21 +8,19 @@
 //!           └────────────── faults <── sections (reader) ──────┴──> Scenario
 //! ```
 //!
-//! Sections are functions that ask a `Reader` for their keys; adding a key is adding a line to one of them.
+//! Sections are functions that ask a `TableReader` for their keys; adding a key is adding a line to one of them.
 
-mod asked;
 mod compaction;
+mod diagnostic;
 mod drive;
 mod engine;
 mod expect;
 mod extends;
 mod fault;
 mod host;
-mod injected_fault;
 mod interrupts;
 mod kind;
 mod matrix;
-mod mend;
 pub(crate) mod nearest;
 mod network;
 mod outcome;
@@ -31,6 +29,8 @@ mod places;
 mod plan;
 mod prompts;
 mod reader;
+mod recovery;
+mod replies;
 mod report;
 mod retry;
 mod run;
@@ -43,43 +43,43 @@ mod tools;
 mod tree;
 mod values;
 
-use self::reader::{Reader, read_table};
-use self::report::Report;
-use self::tree::{Kind, Member, Place, Table};
+use self::reader::{TableReader, read_table};
+use self::report::DiagnosticReport;
+use self::tree::{TextPlace, TreeMember, TreeTable, TreeValueKind};
 use super::types::{Scenario, TapeSource, TurnBlock};
 use crate::engine::random::Seed;
 use crate::prelude::*;
 
+pub use self::diagnostic::{Diagnostic, Diagnostics};
 #[cfg(test)]
 pub(crate) use self::expect::BREAKABLE;
-pub use self::extends::{FindBase, Source};
-pub use self::fault::{Fault, Faults};
+pub use self::extends::{FindBase, SourceText};
 pub use self::kind::is_scenario;
-pub use self::places::Places;
+pub use self::places::TablePlaces;
 
 /// A scenario, and what else its text says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parsed {
+pub struct ParsedScenario {
     /// What is simulated and what must hold.
     pub scenario: Scenario,
     /// Which combination of the file's `[matrix]` this is: `engine.model=x,seed=1`; none where there is no matrix.
     pub combination: Option<String>,
     /// Where its parts stand.
-    pub places: Places,
-    tape: Option<Said>,
-    prices: Option<Said>,
+    pub places: TablePlaces,
+    tape: Option<FileReference>,
+    prices: Option<FileReference>,
 }
 
 /// Where a scenario names a file that it needs.
 #[derive(Clone, Debug, PartialEq)]
-struct Said {
-    fault: Fault,
+struct FileReference {
+    fault: Diagnostic,
     file: Option<String>,
 }
 
-impl Parsed {
+impl ParsedScenario {
     /// The fault at the scenario's `tape` that a reader of files may find (no such file); `None` when there is no tape.
-    pub fn tape_fault(&self, message: &str) -> Option<Fault> {
+    pub fn tape_fault(&self, message: &str) -> Option<Diagnostic> {
         self.tape.as_ref().map(|tape| tape.fault.saying(message.into()))
     }
 
@@ -90,7 +90,7 @@ impl Parsed {
     }
 
     /// The same for the scenario's price table.
-    pub fn prices_fault(&self, message: &str) -> Option<Fault> {
+    pub fn prices_fault(&self, message: &str) -> Option<Diagnostic> {
         self.prices.as_ref().map(|prices| prices.fault.saying(message.into()))
     }
 
@@ -106,10 +106,10 @@ impl Parsed {
 /// # Errors
 /// Everything that is wrong, syntax and meaning, in the order of the places, the file's before the overrides' (F-7). A scenario that
 /// extends another or has a `[matrix]` is read by [`scenarios`].
-pub fn scenario(source_name: &str, text: &str, overrides: &[(String, String)]) -> Result<Parsed, Faults> {
-    let file = Source { name: source_name.into(), text: text.into() };
+pub fn scenario(source_name: &str, text: &str, overrides: &[(String, String)]) -> Result<ParsedScenario, Diagnostics> {
+    let file = SourceText { name: source_name.into(), text: text.into() };
     let mut no_base = |path: &str, _: &str| Err(format!("no file is looked for here, so `{path}` cannot be extended"));
-    let mut runs = all_runs(&file, overrides, &mut no_base, Several::Refused)?;
+    let mut runs = all_runs(&file, overrides, &mut no_base, RunMultiplicity::Refused)?;
     // A file without a matrix is one run, and one with several has been refused.
     Ok(runs.remove(0))
 }
@@ -119,30 +119,39 @@ pub fn scenario(source_name: &str, text: &str, overrides: &[(String, String)]) -
 ///
 /// # Errors
 /// As for [`scenario`].
-pub fn scenarios(file: &Source, overrides: &[(String, String)], find_base: &mut FindBase<'_>) -> Result<Vec<Parsed>, Faults> {
-    all_runs(file, overrides, find_base, Several::Wanted)
+pub fn scenarios(
+    file: &SourceText,
+    overrides: &[(String, String)],
+    find_base: &mut FindBase<'_>,
+) -> Result<Vec<ParsedScenario>, Diagnostics> {
+    all_runs(file, overrides, find_base, RunMultiplicity::Wanted)
 }
 
 /// Whether the reader can do with more than one run.
 #[derive(Clone, Copy, PartialEq)]
-enum Several {
+enum RunMultiplicity {
     Wanted,
     Refused,
 }
 
-fn all_runs(file: &Source, overrides: &[(String, String)], find_base: &mut FindBase<'_>, several: Several) -> Result<Vec<Parsed>, Faults> {
-    let mut report = Report::new();
+fn all_runs(
+    file: &SourceText,
+    overrides: &[(String, String)],
+    find_base: &mut FindBase<'_>,
+    several: RunMultiplicity,
+) -> Result<Vec<ParsedScenario>, Diagnostics> {
+    let mut report = DiagnosticReport::new();
     let mut root = extends::read(file, find_base, &mut report);
     overrides::apply(&mut root, overrides, &mut report);
-    if let (Several::Refused, Some(matrix)) = (several, root.get("matrix")) {
+    if let (RunMultiplicity::Refused, Some(matrix)) = (several, root.get("matrix")) {
         report.value(matrix.place, "a scenario with a [matrix] is several runs, and here one is wanted".into(), None);
     }
-    let start = Place { source: 0, start: 0, end: 0 };
+    let start = TextPlace { source: 0, start: 0, end: 0 };
     let trees = matrix::runs(root, overrides, &mut report);
     let sources = report.sources();
-    let of = |(combination, tree): (Option<String>, Table)| {
+    let of = |(combination, tree): (Option<String>, TreeTable)| {
         let parsed = read_table(&mut report, &tree, start, "", whole_file);
-        Parsed { combination, places: Places::new(sources.clone(), tree), ..parsed }
+        ParsedScenario { combination, places: TablePlaces::new(sources.clone(), tree), ..parsed }
     };
     let runs = trees.into_iter().map(of).collect();
     report.verdict().map(|()| runs)
@@ -151,7 +160,7 @@ fn all_runs(file: &Source, overrides: &[(String, String)], find_base: &mut FindB
 const SHORTEST: &str = "the shortest useful scenario is a [[prompt]] with `text` and a [[prompt.turn]] with `text`, or `tape = \"x.tape.jsonl\"` \
      and a [[prompt]]";
 
-fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
+fn whole_file(reader: &mut TableReader<'_, '_>) -> ParsedScenario {
     let mut scenario = Scenario { title: reader.get("title"), rules: rules(reader), ..Scenario::default() };
     if let Some(values::SeedNumber(seed)) = reader.get("seed") {
         scenario.seed = Seed(seed);
@@ -160,7 +169,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     scenario.tape = tape_source(reader, tape);
     scenario.prompts = reader.entries("prompt", "[[prompt]]", |reader| Some(prompts::prompt(reader, tape)));
     prompts::check_order(reader, &scenario.prompts);
-    scenario.faults = reader.entries("fault", "[[fault]]", injected_fault::rule);
+    scenario.faults = reader.entries("fault", "[[fault]]", fault::rule);
     scenario.interrupts = reader.entries("interrupt", "[[interrupt]]", interrupts::interrupt);
     scenario.interrupts.extend(reader.entries("dead", "[[dead]]", interrupts::dead));
     scenario.interrupts.extend(reader.entries("collapse", "[[collapse]]", interrupts::collapse));
@@ -175,7 +184,7 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     let (path, prices) = prices.unzip();
     scenario.prices = path;
     scenario.tools = tools::tools(reader);
-    asked::read(reader, &mut scenario);
+    replies::read(reader, &mut scenario);
     scenario.settings.session.commands = reader.entries("command", "[[command]]", session::command);
     session::check_commands(reader, &scenario.settings.session.commands);
     host::read(reader, &mut scenario);
@@ -195,23 +204,23 @@ fn whole_file(reader: &mut Reader<'_, '_>) -> Parsed {
     for key in ["extends", "matrix"] {
         reader.member(key);
     }
-    Parsed { scenario, combination: None, places: Places::default(), tape: tape.map(|member| said(reader, member)), prices }
+    ParsedScenario { scenario, combination: None, places: TablePlaces::default(), tape: tape.map(|member| said(reader, member)), prices }
 }
 
-fn said(reader: &Reader<'_, '_>, member: &Member) -> Said {
+fn said(reader: &TableReader<'_, '_>, member: &TreeMember) -> FileReference {
     let place = member.value.place;
-    Said { fault: reader.report.fault_at(place), file: reader.report.file_name(place).map(Into::into) }
+    FileReference { fault: reader.report.fault_at(place), file: reader.report.file_name(place).map(Into::into) }
 }
 
 /// The price table that takes the place of the shipped one (S-10).
-fn prices(reader: &mut Reader<'_, '_>) -> Option<(String, Said)> {
+fn prices(reader: &mut TableReader<'_, '_>) -> Option<(String, FileReference)> {
     let member = reader.member("prices")?;
     let path = reader.get("prices")?;
     Some((path, said(reader, member)))
 }
 
 /// The tape and its thread; a thread without a tape means nothing, unless the reader was to find one.
-fn tape_source(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Option<TapeSource> {
+fn tape_source(reader: &mut TableReader<'_, '_>, tape: Option<&TreeMember>) -> Option<TapeSource> {
     let path: Option<String> = reader.get("tape");
     let thread: Option<Arc<str>> = reader.get("thread");
     if let (None, Some(member)) = (tape, reader.member("thread")) {
@@ -221,7 +230,7 @@ fn tape_source(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Option<Tap
 }
 
 /// Answers for agents that nobody makes would never be used.
-fn check_agents(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
+fn check_agents(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     let makes_agents = |name: &str| scenario.tools.iter().any(|tool| *tool.definition.name == *name && tool.definition.agent.is_some());
     for (key, turns) in [
         ("prompt", scenario.prompts.iter().flat_map(|prompt| &prompt.turns).collect::<Vec<_>>()),
@@ -240,11 +249,11 @@ fn check_agents(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
 }
 
 /// Rule ids: a letter, a dash, a number, and maybe a part of it, as in `T-5`, `S-2a`, `S-10.2`.
-fn rules(reader: &mut Reader<'_, '_>) -> Vec<String> {
+fn rules(reader: &mut TableReader<'_, '_>) -> Vec<String> {
     let Some(member) = reader.member("rules") else { return Vec::new() };
-    if let Kind::List(items) = &member.value.kind {
+    if let TreeValueKind::List(items) = &member.value.kind {
         for item in items {
-            if let Kind::Text(text) = &item.kind
+            if let TreeValueKind::Text(text) = &item.kind
                 && !is_rule(text)
             {
                 let message = format!("`{text}` is no rule; a rule looks like T-5");

@@ -7,13 +7,13 @@
 
 use alloc::collections::BTreeMap;
 
-use super::interrupt::{InterruptKind, Side};
+use super::interrupt::{InterruptKind, TriggerSide};
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 
 /// Choices by the name of what they are about.
-pub type Named<T> = BTreeMap<Arc<str>, T>;
+pub type NamedChoices<T> = BTreeMap<Arc<str>, T>;
 
 /// The choices of one run, or some of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,19 +23,19 @@ pub struct Plan {
     /// Where the run is interrupted, in the order in which that happens.
     pub interrupts: Vec<PlannedInterrupt>,
     /// Whether a probable fault hits, by request and fault: `1.2 529 overloaded_error`.
-    pub faults: Named<bool>,
+    pub faults: NamedChoices<bool>,
     /// When answers arrive, by request.
-    pub answers: Named<AnswerTimes>,
+    pub answers: NamedChoices<AnswerTimes>,
     /// How the streams of scripted answers are cut into events and padded, by message id.
-    pub streams: Named<StreamShape>,
+    pub streams: NamedChoices<StreamShape>,
     /// The sizes in bytes of the network chunks that a piece of an answer is cut into, by request and piece: `1 piece 0`.
-    pub chunks: Named<Vec<u32>>,
+    pub chunks: NamedChoices<Vec<u32>>,
     /// The ids that errors carry, by request.
-    pub request_ids: Named<Arc<str>>,
+    pub request_ids: NamedChoices<Arc<str>>,
     /// How long everything else takes.
-    pub latencies: BTreeMap<Waited, Named<Micros>>,
+    pub latencies: BTreeMap<WaitKind, NamedChoices<Micros>>,
     /// How long the engine waits before it asks again, where the server names no time, by the failed request.
-    pub backoff: Named<Micros>,
+    pub backoff: NamedChoices<Micros>,
 }
 
 /// An interrupt at a boundary of the run, which a sweep made and the scenario does not have.
@@ -44,7 +44,7 @@ pub struct PlannedInterrupt {
     /// Which input of the engine, from 1.
     pub event: u64,
     /// On which side of it.
-    pub side: Side,
+    pub side: TriggerSide,
     /// [`InterruptKind::Cancel`] or [`InterruptKind::Interrupt`].
     pub kind: InterruptKind,
 }
@@ -71,7 +71,7 @@ pub struct StreamShape {
 
 /// What a run waits for beside answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Waited {
+pub enum WaitKind {
     /// An error of the model server, by request.
     Error,
     /// A tool, by tool use.
@@ -92,7 +92,7 @@ pub enum Waited {
     Elicitation,
 }
 
-impl Waited {
+impl WaitKind {
     /// Each with its key in `[plan]`, and the purpose that its draws are keyed with.
     pub const ALL: [(&'static str, Self, &'static str); 9] = [
         ("errors", Self::Error, "fault-pace"),
@@ -116,8 +116,8 @@ impl PlannedInterrupt {
     /// How many inputs came before, and on which side of the boundary between two it is.
     fn order(&self) -> (u64, u8) {
         match self.side {
-            Side::Before => (self.event.saturating_sub(1), 1),
-            Side::After => (self.event, 0),
+            TriggerSide::Before => (self.event.saturating_sub(1), 1),
+            TriggerSide::After => (self.event, 0),
         }
     }
 }
@@ -150,8 +150,8 @@ impl Plan {
         names.extend(beside("streams", streams, &run.streams));
         names.extend(beside("chunks", chunks, &run.chunks));
         names.extend(beside("request_ids", request_ids, &run.request_ids));
-        for (key, of, _) in Waited::ALL {
-            let nothing = Named::new();
+        for (key, of, _) in WaitKind::ALL {
+            let nothing = NamedChoices::new();
             let [own, chosen] = [latencies, &run.latencies].map(|latencies| latencies.get(&of).unwrap_or(&nothing));
             names.extend(beside(key, own, chosen));
         }
@@ -174,17 +174,17 @@ impl Plan {
     }
 
     /// How long something takes, if the plan says so.
-    pub fn latency(&self, of: Waited, name: &str) -> Option<Micros> {
+    pub fn latency(&self, of: WaitKind, name: &str) -> Option<Micros> {
         self.latencies.get(&of)?.get(name).copied()
     }
 }
 
-fn complete<T: Clone>(own: &mut Named<T>, other: &Named<T>) {
+fn complete<T: Clone>(own: &mut NamedChoices<T>, other: &NamedChoices<T>) {
     for (name, choice) in other {
         own.entry(name.clone()).or_insert_with(|| choice.clone());
     }
 }
 
-fn beside<T>(key: &str, own: &Named<T>, chosen: &Named<T>) -> Vec<String> {
+fn beside<T>(key: &str, own: &NamedChoices<T>, chosen: &NamedChoices<T>) -> Vec<String> {
     own.keys().filter(|name| !chosen.contains_key(*name)).map(|name| format!("the plan's {key}, {name}")).collect()
 }

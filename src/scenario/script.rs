@@ -7,8 +7,8 @@
 use core::fmt;
 
 use super::plan::{Plan, StreamShape};
-use super::types::{Turn, TurnBlock};
-use crate::engine::random::{Draws, Seed};
+use super::types::{ScriptedTurn, TurnBlock};
+use crate::engine::random::{KeyedDraws, Seed};
 use crate::prelude::*;
 use crate::wire::block::ToolInput;
 use crate::wire::error::ErrorKind;
@@ -16,7 +16,7 @@ use crate::wire::json::{Json, push_string};
 
 /// What a scripted answer belongs to, each counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum AnswerOrigin {
     /// The n-th `[[prompt]]`.
     Prompt(u32),
     /// The n-th `[[interrupt]]`.
@@ -24,14 +24,14 @@ pub enum Origin {
     /// None of them: the default answer within the session's n-th prompt (M-3).
     Nothing(u32),
     /// An agent that a scripted tool use makes (B-8).
-    Agent(Task),
+    Agent(ScriptedTask),
     /// The n-th of the threads of a tape that are not the scenario's own (M-3).
     Thread(u32),
 }
 
 /// One of the agents of a scripted tool use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Task {
+pub struct ScriptedTask {
     /// Whether the tool use belongs to an `[[interrupt]]`, not to a `[[prompt]]`.
     pub is_interrupt: bool,
     /// Which of those.
@@ -45,14 +45,14 @@ pub struct Task {
 }
 
 /// `p1`, `i1`, `d1`, `r1`, `p1t1n1a2`: part of the ids of scripted answers.
-impl fmt::Display for Origin {
+impl fmt::Display for AnswerOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (letter, number) = match self {
             Self::Prompt(number) => ('p', number),
             Self::Interrupt(number) => ('i', number),
             Self::Nothing(number) => ('d', number),
             Self::Thread(number) => ('r', number),
-            Self::Agent(Task { is_interrupt, number, turn, tool, task }) => {
+            Self::Agent(ScriptedTask { is_interrupt, number, turn, tool, task }) => {
                 let letter = if *is_interrupt { 'i' } else { 'p' };
                 let which = task.map_or_else(|| String::from("s"), |task| format!("a{task}"));
                 return write!(f, "{letter}{number}t{turn}n{tool}{which}");
@@ -64,14 +64,14 @@ impl fmt::Display for Origin {
 
 /// The ids of a scripted turn: derived from where it stands, so that one more turn elsewhere renames nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct TurnPlace {
     /// What it belongs to.
-    pub origin: Origin,
+    pub origin: AnswerOrigin,
     /// Which turn of that, from 1.
     pub turn: u32,
 }
 
-impl Place {
+impl TurnPlace {
     /// The API's message id.
     pub fn message_id(self) -> String {
         format!("msg_{}t{}", self.origin, self.turn)
@@ -84,7 +84,7 @@ impl Place {
 }
 
 /// The tool uses of a turn with their ids, in order.
-pub fn tool_uses<'a>(turn: &'a Turn, place: Place) -> Vec<(Arc<str>, &'a TurnBlock)> {
+pub fn tool_uses<'a>(turn: &'a ScriptedTurn, place: TurnPlace) -> Vec<(Arc<str>, &'a TurnBlock)> {
     let tools = turn.content.iter().filter(|block| matches!(block, TurnBlock::Tool { .. }));
     let named = |(nth, block): (usize, &'a TurnBlock)| match block {
         TurnBlock::Tool { id: Some(id), .. } => (id.clone(), block),
@@ -95,7 +95,7 @@ pub fn tool_uses<'a>(turn: &'a Turn, place: Place) -> Vec<(Arc<str>, &'a TurnBlo
 
 /// A scripted answer as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Body {
+pub struct ScriptedBody {
     /// What is sent.
     pub bytes: Vec<u8>,
     /// What was chosen for its stream; `None` where nothing was.
@@ -104,7 +104,7 @@ pub struct Body {
 
 /// What decides how streams look: a plan, and where it says nothing, draws.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct StreamStyle<'a> {
     /// The root of the draws.
     pub seed: Seed,
     /// What is not drawn.
@@ -112,8 +112,8 @@ pub struct Look<'a> {
 }
 
 /// The body of a scripted answer: SSE when `stream`, one JSON message otherwise.
-pub fn body(turn: &Turn, place: Place, model: &str, look: Look<'_>, stream: bool) -> Body {
-    let without_choice = |bytes: Vec<u8>| Body { bytes, shape: None };
+pub fn body(turn: &ScriptedTurn, place: TurnPlace, model: &str, look: StreamStyle<'_>, stream: bool) -> ScriptedBody {
+    let without_choice = |bytes: Vec<u8>| ScriptedBody { bytes, shape: None };
     if let Some(body) = &turn.body {
         return without_choice(body.as_bytes().to_vec());
     }
@@ -125,18 +125,18 @@ pub fn body(turn: &Turn, place: Place, model: &str, look: Look<'_>, stream: bool
 
 /// What the API says with a status when the script does not.
 fn error_body(status: u16) -> String {
-    let kind = Json::of(ErrorKind::of_status(status).as_str());
+    let kind = Json::from_value(ErrorKind::of_status(status).as_str());
     format!(r#"{{"type":"error","error":{{"type":{kind},"message":"(status {status})"}}}}"#)
 }
 
 /// The stop reason: as written, else what the content implies.
-fn stop_reason(turn: &Turn) -> &str {
+fn stop_reason(turn: &ScriptedTurn) -> &str {
     let implied = if turn.content.iter().any(|block| matches!(block, TurnBlock::Tool { .. })) { "tool_use" } else { "end_turn" };
     turn.stop_reason.as_deref().unwrap_or(implied)
 }
 
 /// Four characters a token, as the estimate of the engine has it.
-fn output_tokens(turn: &Turn) -> u64 {
+fn output_tokens(turn: &ScriptedTurn) -> u64 {
     let length = |block: &TurnBlock| match block {
         TurnBlock::Text(text) | TurnBlock::Thinking(text) => text.len(),
         TurnBlock::Tool { name, input, .. } => name.len() + input.len(),
@@ -145,7 +145,7 @@ fn output_tokens(turn: &Turn) -> u64 {
     turn.output_tokens.unwrap_or(characters.div_ceil(4).max(1) as u64)
 }
 
-fn message_head(turn: &Turn, place: Place, model: &str) -> String {
+fn message_head(turn: &ScriptedTurn, place: TurnPlace, model: &str) -> String {
     let mut head = format!(r#""id":"{}","type":"message","role":"assistant","model":"#, place.message_id());
     push_string(&mut head, model);
     head.push_str(r#","usage":{"#);
@@ -156,9 +156,9 @@ fn message_head(turn: &Turn, place: Place, model: &str) -> String {
     head
 }
 
-struct Writer<'a> {
+struct StreamWriter<'a> {
     out: String,
-    draws: Draws,
+    draws: KeyedDraws,
     /// What the plan says.
     given: Option<&'a StreamShape>,
     /// What was chosen so far.
@@ -166,7 +166,7 @@ struct Writer<'a> {
     events: u32,
 }
 
-impl Writer<'_> {
+impl StreamWriter<'_> {
     fn event(&mut self, name: &str, members: &str) {
         let spaces = self.spaces();
         let padding = " ".repeat(spaces as usize);
@@ -234,11 +234,11 @@ impl Writer<'_> {
     }
 }
 
-fn sse(turn: &Turn, place: Place, model: &str, look: Look<'_>) -> Body {
+fn sse(turn: &ScriptedTurn, place: TurnPlace, model: &str, look: StreamStyle<'_>) -> ScriptedBody {
     let id = place.message_id();
     let draws = look.seed.draws("scripted-stream", &id);
     let given = look.plan.streams.get(&*id);
-    let mut writer = Writer { out: String::new(), draws, given, chosen: StreamShape::default(), events: 0 };
+    let mut writer = StreamWriter { out: String::new(), draws, given, chosen: StreamShape::default(), events: 0 };
     let head = message_head(turn, place, model);
     writer.event("message_start", &format!(r#","message":{{{head}1}},"content":[],"stop_reason":null,"stop_sequence":null}}"#));
     let mut ids = tool_uses(turn, place).into_iter().map(|(id, _)| id);
@@ -248,34 +248,38 @@ fn sse(turn: &Turn, place: Place, model: &str, look: Look<'_>) -> Body {
     }
     let delta = format!(
         r#","delta":{{"stop_reason":{},"stop_sequence":null}},"usage":{{"output_tokens":{}}}{}"#,
-        Json::of(stop_reason(turn)),
+        Json::from_value(stop_reason(turn)),
         output_tokens(turn),
         context_management(turn)
     );
     writer.event("message_delta", &delta);
     writer.event("message_stop", "");
-    Body { bytes: writer.out.into_bytes(), shape: Some(writer.chosen) }
+    ScriptedBody { bytes: writer.out.into_bytes(), shape: Some(writer.chosen) }
 }
 
-fn whole(turn: &Turn, place: Place, model: &str) -> String {
+fn whole(turn: &ScriptedTurn, place: TurnPlace, model: &str) -> String {
     let mut ids = tool_uses(turn, place).into_iter().map(|(id, _)| id);
     let mut blocks = Vec::new();
     for block in &turn.content {
         blocks.push(match block {
-            TurnBlock::Text(text) => format!(r#"{{"type":"text","text":{}}}"#, Json::of(&**text)),
+            TurnBlock::Text(text) => format!(r#"{{"type":"text","text":{}}}"#, Json::from_value(&**text)),
             TurnBlock::Thinking(text) => {
-                format!(r#"{{"type":"thinking","thinking":{},"signature":{}}}"#, Json::of(&**text), Json::of(&signature(text)))
+                format!(
+                    r#"{{"type":"thinking","thinking":{},"signature":{}}}"#,
+                    Json::from_value(&**text),
+                    Json::from_value(&signature(text))
+                )
             }
             TurnBlock::Tool { input, .. } => tool_block(block, &ids.next().unwrap_or_default(), ToolInput::read(input).to_json().as_str()),
         });
     }
-    let (head, reason) = (message_head(turn, place, model), Json::of(stop_reason(turn)));
+    let (head, reason) = (message_head(turn, place, model), Json::from_value(stop_reason(turn)));
     let (output_tokens, content, more) = (output_tokens(turn), blocks.join(","), context_management(turn));
     format!(r#"{{{head}{output_tokens}}},"content":[{content}],"stop_reason":{reason},"stop_sequence":null{more}}}"#)
 }
 
 /// What the API says of the edits that a request asked for (C-2).
-fn context_management(turn: &Turn) -> String {
+fn context_management(turn: &ScriptedTurn) -> String {
     let edit = |tokens: u64| {
         let edit = format!(r#"{{"type":"clear_tool_uses_20250919","cleared_tool_uses":1,"cleared_input_tokens":{tokens}}}"#);
         format!(r#","context_management":{{"applied_edits":[{edit}]}}"#)
@@ -285,7 +289,7 @@ fn context_management(turn: &Turn) -> String {
 
 fn tool_block(block: &TurnBlock, id: &str, input: &str) -> String {
     let TurnBlock::Tool { name, .. } = block else { return String::from("{}") };
-    format!(r#"{{"type":"tool_use","id":{},"name":{},"input":{input}}}"#, Json::of(id), Json::of(&**name))
+    format!(r#"{{"type":"tool_use","id":{},"name":{},"input":{input}}}"#, Json::from_value(id), Json::from_value(&**name))
 }
 
 /// A made-up signature that depends on what it signs.
@@ -297,26 +301,26 @@ fn signature(thinking: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::assembler::{Assembler, Step};
-    use crate::wire::event::Event;
-    use crate::wire::sse::Framer;
+    use crate::wire::assembler::{Assembler, AssemblerStep};
+    use crate::wire::event::StreamEvent;
+    use crate::wire::sse::SseFramer;
 
-    fn turn() -> Turn {
+    fn turn() -> ScriptedTurn {
         let tool =
             TurnBlock::Tool { name: "Read".into(), input: r#"{"file_path":"/w/ä\"b"}"#.into(), id: None, outcome: None, slip: None };
         let content = vec![TurnBlock::Thinking("hm".into()), TurnBlock::Text("I'll read the file.\nThen 😀.".into()), tool];
-        Turn { content, ..Turn::default() }
+        ScriptedTurn { content, ..ScriptedTurn::default() }
     }
 
     #[test]
     fn m_3_a_scripted_stream_is_one_that_the_assembler_takes_without_a_note() {
-        let place = Place { origin: Origin::Prompt(1), turn: 2 };
-        let bytes = body(&turn(), place, "m", Look { seed: Seed(3), plan: &Plan::EMPTY }, true).bytes;
+        let place = TurnPlace { origin: AnswerOrigin::Prompt(1), turn: 2 };
+        let bytes = body(&turn(), place, "m", StreamStyle { seed: Seed(3), plan: &Plan::EMPTY }, true).bytes;
         let (mut events, mut notes, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
-        Framer::new().feed(&bytes, &mut |frame| events.push(Event::decode(frame.event, frame.data))).unwrap();
+        SseFramer::new().feed(&bytes, &mut |frame| events.push(StreamEvent::decode(frame.event, frame.data))).unwrap();
         let mut assembler = Assembler::new();
         for event in &events {
-            if let Step::Block { block, .. } = assembler.on_event(event, &mut notes) {
+            if let AssemblerStep::Block { block, .. } = assembler.on_event(event, &mut notes) {
                 blocks.push(block.json().to_string());
             }
         }
@@ -330,9 +334,9 @@ mod tests {
 
     #[test]
     fn r_13_whole_and_streamed_answers_hold_the_same_blocks() {
-        let place = Place { origin: Origin::Prompt(1), turn: 1 };
+        let place = TurnPlace { origin: AnswerOrigin::Prompt(1), turn: 1 };
         let whole: serde_json::Value =
-            serde_json::from_slice(&body(&turn(), place, "m", Look { seed: Seed(3), plan: &Plan::EMPTY }, false).bytes).unwrap();
+            serde_json::from_slice(&body(&turn(), place, "m", StreamStyle { seed: Seed(3), plan: &Plan::EMPTY }, false).bytes).unwrap();
         assert_eq!(whole["content"][2]["id"], "toolu_p1t1n1");
         assert_eq!(whole["stop_reason"], "tool_use");
     }

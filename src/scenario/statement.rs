@@ -8,10 +8,10 @@
 
 use alloc::collections::BTreeSet;
 
-use super::asked::{AT_ONCE, Lookups, Reply, ScriptedElicitation, Store};
 use super::interrupt::InterruptKind;
-use super::script::{self, Origin, Place, Task};
-use super::types::{Auth, Scenario, ScriptedOutcome, Turn, TurnBlock};
+use super::replies::{AT_ONCE, ResultStore, ScriptedElicitation, ScriptedLookups, ScriptedReply};
+use super::script::{self, AnswerOrigin, ScriptedTask, TurnPlace};
+use super::types::{Scenario, ScriptedAuth, ScriptedOutcome, ScriptedTurn, TurnBlock};
 use crate::engine::contract::Catalogue;
 use crate::engine::permission::ToolCheck;
 use crate::engine::settings::{HostMessage, MessagePlace, RequestPlace};
@@ -39,9 +39,9 @@ pub enum Statement {
     /// New credentials are asked for.
     Auth,
     /// A tool's server asks the user, and the user answers if an answer is said.
-    Elicitation(Asker),
+    Elicitation(ElicitationSource),
     /// A tool looks at its input, and finds what is said there.
-    Check(Asker),
+    Check(ElicitationSource),
     /// Somebody looks up what there is: skills or plugins, or anything at all.
     LookUp(Option<Catalogue>),
     /// A result is to be stored.
@@ -49,7 +49,7 @@ pub enum Statement {
     /// The tool use with this id is carried out as its `[[result]]` says.
     Result(Arc<str>),
     /// A scripted turn is asked for.
-    Turn(Place),
+    Turn(TurnPlace),
     /// The n-th of the answers that come from a tape is asked for: noted, and judged by the rules for tapes (M-3).
     Exchange(usize),
     /// A `[[network.event]]` begins.
@@ -64,7 +64,7 @@ pub enum Statement {
 
 /// The tool of which something is said: whose server asks the user, who looks at its input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Asker {
+pub enum ElicitationSource {
     /// The n-th tool's, whichever tool use it is.
     Tool(usize),
     /// That of one tool use, by its id in the scenario.
@@ -73,9 +73,9 @@ pub enum Asker {
 
 /// The statements that came to pass in a run. A copy shares them until it notes another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Passed(Arc<BTreeSet<Statement>>);
+pub struct PassedStatements(Arc<BTreeSet<Statement>>);
 
-impl Passed {
+impl PassedStatements {
     /// Takes note of one.
     pub fn note(&mut self, statement: Statement) {
         if !self.0.contains(&statement) {
@@ -101,11 +101,11 @@ impl Passed {
 
 /// A statement with what the scenario says about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct StatementEntry {
     /// What.
     pub statement: Statement,
     /// Where.
-    pub path: Path,
+    pub path: StatementPath,
     /// Whether it need not come to pass.
     pub may: bool,
     /// What must come to pass first: as long as that does not, this is not asked.
@@ -113,11 +113,11 @@ pub struct Said {
 }
 
 /// A way through the tables of a scenario file.
-pub type Path = Vec<Step>;
+pub type StatementPath = Vec<PathStep>;
 
 /// One step of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// Into this key.
     Key(&'static str),
     /// To this entry, from 0.
@@ -132,9 +132,9 @@ pub enum Step {
 #[derive(Clone, Debug)]
 pub struct ScriptedToolUse<'a> {
     /// The turn that it is in.
-    pub place: Place,
+    pub place: TurnPlace,
     /// Where it stands.
-    pub path: Path,
+    pub path: StatementPath,
     /// Its id in the scenario.
     pub id: Arc<str>,
     /// Itself: a [`TurnBlock::Tool`].
@@ -142,7 +142,7 @@ pub struct ScriptedToolUse<'a> {
 }
 
 /// All statements of a scenario.
-pub fn statements(scenario: &Scenario) -> Vec<Said> {
+pub fn statements(scenario: &Scenario) -> Vec<StatementEntry> {
     let mut said = Vec::new();
     for (index, rule) in scenario.faults.iter().enumerate() {
         // It is luck whether it hits, and none whether it could.
@@ -164,31 +164,31 @@ pub fn statements(scenario: &Scenario) -> Vec<Said> {
         let of = Statement::Permission(index);
         answers(&mut said, entry("permission", index), mays, |nth| Statement::PermissionAnswer(index, nth), &of);
     }
-    let usual = Auth { may: scenario.auth.may, ..Auth::default() };
+    let usual = ScriptedAuth { may: scenario.auth.may, ..ScriptedAuth::default() };
     if scenario.auth != usual {
-        push(&mut said, Statement::Auth, vec![Step::Key("auth")], scenario.auth.may, None);
+        push(&mut said, Statement::Auth, vec![PathStep::Key("auth")], scenario.auth.may, None);
     }
     for (index, tool) in scenario.tools.iter().enumerate() {
         let asks = tool.outcome.as_ref().and_then(|outcome| outcome.asks.as_ref());
-        let path = vec![Step::Key("tool"), Step::Where("name", tool.definition.name.clone())];
-        elicitation(&mut said, Asker::Tool(index), &path, asks, None);
-        check(&mut said, Asker::Tool(index), &path, tool.outcome.as_ref().and_then(|outcome| outcome.check.as_ref()), None);
+        let path = vec![PathStep::Key("tool"), PathStep::Where("name", tool.definition.name.clone())];
+        elicitation(&mut said, ElicitationSource::Tool(index), &path, asks, None);
+        check(&mut said, ElicitationSource::Tool(index), &path, tool.outcome.as_ref().and_then(|outcome| outcome.check.as_ref()), None);
     }
     lookups(&mut said, &scenario.lookups);
-    let usual = Store { may: scenario.store.may, ..Store::default() };
+    let usual = ResultStore { may: scenario.store.may, ..ResultStore::default() };
     if scenario.store != usual {
-        push(&mut said, Statement::Store, vec![Step::Key("files")], scenario.store.may, None);
+        push(&mut said, Statement::Store, vec![PathStep::Key("files")], scenario.store.may, None);
     }
     for (id, outcome) in &scenario.results {
-        let path = vec![Step::Key("result"), Step::Where("tool_use", id.clone())];
+        let path = vec![PathStep::Key("result"), PathStep::Where("tool_use", id.clone())];
         push(&mut said, Statement::Result(id.clone()), path.clone(), outcome.may, None);
-        let (asker, after) = (Asker::ToolUse(id.clone()), Some(Statement::Result(id.clone())));
+        let (asker, after) = (ElicitationSource::ToolUse(id.clone()), Some(Statement::Result(id.clone())));
         elicitation(&mut said, asker.clone(), &path, outcome.asks.as_ref(), after.clone());
         check(&mut said, asker, &path, outcome.check.as_ref(), after);
     }
     turns(&mut said, scenario);
     for (index, event) in scenario.network.iter().flat_map(|network| &network.events).enumerate() {
-        let path = [vec![Step::Key("network")], entry("event", index)].concat();
+        let path = [vec![PathStep::Key("network")], entry("event", index)].concat();
         let statement = if event.at.is_drawn() { Statement::NetworkEventChance(index) } else { Statement::NetworkEvent(index) };
         push(&mut said, statement, path, event.may, None);
     }
@@ -199,7 +199,7 @@ pub fn statements(scenario: &Scenario) -> Vec<Said> {
 }
 
 /// What the host does at this request of the root at the latest, and `passed` does not hold yet.
-pub fn host_deeds(scenario: &Scenario, place: RequestPlace, request: &Request, passed: &Passed) -> Vec<Statement> {
+pub fn host_deeds(scenario: &Scenario, place: RequestPlace, request: &Request, passed: &PassedStatements) -> Vec<Statement> {
     let host = &scenario.settings.session;
     let is_reached = |named: RequestPlace| named.prompt == place.prompt && named.request <= place.request;
     let changes = (0..).zip(&host.changes).filter(|(_, change)| is_reached(change.from)).map(|(index, _)| Statement::Change(index));
@@ -223,32 +223,38 @@ pub fn tool_uses(scenario: &Scenario) -> Vec<ScriptedToolUse<'_>> {
     all_turns(scenario).into_iter().flat_map(|(place, path, turn)| of_turn(place, &path, turn)).collect()
 }
 
-fn of_turn<'a>(place: Place, path: &[Step], turn: &'a Turn) -> Vec<ScriptedToolUse<'a>> {
+fn of_turn<'a>(place: TurnPlace, path: &[PathStep], turn: &'a ScriptedTurn) -> Vec<ScriptedToolUse<'a>> {
     let uses = script::tool_uses(turn, place).into_iter().enumerate();
-    uses.map(|(nth, (id, block))| ScriptedToolUse { place, path: joined(path, Step::ToolUse(nth)), id, block }).collect()
+    uses.map(|(nth, (id, block))| ScriptedToolUse { place, path: joined(path, PathStep::ToolUse(nth)), id, block }).collect()
 }
 
-fn push(said: &mut Vec<Said>, statement: Statement, path: Path, may: bool, after: Option<Statement>) {
-    said.push(Said { statement, path, may, after });
+fn push(said: &mut Vec<StatementEntry>, statement: Statement, path: StatementPath, may: bool, after: Option<Statement>) {
+    said.push(StatementEntry { statement, path, may, after });
 }
 
-fn entry(key: &'static str, nth: usize) -> Path {
-    vec![Step::Key(key), Step::Nth(nth)]
+fn entry(key: &'static str, nth: usize) -> StatementPath {
+    vec![PathStep::Key(key), PathStep::Nth(nth)]
 }
 
-fn joined(path: &[Step], step: Step) -> Path {
+fn joined(path: &[PathStep], step: PathStep) -> StatementPath {
     path.iter().cloned().chain([step]).collect()
 }
 
 /// The section that it is in, and the how many-th of that.
-pub(crate) fn of_interrupt(scenario: &Scenario, index: usize) -> Path {
+pub(crate) fn of_interrupt(scenario: &Scenario, index: usize) -> StatementPath {
     let section = scenario.interrupts[index].kind.section();
     let before = scenario.interrupts[..index].iter().filter(|other| other.kind.section() == section).count();
     entry(section, before)
 }
 
 /// The first answer comes to pass with its owner.
-fn answers(said: &mut Vec<Said>, path: Path, mays: impl Iterator<Item = bool>, of: impl Fn(usize) -> Statement, owner: &Statement) {
+fn answers(
+    said: &mut Vec<StatementEntry>,
+    path: StatementPath,
+    mays: impl Iterator<Item = bool>,
+    of: impl Fn(usize) -> Statement,
+    owner: &Statement,
+) {
     let mut before = owner.clone();
     for (nth, may) in mays.enumerate().skip(1) {
         let path = path.iter().cloned().chain(entry("answers", nth)).collect();
@@ -257,14 +263,26 @@ fn answers(said: &mut Vec<Said>, path: Path, mays: impl Iterator<Item = bool>, o
     }
 }
 
-fn elicitation(said: &mut Vec<Said>, asker: Asker, path: &[Step], asks: Option<&ScriptedElicitation>, after: Option<Statement>) {
+fn elicitation(
+    said: &mut Vec<StatementEntry>,
+    asker: ElicitationSource,
+    path: &[PathStep],
+    asks: Option<&ScriptedElicitation>,
+    after: Option<Statement>,
+) {
     if let Some(asks) = asks {
-        push(said, Statement::Elicitation(asker), joined(path, Step::Key("asks")), asks.reply.may, after);
+        push(said, Statement::Elicitation(asker), joined(path, PathStep::Key("asks")), asks.reply.may, after);
     }
 }
 
-fn check(said: &mut Vec<Said>, asker: Asker, path: &[Step], check: Option<&Reply<ToolCheck>>, after: Option<Statement>) {
-    let Some(Reply { latency, says, may }) = check else { return };
+fn check(
+    said: &mut Vec<StatementEntry>,
+    asker: ElicitationSource,
+    path: &[PathStep],
+    check: Option<&ScriptedReply<ToolCheck>>,
+    after: Option<Statement>,
+) {
+    let Some(ScriptedReply { latency, says, may }) = check else { return };
     let key = match says {
         None => "check_never_answers",
         Some(ToolCheck { problem: Some(_), .. }) => "check",
@@ -273,13 +291,13 @@ fn check(said: &mut Vec<Said>, asker: Asker, path: &[Step], check: Option<&Reply
         Some(_) if latency.is_some() => "check_latency",
         Some(_) => "check_suggestions",
     };
-    push(said, Statement::Check(asker), joined(path, Step::Key(key)), *may, after);
+    push(said, Statement::Check(asker), joined(path, PathStep::Key(key)), *may, after);
 }
 
 /// Who never answers is asked for something; for what, is said by nobody.
-fn lookups(said: &mut Vec<Said>, lookups: &Lookups) {
-    let Lookups { skills, plugins, skills_latency, plugins_latency, never_answers, may } = lookups;
-    let path = |key| vec![Step::Key("session"), Step::Key(key)];
+fn lookups(said: &mut Vec<StatementEntry>, lookups: &ScriptedLookups) {
+    let ScriptedLookups { skills, plugins, skills_latency, plugins_latency, never_answers, may } = lookups;
+    let path = |key| vec![PathStep::Key("session"), PathStep::Key(key)];
     let kinds = [
         (Catalogue::Skills, skills, skills_latency, ["skills", "skills_latency"]),
         (Catalogue::Plugins, plugins, plugins_latency, ["plugins", "plugins_latency"]),
@@ -296,21 +314,21 @@ fn lookups(said: &mut Vec<Said>, lookups: &Lookups) {
 }
 
 /// Each turn comes after the one before it, the first after what it answers.
-fn turns(said: &mut Vec<Said>, scenario: &Scenario) {
+fn turns(said: &mut Vec<StatementEntry>, scenario: &Scenario) {
     for (place, path, turn) in all_turns(scenario) {
         let after = match (place.turn, place.origin) {
-            (1, Origin::Interrupt(number)) => Some(Statement::Interrupt(number as usize - 1)),
-            (1, Origin::Agent(Task { is_interrupt, number, turn, .. })) => {
-                let origin = if is_interrupt { Origin::Interrupt(number) } else { Origin::Prompt(number) };
-                Some(Statement::Turn(Place { origin, turn }))
+            (1, AnswerOrigin::Interrupt(number)) => Some(Statement::Interrupt(number as usize - 1)),
+            (1, AnswerOrigin::Agent(ScriptedTask { is_interrupt, number, turn, .. })) => {
+                let origin = if is_interrupt { AnswerOrigin::Interrupt(number) } else { AnswerOrigin::Prompt(number) };
+                Some(Statement::Turn(TurnPlace { origin, turn }))
             }
             (1, _) => None,
-            (turn, origin) => Some(Statement::Turn(Place { origin, turn: turn - 1 })),
+            (turn, origin) => Some(Statement::Turn(TurnPlace { origin, turn: turn - 1 })),
         };
         push(said, Statement::Turn(place), path.clone(), turn.may, after);
         for ScriptedToolUse { place, path, id, block } in of_turn(place, &path, turn) {
             let TurnBlock::Tool { outcome: Some(outcome), .. } = block else { continue };
-            let (asker, after) = (Asker::ToolUse(id), Some(Statement::Turn(place)));
+            let (asker, after) = (ElicitationSource::ToolUse(id), Some(Statement::Turn(place)));
             elicitation(said, asker.clone(), &path, outcome.asks.as_ref(), after.clone());
             check(said, asker, &path, outcome.check.as_ref(), after);
         }
@@ -318,27 +336,32 @@ fn turns(said: &mut Vec<Said>, scenario: &Scenario) {
 }
 
 /// The turns of prompts, of interrupts, and of the agents that their tool uses make.
-fn all_turns(scenario: &Scenario) -> Vec<(Place, Path, &Turn)> {
+fn all_turns(scenario: &Scenario) -> Vec<(TurnPlace, StatementPath, &ScriptedTurn)> {
     let mut all = Vec::new();
     for (number, (index, prompt)) in (1..).zip(scenario.prompts.iter().enumerate()) {
-        script_of(&mut all, Origin::Prompt(number), &entry("prompt", index), &prompt.turns);
+        script_of(&mut all, AnswerOrigin::Prompt(number), &entry("prompt", index), &prompt.turns);
     }
     for (number, (index, interrupt)) in (1..).zip(scenario.interrupts.iter().enumerate()) {
         if let InterruptKind::Interrupt(_) = interrupt.kind {
-            script_of(&mut all, Origin::Interrupt(number), &of_interrupt(scenario, index), &interrupt.turns);
+            script_of(&mut all, AnswerOrigin::Interrupt(number), &of_interrupt(scenario, index), &interrupt.turns);
         }
     }
     all
 }
 
-fn script_of<'a>(all: &mut Vec<(Place, Path, &'a Turn)>, origin: Origin, owner: &[Step], turns: &'a [Turn]) {
+fn script_of<'a>(
+    all: &mut Vec<(TurnPlace, StatementPath, &'a ScriptedTurn)>,
+    origin: AnswerOrigin,
+    owner: &[PathStep],
+    turns: &'a [ScriptedTurn],
+) {
     for (turn, (index, script)) in (1..).zip(turns.iter().enumerate()) {
-        let path: Path = owner.iter().cloned().chain(entry("turn", index)).collect();
-        all.push((Place { origin, turn }, path.clone(), script));
+        let path: StatementPath = owner.iter().cloned().chain(entry("turn", index)).collect();
+        all.push((TurnPlace { origin, turn }, path.clone(), script));
         let (is_interrupt, number) = match origin {
-            Origin::Prompt(number) => (false, number),
-            Origin::Interrupt(number) => (true, number),
-            Origin::Nothing(_) | Origin::Agent(_) | Origin::Thread(_) => continue, // an agent makes no agents
+            AnswerOrigin::Prompt(number) => (false, number),
+            AnswerOrigin::Interrupt(number) => (true, number),
+            AnswerOrigin::Nothing(_) | AnswerOrigin::Agent(_) | AnswerOrigin::Thread(_) => continue, // an agent makes no agents
         };
         let outcomes = script.content.iter().filter_map(|block| match block {
             TurnBlock::Tool { outcome, .. } => Some(outcome.as_deref()),
@@ -346,14 +369,14 @@ fn script_of<'a>(all: &mut Vec<(Place, Path, &'a Turn)>, origin: Origin, owner: 
         });
         for (tool, outcome) in (1..).zip(outcomes) {
             let Some(ScriptedOutcome { agents, .. }) = outcome else { continue };
-            let path = joined(&path, Step::ToolUse(tool as usize - 1));
+            let path = joined(&path, PathStep::ToolUse(tool as usize - 1));
             for (task, turns) in (1..).zip(&agents.tasks) {
-                let owner: Path = path.iter().cloned().chain(entry("agent", task as usize - 1)).collect();
-                script_of(all, Origin::Agent(Task { is_interrupt, number, turn, tool, task: Some(task) }), &owner, turns);
+                let owner: StatementPath = path.iter().cloned().chain(entry("agent", task as usize - 1)).collect();
+                script_of(all, AnswerOrigin::Agent(ScriptedTask { is_interrupt, number, turn, tool, task: Some(task) }), &owner, turns);
             }
             if let Some(synthesis) = &agents.synthesis {
-                let origin = Origin::Agent(Task { is_interrupt, number, turn, tool, task: None });
-                all.push((Place { origin, turn: 1 }, joined(&path, Step::Key("synthesis")), synthesis));
+                let origin = AnswerOrigin::Agent(ScriptedTask { is_interrupt, number, turn, tool, task: None });
+                all.push((TurnPlace { origin, turn: 1 }, joined(&path, PathStep::Key("synthesis")), synthesis));
             }
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::thread::asks_for_message;
-use crate::wire::http::{Header, is_event_stream};
+use crate::wire::http::{HttpHeader, is_event_stream};
 use crate::wire::json::Json;
 
 pub mod line;
@@ -24,23 +24,23 @@ pub struct Tape {
     /// The exchanges that ended, in the order of their requests.
     pub exchanges: Vec<Exchange>,
     /// What was left out, and where.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<UnusableEntry>,
     /// What this version does not know and writes back (F-5).
-    pub unknown: Vec<Unknown>,
+    pub unknown: Vec<UnknownEntry>,
 }
 
 /// Something of a tape that this version does not know (F-5).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unknown {
+pub struct UnknownEntry {
     /// The line that it belongs to, or that it follows.
-    pub place: Place,
+    pub place: TapePlace,
     /// What it is.
     pub what: UnknownPart,
 }
 
 /// A line of a tape, by what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum TapePlace {
     /// The header.
     Header,
     /// The request of an exchange.
@@ -85,13 +85,13 @@ pub struct TapeHeader {
     pub redactions: Vec<String>,
     /// The folders that the recorded client had, as it may name them in its requests; empty when it was started by somebody else.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub folders: Vec<(Folder, String)>,
+    pub folders: Vec<(ClientFolder, String)>,
 }
 
 /// What a folder is to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Folder {
+pub enum ClientFolder {
     /// The user's own.
     Home,
     /// For temporary files.
@@ -100,7 +100,7 @@ pub enum Folder {
     Work,
 }
 
-impl Folder {
+impl ClientFolder {
     /// How it is shown where its path would vary.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -129,33 +129,33 @@ pub struct Exchange {
     /// Path with query, e.g. `/v1/messages?beta=true`.
     pub path: Arc<str>,
     /// Request headers that were kept.
-    pub headers: Arc<[Header]>,
+    pub headers: Arc<[HttpHeader]>,
     /// Request body; empty when the source holds none.
     pub body: Arc<[u8]>,
     /// The answer.
-    pub answer: Answer,
+    pub answer: RecordedResponse,
 }
 
 /// A response as it arrived.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct RecordedResponse {
     /// HTTP status; 0 when the exchange ended before a head came.
     pub status: u16,
     /// Response headers that were kept.
-    pub headers: Arc<[Header]>,
+    pub headers: Arc<[HttpHeader]>,
     /// When the head was in, from the request; `None` when the source does not say.
     pub head_at: Option<Micros>,
     /// The body in pieces as received, decompressed.
-    pub chunks: Arc<[Chunk]>,
+    pub chunks: Arc<[BodyChunk]>,
     /// How it ended.
-    pub end: End,
+    pub end: ResponseEnd,
     /// When it ended, from the request; `None` when the source does not say.
     pub end_at: Option<Micros>,
 }
 
 /// A piece of a body: a network packet where the source kept them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chunk {
+pub struct BodyChunk {
     /// When it arrived, from the request; `None` when the source does not say.
     pub at: Option<Micros>,
     /// Its bytes.
@@ -165,7 +165,7 @@ pub struct Chunk {
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum ResponseEnd {
     /// Whole.
     #[default]
     Complete,
@@ -203,7 +203,7 @@ impl Provenance {
 
 /// Something in a tape that replay cannot use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct UnusableEntry {
     /// The line, from 1.
     pub line: usize,
     /// The column, from 1; the end of an unfinished line.
@@ -219,7 +219,7 @@ impl Exchange {
     }
 }
 
-impl Answer {
+impl RecordedResponse {
     /// Whether the body is a stream of events: by its content type or, where the source kept no headers, by how it begins.
     pub fn is_event_stream(&self) -> bool {
         is_event_stream(&self.headers).unwrap_or_else(|| {

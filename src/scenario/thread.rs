@@ -6,23 +6,23 @@
 //! answered begins a thread of its own, and so does the same request after a success.
 //!
 //! Conversations are compared block by block, not message by message, because a client may add to a message that it has sent (text typed after a
-//! result), and without what may differ between equal requests ([`Volatile`]): a cache breakpoint that moves changes no conversation.
+//! result), and without what may differ between equal requests ([`VolatileMember`]): a cache breakpoint that moves changes no conversation.
 
 mod forks;
 mod reply;
 
 use serde_json::Value;
 
-use self::reply::{Gist, Terms};
+use self::reply::{BlockGist, RequestTerms};
 use super::tape::Exchange;
 use crate::prelude::*;
-use crate::wire::compare::Volatile;
-use crate::wire::held::{Held, Whole};
+use crate::wire::compare::VolatileMember;
 use crate::wire::json::push_string;
-use crate::wire::raw::{Object, elements};
-use crate::wire::reply::Reply as AnswerReader;
+use crate::wire::raw_json::{RawObject, elements};
+use crate::wire::reply::ReplyReader as AnswerReader;
+use crate::wire::server_threads::{CompleteRequest, ServerThreads};
 
-pub(crate) use self::reply::Reply;
+pub(crate) use self::reply::ReplyFate;
 pub(super) use self::reply::may_be_repeated;
 
 use self::forks::Forks;
@@ -60,7 +60,7 @@ pub fn assign(exchanges: &mut [Exchange]) {
 /// The same for exchanges that are given one by one: of each it keeps digests.
 #[derive(Debug, Default)]
 pub struct Threads {
-    held: Held,
+    held: ServerThreads,
     forks: Forks,
 }
 
@@ -68,7 +68,7 @@ impl Threads {
     /// Takes the next exchange; the body of its request with what the API held for it, where that is another one.
     pub fn push(&mut self, exchange: &Exchange) -> Option<Vec<u8>> {
         let body = whole_body(&mut self.held, exchange);
-        self.forks.push(exchange, core::str::from_utf8(&body).ok().and_then(Conversation::of));
+        self.forks.push(exchange, core::str::from_utf8(&body).ok().and_then(ConversationDigest::from_body));
         match body {
             Cow::Borrowed(_) => None,
             Cow::Owned(body) => Some(body),
@@ -84,13 +84,13 @@ impl Threads {
 /// The request body of each exchange, in the order given, with what the API held for it: the same for clients that send only what is new as for
 /// those that send everything. Where the recording does not hold what a request goes on from, it stays as it is.
 pub fn whole_bodies(exchanges: &[Exchange]) -> Vec<Cow<'_, [u8]>> {
-    let mut held = Held::default();
+    let mut held = ServerThreads::default();
     exchanges.iter().map(|exchange| whole_body(&mut held, exchange)).collect()
 }
 
-fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
+fn whole_body<'a>(held: &mut ServerThreads, exchange: &'a Exchange) -> Cow<'a, [u8]> {
     let text = core::str::from_utf8(&exchange.body).ok().filter(|_| exchange.asks_for_message());
-    let Some(Ok(Whole { body, conversation })) = text.map(|text| held.whole(text)) else { return Cow::from(&*exchange.body) };
+    let Some(Ok(CompleteRequest { body, conversation })) = text.map(|text| held.whole(text)) else { return Cow::from(&*exchange.body) };
     let answer = &exchange.answer;
     // A client may go on, or leave, as soon as the message is whole, whatever becomes of the connection.
     if let Some(conversation) = conversation.filter(|_| answer.status == 200) {
@@ -108,16 +108,16 @@ fn whole_body<'a>(held: &mut Held, exchange: &'a Exchange) -> Cow<'a, [u8]> {
 
 /// A conversation as it is compared: a digest for each content block with its role, and one for what surrounds it.
 #[derive(Clone, Debug)]
-pub struct Conversation {
-    blocks: Arc<[Said]>,
-    setting: Digest,
+pub struct ConversationDigest {
+    blocks: Arc<[BlockDigest]>,
+    setting: DigestBits,
     /// `None` when none are offered.
-    tools: Option<Digest>,
-    /// What is no part of the conversation: whether it is asked again under the same terms is for [`Reply`] to say.
-    terms: Terms,
+    tools: Option<DigestBits>,
+    /// What is no part of the conversation: whether it is asked again under the same terms is for [`ReplyFate`] to say.
+    terms: RequestTerms,
 }
 
-impl PartialEq for Conversation {
+impl PartialEq for ConversationDigest {
     fn eq(&self, other: &Self) -> bool {
         (&self.blocks, self.setting, self.tools) == (&other.blocks, other.setting, other.tools)
     }
@@ -125,15 +125,15 @@ impl PartialEq for Conversation {
 
 /// One content block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Said {
-    digest: Digest,
+struct BlockDigest {
+    digest: DigestBits,
     /// What an answer is known by that comes back with changes; `None` for what is no answer.
-    gist: Option<Gist>,
+    gist: Option<BlockGist>,
 }
 
 /// How much two conversations have in common: the more, the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Likeness {
+pub enum ConversationLikeness {
     /// In one of the two tools are offered, in the other none.
     Nothing,
     /// Tools are offered in both, or in none.
@@ -148,19 +148,19 @@ pub enum Likeness {
     Whole,
 }
 
-type Digest = [u8; 16];
+type DigestBits = [u8; 16];
 
-impl Conversation {
+impl ConversationDigest {
     /// Of a request body; `None` when it has no `messages`.
-    pub fn of(body: &str) -> Option<Self> {
-        let request = Object::parse(body).ok()?;
+    pub fn from_body(body: &str) -> Option<Self> {
+        let request = RawObject::parse(body).ok()?;
         let messages = elements(request.get("messages")?).ok()?;
-        let volatile = Volatile::default();
+        let volatile = VolatileMember::default();
         let blocks = messages.into_iter().flat_map(|message| message_digests(&volatile, message)).collect();
         let [system, tools] = ["system", "tools"].map(|name| normalised(&volatile, name, request.get(name).unwrap_or("null")));
         let setting = digest(&format!("{system}\n{tools}"));
         let offers_tools = request.get("tools").and_then(|tools| elements(tools).ok()).is_some_and(|tools| !tools.is_empty());
-        Some(Self { blocks, setting, tools: offers_tools.then(|| digest(&tools)), terms: Terms::of(&request) })
+        Some(Self { blocks, setting, tools: offers_tools.then(|| digest(&tools)), terms: RequestTerms::from_request(&request) })
     }
 
     /// How many content blocks it has.
@@ -174,15 +174,15 @@ impl Conversation {
     }
 
     /// How much it has in common with `other`.
-    pub fn likeness(&self, other: &Self) -> Likeness {
+    pub fn likeness(&self, other: &Self) -> ConversationLikeness {
         let has_same_tools = self.tools == other.tools;
         match other {
-            other if self == other => Likeness::Whole,
-            other if has_same_tools && self.blocks.last() == other.blocks.last() => Likeness::Words,
-            other if self.setting == other.setting => Likeness::Setting,
-            _ if has_same_tools && self.tools.is_some() => Likeness::Tools,
-            other if self.tools.is_some() == other.tools.is_some() => Likeness::Kind,
-            _ => Likeness::Nothing,
+            other if self == other => ConversationLikeness::Whole,
+            other if has_same_tools && self.blocks.last() == other.blocks.last() => ConversationLikeness::Words,
+            other if self.setting == other.setting => ConversationLikeness::Setting,
+            _ if has_same_tools && self.tools.is_some() => ConversationLikeness::Tools,
+            other if self.tools.is_some() == other.tools.is_some() => ConversationLikeness::Kind,
+            _ => ConversationLikeness::Nothing,
         }
     }
 
@@ -198,33 +198,33 @@ impl Conversation {
 }
 
 /// One entry for each block of a message.
-fn message_digests(volatile: &Volatile, message: &str) -> Vec<Said> {
+fn message_digests(volatile: &VolatileMember, message: &str) -> Vec<BlockDigest> {
     let wrapped = serde_json::from_str::<Value>(message).map(|message| {
         let mut request = serde_json::Map::new();
         request.insert(String::from("messages"), Value::Array(vec![message]));
         volatile.normalised(Value::Object(request))
     });
     // Text that is JSON and not Unicode (half of a pair in an escape) is compared as it stands.
-    let Ok(request) = wrapped else { return vec![Said { digest: digest(message), gist: None }] };
+    let Ok(request) = wrapped else { return vec![BlockDigest { digest: digest(message), gist: None }] };
     let message = &request["messages"][0];
     let role = message["role"].as_str().unwrap_or_default();
     let one = core::slice::from_ref(&message["content"]);
     let content = message["content"].as_array().map_or(one, Vec::as_slice);
-    let said = |block: &Value| Said {
+    let said = |block: &Value| BlockDigest {
         digest: digest(&format!("{role}\n{}", canonical(block))),
-        gist: (role == "assistant").then(|| Gist::of(block)),
+        gist: (role == "assistant").then(|| BlockGist::from_block(block)),
     };
     content.iter().map(said).collect()
 }
 
-fn normalised(volatile: &Volatile, name: &str, value: &str) -> String {
+fn normalised(volatile: &VolatileMember, name: &str, value: &str) -> String {
     let Ok(value) = serde_json::from_str::<Value>(value) else { return String::from(value) };
     let mut request = serde_json::Map::new();
     request.insert(String::from(name), value);
     canonical(&volatile.normalised(Value::Object(request)))
 }
 
-fn digest(text: &str) -> Digest {
+fn digest(text: &str) -> DigestBits {
     let mut first = [0; 16];
     first.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
     first
@@ -267,7 +267,7 @@ fn push_canonical(out: &mut String, value: &Value) {
 
 /// Where a request belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub struct ThreadPlacement {
     /// The thread's name.
     pub thread: Arc<str>,
     /// The request whose conversation it extends or repeats.
@@ -289,24 +289,24 @@ pub enum LineageStep {
 
 /// Tells threads apart while requests come in.
 #[derive(Clone, Debug, Default)]
-pub struct Lineage {
+pub struct ThreadLineage {
     threads: Vec<Arc<str>>,
-    requests: Vec<Known>,
+    requests: Vec<KnownThread>,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownThread {
     id: u32,
     thread: usize,
-    conversation: Conversation,
-    reply: Reply,
+    conversation: ConversationDigest,
+    reply: ReplyFate,
     /// The how many-th attempt at the same it is, from 1.
     attempt: u32,
     /// Whether another request goes on from it.
     is_continued: bool,
 }
 
-impl Lineage {
+impl ThreadLineage {
     /// Before the first request.
     pub fn new() -> Self {
         Self::default()
@@ -317,11 +317,11 @@ impl Lineage {
     /// Among the requests that it extends the longest counts; of equal ones that with the same system prompt and tools, then that whose answer comes
     /// back as it was, then one that nothing goes on from yet, then the latest. The same messages with another system prompt or other tools are not
     /// a further attempt but another question about them: a new thread.
-    pub fn place(&mut self, id: u32, conversation: &Conversation) -> Placement {
-        let fits = |(index, known): (usize, &Known)| {
+    pub fn place(&mut self, id: u32, conversation: &ConversationDigest) -> ThreadPlacement {
+        let fits = |(index, known): (usize, &KnownThread)| {
             let fit = known.reply.fit(&known.conversation, conversation)?;
             // What was tried again is over; only of requests whose answers nobody knows are several attempts under way.
-            if known.is_continued && known.reply != Reply::Unknown && known.conversation.len() == conversation.len() {
+            if known.is_continued && known.reply != ReplyFate::Unknown && known.conversation.len() == conversation.len() {
                 return None;
             }
             let is_same_setting = known.conversation.setting == conversation.setting;
@@ -340,13 +340,13 @@ impl Lineage {
         if let Some(parent) = parent {
             self.requests[parent].is_continued = true;
         }
-        let known = Known { id, thread, conversation: conversation.clone(), reply: Reply::Unknown, attempt, is_continued: false };
+        let known = KnownThread { id, thread, conversation: conversation.clone(), reply: ReplyFate::Unknown, attempt, is_continued: false };
         self.requests.push(known);
-        Placement { thread: Arc::clone(&self.threads[thread]), parent: parent.map(|index| self.requests[index].id), step }
+        ThreadPlacement { thread: Arc::clone(&self.threads[thread]), parent: parent.map(|index| self.requests[index].id), step }
     }
 
     /// What became of the request that was placed last; `reply` is told the how many-th attempt it was.
-    pub(crate) fn replied(&mut self, reply: impl FnOnce(u32) -> Reply) {
+    pub(crate) fn replied(&mut self, reply: impl FnOnce(u32) -> ReplyFate) {
         if let Some(known) = self.requests.last_mut() {
             known.reply = reply(known.attempt);
         }
@@ -359,7 +359,7 @@ mod tests {
 
     /// Places requests given as lists of messages: `u:` and `a:` with text; what stands before `|` is the system prompt.
     fn threads(requests: &[&str]) -> Vec<String> {
-        let mut lineage = Lineage::new();
+        let mut lineage = ThreadLineage::new();
         requests
             .iter()
             .zip(1..)
@@ -374,7 +374,7 @@ mod tests {
                     })
                     .collect();
                 let body = format!(r#"{{"system":"{system}","messages":[{}]}}"#, messages.join(","));
-                let placement = lineage.place(id, &Conversation::of(&body).unwrap());
+                let placement = lineage.place(id, &ConversationDigest::from_body(&body).unwrap());
                 format!("{} {:?} {:?}", placement.thread, placement.parent.unwrap_or(0), placement.step)
             })
             .collect()
@@ -406,16 +406,16 @@ mod tests {
 
     #[test]
     fn m_3_what_may_differ_makes_no_new_thread() {
-        let mut lineage = Lineage::new();
+        let mut lineage = ThreadLineage::new();
         let first = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}]}"#;
         let second = r#"{"messages":[{"content":"a","role":"user"},{"role":"assistant","content":[{"n":1.0}]}],"stream":true}"#;
         let third =
             r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"n":1}]},{"role":"user","content":"\ud83d"}]}"#;
         for (body, id) in [first, second, third, third].into_iter().zip(1..) {
-            let placement = lineage.place(id, &Conversation::of(body).unwrap());
+            let placement = lineage.place(id, &ConversationDigest::from_body(body).unwrap());
             assert_eq!((&*placement.thread, placement.parent), ("main", id.checked_sub(1).filter(|parent| *parent > 0)));
         }
-        assert!(Conversation::of("{}").is_none() && Conversation::of("[]").is_none());
+        assert!(ConversationDigest::from_body("{}").is_none() && ConversationDigest::from_body("[]").is_none());
     }
 
     #[test]
@@ -424,21 +424,23 @@ mod tests {
             let blocks: Vec<String> = texts.iter().map(|text| format!(r#"{{"type":"text","text":"{text}"}}"#)).collect();
             let content = blocks.join(",");
             let tools = tools.split_whitespace().map(|name| format!(r#"{{"name":"{name}"}}"#)).collect::<Vec<_>>().join(",");
-            Conversation::of(&format!(r#"{{"system":"{system}","tools":[{tools}],"messages":[{{"role":"user","content":[{content}]}}]}}"#))
-                .unwrap()
+            ConversationDigest::from_body(&format!(
+                r#"{{"system":"{system}","tools":[{tools}],"messages":[{{"role":"user","content":[{content}]}}]}}"#
+            ))
+            .unwrap()
         };
         let known = asks("s", "Read", &["Monday", "Look left."]);
         for (other, likeness) in [
-            (asks("s", "Read", &["Monday", "Look left."]), Likeness::Whole),
-            (asks("t", "Read", &["Tuesday", "Look left."]), Likeness::Words),
-            (asks("s", "Read", &["Monday", "Look right."]), Likeness::Setting),
-            (asks("t", "Read", &["Monday", "Look right."]), Likeness::Tools),
-            (asks("s", "Bash", &["Monday", "Look left."]), Likeness::Kind),
-            (asks("s", "", &["Monday", "Look left."]), Likeness::Nothing),
+            (asks("s", "Read", &["Monday", "Look left."]), ConversationLikeness::Whole),
+            (asks("t", "Read", &["Tuesday", "Look left."]), ConversationLikeness::Words),
+            (asks("s", "Read", &["Monday", "Look right."]), ConversationLikeness::Setting),
+            (asks("t", "Read", &["Monday", "Look right."]), ConversationLikeness::Tools),
+            (asks("s", "Bash", &["Monday", "Look left."]), ConversationLikeness::Kind),
+            (asks("s", "", &["Monday", "Look left."]), ConversationLikeness::Nothing),
         ] {
             assert_eq!(known.likeness(&other), likeness);
         }
-        assert_eq!(asks("s", "", &["a"]).likeness(&asks("t", "", &["b"])), Likeness::Kind, "no tools are no likeness in tools");
+        assert_eq!(asks("s", "", &["a"]).likeness(&asks("t", "", &["b"])), ConversationLikeness::Kind, "no tools are no likeness in tools");
     }
 
     #[test]

@@ -4,13 +4,13 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::asked::{Lookups, Reply, ScriptedElicitation, ScriptedHook, ScriptedPermission, Store};
-use super::drive::Drive;
+use super::drive::DriveScript;
 use super::fault::FaultRule;
-use super::interrupt::Interrupt;
+use super::interrupt::ScriptedInterrupt;
 use super::latency::Latency;
-use super::network::Network;
+use super::network::NetworkScript;
 use super::plan::Plan;
+use super::replies::{ResultStore, ScriptedElicitation, ScriptedHook, ScriptedLookups, ScriptedPermission, ScriptedReply};
 use super::tape::Provenance;
 use crate::engine::contract::FailureCause;
 use crate::engine::permission::ToolCheck;
@@ -19,9 +19,9 @@ use crate::engine::settings::{Settings, ToolDefinition};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::{Block, Message};
-use crate::wire::compare::Volatile;
+use crate::wire::compare::VolatileMember;
 use crate::wire::json::Json;
-use crate::wire::models::Signatures;
+use crate::wire::models::SignaturePolicy;
 
 /// One simulated session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,17 +41,17 @@ pub struct Scenario {
     /// What people answer who are asked whether a tool may run.
     pub permissions: Vec<ScriptedPermission>,
     /// Where large results are stored.
-    pub store: Store,
+    pub store: ResultStore,
     /// What is found when the engine looks up what there is.
-    pub lookups: Lookups,
+    pub lookups: ScriptedLookups,
     /// What was said before the first prompt.
     pub history: Vec<Arc<Message>>,
     /// What the user says, in order.
-    pub prompts: Vec<Prompt>,
+    pub prompts: Vec<ScriptedPrompt>,
     /// What goes wrong between engine and model server (M-4). Of those that fit a request the first counts.
     pub faults: Vec<FaultRule>,
     /// What the user does beside that (M-8), then what comes from the background.
-    pub interrupts: Vec<Interrupt>,
+    pub interrupts: Vec<ScriptedInterrupt>,
     /// What a request is answered with that exists only because of an injection (M-3); `None` for [`Scenario::DEFAULT_ANSWER`].
     pub default_answer: Option<Arc<str>>,
     /// The tape that answers come from, with the thread of it that is replayed; without it, the prompts' turns are the answers.
@@ -61,25 +61,25 @@ pub struct Scenario {
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// How new credentials are got (M-7).
-    pub auth: Auth,
+    pub auth: ScriptedAuth,
     /// What the simulated API counts and refuses (M-2).
-    pub api: Api,
+    pub api: SimulatedApi,
     /// How long answers take.
-    pub timing: Timing,
+    pub timing: AnswerTiming,
     /// How bodies are cut into network chunks (M-6).
     pub chunking: Chunking,
     /// Where a run is stopped (M-9).
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// How requests are held against the recorded ones (M-3).
-    pub matching: Matching,
+    pub matching: RequestMatching,
     /// What must hold at the end (F-10).
-    pub expect: Expect,
+    pub expect: Expectations,
     /// Choices that are made already, and not drawn (F-11).
     pub plan: Plan,
     /// What is known of a real client that is driven (K-7).
-    pub drive: Drive,
+    pub drive: DriveScript,
     /// What lies between engine and model server when it is run on a simulated network (M-11); a simulated run has none.
-    pub network: Option<Network>,
+    pub network: Option<NetworkScript>,
 }
 
 impl Scenario {
@@ -136,7 +136,7 @@ pub struct ScriptedOutcome {
     /// What the agents are answered that it makes, where it is a tool that makes agents.
     pub agents: AgentScript,
     /// What the tool finds that looks at this input first (T-22); `None` for nothing.
-    pub check: Option<Reply<ToolCheck>>,
+    pub check: Option<ScriptedReply<ToolCheck>>,
     /// What its server asks the user on the way (S-11); `None` for nothing.
     pub asks: Option<ScriptedElicitation>,
     /// Whether a `[[result]]` need not come to pass (F-10).
@@ -147,9 +147,9 @@ pub struct ScriptedOutcome {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentScript {
     /// The answers that each agent gets, in order.
-    pub tasks: Vec<Vec<Turn>>,
+    pub tasks: Vec<Vec<ScriptedTurn>>,
     /// The answer to whoever puts the results of several together.
-    pub synthesis: Option<Turn>,
+    pub synthesis: Option<ScriptedTurn>,
 }
 
 /// How a tool run ends when nobody stops it (M-7).
@@ -172,14 +172,14 @@ pub enum ToolEnding {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ToolStopping {
     /// How long it does not listen: until then it goes on as if nothing were said, and may end by itself.
-    pub ignores: Deaf,
+    pub ignores: StopDeafness,
     /// How long it takes to stop from then on.
     pub takes: Micros,
 }
 
 /// How long a tool run does not listen to being told to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Deaf {
+pub enum StopDeafness {
     /// It listens.
     #[default]
     No,
@@ -191,24 +191,24 @@ pub enum Deaf {
 
 /// How new credentials are got (M-7).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Auth {
+pub struct ScriptedAuth {
     /// Whether there are any.
-    pub refresh: Refresh,
+    pub refresh: RefreshOutcome,
     /// How long it takes to know.
     pub latency: Latency,
     /// Whether nobody need ask for them (F-10).
     pub may: bool,
 }
 
-impl Default for Auth {
+impl Default for ScriptedAuth {
     fn default() -> Self {
-        Self { refresh: Refresh::Works, latency: Latency::Fixed(Micros::from_millis(100)), may: false }
+        Self { refresh: RefreshOutcome::Works, latency: Latency::Fixed(Micros::from_millis(100)), may: false }
     }
 }
 
 /// Whether new credentials are to be had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Refresh {
+pub enum RefreshOutcome {
     /// They are.
     #[default]
     Works,
@@ -218,7 +218,7 @@ pub enum Refresh {
 
 /// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Api {
+pub struct SimulatedApi {
     /// The context window in tokens: a longer prompt is refused. `None` for none.
     pub context_window: Option<u64>,
     /// Whether scripted answers that do not say otherwise carry the estimate as `usage.input_tokens`; with a window they always do.
@@ -226,10 +226,10 @@ pub struct Api {
     /// Whether `max_tokens` must fit into the window beside the prompt; `None` for as the model has it (before 4.5: yes).
     pub counts_max_tokens: Option<bool>,
     /// What comes of thinking that is not where the API gave it; `None` for as the model has it.
-    pub signatures: Option<Signatures>,
+    pub signatures: Option<SignaturePolicy>,
 }
 
-impl Api {
+impl SimulatedApi {
     /// Whether answers say how many tokens their requests had.
     pub fn tells_tokens(&self) -> bool {
         self.count_tokens || self.context_window.is_some()
@@ -238,18 +238,18 @@ impl Api {
 
 /// What the user says, and, without a tape, what is answered.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Prompt {
+pub struct ScriptedPrompt {
     /// What the user says.
     pub content: Vec<Block>,
     /// When; `None` for as soon as the session is free.
     pub at: Option<Micros>,
     /// Scripted answers, in order.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ScriptedTurn>,
 }
 
 /// One scripted answer in its short form.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
+pub struct ScriptedTurn {
     /// What it is made of, in order.
     pub content: Vec<TurnBlock>,
     /// The stop reason; `None` for `tool_use` if there are tools and `end_turn` otherwise.
@@ -272,7 +272,7 @@ pub struct Turn {
     pub may: bool,
 }
 
-impl Default for Turn {
+impl Default for ScriptedTurn {
     fn default() -> Self {
         Self {
             content: Vec::new(),
@@ -307,13 +307,13 @@ pub enum TurnBlock {
         /// What the run gives; `None` for the tool's own.
         outcome: Option<Box<ScriptedOutcome>>,
         /// What the model gets wrong here on purpose; `None` for nothing.
-        slip: Option<Slip>,
+        slip: Option<ToolUseSlip>,
     },
 }
 
 /// What a model can get wrong in a tool use. A scenario that does not say so means what it writes (F-10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slip {
+pub enum ToolUseSlip {
     /// There is no such tool.
     UnknownTool,
     /// The input is no JSON object, does not fit the tool's schema, or has a key that the schema lacks.
@@ -322,7 +322,7 @@ pub enum Slip {
 
 /// How long answers take where the tape does not say, or should not be believed (M-5).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Timing {
+pub struct AnswerTiming {
     /// From request to the head of its answer.
     pub head: Latency,
     /// From the head to the first event.
@@ -331,7 +331,7 @@ pub struct Timing {
     pub between_events: Latency,
 }
 
-impl Default for Timing {
+impl Default for AnswerTiming {
     /// Recorded figures where there are any; otherwise the world draws them so that whole turns have a median of 5 s and a 99th
     /// percentile of 46 s (M-3).
     fn default() -> Self {
@@ -356,7 +356,7 @@ pub enum Chunking {
 
 /// Where a run is stopped (M-9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Virtual time.
     pub time: Micros,
     /// Events.
@@ -365,7 +365,7 @@ pub struct Limits {
     pub requests: u64,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self { time: Micros::from_secs(24 * 3_600), events: 1_000_000, requests: 1_000 }
     }
@@ -373,16 +373,16 @@ impl Default for Limits {
 
 /// How requests are held against the recorded ones (M-3).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Matching {
+pub struct RequestMatching {
     /// Whether a difference, or an answer that is never used, is a failure.
     pub strict: bool,
     /// What may differ.
-    pub volatile: Volatile,
+    pub volatile: VolatileMember,
 }
 
 /// What must hold at the end (F-10). What is not said is not checked; the snapshot catches the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expect {
+pub struct Expectations {
     /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).
     pub terminal: Option<String>,
     /// The terminals of all prompts that had one, in the order in which they ended.

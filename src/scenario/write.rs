@@ -5,7 +5,6 @@
 //!
 //! What is written is taken apart field by field, so that a new field does not compile until it is written.
 
-mod asked;
 mod compaction;
 mod drive;
 mod engine;
@@ -14,6 +13,7 @@ mod host;
 mod interrupt;
 mod network;
 mod plan;
+mod replies;
 mod retry;
 mod session;
 mod text;
@@ -26,19 +26,20 @@ use self::text::{duration, latency, range, string};
 use self::tools::{outcome_keys, tool_entry};
 use super::tape::Provenance;
 use super::types::{
-    AgentScript, Api, Auth, Chunking, Expect, Limits, Matching, Prompt, Refresh, Scenario, Slip, TapeSource, Timing, Turn, TurnBlock,
+    AgentScript, AnswerTiming, Chunking, Expectations, RefreshOutcome, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedPrompt,
+    ScriptedTurn, SimulatedApi, TapeSource, ToolUseSlip, TurnBlock,
 };
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::block::Block;
-use crate::wire::compare::Rule;
+use crate::wire::compare::VolatileRule;
 use crate::wire::json::Json;
-use crate::wire::models::Signatures;
+use crate::wire::models::SignaturePolicy;
 
 /// Writes a scenario, `comments` first.
 pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
-    let mut out = Out(String::new());
+    let mut out = TomlLines(String::new());
     for line in comments.iter().flat_map(|comment| comment.lines()) {
         // A comment may hold no control characters.
         let line: String = line.chars().filter(|c| !c.is_control()).collect();
@@ -52,7 +53,7 @@ pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
 }
 
 /// All tables; together with [`head`] it names each field, and leaves out nothing by `..` that the other does not name.
-fn sections(out: &mut Out, scenario: &Scenario) {
+fn sections(out: &mut TomlLines, scenario: &Scenario) {
     let Scenario {
         title: _,
         rules: _,
@@ -91,12 +92,12 @@ fn sections(out: &mut Out, scenario: &Scenario) {
     api_section(out, *api);
     tools.iter().for_each(|tool| tool_entry(out, tool));
     settings.session.commands.iter().for_each(|command| session::command_entry(out, command));
-    hooks.iter().for_each(|hook| asked::hook_entry(out, hook));
+    hooks.iter().for_each(|hook| replies::hook_entry(out, hook));
     if let Some(permissions) = &settings.permissions {
-        asked::permissions(out, permissions);
+        replies::permissions(out, permissions);
     }
-    permissions.iter().for_each(|permission| asked::permission_entry(out, permission));
-    asked::store_section(out, store);
+    permissions.iter().for_each(|permission| replies::permission_entry(out, permission));
+    replies::store_section(out, store);
     session::lookups_section(out, lookups);
     host::entries(out, &settings.session);
     for message in history {
@@ -114,7 +115,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
         out.flag("may", outcome.may, false);
     }
     network::network_section(out, network.as_ref());
-    if *expect != Expect::default() {
+    if *expect != Expectations::default() {
         out.table("[expect]");
         expect_keys(out, expect);
     }
@@ -123,7 +124,7 @@ fn sections(out: &mut Out, scenario: &Scenario) {
 }
 
 /// What stands before the first table.
-fn head(out: &mut Out, scenario: &Scenario) {
+fn head(out: &mut TomlLines, scenario: &Scenario) {
     let Scenario { title, rules, seed, default_answer, tape, chunking, .. } = scenario;
     if let Some(title) = title {
         out.text("title", title);
@@ -155,9 +156,9 @@ fn seed_number(seed: Seed) -> String {
 }
 
 /// Lines of TOML.
-struct Out(String);
+struct TomlLines(String);
 
-impl Out {
+impl TomlLines {
     fn table(&mut self, header: &str) {
         if !self.0.is_empty() && !self.0.ends_with("\n\n") {
             self.0.push('\n');
@@ -205,16 +206,16 @@ fn list<T: AsRef<str>>(values: &[T]) -> String {
 }
 
 /// Content under `key` when it is plain text, else its JSON under `key_json`.
-fn text_or_json(out: &mut Out, key: &str, json: &Json) {
+fn text_or_json(out: &mut TomlLines, key: &str, json: &Json) {
     match serde_json::from_str::<String>(json.as_str()) {
-        Ok(text) if Json::of(&text) == *json => out.text(key, &text),
+        Ok(text) if Json::from_value(&text) == *json => out.text(key, &text),
         _ => out.text(&format!("{key}_json"), json.as_str()),
     }
 }
 
-fn timing_section(out: &mut Out, timing: &Timing) {
-    let Timing { head, first_event, between_events } = timing;
-    let default = Timing::default();
+fn timing_section(out: &mut TomlLines, timing: &AnswerTiming) {
+    let AnswerTiming { head, first_event, between_events } = timing;
+    let default = AnswerTiming::default();
     if *timing == default {
         return;
     }
@@ -230,9 +231,9 @@ fn timing_section(out: &mut Out, timing: &Timing) {
     }
 }
 
-fn limits_section(out: &mut Out, limits: Limits) {
-    let Limits { time, events, requests } = limits;
-    let default = Limits::default();
+fn limits_section(out: &mut TomlLines, limits: RunLimits) {
+    let RunLimits { time, events, requests } = limits;
+    let default = RunLimits::default();
     if limits == default {
         return;
     }
@@ -247,31 +248,31 @@ fn limits_section(out: &mut Out, limits: Limits) {
     }
 }
 
-fn matching_section(out: &mut Out, matching: &Matching) {
-    let Matching { strict, volatile } = matching;
-    let default = Matching::default();
+fn matching_section(out: &mut TomlLines, matching: &RequestMatching) {
+    let RequestMatching { strict, volatile } = matching;
+    let default = RequestMatching::default();
     if *matching == default {
         return;
     }
     out.table("[matching]");
     out.flag("strict", *strict, default.strict);
     if *volatile != default.volatile {
-        let name = |rule: &Rule| Rule::ALL.iter().find(|(known, _)| known == rule).map(|(_, name)| *name);
+        let name = |rule: &VolatileRule| VolatileRule::ALL.iter().find(|(known, _)| known == rule).map(|(_, name)| *name);
         let names: Vec<&str> = volatile.rules().iter().filter_map(name).collect();
         out.raw("volatile", list(&names));
     }
 }
 
-fn auth_section(out: &mut Out, auth: &Auth) {
-    let Auth { refresh, latency: span, may } = auth;
-    let default = Auth::default();
+fn auth_section(out: &mut TomlLines, auth: &ScriptedAuth) {
+    let ScriptedAuth { refresh, latency: span, may } = auth;
+    let default = ScriptedAuth::default();
     if *auth == default {
         return;
     }
     out.table("[auth]");
     match refresh {
-        Refresh::Works => (),
-        Refresh::Fails => out.text("refresh", "fails"),
+        RefreshOutcome::Works => (),
+        RefreshOutcome::Fails => out.text("refresh", "fails"),
     }
     if *span != default.latency {
         out.raw("latency", latency(span));
@@ -279,9 +280,9 @@ fn auth_section(out: &mut Out, auth: &Auth) {
     out.flag("may", *may, false);
 }
 
-fn api_section(out: &mut Out, api: Api) {
-    let Api { context_window, count_tokens, counts_max_tokens, signatures } = api;
-    if api == Api::default() {
+fn api_section(out: &mut TomlLines, api: SimulatedApi) {
+    let SimulatedApi { context_window, count_tokens, counts_max_tokens, signatures } = api;
+    if api == SimulatedApi::default() {
         return;
     }
     out.table("[api]");
@@ -294,13 +295,13 @@ fn api_section(out: &mut Out, api: Api) {
     }
     match signatures {
         None => (),
-        Some(Signatures::Ignore) => out.text("signatures", "ignore"),
-        Some(Signatures::Drop) => out.text("signatures", "drop"),
-        Some(Signatures::Refuse) => out.text("signatures", "refuse"),
+        Some(SignaturePolicy::Ignore) => out.text("signatures", "ignore"),
+        Some(SignaturePolicy::Drop) => out.text("signatures", "drop"),
+        Some(SignaturePolicy::Refuse) => out.text("signatures", "refuse"),
     }
 }
 
-fn content(out: &mut Out, blocks: &[Block]) {
+fn content(out: &mut TomlLines, blocks: &[Block]) {
     if let [block] = blocks
         && let Ok(serde_json::Value::Object(members)) = serde_json::from_str(block.json().as_str())
         && let Some(text) = members.get("text").and_then(serde_json::Value::as_str)
@@ -312,8 +313,8 @@ fn content(out: &mut Out, blocks: &[Block]) {
     out.text("content_json", &format!("[{}]", blocks.join(",")));
 }
 
-fn prompt_entry(out: &mut Out, prompt: &Prompt) {
-    let Prompt { content: said, at, turns } = prompt;
+fn prompt_entry(out: &mut TomlLines, prompt: &ScriptedPrompt) {
+    let ScriptedPrompt { content: said, at, turns } = prompt;
     out.table("[[prompt]]");
     content(out, said);
     if let Some(at) = at {
@@ -323,19 +324,19 @@ fn prompt_entry(out: &mut Out, prompt: &Prompt) {
 }
 
 /// A turn of the latest `[[owner]]`.
-fn turn_entry(out: &mut Out, owner: &str, turn: &Turn) {
+fn turn_entry(out: &mut TomlLines, owner: &str, turn: &ScriptedTurn) {
     let path = format!("{owner}.turn");
     out.table(&format!("[[{path}]]"));
     turn_keys(out, &path, turn);
 }
 
 /// What a turn says, as keys of the table at `path`.
-fn turn_keys(out: &mut Out, path: &str, turn: &Turn) {
-    let Turn { content, stop_reason, status, body, headers, input_tokens, output_tokens, cleared_tokens, provenance, may } = turn;
+fn turn_keys(out: &mut TomlLines, path: &str, turn: &ScriptedTurn) {
+    let ScriptedTurn { content, stop_reason, status, body, headers, input_tokens, output_tokens, cleared_tokens, provenance, may } = turn;
     if let Some(reason) = stop_reason {
         out.text("stop_reason", reason);
     }
-    if *status != Turn::default().status {
+    if *status != ScriptedTurn::default().status {
         out.raw("status", status);
     }
     if let Some(body) = body {
@@ -368,8 +369,8 @@ fn turn_keys(out: &mut Out, path: &str, turn: &Turn) {
                 }
                 match slip {
                     None => (),
-                    Some(Slip::UnknownTool) => out.raw("unknown", true),
-                    Some(Slip::InvalidInput) => out.raw("invalid", true),
+                    Some(ToolUseSlip::UnknownTool) => out.raw("unknown", true),
+                    Some(ToolUseSlip::InvalidInput) => out.raw("invalid", true),
                 }
                 if let Some(outcome) = outcome {
                     outcome_keys(out, outcome);
@@ -381,7 +382,7 @@ fn turn_keys(out: &mut Out, path: &str, turn: &Turn) {
 }
 
 /// What the agents are answered that the tool use at `tool` makes.
-fn agents_entries(out: &mut Out, tool: &str, agents: &AgentScript) {
+fn agents_entries(out: &mut TomlLines, tool: &str, agents: &AgentScript) {
     let AgentScript { tasks, synthesis } = agents;
     for turns in tasks {
         let agent = format!("{tool}.agent");
@@ -395,15 +396,15 @@ fn agents_entries(out: &mut Out, tool: &str, agents: &AgentScript) {
     }
 }
 
-fn inline_headers(out: &mut Out, headers: &[(String, String)]) {
+fn inline_headers(out: &mut TomlLines, headers: &[(String, String)]) {
     if !headers.is_empty() {
         let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{} = {}", string(name), string(value))).collect();
         out.raw("headers", format!("{{ {} }}", headers.join(", ")));
     }
 }
 
-fn expect_keys(out: &mut Out, expect: &Expect) {
-    let Expect {
+fn expect_keys(out: &mut TomlLines, expect: &Expectations) {
+    let Expectations {
         terminal,
         terminals,
         transitions,

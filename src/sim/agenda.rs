@@ -11,12 +11,12 @@ use crate::world::Arrival;
 /// Everything that is scheduled.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Reverse<AgendaEntry>>,
     sequence: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct AgendaEntry {
     at: Time,
     class: u8,
     sequence: u64,
@@ -27,7 +27,7 @@ impl Agenda {
     /// Schedules an arrival.
     pub fn push(&mut self, at: Time, arrival: Arrival) {
         self.sequence += 1;
-        self.heap.push(Reverse(Entry { at, class: arrival.class(), sequence: self.sequence, arrival }));
+        self.heap.push(Reverse(AgendaEntry { at, class: arrival.class(), sequence: self.sequence, arrival }));
     }
 
     /// The next arrival and its time.
@@ -41,28 +41,28 @@ impl Agenda {
     }
 }
 
-impl Entry {
+impl AgendaEntry {
     fn key(&self) -> (Time, u8, u64) {
         (self.at, self.class, self.sequence)
     }
 }
 
-impl Ord for Entry {
+impl Ord for AgendaEntry {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-impl PartialOrd for Entry {
+impl PartialOrd for AgendaEntry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for AgendaEntry {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Entry {}
+impl Eq for AgendaEntry {}

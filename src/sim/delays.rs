@@ -5,18 +5,18 @@ use alloc::collections::BTreeMap;
 use crate::engine::contract::{Agent, Effect, Input, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::transcript::event::{Transcript, What};
-use crate::wire::event::Payload;
+use crate::transcript::event::{EventKind, Transcript};
+use crate::wire::event::EventPayload;
 
 /// How far a wait may be from what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tolerance {
+pub(crate) struct DelayTolerance {
     early: Micros,
     late: Micros,
     late_percent: u64,
 }
 
-impl Tolerance {
+impl DelayTolerance {
     /// For virtual times, which are exact.
     pub(crate) const NONE: Self = Self { early: Micros::ZERO, late: Micros::ZERO, late_percent: 0 };
 
@@ -42,7 +42,7 @@ impl Tolerance {
 
 /// An attempt that is not the first at its request.
 #[derive(Clone, Debug, PartialEq)]
-struct Further {
+struct RepeatedAttempt {
     /// Its name among those of all agents.
     name: String,
     /// The attempt before.
@@ -52,7 +52,7 @@ struct Further {
 }
 
 /// What is wrong with the waits: `wanted` has a span for each further attempt of the run, in order.
-pub(crate) fn failures(transcript: &Transcript, wanted: &[(Micros, Micros)], tolerance: Tolerance) -> Vec<String> {
+pub(crate) fn failures(transcript: &Transcript, wanted: &[(Micros, Micros)], tolerance: DelayTolerance) -> Vec<String> {
     let made = further_attempts(transcript);
     let mut failures: Vec<String> = made.iter().zip(wanted).filter_map(|(attempt, wanted)| failure(attempt, *wanted, tolerance)).collect();
     failures.extend(made.iter().skip(wanted.len()).map(|attempt| format!("{attempt}; `delays` expects no attempt there")));
@@ -60,7 +60,7 @@ pub(crate) fn failures(transcript: &Transcript, wanted: &[(Micros, Micros)], tol
     failures
 }
 
-fn failure(attempt: &Further, wanted: (Micros, Micros), tolerance: Tolerance) -> Option<String> {
+fn failure(attempt: &RepeatedAttempt, wanted: (Micros, Micros), tolerance: DelayTolerance) -> Option<String> {
     let (least, most) = tolerance.around(wanted);
     // Who does not wait for the end has waited for nothing.
     if (least..=most).contains(&attempt.waited.unwrap_or_default()) {
@@ -71,20 +71,20 @@ fn failure(attempt: &Further, wanted: (Micros, Micros), tolerance: Tolerance) ->
 }
 
 /// In order. An answer is over when it ended, when an error came in its stream, or when who asked closed it, whichever is first.
-fn further_attempts(transcript: &Transcript) -> Vec<Further> {
+fn further_attempts(transcript: &Transcript) -> Vec<RepeatedAttempt> {
     let mut over: BTreeMap<(&Agent, RequestId), Time> = BTreeMap::new();
     let mut made = Vec::new();
     for event in transcript.events.iter() {
         match &event.what {
-            What::Request { id, .. } if id.attempt > 1 => {
+            EventKind::Request { id, .. } if id.attempt > 1 => {
                 let before = RequestId { attempt: id.attempt - 1, ..*id };
                 let waited = over.get(&(&event.agent, before)).map(|over| event.at.since(*over));
-                made.push(Further { name: event.agent.key(*id), before: event.agent.key(before), waited });
+                made.push(RepeatedAttempt { name: event.agent.key(*id), before: event.agent.key(before), waited });
             }
-            What::Input(Input::End { id, .. }) | What::Effect(Effect::CloseRequest { id }) => {
+            EventKind::Input(Input::End { id, .. }) | EventKind::Effect(Effect::CloseRequest { id }) => {
                 over.entry((&event.agent, *id)).or_insert(event.at);
             }
-            What::Input(Input::Stream { id, event: part }) if matches!(part.payload(), Payload::Error { .. }) => {
+            EventKind::Input(Input::Stream { id, event: part }) if matches!(part.payload(), EventPayload::Error { .. }) => {
                 over.entry((&event.agent, *id)).or_insert(event.at);
             }
             _ => (),
@@ -93,7 +93,7 @@ fn further_attempts(transcript: &Transcript) -> Vec<Further> {
     made
 }
 
-impl core::fmt::Display for Further {
+impl core::fmt::Display for RepeatedAttempt {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { name, before, waited } = self;
         match waited {

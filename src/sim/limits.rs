@@ -1,10 +1,10 @@
 //! The limits of a run (M-9): how each is called where it is reached, how high it is, and which key raises it.
 
 use crate::prelude::*;
-use crate::scenario::types::Limits;
+use crate::scenario::types::RunLimits;
 use crate::transcript::event::RunEnd;
 use crate::transcript::text;
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 /// On the virtual time.
 pub(crate) const TIME: &str = "virtual time";
@@ -14,10 +14,10 @@ pub(super) const EVENTS: &str = "events";
 pub(super) const REQUESTS: &str = "requests";
 
 /// What a run's end means, in a few words; of a limit its height too, and what raises it.
-pub(crate) fn end_text(setup: &Setup, end: &RunEnd) -> String {
+pub(crate) fn end_text(setup: &RunSetup, end: &RunEnd) -> String {
     let short = text::end_text(end);
     let RunEnd::LimitReached { limit } = end else { return short };
-    let Limits { time, events, requests } = setup.scenario.limits;
+    let RunLimits { time, events, requests } = setup.scenario.limits;
     let (key, height) = match &**limit {
         TIME => ("time", time.to_string()),
         EVENTS => ("events", events.to_string()),

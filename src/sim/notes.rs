@@ -2,26 +2,26 @@
 
 use crate::engine::contract::Agent;
 use crate::engine::time::Time;
-use crate::transcript::event::{RunEnd, What};
-use crate::transcript::watch::Watch;
+use crate::transcript::event::{EventKind, RunEnd};
+use crate::transcript::watch::TranscriptWatch;
 use crate::world::WorldNote;
 
 /// Tells a watcher; returns the end of the run when there is no answer.
-pub(crate) fn tell(watcher: &mut impl Watch, now: Time, agent: &Agent, note: WorldNote) -> Option<RunEnd> {
+pub(crate) fn tell(watcher: &mut impl TranscriptWatch, now: Time, agent: &Agent, note: WorldNote) -> Option<RunEnd> {
     match note {
         WorldNote::Served { id, answer, provenance, fault, differences } => {
             if let Some(text) = fault {
-                watcher.note(now, agent, &What::Fault { id, text });
+                watcher.note(now, agent, &EventKind::Fault { id, text });
             }
-            watcher.note(now, agent, &What::Served { id, answer, provenance: provenance.into() });
+            watcher.note(now, agent, &EventKind::Served { id, answer, provenance: provenance.into() });
             for difference in differences {
-                watcher.note(now, agent, &What::Difference { id, difference: (&difference).into() });
+                watcher.note(now, agent, &EventKind::Difference { id, difference: (&difference).into() });
             }
             None
         }
         WorldNote::Answered => None,
         WorldNote::Fault { id, text } => {
-            watcher.note(now, agent, &What::Fault { id, text });
+            watcher.note(now, agent, &EventKind::Fault { id, text });
             None
         }
         WorldNote::Exhausted { id } => Some(RunEnd::TapeExhausted { agent: agent.clone(), id }),

@@ -2,26 +2,26 @@
 
 use alloc::collections::BTreeMap;
 
-use super::delays::Tolerance;
+use super::delays::DelayTolerance;
 use super::limits;
 use super::requests;
 use super::rules;
 use crate::engine::contract::{Effect, Input, Terminal};
 use crate::engine::emission::{Emission, Note};
-use crate::engine::log::Log;
+use crate::engine::log::BoundaryLog;
 use crate::engine::time::Micros;
 use crate::oracle::Violation;
 use crate::prelude::*;
-use crate::scenario::statement::Passed;
-use crate::scenario::types::Expect;
-use crate::transcript::event::{RunEnd, Transcript, What};
-use crate::transcript::text::{self, Detail};
+use crate::scenario::statement::PassedStatements;
+use crate::scenario::types::Expectations;
+use crate::transcript::event::{EventKind, RunEnd, Transcript};
+use crate::transcript::text::{self, DetailLevel};
 use crate::world::World;
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 /// One finished run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report<E> {
+pub struct RunReport<E> {
     /// What happened.
     pub transcript: Transcript,
     /// Why it was over.
@@ -33,23 +33,23 @@ pub struct Report<E> {
     /// What did not hold of the rules that hold in every run; `None` where they were not asked. Those that the scenario does not say
     /// itself are failures too.
     pub violations: Option<Vec<Violation>>,
-    /// What came to pass of what the scenario says (F-10). One run alone cannot tell whether the rest is a fault: see [`super::passing`].
-    pub passed: Passed,
+    /// What came to pass of what the scenario says (F-10). One run alone cannot tell whether the rest is a fault: see [`super::statements`].
+    pub passed: PassedStatements,
     /// The log at the boundary, if one was wanted.
-    pub log: Option<Log>,
+    pub log: Option<BoundaryLog>,
     /// The engine in its last state.
     pub engine: E,
 }
 
-impl<E> Report<E> {
+impl<E> RunReport<E> {
     pub(super) fn new(
-        setup: &Setup,
+        setup: &RunSetup,
         engine: E,
         transcript: Transcript,
         end: RunEnd,
         world: &World,
         unused: &[Arc<str>],
-        tolerance: Tolerance,
+        tolerance: DelayTolerance,
     ) -> Self {
         let (terminals, passed) = (world.terminals().to_vec(), world.passed(setup));
         let mut report = Self { transcript, end, terminals, failures: Vec::new(), violations: None, passed, log: None, engine };
@@ -57,7 +57,7 @@ impl<E> Report<E> {
         report
     }
 
-    pub(super) fn with_log(self, log: Option<Log>) -> Self {
+    pub(super) fn with_log(self, log: Option<BoundaryLog>) -> Self {
         Self { log, ..self }
     }
 
@@ -70,7 +70,7 @@ impl<E> Report<E> {
     }
 
     /// The transcript as text.
-    pub fn text(&self, detail: Detail) -> String {
+    pub fn text(&self, detail: DetailLevel) -> String {
         text::render(&self.transcript, detail)
     }
 
@@ -78,14 +78,14 @@ impl<E> Report<E> {
     pub fn provenance(&self) -> BTreeMap<Arc<str>, usize> {
         let mut counts = BTreeMap::new();
         for what in self.whats() {
-            if let What::Served { provenance, .. } = what {
+            if let EventKind::Served { provenance, .. } = what {
                 *counts.entry(provenance.clone()).or_default() += 1;
             }
         }
         counts
     }
 
-    fn check(&self, setup: &Setup, world: &World, unused: &[Arc<str>], tolerance: Tolerance) -> Vec<String> {
+    fn check(&self, setup: &RunSetup, world: &World, unused: &[Arc<str>], tolerance: DelayTolerance) -> Vec<String> {
         let mut failures = Vec::new();
         let expect = &setup.scenario.expect;
         if self.end != RunEnd::Idle && expect.terminal.as_deref() != Some(self.end.as_str()) {
@@ -94,7 +94,7 @@ impl<E> Report<E> {
         failures.extend(rules::nothing_happened(&self.transcript));
         failures.extend(requests::refusal_failures(&self.transcript, expect));
         failures.extend(self.whats().filter_map(|what| match what {
-            What::Misuse { text } => Some(format!("the engine broke the contract: {text}")),
+            EventKind::Misuse { text } => Some(format!("the engine broke the contract: {text}")),
             _ => None,
         }));
         if setup.scenario.matching.strict {
@@ -105,14 +105,14 @@ impl<E> Report<E> {
     }
 
     /// M-3: under `strict` a difference and an unused answer are failures.
-    fn strict_failures(&self, setup: &Setup, world: &World, unused: &[Arc<str>]) -> Vec<String> {
+    fn strict_failures(&self, setup: &RunSetup, world: &World, unused: &[Arc<str>]) -> Vec<String> {
         let mut failures = requests::differences(&self.transcript);
         failures.extend(unused.iter().map(|answer| format!("{answer} was never asked for")));
         failures.extend(world.missed_interrupts(setup).iter().map(|interrupt| format!("the moment of {interrupt} never came")));
         failures
     }
 
-    fn check_expectations(&self, expect: &Expect, tolerance: Tolerance, failures: &mut Vec<String>) {
+    fn check_expectations(&self, expect: &Expectations, tolerance: DelayTolerance, failures: &mut Vec<String>) {
         let mut equal = |what: &str, wanted: Option<String>, got: String| {
             if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
                 failures.push(format!("expected {what} {wanted}, got {got}"));
@@ -137,25 +137,25 @@ impl<E> Report<E> {
     }
 
     /// The first line that is wanted and is not there. Where times are not exact they are left out of what is wanted, and of the lines (M-11).
-    pub(crate) fn order_failure(&self, expect: &Expect, tolerance: Tolerance) -> Option<String> {
+    pub(crate) fn order_failure(&self, expect: &Expectations, tolerance: DelayTolerance) -> Option<String> {
         if expect.order.is_empty() {
             return None; // rendering costs more than the run
         }
-        let is_exact = tolerance == Tolerance::NONE;
+        let is_exact = tolerance == DelayTolerance::NONE;
         let render = if is_exact { text::render } else { text::render_untimed };
         let as_shown = |wanted: &str| if is_exact { wanted.to_string() } else { text::untimed(wanted) };
-        let rendered = render(&self.transcript, Detail::Debug);
+        let rendered = render(&self.transcript, DetailLevel::Debug);
         let mut lines = rendered.lines();
         let mut is_there = |wanted: &&String| lines.any(|line| squeezed(line).contains(&squeezed(&as_shown(wanted))));
         let missing = expect.order.iter().find(|wanted| !is_there(wanted))?;
         Some(format!("expected, in this order, a transcript line with {missing:?}; there is none after the ones before it"))
     }
 
-    fn check_times(&self, expect: &Expect, tolerance: Tolerance, failures: &mut Vec<String>) {
+    fn check_times(&self, expect: &Expectations, tolerance: DelayTolerance, failures: &mut Vec<String>) {
         // What the user does when all is over belongs to no run.
-        let is_late = |what: &What| match what {
-            What::Input(Input::Cancel | Input::MarkedDead { .. } | Input::CollapseStaged(_)) | What::Unused { .. } => true,
-            What::Ended { end } => *end == RunEnd::Idle,
+        let is_late = |what: &EventKind| match what {
+            EventKind::Input(Input::Cancel | Input::MarkedDead { .. } | Input::CollapseStaged(_)) | EventKind::Unused { .. } => true,
+            EventKind::Ended { end } => *end == RunEnd::Idle,
             _ => false,
         };
         let end = self.transcript.events.iter().rfind(|event| !is_late(&event.what)).map(|event| event.at.0).unwrap_or_default();
@@ -168,31 +168,31 @@ impl<E> Report<E> {
         }
     }
 
-    fn whats(&self) -> impl Iterator<Item = &What> {
+    fn whats(&self) -> impl Iterator<Item = &EventKind> {
         self.transcript.events.iter().map(|event| &event.what)
     }
 
     fn transitions(&self) -> Vec<String> {
-        let name = |what: &What| match what {
-            What::Effect(Effect::Note(Note::Transition(transition))) => Some(transition.as_str().to_string()),
+        let name = |what: &EventKind| match what {
+            EventKind::Effect(Effect::Note(Note::Transition(transition))) => Some(transition.as_str().to_string()),
             _ => None,
         };
         self.whats().filter_map(name).collect()
     }
 
     fn result_subtype(&self) -> Option<String> {
-        let subtype = |what: &What| match what {
-            What::Effect(Effect::Emit(Emission::Result(result))) => Some(result.subtype.as_str().to_string()),
+        let subtype = |what: &EventKind| match what {
+            EventKind::Effect(Effect::Emit(Emission::Result(result))) => Some(result.subtype.as_str().to_string()),
             _ => None,
         };
         self.whats().filter_map(subtype).last()
     }
 
     fn emitted_text(&self) -> Vec<String> {
-        let text = |what: &What| match what {
-            What::Effect(Effect::Emit(Emission::Assistant(message))) => Some(plain(message.block.json().as_str())),
-            What::Effect(Effect::Emit(Emission::User(message))) => Some(plain(message.block.json().as_str())),
-            What::Effect(Effect::Emit(Emission::Interrupted { text, .. })) => Some(text.to_string()),
+        let text = |what: &EventKind| match what {
+            EventKind::Effect(Effect::Emit(Emission::Assistant(message))) => Some(plain(message.block.json().as_str())),
+            EventKind::Effect(Effect::Emit(Emission::User(message))) => Some(plain(message.block.json().as_str())),
+            EventKind::Effect(Effect::Emit(Emission::Interrupted { text, .. })) => Some(text.to_string()),
             _ => None,
         };
         self.whats().filter_map(text).collect()

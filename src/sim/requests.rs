@@ -1,19 +1,19 @@
 //! What the requests of a run show by themselves, held against what its scenario expects: of a run with our engine as of one with a
 //! client behind a real connection, of which nothing else is seen (F-10, K-6).
 
-use super::delays::{self, Tolerance};
+use super::delays::{self, DelayTolerance};
 use super::report::list;
 use super::rules;
 use crate::prelude::*;
-use crate::scenario::types::Expect;
+use crate::scenario::types::Expectations;
 #[cfg(feature = "live")]
 use crate::scenario::types::Scenario;
-use crate::transcript::event::{Event, Transcript, What};
+use crate::transcript::event::{Event, EventKind, Transcript};
 use crate::wire::validate::is_defect;
 
 /// All that is wrong with the requests.
 #[cfg(feature = "live")]
-pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: Tolerance) -> Vec<String> {
+pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: DelayTolerance) -> Vec<String> {
     let mut failures = refusal_failures(transcript, &scenario.expect);
     if scenario.matching.strict {
         failures.extend(differences(transcript));
@@ -23,9 +23,9 @@ pub(crate) fn failures(transcript: &Transcript, scenario: &Scenario, tolerance: 
 }
 
 /// M-2: a request that the API refuses is a defect of the engine, unless the scenario is about one.
-pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expect) -> Vec<String> {
+pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expectations) -> Vec<String> {
     let refusal = |event: &Event| match &event.what {
-        What::Refused { id, rule, text, overruled: false } if is_defect(rule) => {
+        EventKind::Refused { id, rule, text, overruled: false } if is_defect(rule) => {
             Some(format!("the API refuses request {}: {text}", event.agent.key(*id)))
         }
         _ => None,
@@ -45,7 +45,7 @@ pub(super) fn refusal_failures(transcript: &Transcript, expect: &Expect) -> Vec<
 pub(super) fn differences(transcript: &Transcript) -> Vec<String> {
     let mut told: Vec<(String, String, usize)> = Vec::new();
     for event in transcript.events.iter() {
-        let What::Difference { id, difference } = &event.what else { continue };
+        let EventKind::Difference { id, difference } = &event.what else { continue };
         let difference = difference.to_string();
         // Each request repeats the conversation, and what differs in it.
         match told.iter_mut().find(|(_, known, _)| *known == difference) {
@@ -63,7 +63,7 @@ pub(super) fn differences(transcript: &Transcript) -> Vec<String> {
 }
 
 /// How many requests there were, how long after each other, for which models, and what they held.
-pub(super) fn check_asked(transcript: &Transcript, expect: &Expect, tolerance: Tolerance, failures: &mut Vec<String>) {
+pub(super) fn check_asked(transcript: &Transcript, expect: &Expectations, tolerance: DelayTolerance, failures: &mut Vec<String>) {
     let mut equal = |what: &str, wanted: Option<String>, got: String| {
         if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
             failures.push(format!("expected {what} {wanted}, got {got}"));
@@ -85,7 +85,7 @@ pub(super) fn check_asked(transcript: &Transcript, expect: &Expect, tolerance: T
 }
 
 /// What the requests held, as JSON text.
-fn check_sent(transcript: &Transcript, expect: &Expect, failures: &mut Vec<String>) {
+fn check_sent(transcript: &Transcript, expect: &Expectations, failures: &mut Vec<String>) {
     if expect.sent.is_empty() && expect.not_sent.is_empty() {
         return;
     }
@@ -98,22 +98,22 @@ fn check_sent(transcript: &Transcript, expect: &Expect, failures: &mut Vec<Strin
     }
 }
 
-fn whats(transcript: &Transcript) -> impl Iterator<Item = &What> {
+fn whats(transcript: &Transcript) -> impl Iterator<Item = &EventKind> {
     transcript.events.iter().map(|event| &event.what)
 }
 
 /// The model of each request, attempts counted.
 fn models_asked(transcript: &Transcript) -> Vec<String> {
-    let model = |what: &What| match what {
-        What::Request { request, .. } => Some(request.model.to_string()),
+    let model = |what: &EventKind| match what {
+        EventKind::Request { request, .. } => Some(request.model.to_string()),
         _ => None,
     };
     whats(transcript).filter_map(model).collect()
 }
 
 /// What a request adds to the one before it, as JSON text.
-fn sent_text(what: &What) -> Option<String> {
-    let What::Request { request, .. } = what else { return None };
+fn sent_text(what: &EventKind) -> Option<String> {
+    let EventKind::Request { request, .. } = what else { return None };
     let frame = request.frame.iter().flat_map(|frame| [frame.system.as_ref(), frame.tools.as_ref(), Some(&frame.extra)]).flatten();
     let blocks = request.added.iter().flat_map(|message| &message.content).map(crate::wire::block::Block::json);
     Some(frame.chain(blocks).map(|json| json.as_str()).collect::<Vec<_>>().join("\n"))

@@ -1,17 +1,17 @@
 //! The rules that must hold in every run, asked of one that is over, and what its scenario says of them (`[expect] breaks`).
 //!
-//! They are asked wherever a run ends in a [`Report`]: simulated, on the simulated network, over real HTTP. A report whose
+//! They are asked wherever a run ends in a [`RunReport`]: simulated, on the simulated network, over real HTTP. A report whose
 //! `violations` are `None` is of a run of which nobody asked them.
 
 use alloc::collections::BTreeMap;
 
-use super::report::Report;
+use super::report::RunReport;
 use crate::engine::time::{Micros, Time};
 use crate::oracle::{Oracles, Violation};
 use crate::prelude::*;
-use crate::scenario::types::Expect;
-use crate::transcript::event::{Event, RunEnd, Transcript, What};
-use crate::world::setup::Setup;
+use crate::scenario::types::Expectations;
+use crate::transcript::event::{Event, EventKind, RunEnd, Transcript};
+use crate::world::setup::RunSetup;
 
 /// What a run is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,24 +30,24 @@ const OF_REQUESTS: [&str; 2] = ["O-1", "O-10"];
 
 /// The oracles of a run that has not begun. A scenario about refused requests is not asked whether they are valid, unless it says
 /// itself that this rule is broken.
-pub fn oracles(setup: &Setup) -> Oracles {
+pub fn oracles(setup: &RunSetup) -> Oracles {
     let expect = &setup.scenario.expect;
     let is_about_refusals = expect.refusals.is_some() && !shows_refusals(expect);
     Oracles::new(&setup.environment).with_refusals(is_about_refusals)
 }
 
 /// Whether the scenario shows requests that the API refuses, by the rules that they break.
-pub(super) fn shows_refusals(expect: &Expect) -> bool {
+pub(super) fn shows_refusals(expect: &Expectations) -> bool {
     OF_REQUESTS.iter().any(|rule| shows(expect, rule))
 }
 
 /// Whether the scenario shows how a rule is broken.
-pub fn shows(expect: &Expect, oracle: &str) -> bool {
+pub fn shows(expect: &Expectations, oracle: &str) -> bool {
     expect.breaks.iter().any(|rule| rule == oracle)
 }
 
 /// The rules of which a run's log cannot be asked: those that its scenario breaks on purpose.
-pub(super) fn shown_by(expect: &Expect) -> Vec<Arc<str>> {
+pub(super) fn shown_by(expect: &Expectations) -> Vec<Arc<str>> {
     let refused = OF_REQUESTS.iter().filter(|_| expect.refusals.is_some()).map(|rule| Arc::from(*rule));
     expect.breaks.iter().map(|rule| Arc::from(rule.as_str())).chain(refused).collect()
 }
@@ -62,18 +62,18 @@ pub fn violations(mut oracles: Oracles, (end, at): (&RunEnd, Time), accepted: Op
 }
 
 /// The same from a transcript. `late` is how much later than asked for a timer may go off.
-pub fn violations_in(setup: &Setup, transcript: &Transcript, accepted: Option<&str>, late: Micros) -> Vec<Violation> {
+pub fn violations_in(setup: &RunSetup, transcript: &Transcript, accepted: Option<&str>, late: Micros) -> Vec<Violation> {
     let mut oracles = oracles(setup).with_lateness(late);
     oracles.watch(transcript);
     match transcript.events.last().map(|event| (event.at, &event.what)) {
-        Some((at, What::Ended { end })) => violations(oracles, (end, at), accepted),
+        Some((at, EventKind::Ended { end })) => violations(oracles, (end, at), accepted),
         _ => oracles.into_violations(),
     }
 }
 
-impl<E> Report<E> {
+impl<E> RunReport<E> {
     /// Asks all oracles about the run.
-    pub(super) fn with_oracles(mut self, setup: &Setup, late: Micros) -> Self {
+    pub(super) fn with_oracles(mut self, setup: &RunSetup, late: Micros) -> Self {
         let expect = &setup.scenario.expect;
         let violations = violations_in(setup, &self.transcript, expect.terminal.as_deref(), late);
         // What the scenario's own judgement says needs no second word.
@@ -89,18 +89,18 @@ impl<E> Report<E> {
     /// When there is a failure.
     #[track_caller]
     pub fn assert(&self) {
-        let transcript = || self.text(crate::transcript::text::Detail::Normal);
+        let transcript = || self.text(crate::transcript::text::DetailLevel::Normal);
         assert!(self.failures.is_empty(), "this run is not as expected:\n  {}\n\n{}", self.failures.join("\n  "), transcript());
     }
 }
 
 /// A run in which the engine was told nothing has shown nothing, and is not green.
 pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
-    let is_told = transcript.events.iter().any(|event| matches!(event.what, What::Input(_)));
+    let is_told = transcript.events.iter().any(|event| matches!(event.what, EventKind::Input(_)));
     if is_told {
         return None;
     }
-    let is_limited = |event: &Event| matches!(event.what, What::Ended { end: RunEnd::LimitReached { .. } });
+    let is_limited = |event: &Event| matches!(event.what, EventKind::Ended { end: RunEnd::LimitReached { .. } });
     let advice = match transcript.events.iter().any(is_limited) {
         true => "The run ended at its limit before the first [[prompt]]: let that come earlier",
         false => "Does the scenario have a [[prompt]]?",
@@ -109,7 +109,7 @@ pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
 }
 
 /// The broken rules of which the scenario does not speak, and those of which it does and that held.
-fn failures(violations: &[Violation], expect: &Expect) -> Vec<String> {
+fn failures(violations: &[Violation], expect: &Expectations) -> Vec<String> {
     let mut told: BTreeMap<&str, usize> = BTreeMap::new();
     let mut failures = Vec::new();
     for violation in violations {
@@ -133,15 +133,15 @@ mod tests {
     use crate::oracle::ORACLES;
     use crate::scenario::parse::BREAKABLE;
     use crate::scenario::types::Scenario;
-    use crate::transcript::watch::Watch;
+    use crate::transcript::watch::TranscriptWatch;
     use crate::wire::request::Request;
 
     fn violation(oracle: &'static str) -> Violation {
         Violation { at: Time::ZERO, oracle, text: "two tools".into() }
     }
 
-    fn breaking(rules: &[&str]) -> Expect {
-        Expect { breaks: rules.iter().map(|rule| (*rule).into()).collect(), ..Expect::default() }
+    fn breaking(rules: &[&str]) -> Expectations {
+        Expectations { breaks: rules.iter().map(|rule| (*rule).into()).collect(), ..Expectations::default() }
     }
 
     #[test]
@@ -176,21 +176,21 @@ mod tests {
 
     #[test]
     fn o_10_refused_requests_are_looked_for_unless_the_scenario_is_about_them() {
-        let finds = |expect: Expect| {
-            let setup = Setup::new(Scenario { expect, ..Scenario::default() }, None).unwrap();
+        let finds = |expect: Expectations| {
+            let setup = RunSetup::new(Scenario { expect, ..Scenario::default() }, None).unwrap();
             let mut oracles = prompted(oracles(&setup));
             let empty = Arc::new(Request::new("m", 1));
             oracles.effect(Time::ZERO, &Agent::ROOT, &Effect::Request { id: RequestId::first(1), request: empty });
             oracles.violations().iter().any(|violation| violation.oracle == "O-10")
         };
-        assert!(finds(Expect::default()));
-        assert!(!finds(Expect { refusals: Some(1), ..Expect::default() }));
-        assert!(finds(Expect { refusals: Some(1), ..breaking(&["O-10"]) }), "it shows that rule");
+        assert!(finds(Expectations::default()));
+        assert!(!finds(Expectations { refusals: Some(1), ..Expectations::default() }));
+        assert!(finds(Expectations { refusals: Some(1), ..breaking(&["O-10"]) }), "it shows that rule");
     }
 
     #[test]
     fn a_rule_that_is_broken_often_is_told_a_few_times() {
-        let told = failures(&["O-3"; 7].map(violation), &Expect::default());
+        let told = failures(&["O-3"; 7].map(violation), &Expectations::default());
         assert_eq!((told.len(), told[3].as_str()), (4, "O-3 is broken 4 times more"));
     }
 }

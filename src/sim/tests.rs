@@ -7,9 +7,9 @@ use crate::engine::settings::ToolDefinition;
 use crate::engine::time::Micros;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::{Chunking, Prompt, Scenario, ScriptedTool, Turn, TurnBlock};
+use crate::scenario::types::{Chunking, Scenario, ScriptedPrompt, ScriptedTool, ScriptedTurn, TurnBlock};
 use crate::transcript::json;
-use crate::transcript::text::Detail;
+use crate::transcript::text::DetailLevel;
 use crate::wire::block::Block;
 
 mod delays;
@@ -24,8 +24,8 @@ fn text(text: &str) -> TurnBlock {
     TurnBlock::Text(text.into())
 }
 
-fn turn(content: Vec<TurnBlock>) -> Turn {
-    Turn { content, ..Turn::default() }
+fn turn(content: Vec<TurnBlock>) -> ScriptedTurn {
+    ScriptedTurn { content, ..ScriptedTurn::default() }
 }
 
 /// Two reads and an answer.
@@ -35,32 +35,32 @@ fn scenario() -> Scenario {
     Scenario {
         title: Some(String::from("two reads")),
         tools: vec![ScriptedTool { definition, latency: None, outcome: None }],
-        prompts: vec![Prompt {
+        prompts: vec![ScriptedPrompt {
             content: vec![Block::text("What do the files say?")],
             turns: vec![
                 turn(vec![text("I'll read both."), tool("Read", r#"{"file_path":"/a"}"#), tool("Read", r#"{"file_path":"/b"}"#)]),
                 turn(vec![text("They say a and b.")]),
             ],
-            ..Prompt::default()
+            ..ScriptedPrompt::default()
         }],
         ..Scenario::default()
     }
 }
 
 /// A run of a scenario file.
-fn run_file(toml: &str) -> Report<AgentLoop> {
+fn run_file(toml: &str) -> RunReport<AgentLoop> {
     run(crate::scenario::parse::scenario("x.toml", toml, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario)
 }
 
-fn run(scenario: Scenario) -> Report<AgentLoop> {
-    Run::new(Arc::new(Setup::new(scenario, None).unwrap()), AgentLoop::default()).to_end()
+fn run(scenario: Scenario) -> RunReport<AgentLoop> {
+    Run::new(Arc::new(RunSetup::new(scenario, None).unwrap()), AgentLoop::default()).to_end()
 }
 
 #[test]
 fn q_1_a_turn_with_tools_ends_completed() {
     let report = run(scenario());
-    println!("{}", report.text(Detail::Debug));
-    println!("{}", report.text(Detail::Normal));
+    println!("{}", report.text(DetailLevel::Debug));
+    println!("{}", report.text(DetailLevel::Normal));
     assert_eq!(report.terminal(), "completed");
     assert_eq!(report.failures, [] as [&str; 0]);
 }
@@ -81,12 +81,12 @@ fn m_6_the_transcript_does_not_depend_on_the_chunks() {
 
 #[test]
 fn d_3_another_tool_moves_no_other_draw() {
-    let ends = |report: &Report<AgentLoop>| -> Vec<String> {
-        report.text(Detail::Debug).lines().filter(|line| line.contains("tool 1A") && line.contains("ends")).map(String::from).collect()
+    let ends = |report: &RunReport<AgentLoop>| -> Vec<String> {
+        report.text(DetailLevel::Debug).lines().filter(|line| line.contains("tool 1A") && line.contains("ends")).map(String::from).collect()
     };
     let mut more = scenario();
     more.prompts[0].turns[0].content.push(tool("Read", r#"{"file_path":"/c"}"#));
-    let took = |report: &Report<AgentLoop>| ends(report)[0].split("after").nth(1).map(String::from);
+    let took = |report: &RunReport<AgentLoop>| ends(report)[0].split("after").nth(1).map(String::from);
     assert_eq!(took(&run(scenario())), took(&run(more)));
 }
 
@@ -108,7 +108,7 @@ fn m_3_a_request_without_an_answer_ends_the_run_and_an_answer_without_a_request_
     assert_eq!(report.failures.len(), 1, "it is a failure without being asked: {:?}", report.failures);
     let mut long = scenario();
     long.prompts[0].turns.push(turn(vec![text("Nobody asks.")]));
-    assert!(run(long.clone()).text(Detail::Normal).contains("turn 1.3"));
+    assert!(run(long.clone()).text(DetailLevel::Normal).contains("turn 1.3"));
     long.matching.strict = true;
     assert_eq!(run(long).failures, ["turn 1.3 was never asked for"]);
 }
@@ -133,8 +133,8 @@ fn m_9_each_limit_is_a_named_end() {
 fn q_3_nothing_comes_after_the_terminal() {
     let report = run(scenario());
     let events = &report.transcript.events;
-    let end = events.iter().position(|event| matches!(&event.what, What::Effect(Effect::Finished { .. }))).unwrap();
-    assert!(events[end + 1..].iter().all(|event| matches!(&event.what, What::Ended { .. })));
+    let end = events.iter().position(|event| matches!(&event.what, EventKind::Effect(Effect::Finished { .. }))).unwrap();
+    assert!(events[end + 1..].iter().all(|event| matches!(&event.what, EventKind::Ended { .. })));
 }
 
 #[test]
@@ -144,14 +144,14 @@ fn x_4_the_json_form_reads_back_and_gives_the_same_text() {
     let read = json::from_json_lines(&lines).unwrap();
     assert_eq!(read, transcript);
     assert_eq!(json::to_json_lines(&read), lines);
-    for detail in [Detail::Brief, Detail::Normal, Detail::Debug] {
+    for detail in [DetailLevel::Brief, DetailLevel::Normal, DetailLevel::Debug] {
         assert_eq!(crate::transcript::text::render(&read, detail), crate::transcript::text::render(&transcript, detail));
     }
 }
 
 #[test]
 fn a_copied_run_goes_on_from_where_it_was_copied() {
-    let mut run = Run::new(Arc::new(Setup::new(scenario(), None).unwrap()), AgentLoop::default());
+    let mut run = Run::new(Arc::new(RunSetup::new(scenario(), None).unwrap()), AgentLoop::default());
     for _ in 0..12 {
         assert_eq!(run.advance(), None);
     }
@@ -161,7 +161,7 @@ fn a_copied_run_goes_on_from_where_it_was_copied() {
 
 #[test]
 fn d_1_a_boundary_log_replays_byte_for_byte_and_a_changed_one_does_not() {
-    let setup = Arc::new(Setup::new(scenario(), None).unwrap());
+    let setup = Arc::new(RunSetup::new(scenario(), None).unwrap());
     let log = Run::new(setup, AgentLoop::default()).with_log().to_end().log.unwrap();
     let done = replay(log.as_str(), AgentLoop::default()).unwrap();
     assert_eq!(done.steps + 1, log.as_str().lines().count());
@@ -183,7 +183,7 @@ fn d_4_at_the_same_instant_the_answer_comes_before_a_tool() {
     tie.timing.first_event = fixed(10);
     tie.timing.between_events = fixed(10);
     tie.tools[0].latency = Some(fixed(20));
-    let text = run(tie).text(Detail::Debug);
+    let text = run(tie).text(DetailLevel::Debug);
     let lines: Vec<&str> = text.lines().collect();
     let returns = lines.iter().position(|line| line.contains("tool 1A   returns")).unwrap();
     let same_instant = lines[returns].split_whitespace().next().unwrap();
@@ -193,11 +193,11 @@ fn d_4_at_the_same_instant_the_answer_comes_before_a_tool() {
 
 /// An engine that answers each prompt twice and names all its requests alike.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Stutterer;
+struct StutteringEngine;
 
-impl Engine for Stutterer {
+impl Engine for StutteringEngine {
     fn step(&mut self, _env: &crate::engine::contract::Environment, _now: Time, input: &Input, effects: &mut Effects) {
-        use crate::engine::contract::{Message, Payload, Request, RequestId, Terminal};
+        use crate::engine::contract::{EventPayload, Message, Request, RequestId, Terminal};
         match input {
             Input::Prompt { content, .. } => {
                 for _ in 0..2 {
@@ -205,7 +205,7 @@ impl Engine for Stutterer {
                     effects.push(Effect::Request { id: RequestId::first(1), request: request.into() });
                 }
             }
-            Input::Stream { event, .. } if *event.payload() == Payload::MessageStop => {
+            Input::Stream { event, .. } if *event.payload() == EventPayload::MessageStop => {
                 for prompt in [1, 1, 7] {
                     effects.push(Effect::Finished { prompt, terminal: Terminal::Completed });
                 }
@@ -220,7 +220,7 @@ fn an_engine_that_breaks_the_contract_is_told_what_it_did_and_nothing_panics() {
     let mut two = scenario();
     two.prompts[0].turns = vec![turn(vec![text("a")]), turn(vec![text("b")])];
     two.prompts.push(two.prompts[0].clone());
-    let report = Run::new(Arc::new(Setup::new(two, None).unwrap()), Stutterer).to_end();
+    let report = Run::new(Arc::new(RunSetup::new(two, None).unwrap()), StutteringEngine).to_end();
     let told = |part: &str| report.failures.iter().any(|failure| failure.contains(part));
     assert!(told("prompt 1 was finished, and no such prompt was open"), "{:?}", report.failures);
     assert!(told("prompt 7 was finished"), "{:?}", report.failures);
@@ -278,7 +278,7 @@ fn t_8_two_safe_and_one_exclusive_tool_in_all_orders_of_completion_and_both_sett
         scenario.settings.result_order = result;
         scenario.settings.result_delivery = ResultDelivery::AtOnce;
         let fixed = |micros| Latency::Fixed(Micros(micros));
-        scenario.timing = crate::scenario::types::Timing { head: fixed(1), first_event: fixed(0), between_events: fixed(0) };
+        scenario.timing = crate::scenario::types::AnswerTiming { head: fixed(1), first_event: fixed(0), between_events: fixed(0) };
         scenario.tools = ["S0", "S1", "S2", "X0", "X1", "X2"].map(|name| tool_taking(name, name.starts_with('S'), takes)).into();
         let name = |index: usize| format!("{}{index}", if exclusive[index] { "X" } else { "S" });
         scenario.prompts[0].turns[0].content = (0..3).map(|index| tool(&name(index), "{}")).collect();
@@ -297,18 +297,18 @@ fn tool_taking(name: &str, safe: bool, takes: [u64; 3]) -> ScriptedTool {
 }
 
 /// The indexes of the emitted results, in order.
-fn emitted_results(report: &Report<AgentLoop>) -> Vec<usize> {
+fn emitted_results(report: &RunReport<AgentLoop>) -> Vec<usize> {
     let index = |event: &crate::transcript::event::Event| match &event.what {
-        What::Effect(Effect::Emit(crate::engine::emission::Emission::User(message))) => Some(message.run.index as usize),
+        EventKind::Effect(Effect::Emit(crate::engine::emission::Emission::User(message))) => Some(message.run.index as usize),
         _ => None,
     };
     report.transcript.events.iter().filter_map(index).collect()
 }
 
 /// The indexes of the results in the second request, in order.
-fn sent_results(report: &Report<AgentLoop>) -> Vec<usize> {
+fn sent_results(report: &RunReport<AgentLoop>) -> Vec<usize> {
     let mut requests = report.transcript.events.iter().filter_map(|event| match &event.what {
-        What::Request { request, .. } => Some(request),
+        EventKind::Request { request, .. } => Some(request),
         _ => None,
     });
     let blocks = requests.next_back().into_iter().flat_map(|request| &request.added).flat_map(|message| &message.content);

@@ -7,8 +7,8 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::feature::{Feature, Features};
-use super::history::{Past, past};
+use super::feature::{CaseFeatures, Feature};
+use super::history::{SessionPast, past};
 use super::host::{Host, host};
 use super::outcomes::{fitting, outcome};
 use super::session::{budget, command_line, commands, limits, structured, surroundings, thinking};
@@ -16,35 +16,40 @@ use super::settings::{compaction, execution, pipeline, requests, retry};
 use super::tools::{NAMES, STRUCTURED, is_wrong, tools, usual};
 use super::turns::{is_literal, is_plain, prompt};
 use super::values::{latency, model, vary};
-use super::{asked, faults, fit, interrupts};
+use super::{faults, fitting, interrupts, question_parts};
 use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionSettings;
 use crate::engine::random::Seed;
-use crate::engine::settings::{Command, CompactionSettings, PipelineSettings, RetrySettings, SessionSettings, Settings, Thinking};
+use crate::engine::settings::{
+    CompactionSettings, PipelineSettings, RetrySettings, SessionSettings, Settings, SlashCommand, ThinkingSetting,
+};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::asked::{Lookups, ScriptedHook, ScriptedPermission, Store};
-use crate::scenario::fault::{FaultKind, FaultRule, Instead};
-use crate::scenario::interrupt::{Interrupt, InterruptKind};
-use crate::scenario::script::{Origin, Place, tool_uses};
+use crate::scenario::fault::{AnswerSubstitute, FaultKind, FaultRule};
+use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
+use crate::scenario::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
+use crate::scenario::script::{AnswerOrigin, TurnPlace, tool_uses};
 use crate::scenario::statement;
-use crate::scenario::types::{Api, Auth, Chunking, Prompt, Refresh, Scenario, ScriptedOutcome, ScriptedTool, Timing, Turn, TurnBlock};
+use crate::scenario::types::{
+    AnswerTiming, Chunking, RefreshOutcome, Scenario, ScriptedAuth, ScriptedOutcome, ScriptedPrompt, ScriptedTool, ScriptedTurn,
+    SimulatedApi, TurnBlock,
+};
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
-use crate::wire::models::Signatures;
+use crate::wire::models::SignaturePolicy;
 
 /// Everything that a case may be made of.
 #[derive(Clone, Debug)]
-pub(super) struct Parts {
+pub(super) struct CaseParts {
     seed: u64,
-    prompts: Vec<Prompt>,
+    prompts: Vec<ScriptedPrompt>,
     command_lines: Vec<Option<Arc<str>>>,
-    commands: Vec<Command>,
+    commands: Vec<SlashCommand>,
     tools: Vec<ScriptedTool>,
     /// Which tools are there though nobody uses them.
     idle_tools: Vec<bool>,
     results: Vec<(usize, ScriptedOutcome)>,
-    past: Past,
+    past: SessionPast,
     host: Host,
     model: Arc<str>,
     requests: Settings,
@@ -52,19 +57,19 @@ pub(super) struct Parts {
     pipeline: PipelineSettings,
     retry: RetrySettings,
     compaction: CompactionSettings,
-    session: Session,
-    asked: Asked,
+    session: SessionParts,
+    asked: QuestionParts,
     faults: Vec<FaultRule>,
-    interrupts: Vec<Interrupt>,
-    background: Vec<Interrupt>,
-    surroundings: Surroundings,
+    interrupts: Vec<ScriptedInterrupt>,
+    background: Vec<ScriptedInterrupt>,
+    surroundings: SurroundingParts,
 }
 
 #[derive(Clone, Debug)]
-struct Session {
+struct SessionParts {
     surroundings: SessionSettings,
     limits: SessionSettings,
-    thinking: Thinking,
+    thinking: ThinkingSetting,
     budget: (NanoUsd, Date),
     structured: (Json, u32),
     fallback: Arc<str>,
@@ -72,26 +77,26 @@ struct Session {
 }
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct QuestionParts {
     hooks: Vec<ScriptedHook>,
     permissions: PermissionSettings,
     people: Vec<ScriptedPermission>,
-    store: Store,
-    lookups: Lookups,
+    store: ResultStore,
+    lookups: ScriptedLookups,
     looks_up: (bool, bool),
 }
 
 #[derive(Clone, Debug)]
-struct Surroundings {
-    timing: Timing,
+struct SurroundingParts {
+    timing: AnswerTiming,
     chunking: Chunking,
-    auth: Auth,
-    api: Api,
+    auth: ScriptedAuth,
+    api: SimulatedApi,
     default_answer: Option<Arc<str>>,
 }
 
 /// All parts, each independent of the others.
-pub(super) fn parts() -> BoxedStrategy<Parts> {
+pub(super) fn parts() -> BoxedStrategy<CaseParts> {
     let said = (vec(prompt(), 1..4), vec(option::weighted(0.5, command_line()), 4), commands());
     let of_tools = (tools(), vec(any::<bool>(), NAMES.len()), vec((0_usize..9, outcome()), 0..3));
     let settings = (model(), requests(), execution(), pipeline(), retry(), compaction());
@@ -100,13 +105,13 @@ pub(super) fn parts() -> BoxedStrategy<Parts> {
         vec(interrupts::interrupt(), 1..4),
         vec(prop_oneof![interrupts::dead(), interrupts::collapse()], 1..4),
     );
-    let all = (any::<u64>(), said, of_tools, (past(), host()), settings, session(), asked(), happening, surroundings_of_runs());
+    let all = (any::<u64>(), said, of_tools, (past(), host()), settings, session(), asked_parts(), happening, surroundings_of_runs());
     all.prop_map(|(seed, said, of_tools, (past, host), settings, session, asked, happening, surroundings)| {
         let (prompts, command_lines, commands) = said;
         let (tools, idle_tools, results) = of_tools;
         let (model, requests, execution, pipeline, retry, compaction) = settings;
         let (faults, interrupts, background) = happening;
-        Parts {
+        CaseParts {
             seed,
             prompts,
             command_lines,
@@ -133,10 +138,10 @@ pub(super) fn parts() -> BoxedStrategy<Parts> {
     .boxed()
 }
 
-fn session() -> BoxedStrategy<Session> {
+fn session() -> BoxedStrategy<SessionParts> {
     let parts = (surroundings(), limits(), thinking(), budget(), structured(), model(), any::<bool>());
     parts
-        .prop_map(|(surroundings, limits, thinking, budget, structured, fallback, handles_elicitation)| Session {
+        .prop_map(|(surroundings, limits, thinking, budget, structured, fallback, handles_elicitation)| SessionParts {
             surroundings,
             limits,
             thinking,
@@ -148,32 +153,39 @@ fn session() -> BoxedStrategy<Session> {
         .boxed()
 }
 
-fn asked() -> BoxedStrategy<Asked> {
-    let people = (asked::permissions(), vec(asked::permission(), 0..3));
-    let parts = (vec(asked::hook(), 1..4), people, asked::store(), asked::lookups(), any::<(bool, bool)>());
+fn asked_parts() -> BoxedStrategy<QuestionParts> {
+    let people = (question_parts::permissions(), vec(question_parts::permission(), 0..3));
+    let parts = (vec(question_parts::hook(), 1..4), people, question_parts::store(), question_parts::lookups(), any::<(bool, bool)>());
     parts
-        .prop_map(|(hooks, (permissions, people), store, lookups, looks_up)| Asked { hooks, permissions, people, store, lookups, looks_up })
+        .prop_map(|(hooks, (permissions, people), store, lookups, looks_up)| QuestionParts {
+            hooks,
+            permissions,
+            people,
+            store,
+            lookups,
+            looks_up,
+        })
         .boxed()
 }
 
-fn surroundings_of_runs() -> BoxedStrategy<Surroundings> {
-    let timing = vary!(Timing::default(), 0.7; head: latency(), first_event: latency(), between_events: latency());
+fn surroundings_of_runs() -> BoxedStrategy<SurroundingParts> {
+    let timing = vary!(AnswerTiming::default(), 0.7; head: latency(), first_event: latency(), between_events: latency());
     let chunking = prop_oneof![Just(Chunking::Bytes), Just(Chunking::Random), (1_usize..200).prop_map(Chunking::Every)];
-    let auth = vary!(Auth { may: true, ..Auth::default() }, 0.5; refresh: Just(Refresh::Fails), latency: latency());
-    let api = vary!(Api::default(), 0.5;
+    let auth = vary!(ScriptedAuth { may: true, ..ScriptedAuth::default() }, 0.5; refresh: Just(RefreshOutcome::Fails), latency: latency());
+    let api = vary!(SimulatedApi::default(), 0.5;
         context_window: prop_oneof![3 => 900_u64..12_000, 1 => Just(200_000)].prop_map(Some),
         count_tokens: Just(true),
         counts_max_tokens: any::<bool>().prop_map(Some),
-        signatures: select(vec![Signatures::Ignore, Signatures::Drop]).prop_map(Some),
+        signatures: select(vec![SignaturePolicy::Ignore, SignaturePolicy::Drop]).prop_map(Some),
     );
     let default_answer = option::of(Just(Arc::from("Very well.")));
     (timing, chunking, auth, api, default_answer)
-        .prop_map(|(timing, chunking, auth, api, default_answer)| Surroundings { timing, chunking, auth, api, default_answer })
+        .prop_map(|(timing, chunking, auth, api, default_answer)| SurroundingParts { timing, chunking, auth, api, default_answer })
         .boxed()
 }
 
 /// The scenario of these features.
-pub(super) fn assemble(features: &Features, mut parts: Parts) -> Scenario {
+pub(super) fn assemble(features: &CaseFeatures, mut parts: CaseParts) -> Scenario {
     let has = |feature: Feature| features.contains(&feature);
     let mut scenario = Scenario { seed: Seed(parts.seed), ..Scenario::default() };
     scenario.settings = settings(features, &parts);
@@ -193,7 +205,7 @@ pub(super) fn assemble(features: &Features, mut parts: Parts) -> Scenario {
     if has(Feature::Commands) {
         scenario.settings.session.commands = parts.commands;
     }
-    let Asked { hooks, permissions, people, store, lookups, looks_up } = parts.asked;
+    let QuestionParts { hooks, permissions, people, store, lookups, looks_up } = parts.asked;
     if has(Feature::Hooks) {
         scenario.hooks = hooks;
     }
@@ -208,7 +220,7 @@ pub(super) fn assemble(features: &Features, mut parts: Parts) -> Scenario {
         (session.look_up_skills, session.look_up_plugins) = looks_up;
         scenario.lookups = lookups;
     }
-    let Surroundings { timing, chunking, auth, api, default_answer } = parts.surroundings;
+    let SurroundingParts { timing, chunking, auth, api, default_answer } = parts.surroundings;
     if has(Feature::Timing) {
         (scenario.timing, scenario.auth) = (timing, auth);
     }
@@ -216,19 +228,19 @@ pub(super) fn assemble(features: &Features, mut parts: Parts) -> Scenario {
         scenario.chunking = chunking;
     }
     if has(Feature::Window) {
-        scenario.api = Api { counts_max_tokens: api.counts_max_tokens.filter(|_| api.context_window.is_some()), ..api };
+        scenario.api = SimulatedApi { counts_max_tokens: api.counts_max_tokens.filter(|_| api.context_window.is_some()), ..api };
     }
     scenario.default_answer = default_answer.filter(|_| has(Feature::Interrupts));
     scenario.tools = tools_of(features, &scenario, parts.tools, &parts.idle_tools);
     if has(Feature::Results) {
         scenario.results = results(features, &scenario, parts.results);
     }
-    fit::to_the_api(&mut scenario);
-    fit::to_an_end(features, &mut scenario);
+    fitting::to_the_api(&mut scenario);
+    fitting::to_an_end(features, &mut scenario);
     scenario
 }
 
-fn settings(features: &Features, parts: &Parts) -> Settings {
+fn settings(features: &CaseFeatures, parts: &CaseParts) -> Settings {
     let has = |feature: Feature| features.contains(&feature);
     let mut settings = if has(Feature::Requests) { parts.requests.clone() } else { Settings::default() };
     if has(Feature::Models) {
@@ -260,7 +272,7 @@ fn settings(features: &Features, parts: &Parts) -> Settings {
     settings
 }
 
-fn session_settings(features: &Features, parts: &Session) -> SessionSettings {
+fn session_settings(features: &CaseFeatures, parts: &SessionParts) -> SessionSettings {
     let has = |feature: Feature| features.contains(&feature);
     let mut session = if has(Feature::Session) { parts.surroundings.clone() } else { SessionSettings::default() };
     if has(Feature::Limits) {
@@ -286,7 +298,7 @@ fn session_settings(features: &Features, parts: &Session) -> SessionSettings {
 }
 
 /// Interrupts, then what comes from the background, in the order in which they are written.
-fn happenings(features: &Features, parts: &mut Parts) -> Vec<Interrupt> {
+fn happenings(features: &CaseFeatures, parts: &mut CaseParts) -> Vec<ScriptedInterrupt> {
     let mut all = Vec::new();
     if features.contains(&Feature::Interrupts) {
         all.append(&mut parts.interrupts);
@@ -307,16 +319,16 @@ fn happenings(features: &Features, parts: &mut Parts) -> Vec<Interrupt> {
     all
 }
 
-fn takes_fault(features: &Features, kind: &FaultKind) -> bool {
+fn takes_fault(features: &CaseFeatures, kind: &FaultKind) -> bool {
     let feature = match kind {
-        FaultKind::Instead(Instead::Answer(_)) => Feature::Errors,
-        FaultKind::Instead(Instead::Connection(_)) => Feature::Connections,
+        FaultKind::Instead(AnswerSubstitute::Answer(_)) => Feature::Errors,
+        FaultKind::Instead(AnswerSubstitute::Connection(_)) => Feature::Connections,
         FaultKind::Change(_) => Feature::Streams,
     };
-    features.contains(&feature) && (features.contains(&Feature::Endless) || !fit::is_endless(kind))
+    features.contains(&feature) && (features.contains(&Feature::Endless) || !fitting::is_endless(kind))
 }
 
-fn prompts(features: &Features, mut prompts: Vec<Prompt>, command_lines: &[Option<Arc<str>>]) -> Vec<Prompt> {
+fn prompts(features: &CaseFeatures, mut prompts: Vec<ScriptedPrompt>, command_lines: &[Option<Arc<str>>]) -> Vec<ScriptedPrompt> {
     let has = |feature: Feature| features.contains(&feature);
     if !has(Feature::Prompts) && !has(Feature::Commands) {
         prompts.truncate(1);
@@ -343,11 +355,11 @@ fn plain_words() -> Vec<Block> {
 }
 
 /// What of these answers the features allow. One of which nothing is left goes.
-fn fitting_turns(features: &Features, turns: Vec<Turn>) -> Vec<Turn> {
+fn fitting_turns(features: &CaseFeatures, turns: Vec<ScriptedTurn>) -> Vec<ScriptedTurn> {
     turns.into_iter().filter_map(|turn| fitting_turn(features, turn)).collect()
 }
 
-fn fitting_turn(features: &Features, turn: Turn) -> Option<Turn> {
+fn fitting_turn(features: &CaseFeatures, turn: ScriptedTurn) -> Option<ScriptedTurn> {
     let has = |feature: Feature| features.contains(&feature);
     if is_literal(&turn) {
         return Some(turn).filter(|_| has(Feature::Literal));
@@ -356,7 +368,7 @@ fn fitting_turn(features: &Features, turn: Turn) -> Option<Turn> {
     // A model thinks before it says or does something.
     content.sort_by_key(|block| !matches!(block, TurnBlock::Thinking(_)));
     let usage = has(Feature::Usage);
-    let whole = Turn {
+    let whole = ScriptedTurn {
         content,
         stop_reason: turn.stop_reason.filter(|_| has(Feature::StopReasons)),
         input_tokens: turn.input_tokens.filter(|_| usage),
@@ -368,7 +380,7 @@ fn fitting_turn(features: &Features, turn: Turn) -> Option<Turn> {
     whole.content.iter().any(|block| !matches!(block, TurnBlock::Thinking(_))).then_some(whole)
 }
 
-fn fitting_block(features: &Features, block: TurnBlock) -> Option<TurnBlock> {
+fn fitting_block(features: &CaseFeatures, block: TurnBlock) -> Option<TurnBlock> {
     let has = |feature: Feature| features.contains(&feature);
     match block {
         TurnBlock::Thinking(text) => has(Feature::Thinking).then_some(TurnBlock::Thinking(text)),
@@ -395,7 +407,7 @@ fn fitting_block(features: &Features, block: TurnBlock) -> Option<TurnBlock> {
 }
 
 /// The tools that are used, and some that are not.
-fn tools_of(features: &Features, scenario: &Scenario, tools: Vec<ScriptedTool>, idle: &[bool]) -> Vec<ScriptedTool> {
+fn tools_of(features: &CaseFeatures, scenario: &Scenario, tools: Vec<ScriptedTool>, idle: &[bool]) -> Vec<ScriptedTool> {
     let has = |feature: Feature| features.contains(&feature);
     let is_used = |name: &str| all_turns(scenario).any(|turn| uses(turn, name));
     let is_wanted = |name: &str, idle: bool| match name {
@@ -424,7 +436,7 @@ fn was_used(scenario: &Scenario, name: &str) -> bool {
         .any(|block| block.as_tool_use().is_some_and(|tool_use| *tool_use.name == *name))
 }
 
-fn uses(turn: &Turn, wanted: &str) -> bool {
+fn uses(turn: &ScriptedTurn, wanted: &str) -> bool {
     turn.content.iter().any(|block| match block {
         TurnBlock::Tool { name, outcome, .. } => {
             let of_agents = outcome.iter().flat_map(|outcome| outcome.agents.tasks.iter().flatten().chain(&outcome.agents.synthesis));
@@ -435,16 +447,16 @@ fn uses(turn: &Turn, wanted: &str) -> bool {
 }
 
 /// All answers but those of agents.
-pub(super) fn all_turns(scenario: &Scenario) -> impl Iterator<Item = &Turn> {
+pub(super) fn all_turns(scenario: &Scenario) -> impl Iterator<Item = &ScriptedTurn> {
     let of_prompts = scenario.prompts.iter().flat_map(|prompt| &prompt.turns);
     of_prompts.chain(scenario.interrupts.iter().flat_map(|interrupt| &interrupt.turns))
 }
 
 /// Results for some of the tool uses that the answers to prompts ask for, and that say nothing themselves of what comes of them.
-fn results(features: &Features, scenario: &Scenario, drawn: Vec<(usize, ScriptedOutcome)>) -> BTreeMap<Arc<str>, ScriptedOutcome> {
+fn results(features: &CaseFeatures, scenario: &Scenario, drawn: Vec<(usize, ScriptedOutcome)>) -> BTreeMap<Arc<str>, ScriptedOutcome> {
     let turns = (1..).zip(&scenario.prompts).flat_map(|(number, prompt)| {
-        let origin = Origin::Prompt(number);
-        (1..).zip(&prompt.turns).map(move |(turn, script)| (Place { origin, turn }, script))
+        let origin = AnswerOrigin::Prompt(number);
+        (1..).zip(&prompt.turns).map(move |(turn, script)| (TurnPlace { origin, turn }, script))
     });
     let says_it = |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(_), .. });
     let saying: Vec<Arc<str>> =

@@ -8,7 +8,8 @@ use super::values::{model, some_time, span, tool_use_id, vary};
 use crate::prelude::*;
 use crate::scenario::fault::known_errors::{KNOWN_ERRORS, KnownError, PROXY_PAGE};
 use crate::scenario::fault::{
-    Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, STREAM_PARTS, Span,
+    AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
+    STREAM_PARTS,
 };
 
 /// Any fault at any place.
@@ -36,19 +37,19 @@ pub fn place() -> BoxedStrategy<FaultPlace> {
         .boxed()
 }
 
-fn numbers() -> impl Strategy<Value = Span> {
+fn numbers() -> impl Strategy<Value = NumberSpan> {
     prop_oneof![
-        4 => (1_u32..5).prop_map(|number| Span { first: number, last: Some(number) }),
-        2 => (1_u32..4, 1_u32..5).prop_map(|(first, more)| Span { first, last: Some(first + more) }),
-        1 => (1_u32..4).prop_map(|first| Span { first, last: None }),
+        4 => (1_u32..5).prop_map(|number| NumberSpan { first: number, last: Some(number) }),
+        2 => (1_u32..4, 1_u32..5).prop_map(|(first, more)| NumberSpan { first, last: Some(first + more) }),
+        1 => (1_u32..4).prop_map(|first| NumberSpan { first, last: None }),
     ]
 }
 
 /// What goes wrong.
 pub fn kind() -> BoxedStrategy<FaultKind> {
     prop_oneof![
-        3 => answer().prop_map(|answer| FaultKind::Instead(Instead::Answer(answer))),
-        1 => select(ConnectFault::ALL.to_vec()).prop_map(|(_, how)| FaultKind::Instead(Instead::Connection(how))),
+        3 => answer().prop_map(|answer| FaultKind::Instead(AnswerSubstitute::Answer(answer))),
+        1 => select(ConnectFault::ALL.to_vec()).prop_map(|(_, how)| FaultKind::Instead(AnswerSubstitute::Connection(how))),
         4 => change().prop_map(FaultKind::Change),
     ]
     .boxed()
@@ -82,11 +83,11 @@ pub fn answer() -> BoxedStrategy<FaultAnswer> {
 }
 
 /// How an answer is changed.
-pub fn change() -> BoxedStrategy<Change> {
+pub fn change() -> BoxedStrategy<AnswerChange> {
     let events = || 0_u32..24;
     let part = || select(STREAM_PARTS.to_vec()).prop_map(|(_, name)| name);
     let after = prop_oneof![3 => events().prop_map(CutAfter::Events), 1 => (0_u32..3_000).prop_map(CutAfter::Bytes)];
-    let how = select(CutHow::ALL.to_vec()).prop_map(|(_, how)| how);
+    let how = select(CutManner::ALL.to_vec()).prop_map(|(_, how)| how);
     let stall = prop_oneof![3 => some_time().prop_map(Some), 1 => Just(None)];
     let event = select(vec![
         ("error", r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#),
@@ -100,14 +101,14 @@ pub fn change() -> BoxedStrategy<Change> {
         ("data", "[DONE]"),
     ]);
     prop_oneof![
-        3 => (after, how).prop_map(|(after, how)| Change::Cut { after, how }),
-        2 => (events(), stall).prop_map(|(after_events, time)| Change::Stall { after_events, time }),
-        2 => (events(), event).prop_map(|(after_events, (name, data))| Change::Insert { after_events, name: name.into(), data: data.into() }),
-        1 => (part(), events()).prop_map(|(name, after_events)| Change::Duplicate { name, after_events }),
-        1 => (part(), events()).prop_map(|(name, after_events)| Change::Missing { name, after_events }),
-        1 => Just(Change::EmptyBody),
-        1 => select(vec!["text/html", "application/json", "text/event-stream"]).prop_map(|kind| Change::ContentType(kind.into())),
-        1 => Just(Change::TruncateToolInput),
-        1 => (20_u32..4_000).prop_map(|bytes_per_second| Change::Drip { bytes_per_second }),
+        3 => (after, how).prop_map(|(after, how)| AnswerChange::Cut { after, how }),
+        2 => (events(), stall).prop_map(|(after_events, time)| AnswerChange::Stall { after_events, time }),
+        2 => (events(), event).prop_map(|(after_events, (name, data))| AnswerChange::Insert { after_events, name: name.into(), data: data.into() }),
+        1 => (part(), events()).prop_map(|(name, after_events)| AnswerChange::Duplicate { name, after_events }),
+        1 => (part(), events()).prop_map(|(name, after_events)| AnswerChange::Missing { name, after_events }),
+        1 => Just(AnswerChange::EmptyBody),
+        1 => select(vec!["text/html", "application/json", "text/event-stream"]).prop_map(|kind| AnswerChange::ContentType(kind.into())),
+        1 => Just(AnswerChange::TruncateToolInput),
+        1 => (20_u32..4_000).prop_map(|bytes_per_second| AnswerChange::Drip { bytes_per_second }),
     ].boxed()
 }

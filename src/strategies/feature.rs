@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::prelude::*;
 
 /// The features of one case.
-pub type Features = BTreeSet<Feature>;
+pub type CaseFeatures = BTreeSet<Feature>;
 
 macro_rules! features {
     ($($(#[$doc:meta])* $feature:ident $name:literal,)+) => {

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use super::asked::permission_answer;
+use super::question_parts::permission_answer;
 use super::tools::{NAMES, input, is_wrong};
 use super::values::{text, words};
 use crate::engine::settings::OrphanedPermission;
@@ -14,7 +14,7 @@ use crate::wire::json::Json;
 
 /// Messages from before, and what a person answered about a tool use that was not run (S-3).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Past {
+pub struct SessionPast {
     /// The messages.
     pub messages: Vec<Arc<Message>>,
     /// The answer.
@@ -22,18 +22,18 @@ pub struct Past {
 }
 
 /// A few rounds, whole or broken off.
-pub fn past() -> BoxedStrategy<Past> {
+pub fn past() -> BoxedStrategy<SessionPast> {
     let round = (words(), option::of((tool(), text())), words());
     let end = prop_oneof![3 => Just(None), 2 => (tool(), option::of(permission_answer())).prop_map(Some)];
     (vec(round, 1..4), end)
         .prop_map(|(rounds, end)| {
-            let mut past = Past::default();
+            let mut past = SessionPast::default();
             for (number, (question, tool, answer)) in (1..).zip(rounds) {
                 past.messages.push(user(Block::text(&question)));
                 if let Some((tool_use, result)) = tool {
                     let id = format!("toolu_h{number}");
                     past.messages.push(assistant(tool_use_block(&id, tool_use)));
-                    past.messages.push(user(Block::tool_result(&id, &Json::of(&*result), false)));
+                    past.messages.push(user(Block::tool_result(&id, &Json::from_value(&*result), false)));
                 }
                 past.messages.push(assistant(Block::text(&answer)));
             }

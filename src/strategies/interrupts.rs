@@ -8,59 +8,59 @@ use proptest::sample::select;
 use super::tools::NAMES;
 use super::turns::{closing_turn, content, turn};
 use super::values::{message_name, span, tool_use_id, words};
-use crate::engine::contract::{Agent, Staged};
+use crate::engine::contract::{Agent, StagedSummary};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
-use crate::scenario::types::Turn;
+use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
+use crate::scenario::types::ScriptedTurn;
 
 /// A cancel or a message, at any anchor.
-pub fn interrupt() -> BoxedStrategy<Interrupt> {
+pub fn interrupt() -> BoxedStrategy<ScriptedInterrupt> {
     let message = (content(), turns()).prop_map(|(content, turns)| (InterruptKind::Interrupt(content), turns));
     let kind = prop_oneof![Just((InterruptKind::Cancel, Vec::new())), message];
-    (kind, moment()).prop_map(|((kind, turns), moment)| Interrupt { kind, moment, turns, may: true }).boxed()
+    (kind, moment()).prop_map(|((kind, turns), moment)| ScriptedInterrupt { kind, moment, turns, may: true }).boxed()
 }
 
-fn turns() -> BoxedStrategy<Vec<Turn>> {
+fn turns() -> BoxedStrategy<Vec<ScriptedTurn>> {
     let some = (vec(turn(), 0..2), vec(closing_turn(), 3)).prop_map(|(turns, closing)| turns.into_iter().chain(closing).collect());
     prop_oneof![some, Just(Vec::new())].boxed()
 }
 
 /// Messages that are dead.
-pub fn dead() -> BoxedStrategy<Interrupt> {
+pub fn dead() -> BoxedStrategy<ScriptedInterrupt> {
     (vec(message_name(), 1..4), moment())
-        .prop_map(|(names, moment)| Interrupt { kind: InterruptKind::Dead(names), moment, turns: Vec::new(), may: true })
+        .prop_map(|(names, moment)| ScriptedInterrupt { kind: InterruptKind::Dead(names), moment, turns: Vec::new(), may: true })
         .boxed()
 }
 
 /// A span that was summarised in the background.
-pub fn collapse() -> BoxedStrategy<Interrupt> {
+pub fn collapse() -> BoxedStrategy<ScriptedInterrupt> {
     // Whole rounds, as they are in most conversations; any two names seldom hold some.
     let round = select(vec![("p1", "p1.r1.a1"), ("p1", "p1.r1.a1.results"), ("p1.r1.a1", "p1.r1.a1.results"), ("h1", "h2"), ("h1", "h4")]);
     let span = prop_oneof![3 => round.prop_map(|(from, to)| (Arc::from(from), Arc::from(to))), 1 => (message_name(), message_name())];
     (span, words(), moment())
         .prop_map(|((from, to), summary, moment)| {
-            let kind = InterruptKind::Collapse(Arc::new(Staged { from, to, summary }));
-            Interrupt { kind, moment, turns: Vec::new(), may: true }
+            let kind = InterruptKind::Collapse(Arc::new(StagedSummary { from, to, summary }));
+            ScriptedInterrupt { kind, moment, turns: Vec::new(), may: true }
         })
         .boxed()
 }
 
 /// When it happens.
-pub fn moment() -> BoxedStrategy<Moment> {
+pub fn moment() -> BoxedStrategy<InterruptMoment> {
     let agent = prop_oneof![9 => Just(Agent::ROOT), 1 => tool_use_id().prop_map(|id| Agent::child(&id))];
     let offset = prop_oneof![2 => Just(Micros::ZERO), 1 => span()];
     let when = (anchor(), agent, any::<bool>(), offset).prop_map(|(anchor, agent, before, offset)| {
         // Only what comes in from outside can be forestalled, and then at once.
         let before = before && anchor.is_an_input();
-        let (side, offset) = if before { (Side::Before, Micros::ZERO) } else { (Side::After, offset) };
-        Moment::When { anchor, agent, side, offset }
+        let (side, offset) = if before { (TriggerSide::Before, Micros::ZERO) } else { (TriggerSide::After, offset) };
+        InterruptMoment::When { anchor, agent, side, offset }
     });
-    prop_oneof![1 => span().prop_map(Moment::At), 4 => when].boxed()
+    prop_oneof![1 => span().prop_map(InterruptMoment::At), 4 => when].boxed()
 }
 
 /// What is waited for.
-pub fn anchor() -> BoxedStrategy<Anchor> {
+pub fn anchor() -> BoxedStrategy<InterruptTrigger> {
     let nth = || 1_u32..4;
     let state = select(ReachedState::ALL.to_vec()).prop_map(|(_, state)| state);
     let name = select(NAMES.to_vec());
@@ -75,12 +75,12 @@ pub fn anchor() -> BoxedStrategy<Anchor> {
         "error",
     ];
     prop_oneof![
-        4 => (name, state, nth()).prop_map(|(name, state, nth)| Anchor::Tool { name: name.into(), state, nth }),
-        3 => (select(events.to_vec()), 1_u32..9).prop_map(|(name, nth)| Anchor::Event { name: name.into(), nth }),
-        2 => (option::of(1_u32..3), 1_u32..4, 1_u32..3).prop_map(|(prompt, request, attempt)| Anchor::Request { prompt, request, attempt }),
-        1 => nth().prop_map(|nth| Anchor::Retry { nth }),
-        1 => nth().prop_map(|nth| Anchor::Result { nth }),
-        1 => nth().prop_map(|nth| Anchor::Terminal { nth }),
+        4 => (name, state, nth()).prop_map(|(name, state, nth)| InterruptTrigger::Tool { name: name.into(), state, nth }),
+        3 => (select(events.to_vec()), 1_u32..9).prop_map(|(name, nth)| InterruptTrigger::Event { name: name.into(), nth }),
+        2 => (option::of(1_u32..3), 1_u32..4, 1_u32..3).prop_map(|(prompt, request, attempt)| InterruptTrigger::Request { prompt, request, attempt }),
+        1 => nth().prop_map(|nth| InterruptTrigger::Retry { nth }),
+        1 => nth().prop_map(|nth| InterruptTrigger::Result { nth }),
+        1 => nth().prop_map(|nth| InterruptTrigger::Terminal { nth }),
     ]
     .boxed()
 }

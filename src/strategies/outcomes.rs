@@ -5,13 +5,13 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::feature::{Feature, Features};
+use super::feature::{CaseFeatures, Feature};
 use super::values::{latency, odd_text, rule, some_time, span, text, vary, words};
 use crate::engine::contract::FailureCause;
 use crate::engine::permission::{PermissionWord, ToolCheck};
 use crate::prelude::*;
-use crate::scenario::asked::{Reply, ScriptedElicitation};
-use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
+use crate::scenario::replies::{ScriptedElicitation, ScriptedReply};
+use crate::scenario::types::{AgentScript, ScriptedOutcome, StopDeafness, ToolEnding, ToolStopping};
 use crate::wire::json::Json;
 
 /// What a run does, with all that it may do at once; see [`fitting`].
@@ -33,13 +33,13 @@ pub fn outcome() -> BoxedStrategy<ScriptedOutcome> {
 
 /// What a result holds: text, nothing, very much, blocks.
 pub fn content() -> BoxedStrategy<Json> {
-    let blocks = vec(text().prop_map(|text| format!(r#"{{"type":"text","text":{}}}"#, Json::of(&*text))), 0..3);
+    let blocks = vec(text().prop_map(|text| format!(r#"{{"type":"text","text":{}}}"#, Json::from_value(&*text))), 0..3);
     let image = r#"[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]"#;
     prop_oneof![
-        4 => text().prop_map(|text| Json::of(&*text)),
-        1 => odd_text().prop_map(|text| Json::of(&*text)),
-        1 => Just(Json::of("")),
-        1 => (1_usize..9).prop_map(|thousands| Json::of(&*"0123456789".repeat(thousands * 100))),
+        4 => text().prop_map(|text| Json::from_value(&*text)),
+        1 => odd_text().prop_map(|text| Json::from_value(&*text)),
+        1 => Just(Json::from_value("")),
+        1 => (1_usize..9).prop_map(|thousands| Json::from_value(&*"0123456789".repeat(thousands * 100))),
         1 => blocks.prop_map(|blocks| Json::trusted(format!("[{}]", blocks.join(",")))),
         1 => Just(Json::trusted(image)),
     ]
@@ -59,12 +59,12 @@ pub fn ending() -> BoxedStrategy<ToolEnding> {
 
 /// How a run takes being told to stop.
 pub fn stopping() -> BoxedStrategy<ToolStopping> {
-    let deaf = prop_oneof![2 => Just(Deaf::No), 2 => some_time().prop_map(Deaf::For), 1 => Just(Deaf::Forever)];
+    let deaf = prop_oneof![2 => Just(StopDeafness::No), 2 => some_time().prop_map(StopDeafness::For), 1 => Just(StopDeafness::Forever)];
     (deaf, span()).prop_map(|(ignores, takes)| ToolStopping { ignores, takes }).boxed()
 }
 
 /// What a tool finds that looks at its input.
-pub fn check() -> BoxedStrategy<Reply<ToolCheck>> {
+pub fn check() -> BoxedStrategy<ScriptedReply<ToolCheck>> {
     let word = select(PermissionWord::ALL.to_vec());
     let found = vary!(ToolCheck::default(), 0.3;
         problem: words().prop_map(Some),
@@ -81,21 +81,21 @@ pub fn elicitation() -> BoxedStrategy<ScriptedElicitation> {
     (words(), span(), answer, option::of(words()))
         .prop_map(|(message, after, reply, if_declined)| {
             // Who never answers takes no time for it.
-            let reply = if reply.says.is_none() { Reply { latency: None, says: None, may: true } } else { reply };
+            let reply = if reply.says.is_none() { ScriptedReply { latency: None, says: None, may: true } } else { reply };
             ScriptedElicitation { message, after, reply, if_declined }
         })
         .boxed()
 }
 
 /// An answer to whoever asks, now and then none at all.
-pub fn reply<T: core::fmt::Debug + Clone + 'static>(says: impl Strategy<Value = T> + 'static) -> BoxedStrategy<Reply<T>> {
+pub fn reply<T: core::fmt::Debug + Clone + 'static>(says: impl Strategy<Value = T> + 'static) -> BoxedStrategy<ScriptedReply<T>> {
     let says = prop_oneof![9 => says.prop_map(Some), 1 => Just(None)];
-    (option::weighted(0.4, latency()), says).prop_map(|(latency, says)| Reply { latency, says, may: true }).boxed()
+    (option::weighted(0.4, latency()), says).prop_map(|(latency, says)| ScriptedReply { latency, says, may: true }).boxed()
 }
 
 /// What of an outcome these features allow, and what goes together: what hangs has no result, and only errors have causes. `None` when nothing is
 /// said.
-pub fn fitting(features: &Features, mut outcome: ScriptedOutcome) -> Option<ScriptedOutcome> {
+pub fn fitting(features: &CaseFeatures, mut outcome: ScriptedOutcome) -> Option<ScriptedOutcome> {
     let usual = ScriptedOutcome::default();
     let has = |feature| features.contains(&feature);
     if !has(Feature::Outcomes) {

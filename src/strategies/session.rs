@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 use super::values::{model, rule, vary, words};
 use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::settings::{Command, CommandDeed, SessionSettings, Thinking};
+use crate::engine::settings::{CommandAction, SessionSettings, SlashCommand, ThinkingSetting};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
@@ -34,8 +34,8 @@ pub fn surroundings() -> BoxedStrategy<SessionSettings> {
 }
 
 /// What thinking is asked for.
-pub fn thinking() -> impl Strategy<Value = Thinking> {
-    prop_oneof![Just(Thinking::Off), Just(Thinking::Adaptive), (1_024_u32..4_000).prop_map(Thinking::Budget)]
+pub fn thinking() -> impl Strategy<Value = ThinkingSetting> {
+    prop_oneof![Just(ThinkingSetting::Off), Just(ThinkingSetting::Adaptive), (1_024_u32..4_000).prop_map(ThinkingSetting::Budget)]
 }
 
 /// A sum that a few answers spend, and the day whose prices hold.
@@ -62,18 +62,18 @@ pub fn structured() -> BoxedStrategy<(Json, u32)> {
 }
 
 /// Commands beside the built-in ones.
-pub fn commands() -> BoxedStrategy<Vec<Command>> {
+pub fn commands() -> BoxedStrategy<Vec<SlashCommand>> {
     let does = prop_oneof![
-        words().prop_map(CommandDeed::Answer),
-        words().prop_map(|words| CommandDeed::Ask(format!("{words} $ARGUMENTS").into())),
-        model().prop_map(CommandDeed::Switch),
+        words().prop_map(CommandAction::Answer),
+        words().prop_map(|words| CommandAction::Ask(format!("{words} $ARGUMENTS").into())),
+        model().prop_map(CommandAction::Switch),
     ];
     let one = (select(vec!["cost", "review", "clear"]), does, vec(rule(), 0..2));
-    vec(one.prop_map(|(name, does, allows)| Command { name: name.into(), does, allows }), 0..3).prop_map(distinct).boxed()
+    vec(one.prop_map(|(name, does, allows)| SlashCommand { name: name.into(), does, allows }), 0..3).prop_map(distinct).boxed()
 }
 
 /// Of two commands with one name the first.
-fn distinct(commands: Vec<Command>) -> Vec<Command> {
+fn distinct(commands: Vec<SlashCommand>) -> Vec<SlashCommand> {
     let is_first = |nth: usize| commands[..nth].iter().all(|other| other.name != commands[nth].name);
     (0..commands.len()).filter(|nth| is_first(*nth)).map(|nth| commands[nth].clone()).collect()
 }

@@ -6,8 +6,8 @@ use proptest::sample::select;
 
 use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
-    Cloud, CompactionSettings, EmissionOrder, Microcompact, Neighbours, OnOverload, PipelineSettings, ResultDelivery, ResultOrder,
-    RetrySettings, Settings,
+    CloudProvider, CompactionSettings, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy, PipelineSettings, ResultDelivery,
+    ResultOrder, RetrySettings, Settings,
 };
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -19,7 +19,7 @@ const SHARE: f64 = 0.3;
 /// What requests say beside the conversation.
 pub fn requests() -> BoxedStrategy<Settings> {
     let system = prop_oneof![
-        2 => words().prop_map(|words| Json::of(&*words)),
+        2 => words().prop_map(|words| Json::from_value(&*words)),
         1 => words().prop_map(|words| Json::trusted(format!(r#"[{{"type":"text","text":"{words}"}}]"#))),
     ];
     let extra =
@@ -37,7 +37,7 @@ pub fn requests() -> BoxedStrategy<Settings> {
         max_pause_resumes: 0_u32..4,
         retry_refusal: Just(true),
         background: Just(true),
-        neighbours: select(vec![Neighbours::Apart, Neighbours::ApartWithResults]),
+        neighbours: select(vec![NeighbourMerging::Apart, NeighbourMerging::ApartWithResults]),
     )
 }
 
@@ -76,7 +76,7 @@ pub fn retry() -> BoxedStrategy<RetrySettings> {
         jitter_percent: 0_u32..120,
         max_retry_after: span(),
         overloads_to_fallback: 1_u32..4,
-        on_overload: Just(OnOverload::GoOn),
+        on_overload: Just(OverloadPolicy::GoOn),
         fast_mode: Just(true),
         fast_wait_max: span(),
         fast_cooldown_min: span(),
@@ -93,7 +93,7 @@ pub fn retry() -> BoxedStrategy<RetrySettings> {
         nonstreaming_timeout: span(),
         stream_idle: span(),
         head_timeout: span(),
-        cloud: select(vec![Cloud::Bedrock, Cloud::Vertex]).prop_map(Some),
+        cloud: select(vec![CloudProvider::Bedrock, CloudProvider::Vertex]).prop_map(Some),
     )
 }
 
@@ -102,7 +102,7 @@ pub fn compaction() -> BoxedStrategy<CompactionSettings> {
     let small = || 0_u64..600;
     let figures = vary!(CompactionSettings::default(), 0.25;
         snip: Just(false),
-        microcompact: select(vec![Microcompact::Local, Microcompact::Cached]),
+        microcompact: select(vec![MicrocompactMode::Local, MicrocompactMode::Cached]),
         keep_results: 0_u32..4,
         collapse: Just(false),
         collapse_percent: 1_u32..120,

@@ -9,10 +9,10 @@ use proptest::strategy::Union;
 use super::outcomes::outcome;
 use super::turns::closing_turn;
 use super::values::{latency, model, vary, words};
-use crate::engine::settings::{AgentTool, InterruptBehaviour, Observable, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
-use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedTool, Slip, Turn, TurnBlock};
+use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedTool, ScriptedTurn, ToolUseSlip, TurnBlock};
 use crate::wire::json::Json;
 
 /// The tools that there may be: well-known ones, one that makes agents, one of a server, one of which nothing is known, one for structured output.
@@ -34,7 +34,7 @@ pub fn tools() -> impl Strategy<Value = Vec<ScriptedTool>> {
 pub fn tool(name: &'static str) -> BoxedStrategy<ScriptedTool> {
     let usual = ScriptedTool { definition: usual(name), latency: None, outcome: None };
     let behaviour = select(vec![Some(InterruptBehaviour::Cancel), Some(InterruptBehaviour::Block), None]);
-    let observable = Observable { name: "absolute".into(), from: "path".into(), base: "/w".into() };
+    let observable = ObservableField { name: "absolute".into(), from: "path".into(), base: "/w".into() };
     let agent = (name == AGENT).then(|| model().prop_map(|fast_model| AgentTool { fast_model }));
     let agent = agent.map_or_else(|| Just(None).boxed(), |agent| agent.prop_map(Some).boxed());
     let whole = vary!(usual, 0.2;
@@ -81,7 +81,7 @@ pub fn tool_use() -> BoxedStrategy<TurnBlock> {
         input: "{}".into(),
         id: None,
         outcome: None,
-        slip: Some(Slip::UnknownTool),
+        slip: Some(ToolUseSlip::UnknownTool),
     });
     Union::new_weighted(known.into_iter().chain([(1, wrong.boxed())]).collect()).boxed()
 }
@@ -106,14 +106,14 @@ fn agent_use(agents: AgentScript, outcome: ScriptedOutcome, id: Option<Arc<str>>
 }
 
 fn with_slip(name: &str, input: Arc<str>, id: Option<Arc<str>>, outcome: Option<Box<ScriptedOutcome>>) -> TurnBlock {
-    let slip = is_wrong(name, &input).then_some(Slip::InvalidInput);
+    let slip = is_wrong(name, &input).then_some(ToolUseSlip::InvalidInput);
     TurnBlock::Tool { name: name.into(), input, id, outcome, slip }
 }
 
 /// What agents are answered: nothing that needs further agents.
 fn agents() -> BoxedStrategy<AgentScript> {
     let tool = prop_oneof![tool_use_of("Read"), tool_use_of("Bash"), tool_use_of("Edit")];
-    let working = vec(tool, 1..3).prop_map(|content| Turn { content, may: true, ..Turn::default() });
+    let working = vec(tool, 1..3).prop_map(|content| ScriptedTurn { content, may: true, ..ScriptedTurn::default() });
     let task = (vec(working, 0..2), vec(closing_turn(), 2)).prop_map(|(working, closing)| working.into_iter().chain(closing).collect());
     (vec(task, 0..4), option::of(closing_turn())).prop_map(|(tasks, synthesis)| AgentScript { tasks, synthesis }).boxed()
 }

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::tools::tool_use;
 use super::values::{odd_text, some_time, text, vary, words};
 use crate::prelude::*;
-use crate::scenario::types::{Prompt, Turn, TurnBlock};
+use crate::scenario::types::{ScriptedPrompt, ScriptedTurn, TurnBlock};
 use crate::wire::block::Block;
 use crate::wire::json::Json;
 
@@ -16,11 +16,11 @@ use crate::wire::json::Json;
 pub const CLOSING: usize = 4;
 
 /// A prompt with its answers.
-pub fn prompt() -> BoxedStrategy<Prompt> {
+pub fn prompt() -> BoxedStrategy<ScriptedPrompt> {
     let at = option::weighted(0.2, some_time());
     let turns = (vec(turn(), 0..5), vec(closing_turn(), CLOSING));
     (content(), at, turns)
-        .prop_map(|(content, at, (turns, closing))| Prompt { content, at, turns: turns.into_iter().chain(closing).collect() })
+        .prop_map(|(content, at, (turns, closing))| ScriptedPrompt { content, at, turns: turns.into_iter().chain(closing).collect() })
         .boxed()
 }
 
@@ -42,7 +42,7 @@ pub fn is_plain(content: &[Block]) -> bool {
 }
 
 /// An answer about something: text, thinking, tool uses, in any order.
-pub fn turn() -> BoxedStrategy<Turn> {
+pub fn turn() -> BoxedStrategy<ScriptedTurn> {
     let block = prop_oneof![
         2 => text().prop_map(TurnBlock::Text),
         1 => words().prop_map(TurnBlock::Thinking),
@@ -51,7 +51,7 @@ pub fn turn() -> BoxedStrategy<Turn> {
     ];
     let reasons =
         vec!["end_turn", "max_tokens", "stop_sequence", "refusal", "pause_turn", "model_context_window_exceeded", "tool_use", "news"];
-    let usual = Turn { may: true, ..Turn::default() };
+    let usual = ScriptedTurn { may: true, ..ScriptedTurn::default() };
     let whole = vary!(usual, 0.2;
         stop_reason: select(reasons).prop_map(|reason| Some(reason.into())),
         input_tokens: prop_oneof![3 => 1_u64..4_000, 1 => 4_000_u64..250_000].prop_map(Some),
@@ -63,13 +63,13 @@ pub fn turn() -> BoxedStrategy<Turn> {
     (vec(block, 1..5), whole, literal)
         .prop_map(|(content, turn, literal)| match literal {
             Some(literal) => literal,
-            None => Turn { content, ..turn },
+            None => ScriptedTurn { content, ..turn },
         })
         .boxed()
 }
 
 /// An answer that is an error or a body as it stands.
-fn literal() -> BoxedStrategy<Turn> {
+fn literal() -> BoxedStrategy<ScriptedTurn> {
     let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let bodies = vec![
         "",
@@ -84,17 +84,17 @@ fn literal() -> BoxedStrategy<Turn> {
     (select(vec![200, 400, 403, 404, 413, 429, 500, 529]), body)
         .prop_map(|(status, body)| {
             let body = if status == 200 { Some(body.unwrap_or_default()) } else { body };
-            Turn { status, body, may: true, ..Turn::default() }
+            ScriptedTurn { status, body, may: true, ..ScriptedTurn::default() }
         })
         .boxed()
 }
 
 /// Whether an answer is an error or a body as it stands.
-pub fn is_literal(turn: &Turn) -> bool {
+pub fn is_literal(turn: &ScriptedTurn) -> bool {
     turn.status != 200 || turn.body.is_some()
 }
 
 /// An answer that ends a prompt.
-pub fn closing_turn() -> BoxedStrategy<Turn> {
-    words().prop_map(|words| Turn { content: vec![TurnBlock::Text(words)], may: true, ..Turn::default() }).boxed()
+pub fn closing_turn() -> BoxedStrategy<ScriptedTurn> {
+    words().prop_map(|words| ScriptedTurn { content: vec![TurnBlock::Text(words)], may: true, ..ScriptedTurn::default() }).boxed()
 }

@@ -18,14 +18,14 @@ use crate::wire::request::Request;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transcript {
     /// What was run.
-    pub header: Header,
+    pub header: TranscriptHeader,
     /// What happened, in order.
     pub events: Arc<[Event]>,
 }
 
 /// What was run: shown first, so that a transcript says how to get it again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Header {
+pub struct TranscriptHeader {
     /// The scenario's title.
     pub title: Option<String>,
     /// The root of all draws.
@@ -43,14 +43,14 @@ pub struct Event {
     pub agent: Agent,
     /// What.
     #[serde(flatten)]
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum What {
+pub enum EventKind {
     /// Something happened to the engine.
     Input(Input),
     /// The engine sent a request.
@@ -83,7 +83,7 @@ pub enum What {
         /// Which request.
         id: RequestId,
         /// Where and how.
-        difference: Difference,
+        difference: RequestDifference,
     },
     /// An answer that nobody asked for (M-3), or an interrupt whose moment never came (M-8).
     Unused {
@@ -165,7 +165,7 @@ pub struct FrameRecord {
 
 /// One place where a request differs from the recorded one; values are cut JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct RequestDifference {
     /// Where.
     pub path: String,
     /// What the recording has; `None` for nothing.
@@ -174,8 +174,8 @@ pub struct Difference {
     pub sent: Option<String>,
 }
 
-impl From<&compare::Difference> for Difference {
-    fn from(difference: &compare::Difference) -> Self {
+impl From<&compare::BodyDifference> for RequestDifference {
+    fn from(difference: &compare::BodyDifference) -> Self {
         let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
         let (recorded, sent) = (text(&difference.recorded), text(&difference.sent));
         let from = match (&recorded, &sent) {
@@ -197,7 +197,7 @@ fn beginning(one: &str, other: &str) -> usize {
     if same.len() < 2 * LEAD_CHARS { 0 } else { same[same.len() - LEAD_CHARS] }
 }
 
-impl core::fmt::Display for Difference {
+impl core::fmt::Display for RequestDifference {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let value = |value: &'_ Option<String>| value.clone().unwrap_or_else(|| String::from("nothing"));
         write!(f, "{}: recorded {}, sent {}", self.path, value(&self.recorded), value(&self.sent))
@@ -261,7 +261,7 @@ mod tests {
     fn m_3_values_are_shown_from_where_they_begin_to_differ() {
         let difference = |one: &str, other: &str| {
             let value = |text: &str| Some(serde_json::Value::from(text));
-            Difference::from(&compare::Difference { path: "p".into(), recorded: value(one), sent: value(other) }).to_string()
+            RequestDifference::from(&compare::BodyDifference { path: "p".into(), recorded: value(one), sent: value(other) }).to_string()
         };
         assert_eq!(difference("old", "new"), r#"p: recorded "old", sent "new""#);
         let long = "é".repeat(500);

@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::event::{Event, Header, Transcript};
+use super::event::{Event, Transcript, TranscriptHeader};
 use crate::prelude::*;
 
 /// The JSON Schema of one line, header or event: what the emitted messages hold inside is described where their types are.
@@ -39,10 +39,10 @@ pub enum ReadError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct HeaderLine {
+struct TranscriptHeaderLine {
     reenact_transcript: u32,
     #[serde(flatten)]
-    header: Header,
+    header: TranscriptHeader,
 }
 
 /// Writes a transcript as JSON Lines.
@@ -53,7 +53,7 @@ pub fn to_json_lines(transcript: &Transcript) -> String {
         out.push_str(&text.unwrap_or_default());
         out.push('\n');
     };
-    line(serde_json::to_string(&HeaderLine { reenact_transcript: TRANSCRIPT_VERSION, header: transcript.header.clone() }));
+    line(serde_json::to_string(&TranscriptHeaderLine { reenact_transcript: TRANSCRIPT_VERSION, header: transcript.header.clone() }));
     for event in transcript.events.iter() {
         line(serde_json::to_string(event));
     }
@@ -72,7 +72,7 @@ pub fn from_json_lines(text: &str) -> Result<Transcript, ReadError> {
     if version > u64::from(TRANSCRIPT_VERSION) {
         return Err(ReadError::Newer { found: u32::try_from(version).unwrap_or(u32::MAX) });
     }
-    let header: HeaderLine = serde_json::from_str(first).map_err(|problem| ReadError::Line { line: 1, problem })?;
+    let header: TranscriptHeaderLine = serde_json::from_str(first).map_err(|problem| ReadError::Line { line: 1, problem })?;
     let read = |(line, text): (usize, &str)| serde_json::from_str(text).map_err(|problem| ReadError::Line { line, problem });
     let events: Vec<Event> = (2..).zip(lines).map(read).collect::<Result<_, _>>()?;
     Ok(Transcript { header: header.header, events: events.into() })

@@ -9,8 +9,8 @@
 //!
 //! As long as nobody copies it, a recorder has one tail and no segments, and recording is pushing to a vector.
 
-use super::event::{Event, FrameRecord, Header, RequestRecord, Transcript, What};
-use super::watch::Watch;
+use super::event::{Event, EventKind, FrameRecord, RequestRecord, Transcript, TranscriptHeader};
+use super::watch::TranscriptWatch;
 use crate::engine::contract::{Agent, ByAgent, Effect, Input};
 use crate::engine::random::Seed;
 use crate::engine::time::Time;
@@ -19,8 +19,8 @@ use crate::wire::request::Request;
 
 /// What has happened so far.
 #[derive(Clone, Debug, Default)]
-pub struct Recorder {
-    before: Option<Arc<Segment>>,
+pub struct TranscriptRecorder {
+    before: Option<Arc<SharedSegment>>,
     /// What came after all segments. A copy shares it too, until one of the two records on.
     tail: Arc<Vec<Event>>,
     last_requests: ByAgent<Option<Arc<Request>>>,
@@ -28,35 +28,35 @@ pub struct Recorder {
 
 /// Events that several recorders have in common.
 #[derive(Debug)]
-struct Segment {
-    before: Option<Arc<Segment>>,
+struct SharedSegment {
+    before: Option<Arc<SharedSegment>>,
     events: Arc<Vec<Event>>,
 }
 
-impl Watch for Recorder {
+impl TranscriptWatch for TranscriptRecorder {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
-        self.push(at, agent, What::Input(input.clone()));
+        self.push(at, agent, EventKind::Input(input.clone()));
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
         let what = match effect {
             Effect::Request { id, request } => {
-                let last = self.last_requests.of(agent);
+                let last = self.last_requests.entry(agent);
                 let record = record(last.as_deref(), request);
                 *last = Some(request.clone());
-                What::Request { id: *id, request: record }
+                EventKind::Request { id: *id, request: record }
             }
-            other => What::Effect(other.clone()),
+            other => EventKind::Effect(other.clone()),
         };
         self.push(at, agent, what);
     }
 
-    fn note(&mut self, at: Time, agent: &Agent, what: &What) {
+    fn note(&mut self, at: Time, agent: &Agent, what: &EventKind) {
         self.push(at, agent, what.clone());
     }
 }
 
-impl Recorder {
+impl TranscriptRecorder {
     /// The whole.
     pub fn into_transcript(self, title: &Option<String>, seed: Seed) -> Transcript {
         let mut segments = Vec::new();
@@ -70,10 +70,10 @@ impl Recorder {
         } else {
             segments.into_iter().rev().chain([&*self.tail]).flatten().cloned().collect()
         };
-        Transcript { header: Header { title: title.clone(), seed }, events }
+        Transcript { header: TranscriptHeader { title: title.clone(), seed }, events }
     }
 
-    fn push(&mut self, at: Time, agent: &Agent, what: What) {
+    fn push(&mut self, at: Time, agent: &Agent, what: EventKind) {
         let event = Event { at, agent: agent.clone(), what };
         match Arc::get_mut(&mut self.tail) {
             Some(tail) => tail.push(event),
@@ -86,12 +86,12 @@ impl Recorder {
         let events = core::mem::replace(&mut self.tail, Arc::new(vec![event]));
         let before = self.before.take();
         // A tail that is shared before anything was recorded in it needs no segment.
-        self.before = if events.is_empty() { before } else { Some(Arc::new(Segment { before, events })) };
+        self.before = if events.is_empty() { before } else { Some(Arc::new(SharedSegment { before, events })) };
     }
 }
 
 /// A chain of segments is as long as the run was copied often, so it is taken apart in a loop: recursion would end the stack.
-impl Drop for Segment {
+impl Drop for SharedSegment {
     fn drop(&mut self) {
         let mut before = self.before.take();
         while let Some(mut segment) = before.and_then(Arc::into_inner) {
@@ -126,19 +126,19 @@ mod tests {
     use super::*;
     use crate::engine::contract::TimerId;
 
-    fn recorded(recorder: &mut Recorder, ids: core::ops::Range<u32>) {
+    fn recorded(recorder: &mut TranscriptRecorder, ids: core::ops::Range<u32>) {
         for id in ids {
             recorder.input(Time(u64::from(id)), &Agent::ROOT, &Input::Timer(TimerId { id, generation: 0 }));
         }
     }
 
-    fn ids(recorder: &Recorder) -> Vec<u64> {
+    fn ids(recorder: &TranscriptRecorder) -> Vec<u64> {
         recorder.clone().into_transcript(&None, Seed(1)).events.iter().map(|event| event.at.0).collect()
     }
 
     #[test]
     fn e_1_copies_share_the_past_and_part_from_then_on() {
-        let mut run = Recorder::default();
+        let mut run = TranscriptRecorder::default();
         recorded(&mut run, 0..3);
         let mut copy = run.clone();
         let untouched = run.clone();
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn e_1_a_chain_of_a_million_segments_is_dropped_without_recursion() {
-        let mut run = Recorder::default();
+        let mut run = TranscriptRecorder::default();
         let mut copy = run.clone();
         for id in 0..1_000_000 {
             recorded(&mut run, id..id + 1);

@@ -14,9 +14,9 @@ mod line;
 use alloc::collections::BTreeMap;
 use core::fmt::Write as _;
 
-use line::{Clock, Line};
+use line::{LineClock, TextLine};
 
-use super::event::{Event, RunEnd, Transcript, What};
+use super::event::{Event, EventKind, RunEnd, Transcript};
 use crate::engine::contract::{Agent, ByAgent, Effect, RequestId, ToolRun};
 use crate::engine::emission::Emission;
 use crate::engine::time::Time;
@@ -24,7 +24,7 @@ use crate::prelude::*;
 
 /// How much a text shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Detail {
+pub enum DetailLevel {
     /// Messages, transitions, the end.
     Brief,
     /// Also requests, failed attempts, tool states, differences from the recording.
@@ -35,13 +35,13 @@ pub enum Detail {
 }
 
 /// Renders a transcript. A pure function of its events.
-pub fn render(transcript: &Transcript, detail: Detail) -> String {
-    with_times(transcript, detail, Times::Shown)
+pub fn render(transcript: &Transcript, detail: DetailLevel) -> String {
+    with_times(transcript, detail, TimeDisplay::Shown)
 }
 
 /// The same without times, neither before lines nor inside them: what must be equal however long everything took (M-11).
-pub fn render_untimed(transcript: &Transcript, detail: Detail) -> String {
-    with_times(transcript, detail, Times::LeftOut)
+pub fn render_untimed(transcript: &Transcript, detail: DetailLevel) -> String {
+    with_times(transcript, detail, TimeDisplay::LeftOut)
 }
 
 /// A part of a line, as it reads where times are left out.
@@ -52,20 +52,20 @@ pub(crate) fn untimed(part: &str) -> String {
 
 /// Whether times are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Times {
+enum TimeDisplay {
     Shown,
     LeftOut,
 }
 
-fn with_times(transcript: &Transcript, detail: Detail, times: Times) -> String {
+fn with_times(transcript: &Transcript, detail: DetailLevel, times: TimeDisplay) -> String {
     let mut out = String::new();
     let title = transcript.header.title.as_deref().unwrap_or("(untitled)");
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{}\nseed {}\n", one_line(title), transcript.header.seed.0);
-    let mut view = View::default();
+    let mut view = LineContext::default();
     for event in transcript.events.iter() {
         view.note(event);
-        if let Some(line) = line::of(event, &view).filter(|line| line.detail <= detail) {
+        if let Some(line) = line::from_event(event, &view).filter(|line| line.detail <= detail) {
             view.write(&mut out, event, &line, times);
         }
     }
@@ -74,15 +74,15 @@ fn with_times(transcript: &Transcript, detail: Detail, times: Times) -> String {
 
 /// What a line needs to know of the events before it.
 #[derive(Default)]
-pub(super) struct View {
-    agents: ByAgent<Names>,
+pub(super) struct LineContext {
+    agents: ByAgent<AgentNames>,
     /// Whose event it is.
     agent: Agent,
 }
 
 /// What one agent's names stand for.
 #[derive(Default)]
-struct Names {
+struct AgentNames {
     requested: BTreeMap<RequestId, Time>,
     latest: Option<RequestId>,
     started: BTreeMap<ToolRun, Time>,
@@ -92,13 +92,13 @@ struct Names {
     runs: BTreeMap<Arc<str>, ToolRun>,
 }
 
-impl View {
+impl LineContext {
     fn note(&mut self, event: &Event) {
         self.agent.clone_from(&event.agent);
-        self.agents.of(&event.agent).note(event);
+        self.agents.entry(&event.agent).note(event);
     }
 
-    fn names(&self) -> Option<&Names> {
+    fn names(&self) -> Option<&AgentNames> {
         self.agents.get(&self.agent)
     }
 
@@ -117,11 +117,11 @@ impl View {
         self.names()?.runs.get(tool_use_id).copied()
     }
 
-    fn write(&self, out: &mut String, event: &Event, line: &Line, times: Times) {
+    fn write(&self, out: &mut String, event: &Event, line: &TextLine, times: TimeDisplay) {
         let since = match line.clock {
-            Clock::Run => None,
-            Clock::Request(id) => self.names().and_then(|names| names.requested.get(&id).copied()),
-            Clock::Latest => self.names().and_then(|names| names.requested.get(&names.latest?).copied()),
+            LineClock::Run => None,
+            LineClock::Request(id) => self.names().and_then(|names| names.requested.get(&id).copied()),
+            LineClock::Latest => self.names().and_then(|names| names.requested.get(&names.latest?).copied()),
         };
         let time = match since {
             None => milliseconds("", event.at),
@@ -130,25 +130,25 @@ impl View {
         let gap = if line.what.chars().count() < 15 { "" } else { " " };
         let agent = event.agent.tool_use_id().map(|id| format!("{gap}[{id}] ")).unwrap_or_default();
         let text = match times {
-            Times::Shown => format!("{time:>9}  {:<9} {:<15}{agent}{}", line.actor, line.what, line.text),
-            Times::LeftOut => format!("{:<9} {:<15}{agent}{}", line.actor, line.what, without_spans(&line.text)),
+            TimeDisplay::Shown => format!("{time:>9}  {:<9} {:<15}{agent}{}", line.actor, line.what, line.text),
+            TimeDisplay::LeftOut => format!("{:<9} {:<15}{agent}{}", line.actor, line.what, without_spans(&line.text)),
         };
         out.push_str(one_line(&text).trim_end());
         out.push('\n');
     }
 }
 
-impl Names {
+impl AgentNames {
     fn note(&mut self, event: &Event) {
         match &event.what {
-            What::Request { id, .. } => {
+            EventKind::Request { id, .. } => {
                 self.requested.insert(*id, event.at);
                 self.latest = Some(*id);
             }
-            What::Effect(Effect::StartTool { run, .. } | Effect::StartAgent { run, .. }) => {
+            EventKind::Effect(Effect::StartTool { run, .. } | Effect::StartAgent { run, .. }) => {
                 self.started.insert(*run, event.at);
             }
-            What::Effect(Effect::Emit(Emission::Assistant(message))) => {
+            EventKind::Effect(Effect::Emit(Emission::Assistant(message))) => {
                 if let Some(tool_use) = message.block.as_tool_use() {
                     *self.tool_uses.entry(message.id).or_default() += 1;
                     self.runs.insert(tool_use.id.clone(), self.latest_tool_use(message.id));

@@ -3,12 +3,12 @@
 //! A watcher sees references to what the run has in hand, in the order of the transcript, so that one which keeps nothing costs
 //! nothing. It is copied with its run.
 
-use super::event::What;
+use super::event::EventKind;
 use crate::engine::contract::{Agent, Effect, Input};
 use crate::engine::time::Time;
 
 /// Sees all that a transcript would hold, as it happens.
-pub trait Watch: Clone {
+pub trait TranscriptWatch: Clone {
     /// Something happens to the engine.
     fn input(&mut self, at: Time, agent: &Agent, input: &Input);
 
@@ -16,11 +16,11 @@ pub trait Watch: Clone {
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect);
 
     /// The simulation has something to say: never an input or an effect.
-    fn note(&mut self, at: Time, agent: &Agent, what: &What);
+    fn note(&mut self, at: Time, agent: &Agent, what: &EventKind);
 }
 
 /// Both see everything, the first one first.
-impl<A: Watch, B: Watch> Watch for (A, B) {
+impl<A: TranscriptWatch, B: TranscriptWatch> TranscriptWatch for (A, B) {
     fn input(&mut self, at: Time, agent: &Agent, input: &Input) {
         self.0.input(at, agent, input);
         self.1.input(at, agent, input);
@@ -31,7 +31,7 @@ impl<A: Watch, B: Watch> Watch for (A, B) {
         self.1.effect(at, agent, effect);
     }
 
-    fn note(&mut self, at: Time, agent: &Agent, what: &What) {
+    fn note(&mut self, at: Time, agent: &Agent, what: &EventKind) {
         self.0.note(at, agent, what);
         self.1.note(at, agent, what);
     }

@@ -14,10 +14,10 @@
 
 use super::{
     block::Block,
-    event::{Delta, Event, MessageDelta, MessageStart, NAMELESS, Payload},
+    event::{BlockDelta, EventPayload, MessageDelta, MessageStart, NAMELESS, StreamEvent},
     json::Json,
-    order::{Verdict, Violation},
-    partial::{NotAdded, Partial},
+    order::{OrderViolation, ViolationVerdict},
+    partial_block::{MisplacedDelta, PartialBlock},
     usage::Usage,
 };
 use crate::prelude::*;
@@ -25,7 +25,7 @@ use crate::prelude::*;
 /// One answer on its way. A clone goes on from the same event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assembler {
-    state: State,
+    state: AssemblerState,
     /// Whether the stream gives its events names: one without is nothing of the answer then.
     names_events: bool,
     message_id: Arc<str>,
@@ -36,10 +36,10 @@ pub struct Assembler {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-enum State {
+enum AssemblerState {
     #[default]
     BeforeStart,
-    Open(Content),
+    Open(AnswerBlocks),
     Ended {
         /// The indexes of blocks that never stopped.
         incomplete: Vec<u32>,
@@ -52,21 +52,21 @@ enum State {
 
 /// The blocks of an answer by index.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Content {
-    blocks: alloc::collections::BTreeMap<u32, Slot>,
+struct AnswerBlocks {
+    blocks: alloc::collections::BTreeMap<u32, BlockSlot>,
     message_deltas: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Slot {
-    Open(Partial),
+enum BlockSlot {
+    Open(PartialBlock),
     Stopped,
 }
 
 /// What an event brought about.
 #[must_use]
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum AssemblerStep {
     /// Nothing to act on.
     Nothing,
     /// `message_start`: id, model and first usage are there.
@@ -93,10 +93,10 @@ pub enum Step {
         message: Arc<str>,
     },
     /// The stream broke a rule in a way that is an error: the answer is lost.
-    Refused(Violation),
+    Refused(OrderViolation),
 }
 
-impl Step {
+impl AssemblerStep {
     /// The blocks that are complete with it, in order.
     pub fn into_blocks(self) -> Vec<Block> {
         match self {
@@ -108,7 +108,7 @@ impl Step {
 }
 
 /// How an event ends early: with the violation that refuses it.
-type Judged<T> = Result<T, Violation>;
+type OrderResult<T> = Result<T, OrderViolation>;
 
 impl Assembler {
     /// An answer of which nothing has come yet.
@@ -118,17 +118,17 @@ impl Assembler {
 
     /// Takes the next event of the stream (N-3). Violations that are only noted (N-4) are appended to `notes`.
     ///
-    /// After [`Step::Failed`] and [`Step::Refused`] every further event is [`Step::Nothing`].
-    pub fn on_event(&mut self, event: &Event, notes: &mut Vec<Violation>) -> Step {
+    /// After [`AssemblerStep::Failed`] and [`AssemblerStep::Refused`] every further event is [`AssemblerStep::Nothing`].
+    pub fn on_event(&mut self, event: &StreamEvent, notes: &mut Vec<OrderViolation>) -> AssemblerStep {
         let step = match &mut self.state {
-            State::BeforeStart => self.on_event_before_start(event, notes),
-            State::Open(_) => self.on_event_while_open(event, notes),
-            State::Ended { .. } => self.on_event_after_end(event, notes),
-            State::Failed => judge(Violation::EventAfterFailure, notes).map(|()| Step::Nothing),
+            AssemblerState::BeforeStart => self.on_event_before_start(event, notes),
+            AssemblerState::Open(_) => self.on_event_while_open(event, notes),
+            AssemblerState::Ended { .. } => self.on_event_after_end(event, notes),
+            AssemblerState::Failed => judge(OrderViolation::EventAfterFailure, notes).map(|()| AssemblerStep::Nothing),
         };
-        let step = step.unwrap_or_else(Step::Refused);
-        if let Step::Failed { .. } | Step::Refused(_) = step {
-            self.state = State::Failed;
+        let step = step.unwrap_or_else(AssemblerStep::Refused);
+        if let AssemblerStep::Failed { .. } | AssemblerStep::Refused(_) = step {
+            self.state = AssemblerState::Failed;
         }
         step
     }
@@ -136,25 +136,25 @@ impl Assembler {
     /// Whether the stream may end here.
     ///
     /// # Errors
-    /// [`Violation::EndWithoutMessageStop`]: the answer is incomplete. Not after a failure that was reported before.
-    pub fn at_end_of_stream(&self) -> Result<(), Violation> {
+    /// [`OrderViolation::EndWithoutMessageStop`]: the answer is incomplete. Not after a failure that was reported before.
+    pub fn at_end_of_stream(&self) -> Result<(), OrderViolation> {
         match self.state {
-            State::BeforeStart | State::Open(_) => Err(Violation::EndWithoutMessageStop),
-            State::Ended { .. } | State::Failed => Ok(()),
+            AssemblerState::BeforeStart | AssemblerState::Open(_) => Err(OrderViolation::EndWithoutMessageStop),
+            AssemblerState::Ended { .. } | AssemblerState::Failed => Ok(()),
         }
     }
 
     /// Whether the whole answer is there.
     pub fn is_complete(&self) -> bool {
-        matches!(self.state, State::Ended { .. })
+        matches!(self.state, AssemblerState::Ended { .. })
     }
 
-    /// The API's id of the message; empty before [`Step::Started`].
+    /// The API's id of the message; empty before [`AssemblerStep::Started`].
     pub fn message_id(&self) -> &Arc<str> {
         &self.message_id
     }
 
-    /// The model that answers; empty before [`Step::Started`].
+    /// The model that answers; empty before [`AssemblerStep::Started`].
     pub fn model(&self) -> &Arc<str> {
         &self.model
     }
@@ -174,10 +174,10 @@ impl Assembler {
         self.stop_sequence.as_ref()
     }
 
-    /// The indexes of blocks that never stopped: closed without being handed over. Empty before [`Step::Ended`].
+    /// The indexes of blocks that never stopped: closed without being handed over. Empty before [`AssemblerStep::Ended`].
     pub fn incomplete(&self) -> &[u32] {
         match &self.state {
-            State::Ended { incomplete, .. } => incomplete,
+            AssemblerState::Ended { incomplete, .. } => incomplete,
             _ => &[],
         }
     }
@@ -185,87 +185,89 @@ impl Assembler {
     /// The blocks that have begun and not stopped, as far as they came: nobody knows what they would have become.
     pub fn open_blocks(&self) -> impl Iterator<Item = (u32, Block)> + '_ {
         let content = match &self.state {
-            State::Open(content) => Some(content),
+            AssemblerState::Open(content) => Some(content),
             _ => None,
         };
         content.into_iter().flat_map(|content| &content.blocks).filter_map(|(index, slot)| match slot {
-            Slot::Open(partial) => Some((*index, partial.finish())),
-            Slot::Stopped => None,
+            BlockSlot::Open(partial) => Some((*index, partial.finish())),
+            BlockSlot::Stopped => None,
         })
     }
 
-    fn on_event_before_start(&mut self, event: &Event, notes: &mut Vec<Violation>) -> Judged<Step> {
+    fn on_event_before_start(&mut self, event: &StreamEvent, notes: &mut Vec<OrderViolation>) -> OrderResult<AssemblerStep> {
         match event.payload() {
-            Payload::MessageStart(start) => {
+            EventPayload::MessageStart(start) => {
                 self.names_events = event.name() != NAMELESS;
                 return Ok(self.on_message_start(start));
             }
-            Payload::Error { kind, message } => return Ok(failed(kind, message)),
-            Payload::Ping => judge(Violation::PingOutsideMessage, notes)?,
-            Payload::Unknown { .. } => judge(Violation::UnknownEvent, notes)?,
+            EventPayload::Error { kind, message } => return Ok(failed(kind, message)),
+            EventPayload::Ping => judge(OrderViolation::PingOutsideMessage, notes)?,
+            EventPayload::Unknown { .. } => judge(OrderViolation::UnknownEvent, notes)?,
             // Where events have no names this may have been the beginning. The next event is refused then.
-            Payload::Malformed { .. } => judge(malformed(event, true), notes)?,
-            _ => judge(Violation::EventBeforeMessageStart, notes)?,
+            EventPayload::Malformed { .. } => judge(malformed(event, true), notes)?,
+            _ => judge(OrderViolation::EventBeforeMessageStart, notes)?,
         }
-        Ok(Step::Nothing)
+        Ok(AssemblerStep::Nothing)
     }
 
-    fn on_message_start(&mut self, start: &MessageStart<'_>) -> Step {
+    fn on_message_start(&mut self, start: &MessageStart<'_>) -> AssemblerStep {
         self.message_id = Arc::from(&*start.id);
         self.model = Arc::from(&*start.model);
         self.usage = start.usage;
         self.stop_reason = start.stop_reason.as_deref().map(Arc::from);
         self.stop_sequence = start.stop_sequence.as_deref().map(Arc::from);
         let blocks: Vec<Block> = start.content.iter().map(|block| Block::from(Json::trusted(&**block))).collect();
-        let slots = (0..).zip(&blocks).map(|(index, _)| (index, Slot::Stopped)).collect();
-        self.state = State::Open(Content { blocks: slots, message_deltas: 0 });
-        Step::Started { blocks }
+        let slots = (0..).zip(&blocks).map(|(index, _)| (index, BlockSlot::Stopped)).collect();
+        self.state = AssemblerState::Open(AnswerBlocks { blocks: slots, message_deltas: 0 });
+        AssemblerStep::Started { blocks }
     }
 
-    fn on_event_while_open(&mut self, event: &Event, notes: &mut Vec<Violation>) -> Judged<Step> {
-        let State::Open(content) = &mut self.state else { return Ok(Step::Nothing) };
+    fn on_event_while_open(&mut self, event: &StreamEvent, notes: &mut Vec<OrderViolation>) -> OrderResult<AssemblerStep> {
+        let AssemblerState::Open(content) = &mut self.state else { return Ok(AssemblerStep::Nothing) };
         match event.payload() {
-            Payload::BlockStart { index, kind, block } => content.on_start(*index, Partial::new(kind, block), notes)?,
-            Payload::BlockDelta { index, delta } => content.on_delta(*index, delta, notes)?,
-            Payload::BlockStop { index } => return content.on_stop(*index, notes),
-            Payload::MessageDelta(delta) => {
+            EventPayload::BlockStart { index, kind, block } => content.on_start(*index, PartialBlock::new(kind, block), notes)?,
+            EventPayload::BlockDelta { index, delta } => content.on_delta(*index, delta, notes)?,
+            EventPayload::BlockStop { index } => return content.on_stop(*index, notes),
+            EventPayload::MessageDelta(delta) => {
                 content.message_deltas = content.message_deltas.saturating_add(1);
                 return Ok(self.on_message_delta(delta));
             }
-            Payload::MessageStop => return self.on_message_stop(notes),
-            Payload::Error { kind, message } => return Ok(failed(kind, message)),
-            Payload::Ping => (),
-            Payload::MessageStart(_) => judge(Violation::SecondMessageStart, notes)?,
-            Payload::Unknown { .. } => judge(Violation::UnknownEvent, notes)?,
-            Payload::Malformed { .. } => judge(malformed(event, self.names_events), notes)?,
+            EventPayload::MessageStop => return self.on_message_stop(notes),
+            EventPayload::Error { kind, message } => return Ok(failed(kind, message)),
+            EventPayload::Ping => (),
+            EventPayload::MessageStart(_) => judge(OrderViolation::SecondMessageStart, notes)?,
+            EventPayload::Unknown { .. } => judge(OrderViolation::UnknownEvent, notes)?,
+            EventPayload::Malformed { .. } => judge(malformed(event, self.names_events), notes)?,
         }
-        Ok(Step::Nothing)
+        Ok(AssemblerStep::Nothing)
     }
 
     /// The answer is complete: nothing that comes now can be a part of it, and content that claims to be one is refused.
-    fn on_event_after_end(&mut self, event: &Event, notes: &mut Vec<Violation>) -> Judged<Step> {
-        let State::Ended { blocks, .. } = self.state else { return Ok(Step::Nothing) };
+    fn on_event_after_end(&mut self, event: &StreamEvent, notes: &mut Vec<OrderViolation>) -> OrderResult<AssemblerStep> {
+        let AssemblerState::Ended { blocks, .. } = self.state else { return Ok(AssemblerStep::Nothing) };
         let violation = match event.payload() {
-            Payload::Error { kind, message } => return Ok(failed(kind, message)),
-            Payload::MessageDelta(delta) => {
-                judge(Violation::MessageDeltaAfterMessageStop, notes)?;
+            EventPayload::Error { kind, message } => return Ok(failed(kind, message)),
+            EventPayload::MessageDelta(delta) => {
+                judge(OrderViolation::MessageDeltaAfterMessageStop, notes)?;
                 self.usage.overwrite_with(&delta.usage);
-                return Ok(Step::Delta);
+                return Ok(AssemblerStep::Delta);
             }
-            Payload::BlockStop { index } if usize::try_from(*index).is_ok_and(|index| index < blocks) => Violation::SecondBlockStop,
-            Payload::Ping => Violation::PingOutsideMessage,
-            Payload::Unknown { .. } => Violation::UnknownEvent,
-            Payload::MessageStop => Violation::SecondMessageStop,
-            Payload::MessageStart(_) => Violation::SecondMessageStart,
-            Payload::Malformed { .. } => malformed(event, true),
-            _ => Violation::EventAfterMessageStop,
+            EventPayload::BlockStop { index } if usize::try_from(*index).is_ok_and(|index| index < blocks) => {
+                OrderViolation::SecondBlockStop
+            }
+            EventPayload::Ping => OrderViolation::PingOutsideMessage,
+            EventPayload::Unknown { .. } => OrderViolation::UnknownEvent,
+            EventPayload::MessageStop => OrderViolation::SecondMessageStop,
+            EventPayload::MessageStart(_) => OrderViolation::SecondMessageStart,
+            EventPayload::Malformed { .. } => malformed(event, true),
+            _ => OrderViolation::EventAfterMessageStop,
         };
         judge(violation, notes)?;
-        Ok(Step::Nothing)
+        Ok(AssemblerStep::Nothing)
     }
 
     /// Totals, not additions: what the delta carries replaces what was there (N-3).
-    fn on_message_delta(&mut self, delta: &MessageDelta<'_>) -> Step {
+    fn on_message_delta(&mut self, delta: &MessageDelta<'_>) -> AssemblerStep {
         self.usage.overwrite_with(&delta.usage);
         if let Some(reason) = &delta.stop_reason {
             self.stop_reason = Some(Arc::from(&**reason));
@@ -273,88 +275,91 @@ impl Assembler {
         if let Some(sequence) = &delta.stop_sequence {
             self.stop_sequence = Some(Arc::from(&**sequence));
         }
-        Step::Delta
+        AssemblerStep::Delta
     }
 
-    fn on_message_stop(&mut self, notes: &mut Vec<Violation>) -> Judged<Step> {
-        let State::Open(content) = &self.state else { return Ok(Step::Nothing) };
+    fn on_message_stop(&mut self, notes: &mut Vec<OrderViolation>) -> OrderResult<AssemblerStep> {
+        let AssemblerState::Open(content) = &self.state else { return Ok(AssemblerStep::Nothing) };
         if content.message_deltas == 0 && self.stop_reason.is_none() {
-            judge(Violation::NoMessageDelta, notes)?;
+            judge(OrderViolation::NoMessageDelta, notes)?;
         }
         let cut_off = cuts_off(self.stop_reason.as_deref());
         let mut incomplete = Vec::new();
         for (index, slot) in &content.blocks {
-            if let Slot::Open(partial) = slot {
-                judge(if cut_off && partial.is_tool_use() { Violation::ToolUseCutOff } else { Violation::BlockNeverStopped }, notes)?;
+            if let BlockSlot::Open(partial) = slot {
+                judge(
+                    if cut_off && partial.is_tool_use() { OrderViolation::ToolUseCutOff } else { OrderViolation::BlockNeverStopped },
+                    notes,
+                )?;
                 incomplete.push(*index);
             }
         }
-        self.state = State::Ended { incomplete, blocks: content.blocks.len() };
-        Ok(Step::Ended)
+        self.state = AssemblerState::Ended { incomplete, blocks: content.blocks.len() };
+        Ok(AssemblerStep::Ended)
     }
 }
 
-impl Content {
-    fn on_start(&mut self, index: u32, partial: Partial, notes: &mut Vec<Violation>) -> Judged<()> {
+impl AnswerBlocks {
+    fn on_start(&mut self, index: u32, partial: PartialBlock, notes: &mut Vec<OrderViolation>) -> OrderResult<()> {
         if self.blocks.contains_key(&index) {
-            return judge(Violation::BlockIndexReused, notes);
+            return judge(OrderViolation::BlockIndexReused, notes);
         }
         if usize::try_from(index) != Ok(self.blocks.len()) {
-            judge(Violation::BlockIndexSkipped, notes)?;
+            judge(OrderViolation::BlockIndexSkipped, notes)?;
         }
         if self.message_deltas > 0 {
-            judge(Violation::ContentAfterMessageDelta, notes)?;
+            judge(OrderViolation::ContentAfterMessageDelta, notes)?;
         }
-        if self.blocks.values().any(|slot| matches!(slot, Slot::Open(_))) {
-            judge(Violation::BlocksInterleaved, notes)?;
+        if self.blocks.values().any(|slot| matches!(slot, BlockSlot::Open(_))) {
+            judge(OrderViolation::BlocksInterleaved, notes)?;
         }
-        self.blocks.insert(index, Slot::Open(partial));
+        self.blocks.insert(index, BlockSlot::Open(partial));
         Ok(())
     }
 
-    fn on_delta(&mut self, index: u32, delta: &Delta<'_>, notes: &mut Vec<Violation>) -> Judged<()> {
+    fn on_delta(&mut self, index: u32, delta: &BlockDelta<'_>, notes: &mut Vec<OrderViolation>) -> OrderResult<()> {
         let misfit = match self.blocks.get_mut(&index) {
-            None => return judge(Violation::DeltaForUnknownBlock, notes),
-            Some(Slot::Open(partial)) => match partial.add(delta) {
+            None => return judge(OrderViolation::DeltaForUnknownBlock, notes),
+            Some(BlockSlot::Open(partial)) => match partial.add(delta) {
                 Ok(()) => return Ok(()),
-                Err(NotAdded) => Violation::DeltaKindMismatch,
+                Err(MisplacedDelta) => OrderViolation::DeltaKindMismatch,
             },
-            Some(Slot::Stopped) => Violation::DeltaAfterBlockStop,
+            Some(BlockSlot::Stopped) => OrderViolation::DeltaAfterBlockStop,
         };
         let violation = match delta {
-            Delta::Unknown { .. } => Violation::UnknownDelta,
-            delta if delta.is_empty() => Violation::EmptyDelta,
+            BlockDelta::Unknown { .. } => OrderViolation::UnknownDelta,
+            delta if delta.is_empty() => OrderViolation::EmptyDelta,
             _ => misfit,
         };
         judge(violation, notes)
     }
 
-    fn on_stop(&mut self, index: u32, notes: &mut Vec<Violation>) -> Judged<Step> {
+    fn on_stop(&mut self, index: u32, notes: &mut Vec<OrderViolation>) -> OrderResult<AssemblerStep> {
         let partial = match self.blocks.get(&index) {
-            None => return judge(Violation::StopForUnknownBlock, notes).map(|()| Step::Nothing),
-            Some(Slot::Stopped) => return judge(Violation::SecondBlockStop, notes).map(|()| Step::Nothing),
-            Some(Slot::Open(partial)) => partial,
+            None => return judge(OrderViolation::StopForUnknownBlock, notes).map(|()| AssemblerStep::Nothing),
+            Some(BlockSlot::Stopped) => return judge(OrderViolation::SecondBlockStop, notes).map(|()| AssemblerStep::Nothing),
+            Some(BlockSlot::Open(partial)) => partial,
         };
         let block = partial.finish();
-        self.blocks.insert(index, Slot::Stopped);
-        Ok(Step::Block { index, block })
+        self.blocks.insert(index, BlockSlot::Stopped);
+        Ok(AssemblerStep::Block { index, block })
     }
 }
 
 /// What data is called that cannot be read. `names_count` says whether an event of the answer would have a name.
-fn malformed(event: &Event, names_count: bool) -> Violation {
-    if names_count && event.name() == NAMELESS { Violation::NamelessData } else { Violation::MalformedEvent }
+fn malformed(event: &StreamEvent, names_count: bool) -> OrderViolation {
+    if names_count && event.name() == NAMELESS { OrderViolation::NamelessData } else { OrderViolation::MalformedEvent }
 }
 
 /// Carries out what the table says: the one place where a violation gets its consequence.
-fn judge(violation: Violation, notes: &mut Vec<Violation>) -> Judged<()> {
+fn judge(violation: OrderViolation, notes: &mut Vec<OrderViolation>) -> OrderResult<()> {
     match violation.verdict() {
-        Verdict::Accept => Ok(()),
-        Verdict::Note => {
+        ViolationVerdict::Accept => Ok(()),
+        ViolationVerdict::Note => {
             notes.push(violation);
             Ok(())
         }
-        Verdict::Error => Err(violation),
+        ViolationVerdict::Error => Err(violation),
     }
 }
 
@@ -363,8 +368,8 @@ fn cuts_off(stop_reason: Option<&str>) -> bool {
     !matches!(stop_reason, None | Some("end_turn" | "tool_use" | "pause_turn"))
 }
 
-fn failed(kind: &str, message: &str) -> Step {
-    Step::Failed { kind: kind.into(), message: message.into() }
+fn failed(kind: &str, message: &str) -> AssemblerStep {
+    AssemblerStep::Failed { kind: kind.into(), message: message.into() }
 }
 
 #[cfg(test)]

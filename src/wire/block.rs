@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     json::{Json, push_string},
-    raw::Object,
+    raw_json::RawObject,
 };
 use crate::prelude::*;
 
@@ -76,7 +76,7 @@ const INVALID_JSON: &str = "INVALID_JSON";
 impl ToolInput {
     /// Reads what the model wrote, or what [`Self::to_json`] gave. The API takes objects only, so other JSON values are invalid too.
     pub fn read(text: &str) -> Self {
-        let object = match Object::parse(text) {
+        let object = match RawObject::parse(text) {
             Ok(object) => object,
             Err(error) => return Self::Invalid { text: text.into(), error: error.to_string().into() },
         };
@@ -164,7 +164,7 @@ impl Block {
 /// A block read from JSON; one whose members are not as expected is [`BlockKind::Other`], kept and passed through.
 impl From<Json> for Block {
     fn from(json: Json) -> Self {
-        let kind = Object::parse(json.as_str()).ok().map_or_else(
+        let kind = RawObject::parse(json.as_str()).ok().map_or_else(
             || BlockKind::Other("".into()),
             |block| {
                 let kind = block.string("type").unwrap_or_default();
@@ -176,7 +176,7 @@ impl From<Json> for Block {
 }
 
 /// What the members say; `None` when the kind is not known or a member is of another type than it should be.
-fn known_kind(kind: &str, block: &Object<'_>) -> Option<BlockKind> {
+fn known_kind(kind: &str, block: &RawObject<'_>) -> Option<BlockKind> {
     let text = |key| match block.present(key) {
         None => Some(Arc::from("")),
         Some(_) => block.string(key).map(Arc::from),

@@ -1,6 +1,6 @@
 //! Where two requests differ (M-3): a list of paths with both values, without what may differ.
 //!
-//! Requests are compared as values, so key order and spacing never matter; what else may differ is named in [`Volatile`].
+//! Requests are compared as values, so key order and spacing never matter; what else may differ is named in [`VolatileMember`].
 
 use serde_json::{Map, Value};
 
@@ -8,13 +8,13 @@ use crate::prelude::*;
 
 /// What may differ between a request and the recorded one, each by its name in scenario files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Volatile {
-    rules: Vec<Rule>,
+pub struct VolatileMember {
+    rules: Vec<VolatileRule>,
 }
 
 /// One thing that may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
+pub enum VolatileRule {
     /// Where cache breakpoints stand.
     CacheControl,
     /// `metadata`, which holds ids of user and session.
@@ -29,7 +29,7 @@ pub enum Rule {
     BlankText,
 }
 
-impl Rule {
+impl VolatileRule {
     /// Every rule with the name that scenario files use.
     pub const ALL: [(Self, &str); 6] = [
         (Self::CacheControl, "cache_control"),
@@ -41,25 +41,25 @@ impl Rule {
     ];
 }
 
-impl Default for Volatile {
+impl Default for VolatileMember {
     /// All rules: each is something that real clients were seen to do differently with the same meaning.
     fn default() -> Self {
-        Self::of(Rule::ALL.map(|(rule, _)| rule))
+        Self::from_rules(VolatileRule::ALL.map(|(rule, _)| rule))
     }
 }
 
-impl Volatile {
+impl VolatileMember {
     /// These rules alone.
-    pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
+    pub fn from_rules(rules: impl IntoIterator<Item = VolatileRule>) -> Self {
         Self { rules: rules.into_iter().collect() }
     }
 
     /// The rules, in the order given.
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[VolatileRule] {
         &self.rules
     }
 
-    fn has(&self, rule: Rule) -> bool {
+    fn has(&self, rule: VolatileRule) -> bool {
         self.rules.contains(&rule)
     }
 
@@ -67,38 +67,38 @@ impl Volatile {
     #[must_use]
     pub fn normalised(&self, request: Value) -> Value {
         let Value::Object(mut members) = request else { return request };
-        if self.has(Rule::Metadata) {
+        if self.has(VolatileRule::Metadata) {
             members.remove("metadata");
         }
-        if let Some(system) = members.get_mut("system").filter(|_| self.has(Rule::TextShorthand)) {
+        if let Some(system) = members.get_mut("system").filter(|_| self.has(VolatileRule::TextShorthand)) {
             expand_text(system);
         }
         for message in members.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
             self.normalise_message(message);
         }
         let mut request = Value::Object(members);
-        self.prune(&mut request, Place::Request);
+        self.prune(&mut request, MemberPlace::Request);
         request
     }
 
     fn normalise_message(&self, message: &mut Value) {
         let is_answer = message.get("role").and_then(Value::as_str) == Some("assistant");
         let Some(content) = message.get_mut("content") else { return };
-        if self.has(Rule::TextShorthand) {
+        if self.has(VolatileRule::TextShorthand) {
             expand_text(content);
             expand_results(content);
         }
-        if self.has(Rule::Defaults) {
+        if self.has(VolatileRule::Defaults) {
             drop_empty_results(content);
         }
-        if let Some(blocks) = content.as_array_mut().filter(|blocks| is_answer && blocks.len() > 1 && self.has(Rule::BlankText)) {
+        if let Some(blocks) = content.as_array_mut().filter(|blocks| is_answer && blocks.len() > 1 && self.has(VolatileRule::BlankText)) {
             let text = |block: &Value| block.get("text").and_then(Value::as_str).map(str::trim).map(str::is_empty);
             blocks.retain(|block| text(block) != Some(true));
         }
     }
 
     /// Removes members that may differ, except inside tool inputs and schemas, where every member means something.
-    fn prune(&self, value: &mut Value, place: Place) {
+    fn prune(&self, value: &mut Value, place: MemberPlace) {
         match value {
             Value::Array(items) => items.iter_mut().for_each(|item| self.prune(item, place)),
             Value::Object(members) => {
@@ -106,7 +106,7 @@ impl Volatile {
                 for (name, member) in members {
                     match name.as_str() {
                         "input" | "input_schema" => (),
-                        "messages" | "content" | "system" | "tools" => self.prune(member, Place::Inside),
+                        "messages" | "content" | "system" | "tools" => self.prune(member, MemberPlace::Inside),
                         _ => (),
                     }
                 }
@@ -115,22 +115,22 @@ impl Volatile {
         }
     }
 
-    fn may_go(&self, name: &str, member: &Value, place: Place) -> bool {
+    fn may_go(&self, name: &str, member: &Value, place: MemberPlace) -> bool {
         let default = match name {
             "is_error" | "stream" | "disable_parallel_tool_use" => member == &Value::Bool(false),
             "stop_sequences" | "tools" => member.as_array().is_some_and(Vec::is_empty),
             "cache_control" => member.is_null(),
             _ => false,
         };
-        (default && self.has(Rule::Defaults))
-            || (name == "cache_control" && self.has(Rule::CacheControl))
-            || (place == Place::Inside && self.has(Rule::Echo) && is_echo(name, member))
+        (default && self.has(VolatileRule::Defaults))
+            || (name == "cache_control" && self.has(VolatileRule::CacheControl))
+            || (place == MemberPlace::Inside && self.has(VolatileRule::Echo) && is_echo(name, member))
     }
 }
 
 /// Where in a request a member stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum MemberPlace {
     Request,
     Inside,
 }
@@ -180,7 +180,7 @@ fn drop_empty_results(content: &mut Value) {
 
 /// One place where two requests differ.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
+pub struct BodyDifference {
     /// Where, e.g. `messages[2].content[0].text`.
     pub path: String,
     /// The recorded value; `None` when only the sent request has one.
@@ -190,13 +190,13 @@ pub struct Difference {
 }
 
 /// All places where two normalised requests differ, outermost first, in the order of the paths.
-pub fn differences(recorded: &Value, sent: &Value) -> Vec<Difference> {
+pub fn differences(recorded: &Value, sent: &Value) -> Vec<BodyDifference> {
     let mut found = Vec::new();
     walk(&mut String::new(), Some(recorded), Some(sent), &mut found);
     found
 }
 
-fn walk(path: &mut String, recorded: Option<&Value>, sent: Option<&Value>, found: &mut Vec<Difference>) {
+fn walk(path: &mut String, recorded: Option<&Value>, sent: Option<&Value>, found: &mut Vec<BodyDifference>) {
     match (recorded, sent) {
         (Some(Value::Object(left)), Some(Value::Object(right))) => {
             let mut names: Vec<&String> = left.keys().chain(right.keys().filter(|name| !left.contains_key(*name))).collect();
@@ -212,7 +212,7 @@ fn walk(path: &mut String, recorded: Option<&Value>, sent: Option<&Value>, found
             }
         }
         (left, right) if same(left, right) => (),
-        (left, right) => found.push(Difference { path: path.clone(), recorded: left.cloned(), sent: right.cloned() }),
+        (left, right) => found.push(BodyDifference { path: path.clone(), recorded: left.cloned(), sent: right.cloned() }),
     }
 }
 
@@ -235,7 +235,7 @@ fn at(path: &mut String, step: &str, body: impl FnOnce(&mut String)) {
 mod tests {
     use super::*;
 
-    fn compare(volatile: &Volatile, recorded: &str, sent: &str) -> Vec<String> {
+    fn compare(volatile: &VolatileMember, recorded: &str, sent: &str) -> Vec<String> {
         let read = |text: &str| volatile.normalised(serde_json::from_str(text).unwrap());
         differences(&read(recorded), &read(sent)).into_iter().map(|difference| difference.path).collect()
     }
@@ -244,15 +244,15 @@ mod tests {
     fn m_3_a_difference_is_named_by_its_path() {
         let recorded = r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"temperature":1.0}"#;
         let sent = r#"{"model":"n","messages":[{"role":"user","content":[{"type":"text","text":"ho"}]},{"role":"user","content":"x"}],"temperature":1}"#;
-        assert_eq!(compare(&Volatile::default(), recorded, sent), ["messages[0].content[0].text", "messages[1]", "model"]);
+        assert_eq!(compare(&VolatileMember::default(), recorded, sent), ["messages[0].content[0].text", "messages[1]", "model"]);
     }
 
     #[test]
     fn m_3_volatile_fields_may_differ_and_only_they() {
         let recorded = r#"{"metadata":{"user_id":"a"},"messages":[{"role":"user","content":[{"type":"tool_result","is_error":false,"content":"x","cache_control":{"type":"ephemeral"}}]}]}"#;
         let sent = r#"{"messages":[{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"x"}]}]}]}"#;
-        assert!(compare(&Volatile::default(), recorded, sent).is_empty());
-        assert_eq!(compare(&Volatile::of([]), recorded, sent).len(), 4);
+        assert!(compare(&VolatileMember::default(), recorded, sent).is_empty());
+        assert_eq!(compare(&VolatileMember::from_rules([]), recorded, sent).len(), 4);
     }
 
     #[test]
@@ -261,23 +261,23 @@ mod tests {
             format!(r#"{{"messages":[{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"tool_use"}}]}}]}}"#)
         };
         let without = r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use"}]}]}"#;
-        assert!(compare(&Volatile::default(), &of(" "), without).is_empty());
-        assert!(!compare(&Volatile::default(), &of("x"), without).is_empty());
-        assert!(!compare(&Volatile::of([]), &of(" "), without).is_empty());
+        assert!(compare(&VolatileMember::default(), &of(" "), without).is_empty());
+        assert!(!compare(&VolatileMember::default(), &of("x"), without).is_empty());
+        assert!(!compare(&VolatileMember::from_rules([]), &of(" "), without).is_empty());
     }
 
     #[test]
     fn m_3_a_result_of_no_text_may_be_left_unsaid() {
         let of = |content: &str| format!(r#"{{"messages":[{{"role":"user","content":[{{"type":"tool_result"{content}}}]}}]}}"#);
         for empty in [r#","content":[]"#, r#","content":[{"type":"text","text":""}]"#] {
-            assert!(compare(&Volatile::default(), &of(""), &of(empty)).is_empty(), "{empty}");
+            assert!(compare(&VolatileMember::default(), &of(""), &of(empty)).is_empty(), "{empty}");
         }
-        assert!(!compare(&Volatile::default(), &of(""), &of(r#","content":"x""#)).is_empty());
+        assert!(!compare(&VolatileMember::default(), &of(""), &of(r#","content":"x""#)).is_empty());
     }
 
     #[test]
     fn m_3_members_of_a_tool_input_are_never_volatile() {
         let of = |caller: &str| format!(r#"{{"messages":[{{"content":[{{"type":"tool_use","input":{{"caller":{caller}}}}}]}}]}}"#);
-        assert_eq!(compare(&Volatile::default(), &of("1"), &of("2")), ["messages[0].content[0].input.caller"]);
+        assert_eq!(compare(&VolatileMember::default(), &of("1"), &of("2")), ["messages[0].content[0].input.caller"]);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::json::Json;
-use super::raw::Object;
+use super::raw_json::RawObject;
 use super::request::Request;
 use crate::prelude::*;
 
@@ -22,10 +22,10 @@ impl Request {
     /// The same in this container, unless it names one.
     #[must_use]
     pub(crate) fn with_container(mut self, id: &str) -> Self {
-        if let Ok(members) = Object::parse(self.extra.as_str())
+        if let Ok(members) = RawObject::parse(self.extra.as_str())
             && members.get("container").is_none()
         {
-            self.extra = Json::trusted(members.with(&[("container", Json::of(id).to_string())]));
+            self.extra = Json::trusted(members.with(&[("container", Json::from_value(id).to_string())]));
         }
         self
     }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     date::http_date_epoch_s,
-    http::{Header, find},
-    raw::Object,
+    http::{HttpHeader, find},
+    raw_json::RawObject,
 };
 use crate::prelude::*;
 
@@ -31,7 +31,7 @@ pub struct ApiError {
     /// The token counts of a message about the context window.
     pub context: Option<ContextFigures>,
     /// The headers that tell of rate limits, as received.
-    pub rate_limits: Vec<Header>,
+    pub rate_limits: Vec<HttpHeader>,
 }
 
 /// What kind of error it is: `error.type` in the body, or by the status where the body says nothing.
@@ -127,9 +127,9 @@ const MESSAGE_CHARS_MAX: usize = 300;
 
 impl ApiError {
     /// Reads an answer whose status says that it is an error. Never fails: a body that is not the API's becomes the message (N-5).
-    pub fn read(status: u16, headers: &[Header], body: &[u8]) -> Self {
+    pub fn read(status: u16, headers: &[HttpHeader], body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
-        let body = Body::read(text.trim());
+        let body = ErrorBody::read(text.trim());
         let kind = match &*body.kind {
             "" => ErrorKind::of_status(status),
             kind => ErrorKind::of_type(kind),
@@ -219,7 +219,7 @@ impl From<ErrorKind> for Arc<str> {
 
 impl RetryAfter {
     /// What the headers say. `retry-after-ms` comes first, being finer, unless it asks for nothing.
-    fn read(headers: &[Header]) -> Option<Self> {
+    fn read(headers: &[HttpHeader]) -> Option<Self> {
         let number = |name| find(headers, name).and_then(|value| value.trim().parse::<f64>().ok()).filter(|value| value.is_finite());
         // The conversion rounds to the nearest and stays within the type.
         let delay = |us: f64| Self::Delay { us: (us + 0.5) as u64 };
@@ -283,17 +283,17 @@ fn tells_of_rate_limits(name: &str) -> bool {
 
 /// What a body says; empty where it says nothing.
 #[derive(Default)]
-struct Body {
+struct ErrorBody {
     kind: String,
     message: String,
     error_code: Option<Arc<str>>,
     request_id: Option<Arc<str>>,
 }
 
-impl Body {
+impl ErrorBody {
     /// `{"type":"error","error":{…},"request_id":…}`, the same without the wrapper's `type`, or the inner object alone.
     fn read(text: &str) -> Self {
-        let Ok(body) = Object::parse(text) else { return Self::default() };
+        let Ok(body) = RawObject::parse(text) else { return Self::default() };
         let request_id = body.string("request_id").map(Arc::from);
         match (body.object("error"), body.string("error")) {
             (Some(error), _) => Self { request_id, ..Self::inner(&error) },
@@ -302,7 +302,7 @@ impl Body {
         }
     }
 
-    fn inner(error: &Object<'_>) -> Self {
+    fn inner(error: &RawObject<'_>) -> Self {
         Self {
             kind: error.string("type").filter(|kind| *kind != "error").unwrap_or_default().into_owned(),
             message: error.string("message").unwrap_or_default().into_owned(),

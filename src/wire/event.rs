@@ -1,6 +1,6 @@
 //! One stream event: what it means beside the bytes that carried it (N-2).
 //!
-//! [`Payload`] borrows from the text where it can; [`Event`] owns both and is what goes into an engine.
+//! [`EventPayload`] borrows from the text where it can; [`StreamEvent`] owns both and is what goes into an engine.
 
 use core::fmt;
 
@@ -16,14 +16,14 @@ pub(super) const NAMELESS: &str = "message";
 ///
 /// Two events are equal when name and data are; the payload follows from them.
 #[derive(Clone)]
-pub struct Event {
+pub struct StreamEvent {
     name: Arc<str>,
     data: Arc<str>,
-    payload: Payload<'static>,
+    payload: EventPayload<'static>,
 }
 
-impl Event {
-    /// Decodes one dispatched SSE event. Never fails: what cannot be decoded is [`Payload::Malformed`], with its text kept.
+impl StreamEvent {
+    /// Decodes one dispatched SSE event. Never fails: what cannot be decoded is [`EventPayload::Malformed`], with its text kept.
     pub fn decode(name: &str, data: &str) -> Self {
         Self { name: name.into(), data: data.into(), payload: decode::payload(name, data).into_owned() }
     }
@@ -39,7 +39,7 @@ impl Event {
     }
 
     /// What the data means.
-    pub fn payload(&self) -> &Payload<'static> {
+    pub fn payload(&self) -> &EventPayload<'static> {
         &self.payload
     }
 }
@@ -47,7 +47,7 @@ impl Event {
 /// What a stream event says. Unknown kinds are values of their own, never errors (N-2).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Payload<'a> {
+pub enum EventPayload<'a> {
     /// The answer begins.
     MessageStart(MessageStart<'a>),
     /// A content block begins. `block` is its JSON text as received.
@@ -64,7 +64,7 @@ pub enum Payload<'a> {
         /// Position in the final content.
         index: u32,
         /// The piece.
-        delta: Delta<'a>,
+        delta: BlockDelta<'a>,
     },
     /// A block is complete.
     BlockStop {
@@ -127,7 +127,7 @@ pub struct MessageDelta<'a> {
 /// A piece of a content block.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Delta<'a> {
+pub enum BlockDelta<'a> {
     /// Appended to a text block.
     Text(Cow<'a, str>),
     /// Appended to a tool input's text.
@@ -147,11 +147,11 @@ pub enum Delta<'a> {
     },
 }
 
-impl Payload<'_> {
+impl EventPayload<'_> {
     /// The same, free of the text it was read from.
-    pub fn into_owned(self) -> Payload<'static> {
+    pub fn into_owned(self) -> EventPayload<'static> {
         match self {
-            Payload::MessageStart(start) => Payload::MessageStart(MessageStart {
+            EventPayload::MessageStart(start) => EventPayload::MessageStart(MessageStart {
                 id: own(start.id),
                 model: own(start.model),
                 usage: start.usage,
@@ -159,24 +159,24 @@ impl Payload<'_> {
                 stop_reason: start.stop_reason.map(own),
                 stop_sequence: start.stop_sequence.map(own),
             }),
-            Payload::BlockStart { index, kind, block } => Payload::BlockStart { index, kind: own(kind), block: own(block) },
-            Payload::BlockDelta { index, delta } => Payload::BlockDelta { index, delta: delta.into_owned() },
-            Payload::BlockStop { index } => Payload::BlockStop { index },
-            Payload::MessageDelta(delta) => Payload::MessageDelta(MessageDelta {
+            EventPayload::BlockStart { index, kind, block } => EventPayload::BlockStart { index, kind: own(kind), block: own(block) },
+            EventPayload::BlockDelta { index, delta } => EventPayload::BlockDelta { index, delta: delta.into_owned() },
+            EventPayload::BlockStop { index } => EventPayload::BlockStop { index },
+            EventPayload::MessageDelta(delta) => EventPayload::MessageDelta(MessageDelta {
                 stop_reason: delta.stop_reason.map(own),
                 stop_sequence: delta.stop_sequence.map(own),
                 usage: delta.usage,
             }),
-            Payload::MessageStop => Payload::MessageStop,
-            Payload::Ping => Payload::Ping,
-            Payload::Error { kind, message } => Payload::Error { kind: own(kind), message: own(message) },
-            Payload::Unknown { kind } => Payload::Unknown { kind: own(kind) },
-            Payload::Malformed { problem } => Payload::Malformed { problem: own(problem) },
+            EventPayload::MessageStop => EventPayload::MessageStop,
+            EventPayload::Ping => EventPayload::Ping,
+            EventPayload::Error { kind, message } => EventPayload::Error { kind: own(kind), message: own(message) },
+            EventPayload::Unknown { kind } => EventPayload::Unknown { kind: own(kind) },
+            EventPayload::Malformed { problem } => EventPayload::Malformed { problem: own(problem) },
         }
     }
 }
 
-impl Delta<'_> {
+impl BlockDelta<'_> {
     /// Whether it adds nothing, wherever it is put.
     pub fn is_empty(&self) -> bool {
         match self {
@@ -185,15 +185,15 @@ impl Delta<'_> {
         }
     }
 
-    fn into_owned(self) -> Delta<'static> {
+    fn into_owned(self) -> BlockDelta<'static> {
         match self {
-            Delta::Text(text) => Delta::Text(own(text)),
-            Delta::InputJson(text) => Delta::InputJson(own(text)),
-            Delta::Thinking(text) => Delta::Thinking(own(text)),
-            Delta::Signature(text) => Delta::Signature(own(text)),
-            Delta::Citation(text) => Delta::Citation(own(text)),
-            Delta::Compaction(text) => Delta::Compaction(own(text)),
-            Delta::Unknown { kind } => Delta::Unknown { kind: own(kind) },
+            BlockDelta::Text(text) => BlockDelta::Text(own(text)),
+            BlockDelta::InputJson(text) => BlockDelta::InputJson(own(text)),
+            BlockDelta::Thinking(text) => BlockDelta::Thinking(own(text)),
+            BlockDelta::Signature(text) => BlockDelta::Signature(own(text)),
+            BlockDelta::Citation(text) => BlockDelta::Citation(own(text)),
+            BlockDelta::Compaction(text) => BlockDelta::Compaction(own(text)),
+            BlockDelta::Unknown { kind } => BlockDelta::Unknown { kind: own(kind) },
         }
     }
 }
@@ -202,13 +202,13 @@ fn own(text: Cow<'_, str>) -> Cow<'static, str> {
     Cow::Owned(text.into_owned())
 }
 
-impl PartialEq for Event {
+impl PartialEq for StreamEvent {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.data == other.data
     }
 }
 
-impl fmt::Debug for Event {
+impl fmt::Debug for StreamEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name, self.data)
     }
@@ -216,19 +216,19 @@ impl fmt::Debug for Event {
 
 /// Written as the two texts; the payload is decoded again on reading.
 #[derive(Serialize, Deserialize)]
-struct Written<'a> {
+struct EventText<'a> {
     event: Cow<'a, str>,
     data: Cow<'a, str>,
 }
 
-impl Serialize for Event {
+impl Serialize for StreamEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Written { event: Cow::Borrowed(&self.name), data: Cow::Borrowed(&self.data) }.serialize(serializer)
+        EventText { event: Cow::Borrowed(&self.name), data: Cow::Borrowed(&self.data) }.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Event {
+impl<'de> Deserialize<'de> for StreamEvent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Written::deserialize(deserializer).map(|written| Self::decode(&written.event, &written.data))
+        EventText::deserialize(deserializer).map(|written| Self::decode(&written.event, &written.data))
     }
 }

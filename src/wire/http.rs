@@ -6,14 +6,14 @@ use crate::prelude::*;
 
 /// One header as received. Names compare without case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct HttpHeader {
     /// The name.
     pub name: Arc<str>,
     /// The value.
     pub value: Arc<str>,
 }
 
-impl Header {
+impl HttpHeader {
     /// A header.
     pub fn new(name: &str, value: &str) -> Self {
         Self { name: name.into(), value: value.into() }
@@ -21,12 +21,12 @@ impl Header {
 }
 
 /// Whether headers speak of a stream of events; `None` when they do not say what they come with.
-pub fn is_event_stream(headers: &[Header]) -> Option<bool> {
+pub fn is_event_stream(headers: &[HttpHeader]) -> Option<bool> {
     find(headers, "content-type").map(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
 }
 
 /// The value of the first header called `name`.
-pub fn find<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
+pub fn find<'a>(headers: &'a [HttpHeader], name: &str) -> Option<&'a str> {
     headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| &*header.value)
 }
 

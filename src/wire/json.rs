@@ -30,7 +30,7 @@ impl Json {
     }
 
     /// Writes a value of ours; the members come in the order of the type's fields.
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Self {
         // Only a map with keys that are not text can fail, and no type of ours has one.
         Self(serde_json::to_string(value).unwrap_or_else(|_| String::from("null")).into())
     }

@@ -13,12 +13,12 @@ pub struct ModelFacts {
     /// The most output tokens that may be asked for.
     pub output_max: u64,
     /// How old it is, for the rules that changed over time.
-    pub generation: Generation,
+    pub generation: ModelGeneration,
 }
 
 /// The generations of models that the API treats differently, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Generation {
+pub enum ModelGeneration {
     /// Before 4.5: input and `max_tokens` together must fit into the window.
     Early,
     /// 4.5: the input alone must fit; no adaptive thinking.
@@ -35,7 +35,7 @@ pub enum Generation {
 
 /// What the API does with thinking that it did not give for just this place of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signatures {
+pub enum SignaturePolicy {
     /// Nothing: it is not read.
     Ignore,
     /// It is left out, and the request goes on.
@@ -44,7 +44,7 @@ pub enum Signatures {
     Refuse,
 }
 
-const fn model(prefix: &'static str, window: u64, output_max: u64, generation: Generation) -> ModelFacts {
+const fn model(prefix: &'static str, window: u64, output_max: u64, generation: ModelGeneration) -> ModelFacts {
     ModelFacts { prefix, window, output_max, generation }
 }
 
@@ -52,44 +52,44 @@ const M: u64 = 1_000_000;
 
 /// All rows.
 pub const MODELS: &[ModelFacts] = &[
-    model("claude-3-haiku", 200_000, 4_096, Generation::Early),
-    model("claude-3-opus", 200_000, 4_096, Generation::Early),
-    model("claude-3-sonnet", 200_000, 4_096, Generation::Early),
-    model("claude-3-5-haiku", 200_000, 8_192, Generation::Early),
-    model("claude-3-5-sonnet", 200_000, 8_192, Generation::Early),
-    model("claude-3-7-sonnet", 200_000, 64_000, Generation::Early),
-    model("claude-opus-4", 200_000, 32_000, Generation::Early),
-    model("claude-sonnet-4", 200_000, 64_000, Generation::Early),
-    model("claude-opus-4-5", 200_000, 64_000, Generation::Four5),
-    model("claude-sonnet-4-5", 200_000, 64_000, Generation::Four5),
-    model("claude-haiku-4-5", 200_000, 64_000, Generation::Four5),
-    model("claude-opus-4-6", M, 128_000, Generation::Four6),
-    model("claude-sonnet-4-6", M, 128_000, Generation::Four6),
-    model("claude-opus-4-7", M, 128_000, Generation::Four7),
-    model("claude-opus-4-8", M, 128_000, Generation::Four7),
-    model("claude-opus-5", M, 128_000, Generation::Four7),
-    model("claude-sonnet-5", M, 128_000, Generation::Four7),
-    model("claude-fable-5", M, 128_000, Generation::Four7),
-    model("claude-mythos-5", M, 128_000, Generation::Four7),
-    model("claude-opus-5-5", M, 128_000, Generation::AlwaysThinks),
-    model("claude-sonnet-5-5", M, 128_000, Generation::Five1),
-    model("claude-haiku-5-5", M, 128_000, Generation::Five1),
-    model("claude-fable-5-1", M, 128_000, Generation::AlwaysThinks),
-    model("claude-mythos-5-1", M, 128_000, Generation::AlwaysThinks),
-    model("claude-fable-5-2", M, 128_000, Generation::Five1),
-    model("claude-mythos-5-2", M, 128_000, Generation::Five1),
+    model("claude-3-haiku", 200_000, 4_096, ModelGeneration::Early),
+    model("claude-3-opus", 200_000, 4_096, ModelGeneration::Early),
+    model("claude-3-sonnet", 200_000, 4_096, ModelGeneration::Early),
+    model("claude-3-5-haiku", 200_000, 8_192, ModelGeneration::Early),
+    model("claude-3-5-sonnet", 200_000, 8_192, ModelGeneration::Early),
+    model("claude-3-7-sonnet", 200_000, 64_000, ModelGeneration::Early),
+    model("claude-opus-4", 200_000, 32_000, ModelGeneration::Early),
+    model("claude-sonnet-4", 200_000, 64_000, ModelGeneration::Early),
+    model("claude-opus-4-5", 200_000, 64_000, ModelGeneration::Four5),
+    model("claude-sonnet-4-5", 200_000, 64_000, ModelGeneration::Four5),
+    model("claude-haiku-4-5", 200_000, 64_000, ModelGeneration::Four5),
+    model("claude-opus-4-6", M, 128_000, ModelGeneration::Four6),
+    model("claude-sonnet-4-6", M, 128_000, ModelGeneration::Four6),
+    model("claude-opus-4-7", M, 128_000, ModelGeneration::Four7),
+    model("claude-opus-4-8", M, 128_000, ModelGeneration::Four7),
+    model("claude-opus-5", M, 128_000, ModelGeneration::Four7),
+    model("claude-sonnet-5", M, 128_000, ModelGeneration::Four7),
+    model("claude-fable-5", M, 128_000, ModelGeneration::Four7),
+    model("claude-mythos-5", M, 128_000, ModelGeneration::Four7),
+    model("claude-opus-5-5", M, 128_000, ModelGeneration::AlwaysThinks),
+    model("claude-sonnet-5-5", M, 128_000, ModelGeneration::Five1),
+    model("claude-haiku-5-5", M, 128_000, ModelGeneration::Five1),
+    model("claude-fable-5-1", M, 128_000, ModelGeneration::AlwaysThinks),
+    model("claude-mythos-5-1", M, 128_000, ModelGeneration::AlwaysThinks),
+    model("claude-fable-5-2", M, 128_000, ModelGeneration::Five1),
+    model("claude-mythos-5-2", M, 128_000, ModelGeneration::Five1),
 ];
 
 impl ModelFacts {
     /// The row of this model; `None` when nothing is known of it.
-    pub fn of(name: &str) -> Option<&'static Self> {
+    pub fn find(name: &str) -> Option<&'static Self> {
         let fits = |row: &&Self| name.strip_prefix(row.prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@', '[']));
         MODELS.iter().filter(fits).max_by_key(|row| row.prefix.len())
     }
 
     /// What the API does with foreign thinking when nothing else is asked for.
-    pub fn signatures(&self) -> Signatures {
-        if self.generation >= Generation::Five1 { Signatures::Drop } else { Signatures::Ignore }
+    pub fn signatures(&self) -> SignaturePolicy {
+        if self.generation >= ModelGeneration::Five1 { SignaturePolicy::Drop } else { SignaturePolicy::Ignore }
     }
 
     /// The levels of effort that it knows, in the order in which the API lists them; `None` where they were not seen.
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn n_6_the_longest_row_counts_and_an_unknown_model_has_none() {
-        let of = |name| ModelFacts::of(name).map(|row| row.prefix);
+        let of = |name| ModelFacts::find(name).map(|row| row.prefix);
         assert_eq!(of("claude-sonnet-4-5-20250929"), Some("claude-sonnet-4-5"));
         assert_eq!(of("claude-sonnet-4-20250514"), Some("claude-sonnet-4"));
         assert_eq!(of("claude-opus-5-5"), Some("claude-opus-5-5"));

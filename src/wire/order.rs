@@ -14,7 +14,7 @@ use crate::prelude::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Violation {
+pub enum OrderViolation {
     /// An event of a `type` that is not known, or data without one under a name that is not the API's.
     UnknownEvent,
     /// Data that is no event, without a name, where events have names or after the end.
@@ -70,7 +70,7 @@ pub enum Violation {
 /// What is done about a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ViolationVerdict {
     /// Nothing.
     Accept,
     /// The answer stands, the violation is reported beside it.
@@ -80,130 +80,130 @@ pub enum Verdict {
 }
 
 /// Every violation, what is done about it and why, in the order in which a stream can show them.
-pub const TABLE: &[(Violation, Verdict, &str)] = &[
+pub const TABLE: &[(OrderViolation, ViolationVerdict, &str)] = &[
     (
-        Violation::UnknownEvent,
-        Verdict::Accept,
+        OrderViolation::UnknownEvent,
+        ViolationVerdict::Accept,
         "The API announces that event types may be added. The event stays in the record, and no block depends on it. Gateways end \
          streams with `data: [DONE]` under a name of theirs: SDKs of before October 2026 drop it by its name, later ones fail because \
          it is not JSON, and the answer is complete all the same.",
     ),
     (
-        Violation::NamelessData,
-        Verdict::Accept,
+        OrderViolation::NamelessData,
+        ViolationVerdict::Accept,
         "Both SDKs pass over everything that has no name. Where events have no names at all it may have carried content, and is malformed.",
     ),
-    (Violation::PingOutsideMessage, Verdict::Accept, "A ping may come anywhere and says nothing; both SDKs drop it."),
+    (OrderViolation::PingOutsideMessage, ViolationVerdict::Accept, "A ping may come anywhere and says nothing; both SDKs drop it."),
     (
-        Violation::EventBeforeMessageStart,
-        Verdict::Error,
+        OrderViolation::EventBeforeMessageStart,
+        ViolationVerdict::Error,
         "The beginning is missing, and with it id, model and input tokens. The Python SDK fails; the TypeScript SDK drops such \
          events.",
     ),
     (
-        Violation::SecondMessageStart,
-        Verdict::Error,
+        OrderViolation::SecondMessageStart,
+        ViolationVerdict::Error,
         "The Python SDK passes over it and then writes the second answer's deltas into the first one's blocks; the TypeScript SDK \
          fails.",
     ),
     (
-        Violation::MalformedEvent,
-        Verdict::Error,
+        OrderViolation::MalformedEvent,
+        ViolationVerdict::Error,
         "It may have carried content. Both SDKs fail on it, but for three kinds: a block's start without a number, which they never \
          read; a tool use without id or name, which can neither be run nor be answered; a stop reason that is no text, by which \
          nobody can tell what follows.",
     ),
     (
-        Violation::BlockIndexReused,
-        Verdict::Error,
+        OrderViolation::BlockIndexReused,
+        ViolationVerdict::Error,
         "Both SDKs append a block but write its deltas into the older one: content in the wrong place. A block without deltas would \
          come whole there; whether any come is not known when it begins.",
     ),
     (
-        Violation::BlockIndexSkipped,
-        Verdict::Error,
+        OrderViolation::BlockIndexSkipped,
+        ViolationVerdict::Error,
         "A whole block was lost on the way. Both SDKs number blocks by their order of arrival, so deltas find none or the wrong one. \
          A block without deltas would come whole there, but nobody knows what was lost.",
     ),
     (
-        Violation::BlocksInterleaved,
-        Verdict::Note,
+        OrderViolation::BlocksInterleaved,
+        ViolationVerdict::Note,
         "Every event carries its index, so no content is lost. Noted because the API was never seen to do it, and because the \
          TypeScript SDK hands over the newest block whichever one stops.",
     ),
     (
-        Violation::ContentAfterMessageDelta,
-        Verdict::Note,
+        OrderViolation::ContentAfterMessageDelta,
+        ViolationVerdict::Note,
         "The documented order has all blocks before it, but both SDKs take the content, and nothing is lost.",
     ),
-    (Violation::DeltaForUnknownBlock, Verdict::Error, "There is nothing to add it to; both SDKs fail."),
+    (OrderViolation::DeltaForUnknownBlock, ViolationVerdict::Error, "There is nothing to add it to; both SDKs fail."),
     (
-        Violation::DeltaAfterBlockStop,
-        Verdict::Error,
+        OrderViolation::DeltaAfterBlockStop,
+        ViolationVerdict::Error,
         "Both SDKs change a block that was already handed over as complete; a tool may be running with its input. Only who waits for \
          the whole answer has it whole.",
     ),
-    (Violation::DeltaKindMismatch, Verdict::Error, "Both SDKs drop it in silence, and its content with it."),
+    (OrderViolation::DeltaKindMismatch, ViolationVerdict::Error, "Both SDKs drop it in silence, and its content with it."),
     (
-        Violation::UnknownDelta,
-        Verdict::Note,
+        OrderViolation::UnknownDelta,
+        ViolationVerdict::Note,
         "The API may add delta types, and both SDKs pass over them. Noted because the block that is sent back cannot contain it.",
     ),
-    (Violation::EmptyDelta, Verdict::Accept, "There is nothing in it to lose; both SDKs pass over it."),
+    (OrderViolation::EmptyDelta, ViolationVerdict::Accept, "There is nothing in it to lose; both SDKs pass over it."),
     (
-        Violation::StopForUnknownBlock,
-        Verdict::Error,
+        OrderViolation::StopForUnknownBlock,
+        ViolationVerdict::Error,
         "The block that it completes was lost on the way. The Python SDK fails; the TypeScript SDK hands over another block.",
     ),
     (
-        Violation::SecondBlockStop,
-        Verdict::Note,
+        OrderViolation::SecondBlockStop,
+        ViolationVerdict::Note,
         "Both SDKs have the whole answer. Noted because the TypeScript SDK's `contentBlock` event comes twice; here a block is handed \
          over once.",
     ),
     (
-        Violation::ToolUseCutOff,
-        Verdict::Note,
+        OrderViolation::ToolUseCutOff,
+        ViolationVerdict::Note,
         "The API itself leaves out the stop when max_tokens falls into a tool use. Both SDKs then show an input that the model did \
          not finish; here the block is closed as incomplete, neither run nor sent back, so nothing is invented.",
     ),
     (
-        Violation::BlockNeverStopped,
-        Verdict::Error,
+        OrderViolation::BlockNeverStopped,
+        ViolationVerdict::Error,
         "The API stops every other block, so something was lost on the way, and it may not be the stop alone. Claude Code loses the block \
          and asks again; both SDKs take what is there for the whole, a tool's half input too.",
     ),
     (
-        Violation::NoMessageDelta,
-        Verdict::Note,
+        OrderViolation::NoMessageDelta,
+        ViolationVerdict::Note,
         "Every client gives the whole content, without a stop reason and with the first token counts. Nothing is missing, and nothing \
          noted, where `message_start` brought the whole answer with its stop reason.",
     ),
     (
-        Violation::SecondMessageStop,
-        Verdict::Note,
+        OrderViolation::SecondMessageStop,
+        ViolationVerdict::Note,
         "Both SDKs have the whole answer. Noted because the TypeScript SDK lists it twice; here it ends once.",
     ),
     (
-        Violation::MessageDeltaAfterMessageStop,
-        Verdict::Note,
+        OrderViolation::MessageDeltaAfterMessageStop,
+        ViolationVerdict::Note,
         "Both SDKs have the whole content and take the token counts. Noted because the Python SDK takes its stop reason, too; the \
          TypeScript SDK and this one keep the one that `message_stop` found.",
     ),
     (
-        Violation::EventAfterMessageStop,
-        Verdict::Error,
+        OrderViolation::EventAfterMessageStop,
+        ViolationVerdict::Error,
         "The Python SDK adds a delta or a block to an answer that was complete; the TypeScript SDK and Claude Code pass over it.",
     ),
-    (Violation::EventAfterFailure, Verdict::Accept, "The stream has failed already and is read no further, as in the SDKs."),
+    (OrderViolation::EventAfterFailure, ViolationVerdict::Accept, "The stream has failed already and is read no further, as in the SDKs."),
     (
-        Violation::EndWithoutMessageStop,
-        Verdict::Error,
+        OrderViolation::EndWithoutMessageStop,
+        ViolationVerdict::Error,
         "The Python SDK and Claude Code take a part of an answer for the whole; the TypeScript SDK fails.",
     ),
 ];
 
-impl Violation {
+impl OrderViolation {
     /// Its stable name, as in transcripts and in `order.md`.
     pub fn name(self) -> &'static str {
         match self {
@@ -236,7 +236,7 @@ impl Violation {
     }
 
     /// What is done about it, by [`TABLE`].
-    pub fn verdict(self) -> Verdict {
+    pub fn verdict(self) -> ViolationVerdict {
         self.row().1
     }
 
@@ -245,12 +245,12 @@ impl Violation {
         self.row().2
     }
 
-    fn row(self) -> &'static (Self, Verdict, &'static str) {
+    fn row(self) -> &'static (Self, ViolationVerdict, &'static str) {
         TABLE.iter().find(|row| row.0 == self).expect("the table has a row for every violation, which a test checks")
     }
 }
 
-impl Verdict {
+impl ViolationVerdict {
     /// The word in `order.md`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -261,7 +261,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for OrderViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn n_4_every_violation_has_one_row() {
         // The order of the enum is the order of the table, so the last one's number tells how many there are.
-        assert_eq!(TABLE.len(), Violation::EndWithoutMessageStop as usize + 1);
+        assert_eq!(TABLE.len(), OrderViolation::EndWithoutMessageStop as usize + 1);
         for (place, (violation, verdict, reason)) in TABLE.iter().enumerate() {
             assert_eq!(*violation as usize, place, "{violation} stands elsewhere in the table than in the enum");
             assert_eq!((violation.verdict(), violation.reason()), (*verdict, *reason));

@@ -3,13 +3,13 @@
 //! Dates are compared with the answer's own `date`: a client's clock has no part in it.
 
 use super::date::{http_date_epoch_s, rfc3339_epoch_us};
-use super::http::{Header, find};
+use super::http::{HttpHeader, find};
 use crate::prelude::*;
 
 /// How long until every limit that has nothing left is whole again, in microseconds; `None` when the headers do not say, or it is already.
 ///
 /// `anthropic-ratelimit-<limit>-reset` is an RFC 3339 date, or seconds since 1970. A limit of which something remains stops nobody.
-pub fn reset_us(headers: &[Header]) -> Option<u64> {
+pub fn reset_us(headers: &[HttpHeader]) -> Option<u64> {
     let date_us = http_date_epoch_s(find(headers, "date")?)?.checked_mul(1_000_000)?;
     let resets = headers.iter().filter_map(|header| {
         let name = header.name.to_ascii_lowercase();
@@ -34,8 +34,8 @@ mod tests {
     use super::*;
 
     fn reset_s(headers: &[(&str, &str)]) -> Option<u64> {
-        let mut all = vec![Header::new("date", "Thu, 01 Jan 2026 00:00:00 GMT")];
-        all.extend(headers.iter().map(|(name, value)| Header::new(name, value)));
+        let mut all = vec![HttpHeader::new("date", "Thu, 01 Jan 2026 00:00:00 GMT")];
+        all.extend(headers.iter().map(|(name, value)| HttpHeader::new(name, value)));
         reset_us(&all).map(|us| us / 1_000_000)
     }
 
@@ -55,6 +55,10 @@ mod tests {
         assert_eq!(reset_s(&[]), None);
         assert_eq!(reset_s(&[("anthropic-ratelimit-requests-reset", "2025-12-31T23:59:00Z")]), None);
         assert_eq!(reset_s(&[("anthropic-ratelimit-requests-reset", "soon")]), None);
-        assert_eq!(reset_us(&[Header::new("anthropic-ratelimit-requests-reset", "2026-01-01T01:00:00Z")]), None, "no date to compare with");
+        assert_eq!(
+            reset_us(&[HttpHeader::new("anthropic-ratelimit-requests-reset", "2026-01-01T01:00:00Z")]),
+            None,
+            "no date to compare with"
+        );
     }
 }

@@ -2,22 +2,22 @@
 
 use super::assembler::Assembler;
 use super::block::Block;
-use super::event::Event;
-use super::sse::{Frame, Framer};
-use super::whole::whole_message;
+use super::event::StreamEvent;
+use super::sse::{SseFrame, SseFramer};
+use super::whole_message::whole_message;
 use crate::prelude::*;
 
 /// An answer on its way.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ReplyReader {
     blocks: Vec<Block>,
-    form: Form,
+    form: ReplyForm,
 }
 
 #[derive(Debug)]
-enum Form {
+enum ReplyForm {
     Stream {
-        framer: Box<Framer>,
+        framer: Box<SseFramer>,
         assembler: Box<Assembler>,
     },
     /// One JSON object, as far as it is there.
@@ -28,7 +28,7 @@ enum Form {
 
 /// A complete message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Replied {
+pub(crate) struct CompleteReply {
     /// The API's id.
     pub(crate) id: Arc<str>,
     /// Its content; blocks that never stopped are left out.
@@ -37,12 +37,12 @@ pub(crate) struct Replied {
     pub(crate) stop_reason: Option<Arc<str>>,
 }
 
-impl Reply {
+impl ReplyReader {
     /// An answer of which nothing has come yet.
     pub(crate) fn new(is_stream: bool) -> Self {
         let form = match is_stream {
-            true => Form::Stream { framer: Box::new(Framer::new()), assembler: Box::new(Assembler::new()) },
-            false => Form::Whole(Vec::new()),
+            true => ReplyForm::Stream { framer: Box::new(SseFramer::new()), assembler: Box::new(Assembler::new()) },
+            false => ReplyForm::Whole(Vec::new()),
         };
         Self { blocks: Vec::new(), form }
     }
@@ -50,46 +50,46 @@ impl Reply {
     /// Takes the next piece of the body.
     pub(crate) fn feed(&mut self, piece: &[u8]) {
         let (framer, assembler) = match &mut self.form {
-            Form::Stream { framer, assembler } => (framer, assembler),
-            Form::Whole(body) => return body.extend_from_slice(piece),
-            Form::Broken => return,
+            ReplyForm::Stream { framer, assembler } => (framer, assembler),
+            ReplyForm::Whole(body) => return body.extend_from_slice(piece),
+            ReplyForm::Broken => return,
         };
-        let mut sink = |frame: Frame<'_>| {
-            let step = assembler.on_event(&Event::decode(frame.event, frame.data), &mut Vec::new());
+        let mut sink = |frame: SseFrame<'_>| {
+            let step = assembler.on_event(&StreamEvent::decode(frame.event, frame.data), &mut Vec::new());
             self.blocks.extend(step.into_blocks());
         };
         if framer.feed(piece, &mut sink).is_err() {
-            self.form = Form::Broken;
+            self.form = ReplyForm::Broken;
         }
     }
 
     /// The blocks that are complete, in order, whatever became of the rest.
     pub(crate) fn into_blocks(self) -> Vec<Block> {
         match &self.form {
-            Form::Whole(body) => whole_message(&String::from_utf8_lossy(body)).map_or_else(|_| Vec::new(), |whole| whole.blocks),
-            Form::Stream { .. } | Form::Broken => self.blocks,
+            ReplyForm::Whole(body) => whole_message(&String::from_utf8_lossy(body)).map_or_else(|_| Vec::new(), |whole| whole.blocks),
+            ReplyForm::Stream { .. } | ReplyForm::Broken => self.blocks,
         }
     }
 
     /// Whether the message is whole, so that nothing of the body matters any more; of a body that is not streamed nobody can tell.
     #[cfg(feature = "live")]
     pub(crate) fn is_whole(&self) -> bool {
-        matches!(&self.form, Form::Stream { assembler, .. } if assembler.at_end_of_stream().is_ok())
+        matches!(&self.form, ReplyForm::Stream { assembler, .. } if assembler.at_end_of_stream().is_ok())
     }
 
     /// The message; `None` when the answer brought none that is complete.
-    pub(crate) fn finish(self) -> Option<Replied> {
+    pub(crate) fn finish(self) -> Option<CompleteReply> {
         match self.form {
-            Form::Whole(body) => {
+            ReplyForm::Whole(body) => {
                 let whole = whole_message(core::str::from_utf8(&body).ok()?).ok()?;
-                Some(Replied { id: whole.id, blocks: whole.blocks, stop_reason: whole.stop_reason })
+                Some(CompleteReply { id: whole.id, blocks: whole.blocks, stop_reason: whole.stop_reason })
             }
-            Form::Stream { assembler, .. } => assembler.is_complete().then(|| Replied {
+            ReplyForm::Stream { assembler, .. } => assembler.is_complete().then(|| CompleteReply {
                 id: assembler.message_id().clone(),
                 stop_reason: assembler.stop_reason().cloned(),
                 blocks: self.blocks,
             }),
-            Form::Broken => None,
+            ReplyForm::Broken => None,
         }
     }
 }
@@ -106,8 +106,8 @@ mod tests {
         r#"{"type":"message_stop"}"#,
     ];
 
-    fn after(events: &[&str]) -> Reply {
-        let mut reply = Reply::new(true);
+    fn after(events: &[&str]) -> ReplyReader {
+        let mut reply = ReplyReader::new(true);
         for event in events {
             let (first, second) = event.split_at(event.len() / 2);
             reply.feed(format!("data: {first}").as_bytes());
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn r_13_a_whole_body_brings_a_message_too() {
-        let mut reply = Reply::new(false);
+        let mut reply = ReplyReader::new(false);
         [r#"{"type":"message","id":"msg_1","content":["#, r#"{"type":"text","text":"a"}]}"#]
             .iter()
             .for_each(|piece| reply.feed(piece.as_bytes()));
-        assert_eq!(reply.finish().unwrap(), Replied { id: "msg_1".into(), blocks: vec![Block::text("a")], stop_reason: None });
-        assert_eq!(Reply::new(false).finish(), None);
+        assert_eq!(reply.finish().unwrap(), CompleteReply { id: "msg_1".into(), blocks: vec![Block::text("a")], stop_reason: None });
+        assert_eq!(ReplyReader::new(false).finish(), None);
     }
 }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::block::{Block, BlockKind, Message, Role};
 use super::json::{Json, push_string};
-use super::raw::Object;
+use super::raw_json::RawObject;
 use crate::prelude::*;
 
 /// The body of a `POST /v1/messages`.
@@ -96,7 +96,7 @@ impl Request {
     /// # Errors
     /// The parser's message, when the text is not an object with `model` and `messages` as the API defines them.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        let members = Object::parse(text)?;
+        let members = RawObject::parse(text)?;
         let mut request = Self { stream: false, ..Self::new("", 0) };
         let mut extra = String::from("{");
         for (name, raw) in members.members() {
@@ -132,7 +132,7 @@ impl Request {
             let json = block.json().as_str();
             // What does not hold the word has no such member; most blocks need not be taken apart for that.
             memchr::memmem::find(json.as_bytes(), b"\"cache_control\"").is_none()
-                || Object::parse(json).is_ok_and(|block| block.get("cache_control").is_none())
+                || RawObject::parse(json).is_ok_and(|block| block.get("cache_control").is_none())
         })
     }
 
@@ -188,7 +188,7 @@ fn with_breakpoint(object: &str) -> String {
 
 fn push_with_breakpoint(out: &mut String, object: &str) {
     match object.trim_end().strip_suffix('}') {
-        Some(open) if Object::parse(object).is_ok_and(|object| object.get("cache_control").is_none()) => {
+        Some(open) if RawObject::parse(object).is_ok_and(|object| object.get("cache_control").is_none()) => {
             out.push_str(open);
             if !open.trim_end().ends_with('{') {
                 out.push(',');

@@ -20,12 +20,12 @@ use thiserror::Error;
 
 use crate::prelude::*;
 
-/// The size of one event that [`Framer::new`] allows, in bytes: 64 MiB, twice the largest request of the Messages API.
+/// The size of one event that [`SseFramer::new`] allows, in bytes: 64 MiB, twice the largest request of the Messages API.
 pub const EVENT_BYTES_MAX: usize = 64 << 20;
 
 /// One dispatched event. It borrows from the chunk where the event lies wholly in it and has one data line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct SseFrame<'a> {
     /// The event's name; `message` when the stream gave none.
     pub event: &'a str,
     /// The data lines, joined with LF.
@@ -47,9 +47,9 @@ pub enum FramingError {
 
 /// Incremental parser of one stream. A clone goes on from the same byte.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Framer {
+pub struct SseFramer {
     limit: usize,
-    place: Place,
+    place: StreamPosition,
     /// The first bytes of a character that the last chunk cut; at most three.
     cut: Vec<u8>,
     /// The line that has not ended yet.
@@ -66,7 +66,7 @@ pub struct Framer {
 
 /// Where in the stream the next character stands, as far as it matters to that character.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum StreamPosition {
     /// Nothing read yet: a byte order mark is dropped.
     Start,
     /// After a CR: a LF belongs to it.
@@ -77,18 +77,18 @@ enum Place {
 
 /// What finished lines of the present piece of text said. Either this or the framer holds an event's data, never both.
 #[derive(Default)]
-struct Borrowed<'a> {
+struct FinishedLines<'a> {
     name: Option<&'a str>,
     data: Option<&'a str>,
 }
 
-impl Default for Framer {
+impl Default for SseFramer {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Framer {
+impl SseFramer {
     /// A parser that allows events of [`EVENT_BYTES_MAX`].
     pub fn new() -> Self {
         Self::with_limit(EVENT_BYTES_MAX)
@@ -98,7 +98,7 @@ impl Framer {
     pub fn with_limit(max_event_bytes: usize) -> Self {
         Self {
             limit: max_event_bytes,
-            place: Place::Start,
+            place: StreamPosition::Start,
             cut: Vec::new(),
             line: String::new(),
             name: String::new(),
@@ -114,14 +114,14 @@ impl Framer {
     ///
     /// # Errors
     /// An event larger than the limit; from then on every call is refused with the same error. The events before it were handed over.
-    pub fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<(), FramingError> {
-        if let Place::Failed(error) = self.place {
+    pub fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(SseFrame<'_>)) -> Result<(), FramingError> {
+        if let StreamPosition::Failed(error) = self.place {
             return Err(error);
         }
         let result = self.bytes(chunk, sink);
         if let Err(error) = result {
             self.discard();
-            self.place = Place::Failed(error);
+            self.place = StreamPosition::Failed(error);
         }
         result
     }
@@ -132,7 +132,7 @@ impl Framer {
     pub fn finish(&mut self) -> bool {
         let pending = !(self.cut.is_empty() && self.line.is_empty() && self.name.is_empty()) || self.data.is_some() || self.id.is_some();
         self.discard();
-        self.place = Place::Start;
+        self.place = StreamPosition::Start;
         pending
     }
 
@@ -156,7 +156,7 @@ impl Framer {
     }
 
     /// The first layer: bytes to text.
-    fn bytes(&mut self, chunk: &[u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<(), FramingError> {
+    fn bytes(&mut self, chunk: &[u8], sink: &mut impl FnMut(SseFrame<'_>)) -> Result<(), FramingError> {
         let chunk = self.finish_character(chunk, sink)?;
         let (mut rest, cut) = chunk.split_at(chunk.len() - cut_character_bytes(chunk));
         loop {
@@ -177,7 +177,7 @@ impl Framer {
     }
 
     /// Completes the character that the last chunk cut, or replaces it when `chunk` does not go on with it. Gives what is left.
-    fn finish_character<'a>(&mut self, chunk: &'a [u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<&'a [u8], FramingError> {
+    fn finish_character<'a>(&mut self, chunk: &'a [u8], sink: &mut impl FnMut(SseFrame<'_>)) -> Result<&'a [u8], FramingError> {
         let mut rest = chunk;
         while let (false, Some((&byte, after))) = (self.cut.is_empty(), rest.split_first()) {
             self.cut.push(byte);
@@ -200,18 +200,18 @@ impl Framer {
     }
 
     /// The second layer: text to lines. `text` is the next piece of the stream, whole characters, of any length.
-    fn text(&mut self, text: &str, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), FramingError> {
+    fn text(&mut self, text: &str, sink: &mut impl FnMut(SseFrame<'_>)) -> Result<(), FramingError> {
         let mut text = match (self.place, text) {
             (_, "") => return Ok(()),
-            (Place::Start, text) => text.strip_prefix('\u{feff}').unwrap_or(text),
-            (Place::AfterCr, text) => text.strip_prefix('\n').unwrap_or(text),
-            (Place::Inside | Place::Failed(_), text) => text,
+            (StreamPosition::Start, text) => text.strip_prefix('\u{feff}').unwrap_or(text),
+            (StreamPosition::AfterCr, text) => text.strip_prefix('\n').unwrap_or(text),
+            (StreamPosition::Inside | StreamPosition::Failed(_), text) => text,
         };
-        self.place = Place::Inside;
+        self.place = StreamPosition::Inside;
         if !self.line.is_empty() {
             text = self.finish_line(text)?;
         }
-        let mut borrowed = Borrowed::default();
+        let mut borrowed = FinishedLines::default();
         let mut start = 0;
         for end in memchr2_iter(b'\n', b'\r', text.as_bytes()) {
             if end < start {
@@ -239,7 +239,7 @@ impl Framer {
         };
         self.line.push_str(&text[..end]);
         let mut line = core::mem::take(&mut self.line);
-        let mut borrowed = Borrowed::default();
+        let mut borrowed = FinishedLines::default();
         self.field(&line, &mut borrowed)?;
         self.keep(borrowed);
         line.clear();
@@ -252,7 +252,7 @@ impl Framer {
         match from {
             [b'\r', b'\n', ..] => 2,
             [b'\r'] => {
-                self.place = Place::AfterCr;
+                self.place = StreamPosition::AfterCr;
                 1
             }
             _ => 1,
@@ -260,7 +260,7 @@ impl Framer {
     }
 
     /// One line that is not empty. Comments and unknown fields say nothing.
-    fn field<'a>(&mut self, line: &'a str, borrowed: &mut Borrowed<'a>) -> Result<(), FramingError> {
+    fn field<'a>(&mut self, line: &'a str, borrowed: &mut FinishedLines<'a>) -> Result<(), FramingError> {
         self.check_size(line.len())?;
         let (field, value) =
             if let Some(value) = line.strip_prefix("data:") { ("data", value) } else { line.split_once(':').unwrap_or((line, "")) };
@@ -289,7 +289,7 @@ impl Framer {
     }
 
     /// A blank line: the event is complete. One without a data line is none, but its id counts.
-    fn dispatch(&mut self, borrowed: &mut Borrowed<'_>, sink: &mut impl FnMut(Frame<'_>)) {
+    fn dispatch(&mut self, borrowed: &mut FinishedLines<'_>, sink: &mut impl FnMut(SseFrame<'_>)) {
         self.size = 0;
         if let Some(id) = self.id.take() {
             self.last_event_id = id;
@@ -300,14 +300,14 @@ impl Framer {
                 "" => "message",
                 name => name,
             };
-            sink(Frame { event, data, id: &self.last_event_id });
+            sink(SseFrame { event, data, id: &self.last_event_id });
         }
         borrowed.name = None;
         self.name.clear();
     }
 
     /// Copies what is still needed when the text it was borrowed from goes away.
-    fn keep(&mut self, borrowed: Borrowed<'_>) {
+    fn keep(&mut self, borrowed: FinishedLines<'_>) {
         if let Some(name) = borrowed.name {
             name.clone_into(&mut self.name);
         }

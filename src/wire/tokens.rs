@@ -7,7 +7,7 @@
 
 use super::block::{Block, BlockKind, Message};
 use super::json::Json;
-use super::raw::{self, Object};
+use super::raw_json::{self, RawObject};
 use super::request::Request;
 use crate::prelude::*;
 
@@ -57,12 +57,12 @@ pub fn request(request: &Request) -> u64 {
 
 /// What is counted before anything is rounded.
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct TokenCount {
     characters: u64,
     media: u64,
 }
 
-impl Count {
+impl TokenCount {
     fn of_text(text: &str) -> Self {
         Self { characters: characters(text), media: 0 }
     }
@@ -80,30 +80,31 @@ fn characters(text: &str) -> u64 {
     text.chars().count() as u64
 }
 
-fn count_block(block: &Block) -> Count {
+fn count_block(block: &Block) -> TokenCount {
     match block.kind() {
-        BlockKind::Text(text) => Count::of_text(text),
-        BlockKind::Thinking { thinking, .. } => Count::of_text(thinking), // the signature is for the API, not for the model
-        BlockKind::ToolUse(tool_use) => Count::of_text(&tool_use.name).plus(Count::of_text(tool_use.input.as_str())),
+        BlockKind::Text(text) => TokenCount::of_text(text),
+        BlockKind::Thinking { thinking, .. } => TokenCount::of_text(thinking), // the signature is for the API, not for the model
+        BlockKind::ToolUse(tool_use) => TokenCount::of_text(&tool_use.name).plus(TokenCount::of_text(tool_use.input.as_str())),
         BlockKind::ToolResult { .. } => {
-            let content = Object::parse(block.json().as_str()).ok().and_then(|block| block.get("content").map(count_content));
+            let content = RawObject::parse(block.json().as_str()).ok().and_then(|block| block.get("content").map(count_content));
             content.unwrap_or_default()
         }
-        BlockKind::Other(kind) if matches!(&**kind, "image" | "document") => Count { characters: 0, media: 1 },
-        BlockKind::RedactedThinking | BlockKind::Other(_) => Count::of_text(block.json().as_str()),
+        BlockKind::Other(kind) if matches!(&**kind, "image" | "document") => TokenCount { characters: 0, media: 1 },
+        BlockKind::RedactedThinking | BlockKind::Other(_) => TokenCount::of_text(block.json().as_str()),
     }
 }
 
 /// A JSON string or a JSON array of blocks; what is neither counts as it is written.
-fn count_content(content: &str) -> Count {
-    if let Some(text) = raw::string(content.trim()) {
-        return Count::of_text(&text);
+fn count_content(content: &str) -> TokenCount {
+    if let Some(text) = raw_json::string(content.trim()) {
+        return TokenCount::of_text(&text);
     }
-    match raw::elements(content) {
-        Ok(elements) => {
-            elements.into_iter().map(|element| count_block(&Block::from(Json::trusted(element)))).fold(Count::default(), Count::plus)
-        }
-        Err(_) => Count::of_text(content),
+    match raw_json::elements(content) {
+        Ok(elements) => elements
+            .into_iter()
+            .map(|element| count_block(&Block::from(Json::trusted(element))))
+            .fold(TokenCount::default(), TokenCount::plus),
+        Err(_) => TokenCount::of_text(content),
     }
 }
 

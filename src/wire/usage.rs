@@ -4,16 +4,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::raw::{self, Object};
+use super::raw_json::{self, RawObject};
 
 /// How many input tokens the API says that it left out of old tool results, in a `message_delta` or a whole message whose request asked for it
 /// (`context_management.applied_edits`); `None` when it says nothing of it.
 pub fn cleared_input_tokens(json: &str) -> Option<u64> {
-    let message = Object::parse(json).ok()?;
+    let message = RawObject::parse(json).ok()?;
     let edits = message.object("context_management")?;
-    let edits = raw::elements(edits.get("applied_edits")?).ok()?;
+    let edits = raw_json::elements(edits.get("applied_edits")?).ok()?;
     let cleared = |edit: &str| {
-        let edit = Object::parse(edit).ok()?;
+        let edit = RawObject::parse(edit).ok()?;
         let is_ours = edit.string("type").is_some_and(|kind| kind.starts_with("clear_tool_uses"));
         if is_ours { edit.count("cleared_input_tokens") } else { None }
     };

@@ -15,13 +15,13 @@ mod image;
 mod tools;
 mod turns;
 
-use frame::Framed;
+use frame::CheckedFrame;
 
 use super::block::Message;
 use super::error::ErrorKind;
 use super::json::Json;
-use super::models::{Generation, ModelFacts};
-use super::raw::{Object, elements};
+use super::models::{ModelFacts, ModelGeneration};
+use super::raw_json::{RawObject, elements};
 use super::request::Request;
 use crate::prelude::*;
 
@@ -38,7 +38,7 @@ pub struct Refusal {
 
 /// What is not in a request and decides about it all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct ValidationContext {
     /// The context window in tokens; `None` when tokens are not counted.
     pub context_window: Option<u64>,
     /// Whether `max_tokens` must fit into the window too; `None` for as the model has it.
@@ -51,7 +51,7 @@ pub struct Rules {
     pub thinking: bool,
 }
 
-impl Default for Rules {
+impl Default for ValidationContext {
     fn default() -> Self {
         Self { context_window: None, counts_max_tokens: None, image_bytes_max: 10 << 20, pairs: true, thinking: true }
     }
@@ -61,29 +61,29 @@ impl Default for Rules {
 pub const REQUEST_BYTES_MAX: usize = 32 << 20;
 
 /// What the API says to a request; `None` when it takes it. The first thing that is wrong is named, as the API does.
-pub fn refusal(request: &Request, rules: &Rules) -> Option<Refusal> {
-    Validator::default().refusal(request, rules)
+pub fn refusal(request: &Request, rules: &ValidationContext) -> Option<Refusal> {
+    RequestValidator::default().refusal(request, rules)
 }
 
 /// The same for requests one after another: what surrounds the conversation is mostly the same in all of them, and looked at once.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Validator {
-    last: Option<Arc<Framed>>,
+pub struct RequestValidator {
+    last: Option<Arc<CheckedFrame>>,
 }
 
-impl Validator {
+impl RequestValidator {
     /// What the API says to the next request.
-    pub fn refusal(&mut self, request: &Request, rules: &Rules) -> Option<Refusal> {
-        let facts = ModelFacts::of(&request.model);
+    pub fn refusal(&mut self, request: &Request, rules: &ValidationContext) -> Option<Refusal> {
+        let facts = ModelFacts::find(&request.model);
         let framed = match &self.last {
             Some(framed) if framed.is_of(request) => framed.clone(),
-            _ => self.last.insert(Arc::new(Framed::of(request, facts))).clone(),
+            _ => self.last.insert(Arc::new(CheckedFrame::check(request, facts))).clone(),
         };
         of_framed(request, facts, &framed, rules)
     }
 }
 
-fn of_framed(request: &Request, facts: Option<&ModelFacts>, framed: &Framed, rules: &Rules) -> Option<Refusal> {
+fn of_framed(request: &Request, facts: Option<&ModelFacts>, framed: &CheckedFrame, rules: &ValidationContext) -> Option<Refusal> {
     size(request)
         .or_else(|| turns::content(&request.messages))
         .or_else(|| frame::breakpoints(request, framed.breakpoints))
@@ -95,13 +95,13 @@ fn of_framed(request: &Request, facts: Option<&ModelFacts>, framed: &Framed, rul
         .or_else(|| tokens(request, facts, rules))
 }
 
-/// What the API says of tool uses and their results alone, which [`Rules::pairs`] leaves out elsewhere.
+/// What the API says of tool uses and their results alone, which [`ValidationContext::pairs`] leaves out elsewhere.
 pub fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
     turns::pairs(messages)
 }
 
 /// The same for a body as it came: what is no request is refused too.
-pub fn refusal_of_body(body: &str, rules: &Rules) -> Option<Refusal> {
+pub fn refusal_of_body(body: &str, rules: &ValidationContext) -> Option<Refusal> {
     if body.len() > REQUEST_BYTES_MAX {
         return Some(too_large());
     }
@@ -151,7 +151,7 @@ impl Refusal {
     /// What the API's answer has as its body. The edge before it answers without the API's wrapper.
     pub fn body(&self, request_id: &str) -> String {
         let kind = ErrorKind::of_status(self.status);
-        let (kind, message) = (kind.as_str(), Json::of(&self.message));
+        let (kind, message) = (kind.as_str(), Json::from_value(&self.message));
         if self.status == 413 {
             return format!(r#"{{"error":{{"type":"{kind}","message":{message}}}}}"#);
         }
@@ -172,13 +172,13 @@ fn too_large() -> Refusal {
 }
 
 /// Input alone over the window is too long for every model; input with `max_tokens` for older ones.
-fn tokens(request: &Request, facts: Option<&ModelFacts>, rules: &Rules) -> Option<Refusal> {
+fn tokens(request: &Request, facts: Option<&ModelFacts>, rules: &ValidationContext) -> Option<Refusal> {
     let window = rules.context_window?;
     let input = super::tokens::request(request);
     if input > window {
         return Some(Refusal::invalid(PROMPT_TOO_LONG, format!("prompt is too long: {input} tokens > {window} maximum")));
     }
-    let counts = rules.counts_max_tokens.unwrap_or(facts.is_some_and(|facts| facts.generation == Generation::Early));
+    let counts = rules.counts_max_tokens.unwrap_or(facts.is_some_and(|facts| facts.generation == ModelGeneration::Early));
     let output = request.max_tokens;
     (counts && input.saturating_add(output) > window).then(|| {
         let text = format!(
@@ -190,7 +190,7 @@ fn tokens(request: &Request, facts: Option<&ModelFacts>, rules: &Rules) -> Optio
 
 /// The members that a body must have, and the roles that it may name.
 fn malformed(body: &str, needed: &[&str]) -> Option<Refusal> {
-    let members = match Object::parse(body) {
+    let members = match RawObject::parse(body) {
         Ok(members) => members,
         Err(problem) => return Some(Refusal::invalid("malformed", format!("The request body is not valid JSON: {problem}"))), // plausible
     };
@@ -201,7 +201,7 @@ fn malformed(body: &str, needed: &[&str]) -> Option<Refusal> {
     let messages = members.get("messages").and_then(|messages| elements(messages).ok()).unwrap_or_default();
     let last = messages.len().saturating_sub(1);
     (0..).zip(messages).find_map(|(index, message): (usize, _)| {
-        let Ok(message) = Object::parse(message) else {
+        let Ok(message) = RawObject::parse(message) else {
             return Some(Refusal::invalid("malformed", format!("messages.{index}: Input does not match the expected shape.")));
         };
         match message.string("role").as_deref() {
@@ -215,6 +215,6 @@ fn malformed(body: &str, needed: &[&str]) -> Option<Refusal> {
 }
 
 #[cfg(test)]
-mod recorded;
+mod recorded_refusals;
 #[cfg(test)]
 mod tests;

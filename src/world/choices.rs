@@ -4,22 +4,22 @@
 
 use alloc::collections::BTreeMap;
 
-use super::faults::Asked;
-use super::pacing::{self, Known, Times};
-use super::plan::Head;
-use super::setup::{self, Prepared};
+use super::faults::FaultTarget;
+use super::pacing::{self, AnswerTimesTable, KnownTimes};
+use super::plan::ResponseHead;
+use super::setup::{self, PreparedAnswer};
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::plan::{AnswerTimes, Named, Plan, Waited};
-use crate::scenario::types::{Chunking, Scenario, Timing};
+use crate::scenario::plan::{AnswerTimes, NamedChoices, Plan, WaitKind};
+use crate::scenario::types::{AnswerTiming, Chunking, Scenario};
 use crate::wire::error::ApiError;
 
 /// The choices that were made so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Noted {
+pub(crate) struct NotedChoices {
     /// The choices.
     pub(crate) plan: Plan,
     /// How long the answers to requests say to wait: the engine has no choice there.
@@ -28,15 +28,15 @@ pub(crate) struct Noted {
 
 /// Makes choices.
 #[derive(Debug)]
-pub(crate) struct Choices<'a> {
+pub(crate) struct ChoiceMaker<'a> {
     seed: Seed,
     plan: &'a Plan,
-    noted: Option<&'a mut Arc<Noted>>,
+    noted: Option<&'a mut Arc<NotedChoices>>,
 }
 
-impl<'a> Choices<'a> {
+impl<'a> ChoiceMaker<'a> {
     /// The choices of a scenario's run.
-    pub(crate) fn of(scenario: &'a Scenario, noted: Option<&'a mut Arc<Noted>>) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario, noted: Option<&'a mut Arc<NotedChoices>>) -> Self {
         Self { seed: scenario.seed, plan: &scenario.plan, noted }
     }
 
@@ -48,7 +48,7 @@ impl<'a> Choices<'a> {
     }
 
     /// How long something takes. `nth` counts from 0 and serves tables.
-    pub(crate) fn latency(&mut self, of: Waited, name: &str, latency: &Latency, nth: usize) -> Micros {
+    pub(crate) fn latency(&mut self, of: WaitKind, name: &str, latency: &Latency, nth: usize) -> Micros {
         let given = self.plan.latency(of, name);
         let draw = || latency.draw(&mut self.seed.draws(of.purpose(), name), None, nth).unwrap_or_default();
         let takes = given.unwrap_or_else(draw);
@@ -67,7 +67,7 @@ impl<'a> Choices<'a> {
     }
 
     /// The id that an error carries: made up, and the same for the same request of the same run.
-    pub(crate) fn request_id(&mut self, asked: &Asked<'_>) -> Arc<str> {
+    pub(crate) fn request_id(&mut self, asked: &FaultTarget<'_>) -> Arc<str> {
         let name = asked.agent.key(asked.id);
         let make_up = || {
             let key = format!("{}/{}/{}", self.seed.0, asked.agent.tool_use_id().unwrap_or_default(), asked.id);
@@ -79,7 +79,7 @@ impl<'a> Choices<'a> {
     }
 
     /// When the answer to a request arrives.
-    pub(crate) fn times(&mut self, name: &str, timing: &Timing, known: &Known) -> Times {
+    pub(crate) fn times(&mut self, name: &str, timing: &AnswerTiming, known: &KnownTimes) -> AnswerTimesTable {
         let drawn = pacing::times(timing, known, &mut self.seed.draws("answer-pace", name));
         let given = self.plan.answers.get(name);
         let times = match given {
@@ -107,14 +107,14 @@ impl<'a> Choices<'a> {
     }
 
     /// An answer is given that was made ready earlier, choices and all.
-    pub(crate) fn on_served(&mut self, prepared: &Prepared) {
+    pub(crate) fn on_served(&mut self, prepared: &PreparedAnswer) {
         if let Some((id, shape)) = &prepared.shape {
             self.note(|plan| put(&mut plan.streams, id, shape.clone()));
         }
     }
 
     /// The head of an answer is known, which may tell the engine how long to wait.
-    pub(crate) fn on_head(&mut self, agent: &Agent, id: RequestId, head: &Head) {
+    pub(crate) fn on_head(&mut self, agent: &Agent, id: RequestId, head: &ResponseHead) {
         if let Some(noted) = &mut self.noted
             && let Some(told) = ApiError::read(head.status, &head.headers, &[]).delay_us()
         {
@@ -138,12 +138,12 @@ impl<'a> Choices<'a> {
     }
 }
 
-fn put<T>(named: &mut Named<T>, name: &str, value: T) {
+fn put<T>(named: &mut NamedChoices<T>, name: &str, value: T) {
     named.insert(name.into(), value);
 }
 
 /// What the plan does not name stays as drawn: gaps, not instants, so that a longer head moves all that follows it.
-fn as_planned(given: &AnswerTimes, drawn: &Times) -> Times {
+fn as_planned(given: &AnswerTimes, drawn: &AnswerTimesTable) -> AnswerTimesTable {
     let head = given.head.unwrap_or(drawn.head);
     let (mut at, mut drawn_before) = (head, drawn.head);
     let mut pieces = Vec::with_capacity(drawn.pieces.len());
@@ -152,11 +152,11 @@ fn as_planned(given: &AnswerTimes, drawn: &Times) -> Times {
         drawn_before = *drawn_at;
         pieces.push(at);
     }
-    Times { head, pieces, end: at + given.end.unwrap_or(drawn.end - drawn_before) }
+    AnswerTimesTable { head, pieces, end: at + given.end.unwrap_or(drawn.end - drawn_before) }
 }
 
 /// The times as a plan has them. The end of an answer is left out where it comes with the last piece anyway.
-fn planned(times: &Times, known: &Known) -> AnswerTimes {
+fn planned(times: &AnswerTimesTable, known: &KnownTimes) -> AnswerTimes {
     let mut before = times.head;
     let gap = |at: &Micros| {
         let gap = *at - before;
@@ -172,24 +172,24 @@ fn planned(times: &Times, known: &Known) -> AnswerTimes {
 mod tests {
     use super::*;
 
-    fn drawn() -> Times {
-        Times { head: Micros(10), pieces: vec![Micros(15), Micros(35)], end: Micros(40) }
+    fn drawn() -> AnswerTimesTable {
+        AnswerTimesTable { head: Micros(10), pieces: vec![Micros(15), Micros(35)], end: Micros(40) }
     }
 
     #[test]
     fn f_11_times_that_a_plan_does_not_name_stay_as_drawn() {
         let given = |head, gaps: &[u64], end| AnswerTimes { head, gaps: gaps.iter().copied().map(Micros).collect(), end };
         assert_eq!(as_planned(&given(None, &[], None), &drawn()), drawn());
-        let later = Times { head: Micros(110), pieces: vec![Micros(115), Micros(135)], end: Micros(140) };
+        let later = AnswerTimesTable { head: Micros(110), pieces: vec![Micros(115), Micros(135)], end: Micros(140) };
         assert_eq!(as_planned(&given(Some(Micros(110)), &[], None), &drawn()), later, "what follows moves with its head");
-        let first = Times { head: Micros(10), pieces: vec![Micros(11), Micros(31)], end: Micros(31) };
+        let first = AnswerTimesTable { head: Micros(10), pieces: vec![Micros(11), Micros(31)], end: Micros(31) };
         assert_eq!(as_planned(&given(None, &[1], Some(Micros(0))), &drawn()), first);
     }
 
     #[test]
     fn f_11_times_survive_the_way_into_a_plan_and_back() {
-        let other = Times { head: Micros(1), pieces: vec![Micros(1), Micros(1)], end: Micros(1) };
-        let known = Known { end: Some(Micros(40)), ..Known::default() };
+        let other = AnswerTimesTable { head: Micros(1), pieces: vec![Micros(1), Micros(1)], end: Micros(1) };
+        let known = KnownTimes { end: Some(Micros(40)), ..KnownTimes::default() };
         assert_eq!(as_planned(&planned(&drawn(), &known), &other), drawn());
     }
 }

@@ -1,31 +1,31 @@
 //! One answer on its way: pieces at their times, framed into events as a client's connection would (M-5, M-6).
 
-use super::choices::Choices;
-use super::plan::Plan;
-use super::setup::Setup;
+use super::choices::ChoiceMaker;
+use super::plan::ResponsePlan;
+use super::setup::RunSetup;
 use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::scenario::types::Chunking;
-use crate::wire::event::Event;
-use crate::wire::sse::Framer;
+use crate::wire::event::StreamEvent;
+use crate::wire::sse::SseFramer;
 
 /// An answer under way.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Delivery {
+pub(crate) struct AnswerDelivery {
     serial: u32,
     agent: Agent,
     id: RequestId,
     /// When its request was made.
     from: Time,
-    plan: Arc<Plan>,
+    plan: Arc<ResponsePlan>,
     next_piece: usize,
-    framer: Box<Framer>,
+    framer: Box<SseFramer>,
 }
 
 /// What comes next of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum DeliveryPart {
     /// Status and headers.
     Head,
     /// The next piece of the body.
@@ -34,9 +34,9 @@ pub(crate) enum Part {
     End,
 }
 
-impl Delivery {
+impl AnswerDelivery {
     /// An answer that begins now.
-    pub(crate) fn new(serial: u32, agent: Agent, id: RequestId, plan: Plan, now: Time) -> Self {
+    pub(crate) fn new(serial: u32, agent: Agent, id: RequestId, plan: ResponsePlan, now: Time) -> Self {
         Self { serial, agent, id, from: now, plan: Arc::new(plan), next_piece: 0, framer: Box::default() }
     }
 
@@ -51,26 +51,26 @@ impl Delivery {
     }
 
     /// What comes first; `None` when nothing ever does.
-    pub(crate) fn first(&self) -> Option<(Time, Part)> {
-        if self.plan.head.is_some() { Some((self.from + self.plan.times.head, Part::Head)) } else { self.end() }
+    pub(crate) fn first(&self) -> Option<(Time, DeliveryPart)> {
+        if self.plan.head.is_some() { Some((self.from + self.plan.times.head, DeliveryPart::Head)) } else { self.end() }
     }
 
     /// Lets a part arrive: its inputs, and what comes after it. A framing error ends the answer at once.
     pub(crate) fn arrive(
         &mut self,
-        setup: &Setup,
-        choices: &mut Choices<'_>,
-        part: Part,
+        setup: &RunSetup,
+        choices: &mut ChoiceMaker<'_>,
+        part: DeliveryPart,
         inputs: &mut Vec<(Agent, Input)>,
-    ) -> Option<(Time, Part)> {
+    ) -> Option<(Time, DeliveryPart)> {
         let plan = self.plan.clone();
         match part {
-            Part::Head => {
+            DeliveryPart::Head => {
                 let head = plan.head.as_ref()?;
                 inputs.push((self.agent.clone(), Input::Head { id: self.id, status: head.status, headers: head.headers.clone() }));
                 self.after()
             }
-            Part::Piece if plan.is_stream => {
+            DeliveryPart::Piece if plan.is_stream => {
                 let piece = &plan.pieces[self.next_piece];
                 self.next_piece += 1;
                 match self.frame(setup, choices, piece, inputs) {
@@ -81,7 +81,7 @@ impl Delivery {
                     }
                 }
             }
-            Part::Piece => {
+            DeliveryPart::Piece => {
                 self.next_piece += 1;
                 // A body that is cut is no body to a client: it gets the end alone.
                 if self.next_piece == plan.pieces.len() && plan.end == Some(AnswerEnd::Complete) {
@@ -89,28 +89,34 @@ impl Delivery {
                 }
                 self.after()
             }
-            Part::End => {
+            DeliveryPart::End => {
                 inputs.extend(plan.end.clone().map(|how| (self.agent.clone(), Input::End { id: self.id, how })));
                 None
             }
         }
     }
 
-    fn after(&self) -> Option<(Time, Part)> {
+    fn after(&self) -> Option<(Time, DeliveryPart)> {
         match self.plan.times.pieces.get(self.next_piece) {
-            Some(at) => Some((self.from + *at, Part::Piece)),
+            Some(at) => Some((self.from + *at, DeliveryPart::Piece)),
             None => self.end(),
         }
     }
 
-    fn end(&self) -> Option<(Time, Part)> {
-        self.plan.end.is_some().then_some((self.from + self.plan.times.end, Part::End))
+    fn end(&self) -> Option<(Time, DeliveryPart)> {
+        self.plan.end.is_some().then_some((self.from + self.plan.times.end, DeliveryPart::End))
     }
 
-    fn frame(&mut self, setup: &Setup, choices: &mut Choices<'_>, piece: &[u8], inputs: &mut Vec<(Agent, Input)>) -> Result<(), Arc<str>> {
+    fn frame(
+        &mut self,
+        setup: &RunSetup,
+        choices: &mut ChoiceMaker<'_>,
+        piece: &[u8],
+        inputs: &mut Vec<(Agent, Input)>,
+    ) -> Result<(), Arc<str>> {
         let (id, agent) = (self.id, self.agent.clone());
-        let mut sink = |frame: crate::wire::sse::Frame<'_>| {
-            inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(Event::decode(frame.event, frame.data)) }));
+        let mut sink = |frame: crate::wire::sse::SseFrame<'_>| {
+            inputs.push((agent.clone(), Input::Stream { id, event: Arc::new(StreamEvent::decode(frame.event, frame.data)) }));
         };
         // Most bodies are taken as they came; opening a keyed stream for each of their pieces would cost more than framing them.
         if setup.scenario.chunking == Chunking::AsRecorded {
@@ -123,7 +129,7 @@ impl Delivery {
     }
 }
 
-fn whole_body(plan: &Plan) -> Arc<str> {
+fn whole_body(plan: &ResponsePlan) -> Arc<str> {
     let bytes: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
     String::from_utf8_lossy(&bytes).into()
 }

@@ -1,34 +1,34 @@
 //! The simulated API as clients over HTTP see it: bodies in, what comes back out (K-6).
 //!
-//! A client does not say which agent, prompt and attempt a request belongs to; [`Callers`] finds out from what it says. The answer is
+//! A client does not say which agent, prompt and attempt a request belongs to; [`RequestAttribution`] finds out from what it says. The answer is
 //! the model server's, so that a client gets what an engine in a simulated run would get.
 
-mod callers;
+mod attribution;
 
 use super::WorldNote;
-use super::choices::Choices;
-use super::model::{Answered, Asking, ModelServer};
-use super::plan::Plan;
-use super::server::Whose;
-use super::setup::Setup;
+use super::choices::ChoiceMaker;
+use super::model::{ModelRequest, ModelResponse, ModelServer};
+use super::plan::ResponsePlan;
+use super::server::AnswerOwner;
+use super::setup::RunSetup;
 use super::tool_uses;
 use crate::engine::contract::{Agent, AnswerEnd, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::scenario::statement::Passed;
+use crate::scenario::statement::PassedStatements;
 use crate::scenario::thread::is_messages;
-use crate::wire::held::{Held, NotHeld, Whole};
 use crate::wire::request::Request;
+use crate::wire::server_threads::{CompleteRequest, IncompleteRequest, ServerThreads};
 use crate::wire::{tokens, validate};
-use callers::Callers;
+use attribution::RequestAttribution;
 
 /// The API of one scenario, and what it knows of its clients.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Endpoint {
+pub(crate) struct ApiEndpoint {
     model: ModelServer,
-    callers: Callers,
+    callers: RequestAttribution,
     /// The conversations of clients that send only what is new.
-    held: Held,
+    held: ServerThreads,
     /// Whether anything happened to a client that the scenario's answers do not know of.
     is_interfered: bool,
     /// Whether answers may be lost on their way, so that who asks the same again gets the same answer again.
@@ -37,7 +37,7 @@ pub(crate) struct Endpoint {
 
 /// A request as it came over HTTP.
 #[derive(Clone, Debug)]
-pub(crate) struct Incoming<'a> {
+pub(crate) struct IncomingRequest<'a> {
     pub(crate) method: &'a str,
     /// With its query.
     pub(crate) path: &'a str,
@@ -48,7 +48,7 @@ pub(crate) struct Incoming<'a> {
 
 /// What comes back.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Reply {
+pub(crate) enum EndpointReply {
     /// To a request for a message.
     Message(Box<MessageReply>),
     /// To anything else: status and JSON body.
@@ -66,17 +66,17 @@ pub(crate) struct MessageReply {
     pub(crate) agent: Agent,
     pub(crate) id: RequestId,
     pub(crate) request: Arc<Request>,
-    pub(crate) answered: Answered,
+    pub(crate) answered: ModelResponse,
 }
 
-impl Endpoint {
+impl ApiEndpoint {
     /// The API at the beginning; `lends` when answers may be lost on their way.
-    pub(crate) fn of(lends: bool) -> Self {
+    pub(crate) fn new(lends: bool) -> Self {
         Self { lends, ..Self::default() }
     }
 
     /// Answers what a client sent.
-    pub(crate) fn ask(&mut self, setup: &Setup, now: Time, incoming: &Incoming<'_>) -> Reply {
+    pub(crate) fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointReply {
         let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         match incoming.method {
             "POST" if is_messages(incoming.path) => self.message(setup, now, incoming),
@@ -102,17 +102,21 @@ impl Endpoint {
     }
 
     /// The names of the answers that nobody asked for (M-3).
-    pub(crate) fn unused_answers(&self, setup: &Setup, whose: Whose) -> Vec<Arc<str>> {
+    pub(crate) fn unused_answers(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         self.model.unused(setup, whose)
     }
 
     /// What came to pass of the faults and answers that the scenario says (F-10).
-    pub(crate) fn passed(&self, setup: &Setup) -> Passed {
+    pub(crate) fn passed(&self, setup: &RunSetup) -> PassedStatements {
         self.model.passed(setup)
     }
 
     /// A request with all that is held for it, or what is answered where it is none.
-    fn whole<'a>(&self, body: &'a [u8], read: fn(&str) -> Result<Request, validate::Refusal>) -> Result<(Whole<'a>, Request), Box<Reply>> {
+    fn whole<'a>(
+        &self,
+        body: &'a [u8],
+        read: fn(&str) -> Result<Request, validate::Refusal>,
+    ) -> Result<(CompleteRequest<'a>, Request), Box<EndpointReply>> {
         let invalid = |problem: String| Box::new(refused(400, "invalid_request_error", &problem));
         let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
         let whole = self.held.whole(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
@@ -120,13 +124,13 @@ impl Endpoint {
         Ok((whole, request))
     }
 
-    fn message(&mut self, setup: &Setup, now: Time, incoming: &Incoming<'_>) -> Reply {
+    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointReply {
         let (whole, request) = match self.whole(incoming.body, validate::request) {
             Ok(whole) => whole,
             Err(refused) => return *refused,
         };
         let caller = self.callers.place(setup, &whole.body, &request, incoming.named.clone());
-        let asking = Asking {
+        let asking = ModelRequest {
             agent: &caller.agent,
             id: caller.id,
             request: &request,
@@ -135,7 +139,7 @@ impl Endpoint {
             gets_default: self.is_interfered || self.lends || caller.is_after_interrupt,
             lends: self.lends,
         };
-        let answered = self.model.answer(setup, &asking, &mut Choices::of(&setup.scenario, None));
+        let answered = self.model.answer(setup, &asking, &mut ChoiceMaker::new(&setup.scenario, None));
         if matches!(answered.note, WorldNote::Served { fault: Some(_), .. }) {
             self.is_interfered = true;
         }
@@ -161,37 +165,37 @@ impl Endpoint {
         {
             self.held.hold(conversation, &replied);
         }
-        Reply::Message(Box::new(MessageReply { agent: caller.agent, id: caller.id, request: Arc::new(request), answered }))
+        EndpointReply::Message(Box::new(MessageReply { agent: caller.agent, id: caller.id, request: Arc::new(request), answered }))
     }
 }
 
 /// Whether a client has all that it asked for, so that it has no reason to ask again.
-fn is_whole(answered: &Answered, plan: &Plan) -> bool {
+fn is_whole(answered: &ModelResponse, plan: &ResponsePlan) -> bool {
     let is_changed = matches!(answered.note, WorldNote::Served { fault: Some(_), .. });
     let is_said = !plan.is_stream || plan.pieces.iter().any(|piece| memchr::memmem::find(piece, b"message_stop").is_some());
     !is_changed && is_said && plan.end == Some(AnswerEnd::Complete) && plan.head.as_ref().is_some_and(|head| head.status < 400)
 }
 
-fn fine(body: String) -> Reply {
-    Reply::Other { status: 200, body, problem: None }
+fn fine(body: String) -> EndpointReply {
+    EndpointReply::Other { status: 200, body, problem: None }
 }
 
-fn refused(status: u16, kind: &str, problem: &str) -> Reply {
+fn refused(status: u16, kind: &str, problem: &str) -> EndpointReply {
     let error = serde_json::json!({ "type": "error", "error": { "type": kind, "message": problem } });
-    Reply::Other { status, body: error.to_string(), problem: Some(problem.into()) }
+    EndpointReply::Other { status, body: error.to_string(), problem: Some(problem.into()) }
 }
 
 /// To a request that goes on from what is not held; clients look for the code and send everything.
-fn refused_to_go_on(not_held: &NotHeld) -> Reply {
+fn refused_to_go_on(not_held: &IncompleteRequest) -> EndpointReply {
     let problem = not_held.to_string();
-    let NotHeld::Unknown { .. } = not_held else { return refused(400, "invalid_request_error", &problem) };
+    let IncompleteRequest::Unknown { .. } = not_held else { return refused(400, "invalid_request_error", &problem) };
     let details = serde_json::json!({ "error_code": "thread_not_found" });
     let error = serde_json::json!({ "type": "error", "error": { "type": "not_found_error", "message": problem, "details": details } });
-    Reply::Other { status: 404, body: error.to_string(), problem: Some(problem) }
+    EndpointReply::Other { status: 404, body: error.to_string(), problem: Some(problem) }
 }
 
 /// The models that the scenario knows of.
-fn models(setup: &Setup) -> String {
+fn models(setup: &RunSetup) -> String {
     let settings = &setup.scenario.settings;
     let names = core::iter::once(&settings.model).chain(&settings.session.fallback_model);
     let data: Vec<_> = names.map(|name| serde_json::json!({ "type": "model", "id": &**name, "display_name": &**name })).collect();

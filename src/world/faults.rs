@@ -16,15 +16,15 @@ pub(super) use answers::instead;
 pub(super) use body::{TimedEvent, by_event, with_events};
 pub(super) use changes::change;
 
-use super::choices::Choices;
+use super::choices::ChoiceMaker;
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::scenario::fault::{FaultKind, FaultPlace, FaultRule, Span};
+use crate::scenario::fault::{FaultKind, FaultPlace, FaultRule, NumberSpan};
 
 /// A request as rules see it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct FaultTarget<'a> {
     pub(crate) id: RequestId,
     pub(crate) agent: &'a Agent,
     pub(crate) model: &'a str,
@@ -32,14 +32,18 @@ pub(crate) struct Asked<'a> {
 }
 
 /// Which rule hits a request, and what happens to it; `None` for nothing.
-pub(super) fn verdict<'a>(rules: &'a [FaultRule], asked: &Asked<'_>, choices: &mut Choices<'_>) -> Option<(usize, &'a FaultKind)> {
+pub(super) fn verdict<'a>(
+    rules: &'a [FaultRule],
+    asked: &FaultTarget<'_>,
+    choices: &mut ChoiceMaker<'_>,
+) -> Option<(usize, &'a FaultKind)> {
     let mut hits = |(index, rule): &(usize, &FaultRule)| fits(&rule.at, asked) && is_drawn(&rules[..*index], rule, asked, choices);
     rules.iter().enumerate().find(&mut hits).map(|(index, rule)| (index, &rule.kind))
 }
 
 /// The rules with a probability that could hit a request: those whose place it is, as long as no rule before them hits for certain. One with a
 /// probability of 0 never does.
-pub(super) fn chances(rules: &[FaultRule], asked: &Asked<'_>) -> Vec<usize> {
+pub(super) fn chances(rules: &[FaultRule], asked: &FaultTarget<'_>) -> Vec<usize> {
     let is_certain = |rule: &FaultRule| rule.at.probability.is_none_or(|probability| probability >= 1.0);
     let mut found = Vec::new();
     for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| fits(&rule.at, asked)) {
@@ -51,9 +55,9 @@ pub(super) fn chances(rules: &[FaultRule], asked: &Asked<'_>) -> Vec<usize> {
     found
 }
 
-fn fits(at: &FaultPlace, asked: &Asked<'_>) -> bool {
+fn fits(at: &FaultPlace, asked: &FaultTarget<'_>) -> bool {
     let FaultPlace { prompt, request, attempt, model, thread, after, before, probability: _ } = at;
-    let within = |span: &Option<Span>, number| span.is_none_or(|span| span.contains(number));
+    let within = |span: &Option<NumberSpan>, number| span.is_none_or(|span| span.contains(number));
     within(prompt, asked.id.prompt)
         && within(request, asked.id.turn)
         && within(attempt, asked.id.attempt)
@@ -65,7 +69,7 @@ fn fits(at: &FaultPlace, asked: &Asked<'_>) -> bool {
 
 /// The key holds the kind and not the rule's place in the list: one more rule before it changes no draw (D3). A plan tells rules of one kind
 /// apart by their order among themselves.
-fn is_drawn(before: &[FaultRule], rule: &FaultRule, asked: &Asked<'_>, choices: &mut Choices<'_>) -> bool {
+fn is_drawn(before: &[FaultRule], rule: &FaultRule, asked: &FaultTarget<'_>, choices: &mut ChoiceMaker<'_>) -> bool {
     let Some(probability) = rule.at.probability else { return true };
     let kind = rule.kind.to_string();
     let identity = format!("{}/{}/{kind}", asked.agent.tool_use_id().unwrap_or_default(), asked.id);

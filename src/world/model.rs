@@ -6,44 +6,44 @@
 //!
 //! The simulated run carries the plan out on its virtual clock, the replay server over real sockets.
 
-use super::again;
-use super::choices::Choices;
-use super::faults::{self, Asked};
-use super::plan::Plan;
+use super::choices::ChoiceMaker;
+use super::faults::{self, FaultTarget};
+use super::plan::ResponsePlan;
 use super::refusal;
-use super::server::{Served, Server, Whose};
-use super::setup::{Prepared, Setup};
-use super::signatures::Given;
-use super::{Refused, WorldNote};
+use super::reissue;
+use super::server::{AnswerOwner, AnswerQueue, QueuedAnswer};
+use super::setup::{PreparedAnswer, RunSetup};
+use super::signatures::GivenThinking;
+use super::{RefusedRequest, WorldNote};
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::scenario::fault::{Change, FaultKind};
-use crate::scenario::script::Origin;
-use crate::scenario::statement::{Passed, Statement};
+use crate::scenario::fault::{AnswerChange, FaultKind};
+use crate::scenario::script::AnswerOrigin;
+use crate::scenario::statement::{PassedStatements, Statement};
 use crate::wire::request::Request;
-use crate::wire::validate::Validator;
+use crate::wire::validate::RequestValidator;
 
 /// What the server knows of the requests before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ModelServer {
-    server: Server,
-    validator: Validator,
+    server: AnswerQueue,
+    validator: RequestValidator,
     /// What thinking was given out.
-    signatures: Given,
+    signatures: GivenThinking,
     /// Which faults hit.
-    hits: Passed,
+    hits: PassedStatements,
 }
 
 /// A request at the server.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asking<'a> {
+pub(crate) struct ModelRequest<'a> {
     pub(crate) agent: &'a Agent,
     pub(crate) id: RequestId,
     pub(crate) request: &'a Request,
     pub(crate) now: Time,
     /// Whose scripted answers it may get, the first first.
-    pub(crate) origins: &'a [Origin],
+    pub(crate) origins: &'a [AnswerOrigin],
     /// Whether it gets the default answer when none is left: requests may exist because of an injection alone (M-3).
     pub(crate) gets_default: bool,
     /// Whether who asks the same again gets the same answer again, also where no fault changed it.
@@ -52,25 +52,25 @@ pub(crate) struct Asking<'a> {
 
 /// What a request gets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answered {
+pub(crate) struct ModelResponse {
     /// All that will come; `None` when no answer is left.
-    pub(crate) plan: Option<Plan>,
+    pub(crate) plan: Option<ResponsePlan>,
     /// What a transcript should know.
     pub(crate) note: WorldNote,
     /// What is wrong with the request.
-    pub(crate) refused: Option<Refused>,
+    pub(crate) refused: Option<RefusedRequest>,
 }
 
 impl ModelServer {
     /// Answers a request.
-    pub(crate) fn answer(&mut self, setup: &Setup, asking: &Asking<'_>, choices: &mut Choices<'_>) -> Answered {
+    pub(crate) fn answer(&mut self, setup: &RunSetup, asking: &ModelRequest<'_>, choices: &mut ChoiceMaker<'_>) -> ModelResponse {
         let scenario = &setup.scenario;
-        let Asking { agent, id, request, now, .. } = *asking;
-        let refusal = refusal::of(setup, &mut self.validator, &self.signatures, request);
+        let ModelRequest { agent, id, request, now, .. } = *asking;
+        let refusal = refusal::find(setup, &mut self.validator, &self.signatures, request);
         // What a recording has an answer to was taken, whatever the rules say.
         let overruled = scenario.tape.is_some();
-        let refused = refusal.as_ref().map(|refusal| Refused { rule: refusal.name, text: (&*refusal.message).into(), overruled });
-        let asked = Asked { id, agent, model: &request.model, now };
+        let refused = refusal.as_ref().map(|refusal| RefusedRequest { rule: refusal.name, text: (&*refusal.message).into(), overruled });
+        let asked = FaultTarget { id, agent, model: &request.model, now };
         self.hits.extend(faults::chances(&scenario.faults, &asked).into_iter().map(Statement::FaultChance));
         let (plan, note) = match faults::verdict(&scenario.faults, &asked, choices) {
             Some((index, kind @ FaultKind::Instead(instead))) => {
@@ -89,7 +89,7 @@ impl ModelServer {
                 }
             }
         };
-        Answered { plan, note, refused }
+        ModelResponse { plan, note, refused }
     }
 
     /// The id that the scenario has for a tool use.
@@ -98,12 +98,12 @@ impl ModelServer {
     }
 
     /// The names of the answers that nobody asked for.
-    pub(crate) fn unused(&self, setup: &Setup, whose: Whose) -> Vec<Arc<str>> {
+    pub(crate) fn unused(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         self.server.unused(setup, whose)
     }
 
     /// What came to pass of the faults and answers that the scenario says (F-10).
-    pub(crate) fn passed(&self, setup: &Setup) -> Passed {
+    pub(crate) fn passed(&self, setup: &RunSetup) -> PassedStatements {
         let mut passed = self.hits.clone();
         passed.extend(self.server.given(setup));
         passed
@@ -112,23 +112,23 @@ impl ModelServer {
     /// The answer that the request gets, changed by a fault if there is one; `None` when none is left.
     fn prepared(
         &mut self,
-        setup: &Setup,
-        asking: &Asking<'_>,
-        change: Option<(usize, &Change)>,
-        choices: &mut Choices<'_>,
-    ) -> Option<(Plan, WorldNote)> {
-        let Asking { agent, id, request, gets_default, lends, .. } = *asking;
+        setup: &RunSetup,
+        asking: &ModelRequest<'_>,
+        change: Option<(usize, &AnswerChange)>,
+        choices: &mut ChoiceMaker<'_>,
+    ) -> Option<(ResponsePlan, WorldNote)> {
+        let ModelRequest { agent, id, request, gets_default, lends, .. } = *asking;
         let scenario_tells = setup.scenario.api.tells_tokens();
-        let mut as_prepared = |answer: &Prepared| {
+        let mut as_prepared = |answer: &PreparedAnswer| {
             choices.on_served(answer);
-            Plan::of(answer, choices.times(&agent.key(id), &setup.scenario.timing, &answer.known))
+            ResponsePlan::new(answer, choices.times(&agent.key(id), &setup.scenario.timing, &answer.known))
         };
         let (mut plan, name, provenance, differences) = match self.server.serve(setup, asking, change.is_some() || lends) {
-            Some(Served { answer, nth, differences }) => {
+            Some(QueuedAnswer { answer, nth, differences }) => {
                 let answer = &setup.answers[answer];
                 let mut plan = as_prepared(answer);
                 if nth > 1 {
-                    let (fresh, ids) = again::with_fresh_ids(&plan, nth);
+                    let (fresh, ids) = reissue::with_fresh_ids(&plan, nth);
                     self.server.remember(ids);
                     plan = fresh;
                 }
@@ -142,14 +142,14 @@ impl ModelServer {
         };
         let (usual, asked) = (&setup.scenario.settings.model, &request.model);
         if setup.scenario.tape.is_none() && usual != asked {
-            plan = again::from_model(plan, usual, asked);
+            plan = reissue::from_model(plan, usual, asked);
         }
         if scenario_tells && let Some(counted) = refusal::with_input_tokens(&plan, request) {
             plan = counted;
         }
         self.signatures.remember(setup, request, &plan);
         if !request.stream && plan.is_stream {
-            plan = again::unstreamed(&plan).unwrap_or(plan);
+            plan = reissue::unstreamed(&plan).unwrap_or(plan);
         }
         let fault = change.map(|(index, change)| match faults::change(change, &plan) {
             Some(changed) => {

@@ -13,7 +13,7 @@ use alloc::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::prelude::*;
-use crate::scenario::drive::{Drive, Normalise, VaryingPlace};
+use crate::scenario::drive::{DriveScript, NormaliseRule, VaryingPlace};
 
 /// JSON members that are known to vary.
 const MEMBERS: [&str; 12] = [
@@ -38,10 +38,10 @@ const ANY_FOLDER: &str = "<folder>";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Normaliser {
     without: Vec<Arc<str>>,
-    own: Vec<Normalise>,
+    own: Vec<NormaliseRule>,
     /// Which of them replaced something.
     used: BTreeSet<usize>,
-    folders: Vec<(spans::Folder, &'static str)>,
+    folders: Vec<(spans::FolderSpan, &'static str)>,
     /// Whether members keep their values, whatever their names.
     keeps_members: bool,
     uuids: Vec<String>,
@@ -50,8 +50,8 @@ pub struct Normaliser {
 
 impl Normaliser {
     /// The rules of a scenario, for a run with these folders, each with the name that it is shown by.
-    pub fn new(drive: &Drive, folders: &[(String, &'static str)]) -> Self {
-        let named = folders.iter().flat_map(|(path, name)| spans::Folder::of(path).into_iter().map(|folder| (folder, *name)));
+    pub fn new(drive: &DriveScript, folders: &[(String, &'static str)]) -> Self {
+        let named = folders.iter().flat_map(|(path, name)| spans::FolderSpan::from_path(path).into_iter().map(|folder| (folder, *name)));
         let mut folders: Vec<_> = named.collect();
         // The inner ones first.
         folders.sort_by_key(|(folder, _)| core::cmp::Reverse(folder.len()));
@@ -62,7 +62,7 @@ impl Normaliser {
     ///
     /// All folders have one name there, because what is one folder for the one client may be two for the other. And the shipped rules know no members:
     /// in requests these are what the model gave a tool, or what the tool is, and both matter.
-    pub fn for_requests(drive: &Drive, folders: &[(String, &'static str)]) -> Self {
+    pub fn for_requests(drive: &DriveScript, folders: &[(String, &'static str)]) -> Self {
         let folders: Vec<_> = folders.iter().map(|(path, _)| (path.clone(), ANY_FOLDER)).collect();
         Self { keeps_members: true, ..Self::new(drive, &folders) }
     }
@@ -105,7 +105,7 @@ impl Normaliser {
     /// Text with what varies in it replaced.
     pub fn text(&mut self, text: &str) -> String {
         let mut text = text.to_string();
-        for (index, Normalise { name, place }) in self.own.iter().enumerate() {
+        for (index, NormaliseRule { name, place }) in self.own.iter().enumerate() {
             let VaryingPlace::Between { after, until } = place else { continue };
             let replaced = spans::between(&text, after, until.as_deref(), &format!("<{name}>"));
             if replaced != text {
@@ -138,7 +138,7 @@ impl Normaliser {
     }
 
     fn member(&mut self, name: String, value: Value) -> (String, Value) {
-        let is_for = |rule: &Normalise| matches!(&rule.place, VaryingPlace::Member(member) if **member == *name);
+        let is_for = |rule: &NormaliseRule| matches!(&rule.place, VaryingPlace::Member(member) if **member == *name);
         let own = self.own.iter().enumerate().find(|(_, rule)| is_for(rule));
         self.used.extend(own.map(|(index, _)| index));
         let shown = match own {

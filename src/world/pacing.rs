@@ -3,15 +3,15 @@
 //! Without figures a whole turn takes a log-normal time with a median of 5 s and a 99th percentile of 46 s, as real sessions do,
 //! spread unevenly over its events; a recorded total without recorded pieces is spread the same way.
 
-use crate::engine::random::Draws;
+use crate::engine::random::KeyedDraws;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::Timing;
+use crate::scenario::types::AnswerTiming;
 
 /// What is known of an answer's times, each from its request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownTimes {
     /// The head.
     pub head: Option<Micros>,
     /// Each piece of the body.
@@ -22,7 +22,7 @@ pub struct Known {
 
 /// When an answer arrives, each from its request, never decreasing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Times {
+pub struct AnswerTimesTable {
     /// The head.
     pub head: Micros,
     /// Each piece of the body.
@@ -36,7 +36,7 @@ const TURN: Latency = Latency::LogNormal { p50: Micros::from_secs(5), p99: Micro
 
 /// The times of one answer. `draws` belong to this answer alone; piece k takes the k-th draws, so that with given gaps a longer answer
 /// changes nothing that came before. Shares of a whole turn do depend on how many pieces share it.
-pub fn times(timing: &Timing, known: &Known, draws: &mut Draws) -> Times {
+pub fn times(timing: &AnswerTiming, known: &KnownTimes, draws: &mut KeyedDraws) -> AnswerTimesTable {
     let drawn_turn = TURN.draw(draws, None, 0).unwrap_or_default();
     let usual_head = known.end.unwrap_or(drawn_turn).scaled(1, 8);
     // Pieces that are recorded without a head came right behind it.
@@ -53,12 +53,12 @@ pub fn times(timing: &Timing, known: &Known, draws: &mut Draws) -> Times {
         (Latency::Recorded { percent }, Some(end)) => end.scaled(u64::from(*percent), 100).max(last),
         _ => last,
     };
-    Times { head, pieces, end }
+    AnswerTimesTable { head, pieces, end }
 }
 
 /// Whether anything in the times of an answer is left to the draws.
-pub fn is_drawn(timing: &Timing, known: &Known) -> bool {
-    let Timing { head, first_event, between_events } = timing;
+pub fn is_drawn(timing: &AnswerTiming, known: &KnownTimes) -> bool {
+    let AnswerTiming { head, first_event, between_events } = timing;
     if head.is_drawn() || first_event.is_drawn() || between_events.is_drawn() {
         return true;
     }
@@ -71,7 +71,13 @@ pub fn is_drawn(timing: &Timing, known: &Known) -> bool {
 }
 
 /// Recorded gaps, scaled as asked; the gap before the first piece may be set apart.
-fn recorded_pieces(timing: &Timing, known: &Known, known_head: Option<Micros>, head: Micros, draws: &mut Draws) -> Vec<Micros> {
+fn recorded_pieces(
+    timing: &AnswerTiming,
+    known: &KnownTimes,
+    known_head: Option<Micros>,
+    head: Micros,
+    draws: &mut KeyedDraws,
+) -> Vec<Micros> {
     let mut before = known_head.unwrap_or(Micros::ZERO);
     let mut at = head;
     let mut pieces = Vec::with_capacity(known.pieces.len());
@@ -86,7 +92,7 @@ fn recorded_pieces(timing: &Timing, known: &Known, known_head: Option<Micros>, h
 }
 
 /// Drawn gaps: as the settings say, or shares of the turn between a half and one and a half of the average, ending with the turn.
-fn drawn_pieces(timing: &Timing, count: usize, head: Micros, turn: Micros, draws: &mut Draws) -> Vec<Micros> {
+fn drawn_pieces(timing: &AnswerTiming, count: usize, head: Micros, turn: Micros, draws: &mut KeyedDraws) -> Vec<Micros> {
     let mut shares = Vec::with_capacity(count);
     let mut sum = 0;
     for position in 0..count {
@@ -111,25 +117,25 @@ mod tests {
     use super::*;
     use crate::engine::random::Seed;
 
-    fn of(timing: &Timing, known: &Known) -> Times {
+    fn new(timing: &AnswerTiming, known: &KnownTimes) -> AnswerTimesTable {
         times(timing, known, &mut Seed(1).draws("answer", "1"))
     }
 
     #[test]
     fn m_5_recorded_times_are_kept_to_the_microsecond() {
-        let known = Known { head: Some(Micros(400)), pieces: vec![Some(Micros(500)), Some(Micros(1_700))], end: Some(Micros(1_800)) };
-        let times = of(&Timing::default(), &known);
-        assert_eq!(times, Times { head: Micros(400), pieces: vec![Micros(500), Micros(1_700)], end: Micros(1_800) });
-        let headless = Known { head: None, ..known.clone() };
-        assert_eq!(of(&Timing::default(), &headless).pieces, [Micros(500), Micros(1_700)], "offsets hold without a recorded head");
-        let half = Timing { between_events: Latency::Recorded { percent: 50 }, ..Timing::default() };
-        assert_eq!(of(&half, &known).pieces, [Micros(500), Micros(1_100)]);
+        let known = KnownTimes { head: Some(Micros(400)), pieces: vec![Some(Micros(500)), Some(Micros(1_700))], end: Some(Micros(1_800)) };
+        let times = new(&AnswerTiming::default(), &known);
+        assert_eq!(times, AnswerTimesTable { head: Micros(400), pieces: vec![Micros(500), Micros(1_700)], end: Micros(1_800) });
+        let headless = KnownTimes { head: None, ..known.clone() };
+        assert_eq!(new(&AnswerTiming::default(), &headless).pieces, [Micros(500), Micros(1_700)], "offsets hold without a recorded head");
+        let half = AnswerTiming { between_events: Latency::Recorded { percent: 50 }, ..AnswerTiming::default() };
+        assert_eq!(new(&half, &known).pieces, [Micros(500), Micros(1_100)]);
     }
 
     #[test]
     fn m_5_a_recorded_total_is_spread_over_the_pieces() {
-        let known = Known { head: None, pieces: vec![None; 8], end: Some(Micros::from_secs(2)) };
-        let times = of(&Timing::default(), &known);
+        let known = KnownTimes { head: None, pieces: vec![None; 8], end: Some(Micros::from_secs(2)) };
+        let times = new(&AnswerTiming::default(), &known);
         assert_eq!((times.head, times.end), (Micros::from_millis(250), Micros::from_secs(2)));
         assert_eq!(times.pieces.last(), Some(&Micros::from_secs(2)));
         assert!(times.pieces.is_sorted());
@@ -138,8 +144,8 @@ mod tests {
     #[test]
     fn m_5_fixed_figures_win() {
         let fixed = |ms| Latency::Fixed(Micros::from_millis(ms));
-        let timing = Timing { head: fixed(100), first_event: fixed(5), between_events: fixed(10) };
-        let times = of(&timing, &Known { pieces: vec![None; 3], ..Known::default() });
+        let timing = AnswerTiming { head: fixed(100), first_event: fixed(5), between_events: fixed(10) };
+        let times = new(&timing, &KnownTimes { pieces: vec![None; 3], ..KnownTimes::default() });
         assert_eq!(times.head, Micros::from_millis(100));
         assert_eq!(times.pieces, [105, 115, 125].map(Micros::from_millis));
         assert_eq!(times.end, Micros::from_millis(125));
@@ -148,9 +154,9 @@ mod tests {
     #[test]
     fn d_3_a_longer_answer_changes_no_draw_before() {
         let fixed = Latency::Uniform(Micros(0), Micros(1_000_000));
-        let timing = Timing { head: fixed.clone(), first_event: fixed.clone(), between_events: fixed };
-        let short = of(&timing, &Known { pieces: vec![None; 3], ..Known::default() });
-        let long = of(&timing, &Known { pieces: vec![None; 9], ..Known::default() });
+        let timing = AnswerTiming { head: fixed.clone(), first_event: fixed.clone(), between_events: fixed };
+        let short = new(&timing, &KnownTimes { pieces: vec![None; 3], ..KnownTimes::default() });
+        let long = new(&timing, &KnownTimes { pieces: vec![None; 9], ..KnownTimes::default() });
         assert_eq!(short.pieces, long.pieces[..3]);
     }
 }

@@ -2,41 +2,41 @@
 
 #[cfg(feature = "live")]
 use super::faults::{by_event, with_events};
-use super::pacing::Times;
-use super::setup::Prepared;
+use super::pacing::AnswerTimesTable;
+use super::setup::PreparedAnswer;
 use crate::engine::contract::AnswerEnd;
 use crate::prelude::*;
-use crate::scenario::tape::End;
-use crate::wire::http::Header;
+use crate::scenario::tape::ResponseEnd;
+use crate::wire::http::HttpHeader;
 
 /// Everything that will come of an answer. Times count from its request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct ResponsePlan {
     /// Status and headers; `None` when the connection ends before there are any.
-    pub(crate) head: Option<Head>,
+    pub(crate) head: Option<ResponseHead>,
     /// Whether the client reads the body as a stream of events.
     pub(crate) is_stream: bool,
     /// The body, as many pieces as there are times for.
     pub(crate) pieces: Arc<[Arc<[u8]>]>,
     /// When all that arrives.
-    pub(crate) times: Times,
+    pub(crate) times: AnswerTimesTable,
     /// How it ends; `None` when it never does.
     pub(crate) end: Option<AnswerEnd>,
 }
 
 /// The head of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Head {
+pub(crate) struct ResponseHead {
     /// HTTP status.
     pub(crate) status: u16,
     /// Response headers.
-    pub(crate) headers: Arc<[Header]>,
+    pub(crate) headers: Arc<[HttpHeader]>,
 }
 
-impl Plan {
+impl ResponsePlan {
     /// The answer as it was prepared, with the times of this request.
-    pub(crate) fn of(prepared: &Prepared, times: Times) -> Self {
-        let head = Head { status: prepared.status, headers: prepared.headers.clone() };
+    pub(crate) fn new(prepared: &PreparedAnswer, times: AnswerTimesTable) -> Self {
+        let head = ResponseHead { status: prepared.status, headers: prepared.headers.clone() };
         Self {
             head: (prepared.status != 0).then_some(head),
             is_stream: prepared.is_stream,
@@ -57,11 +57,11 @@ impl Plan {
     }
 }
 
-fn ending(end: End) -> AnswerEnd {
+fn ending(end: ResponseEnd) -> AnswerEnd {
     match end {
-        End::Complete => AnswerEnd::Complete,
+        ResponseEnd::Complete => AnswerEnd::Complete,
         // The client that went away when this was recorded is not the one that listens now: to it the connection was cut.
-        End::Reset | End::ClientGone => AnswerEnd::Reset,
-        End::Timeout => AnswerEnd::Timeout,
+        ResponseEnd::Reset | ResponseEnd::ClientGone => AnswerEnd::Reset,
+        ResponseEnd::Timeout => AnswerEnd::Timeout,
     }
 }

@@ -7,33 +7,33 @@ use alloc::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::again::{FreshId, with_original_ids};
-use super::model::Asking;
-use super::setup::{Prepared, Setup};
+use super::model::ModelRequest;
+use super::reissue::{FreshId, with_original_ids};
+use super::setup::{PreparedAnswer, RunSetup};
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
-use crate::scenario::script::Origin;
+use crate::scenario::script::AnswerOrigin;
 use crate::scenario::statement::Statement;
 use crate::scenario::tape::placeholder::is_same_but_for_secrets;
 use crate::wire::block::Message;
-use crate::wire::compare::{Difference, differences};
+use crate::wire::compare::{BodyDifference, differences};
 
 /// What was given to whom.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Server {
+pub(crate) struct AnswerQueue {
     /// How often each answer was given.
     given: Vec<u32>,
     /// Which answers each agent got that a tool use made. Each plays its script from the beginning: one of the same script before it was discarded.
     of_agents: Vec<(Agent, usize)>,
     /// The changed answers that have not been used up.
-    lent: Vec<Lent>,
+    lent: Vec<RetryableAnswer>,
     /// The ids of answers that were given more than once.
     ids: Vec<FreshId>,
 }
 
 /// An answer that was changed on its way: whoever asks the same again gets it again.
 #[derive(Clone, Debug, PartialEq)]
-struct Lent {
+struct RetryableAnswer {
     agent: Agent,
     id: RequestId,
     messages: Vec<Arc<Message>>,
@@ -41,7 +41,7 @@ struct Lent {
 }
 
 /// Whether the tape lacks only a secret that the client still sends.
-fn is_secret(difference: &Difference) -> bool {
+fn is_secret(difference: &BodyDifference) -> bool {
     match (&difference.recorded, &difference.sent) {
         (Some(Value::String(recorded)), Some(Value::String(sent))) => is_same_but_for_secrets(recorded, sent),
         _ => false,
@@ -49,13 +49,13 @@ fn is_secret(difference: &Difference) -> bool {
 }
 
 /// Whether the answer is for an agent that a scripted tool use makes.
-fn is_of_agent(answer: &Prepared) -> bool {
-    matches!(answer.origin, Some(Origin::Agent(_)))
+fn is_of_agent(answer: &PreparedAnswer) -> bool {
+    matches!(answer.origin, Some(AnswerOrigin::Agent(_)))
 }
 
 /// Whose answers are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum AnswerOwner {
     /// The scenario's, and those of a thread of the tape that has begun.
     Own,
     /// Those of threads that have not.
@@ -64,25 +64,25 @@ pub(crate) enum Whose {
 
 /// What a request gets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Served {
-    /// Which of [`Setup::answers`].
+pub(crate) struct QueuedAnswer {
+    /// Which of [`RunSetup::answers`].
     pub(crate) answer: usize,
     /// The how many-th time it is given.
     pub(crate) nth: u32,
     /// Where the request differs from the recorded one.
-    pub(crate) differences: Vec<Difference>,
+    pub(crate) differences: Vec<BodyDifference>,
 }
 
-impl Server {
+impl AnswerQueue {
     /// The answer that was lent to the same request before, else the next one; `None` when there is none left. One that is lent is still there when
     /// the same is asked again.
-    pub(crate) fn serve(&mut self, setup: &Setup, asking: &Asking<'_>, is_lent: bool) -> Option<Served> {
-        let Asking { agent, id, request, origins, .. } = *asking;
+    pub(crate) fn serve(&mut self, setup: &RunSetup, asking: &ModelRequest<'_>, is_lent: bool) -> Option<QueuedAnswer> {
+        let ModelRequest { agent, id, request, origins, .. } = *asking;
         let answer = self.take_lent(asking).map(|lent| lent.answer).or_else(|| self.next(setup, agent, origins))?;
         self.given[answer] += 1;
         let nth = self.given[answer];
         if is_lent {
-            self.lent.push(Lent { agent: agent.clone(), id, messages: request.messages.clone(), answer });
+            self.lent.push(RetryableAnswer { agent: agent.clone(), id, messages: request.messages.clone(), answer });
         }
         if is_of_agent(&setup.answers[answer]) {
             self.of_agents.push((agent.clone(), answer));
@@ -99,7 +99,7 @@ impl Server {
             found.retain(|difference| !is_secret(difference));
             found
         });
-        Some(Served { answer, nth, differences })
+        Some(QueuedAnswer { answer, nth, differences })
     }
 
     /// Takes note of fresh ids, so that what comes back under them is known.
@@ -113,7 +113,7 @@ impl Server {
     }
 
     /// The same is asked again under the next attempt's number, or with the very same messages; anything else has used the answer up.
-    fn take_lent(&mut self, asking: &Asking<'_>) -> Option<Lent> {
+    fn take_lent(&mut self, asking: &ModelRequest<'_>) -> Option<RetryableAnswer> {
         let position = self.lent.iter().position(|lent| lent.agent == *asking.agent)?;
         let lent = self.lent.remove(position);
         let is_next_attempt = (lent.id.prompt, lent.id.turn) == (asking.id.prompt, asking.id.turn);
@@ -121,13 +121,16 @@ impl Server {
     }
 
     /// The next answer for a request of these origins.
-    fn next(&mut self, setup: &Setup, agent: &Agent, origins: &[Origin]) -> Option<usize> {
+    fn next(&mut self, setup: &RunSetup, agent: &Agent, origins: &[AnswerOrigin]) -> Option<usize> {
         self.given.resize(setup.answers.len(), 0);
         // What was recorded is for those who spoke when it was recorded.
-        let belongs = |answer: &Prepared, origin: Origin| answer.origin.map_or(matches!(origin, Origin::Prompt(_)), |of| of == origin);
+        let belongs = |answer: &PreparedAnswer, origin: AnswerOrigin| {
+            answer.origin.map_or(matches!(origin, AnswerOrigin::Prompt(_)), |of| of == origin)
+        };
         let had = |index: usize| self.of_agents.iter().any(|(had_by, answer)| *answer == index && had_by == agent);
-        let is_new = |index: usize, answer: &Prepared| if is_of_agent(answer) { !had(index) } else { self.given[index] == 0 };
-        let next = |origin: Origin| (0..).zip(&setup.answers).find(|(index, answer)| belongs(answer, origin) && is_new(*index, answer));
+        let is_new = |index: usize, answer: &PreparedAnswer| if is_of_agent(answer) { !had(index) } else { self.given[index] == 0 };
+        let next =
+            |origin: AnswerOrigin| (0..).zip(&setup.answers).find(|(index, answer)| belongs(answer, origin) && is_new(*index, answer));
         origins.iter().find_map(|origin| next(*origin)).map(|(index, _)| index)
     }
 
@@ -137,8 +140,8 @@ impl Server {
     }
 
     /// The answers that were given, as statements of the scenario. Those of other threads of a tape are not the scenario's (M-3).
-    pub(crate) fn given(&self, setup: &Setup) -> Vec<Statement> {
-        let mut turns: BTreeMap<Origin, u32> = BTreeMap::new();
+    pub(crate) fn given(&self, setup: &RunSetup) -> Vec<Statement> {
+        let mut turns: BTreeMap<AnswerOrigin, u32> = BTreeMap::new();
         let mut given = Vec::new();
         for (index, answer) in setup.answers.iter().enumerate() {
             let statement = answer.statement(index, &mut turns);
@@ -149,15 +152,15 @@ impl Server {
 
     /// The names of the answers that nobody asked for: those of the scenario and of threads that have begun, or those of the tape's other threads,
     /// which may be left out.
-    pub(crate) fn unused(&self, setup: &Setup, whose: Whose) -> Vec<Arc<str>> {
+    pub(crate) fn unused(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         let unused = |index: &usize| self.times(*index) == 0;
-        let has_begun = |origin: Origin| {
+        let has_begun = |origin: AnswerOrigin| {
             let mut given = setup.answers.iter().zip(&self.given);
             given.any(|(answer, times)| *times > 0 && answer.origin == Some(origin))
         };
-        let of = |answer: &Prepared| match answer.origin {
-            Some(thread @ Origin::Thread(_)) if !has_begun(thread) => Whose::Others,
-            _ => Whose::Own,
+        let of = |answer: &PreparedAnswer| match answer.origin {
+            Some(thread @ AnswerOrigin::Thread(_)) if !has_begun(thread) => AnswerOwner::Others,
+            _ => AnswerOwner::Own,
         };
         let answers = (0..setup.answers.len()).filter(unused).map(|index| &setup.answers[index]);
         answers.filter(|answer| of(answer) == whose).map(|answer| answer.name.clone()).collect()

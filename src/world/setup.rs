@@ -8,8 +8,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::normalise::Normaliser;
-use super::pacing::Known;
-use super::recorded::RecordedRequest;
+use super::pacing::KnownTimes;
+use super::recorded_requests::RecordedRequest;
 use super::tool_uses;
 use crate::engine::budget::PriceTable;
 use crate::engine::contract::RequestId;
@@ -20,32 +20,32 @@ use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::recording::{Recording, WholeTape};
-use crate::scenario::script::{self, Body, Look, Origin, Place, Task};
-use crate::scenario::statement::{Passed, Statement};
-use crate::scenario::tape::{Chunk, End, Exchange, Folder, Provenance, Tape};
+use crate::scenario::script::{self, AnswerOrigin, ScriptedBody, ScriptedTask, StreamStyle, TurnPlace};
+use crate::scenario::statement::{PassedStatements, Statement};
+use crate::scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, ResponseEnd, Tape};
 use crate::scenario::thread::{OTHER, whole_bodies};
-use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, Turn, TurnBlock};
-use crate::wire::http::Header;
+use crate::scenario::types::{AgentScript, Chunking, Scenario, ScriptedOutcome, ScriptedTurn, TurnBlock};
+use crate::wire::http::HttpHeader;
 
 /// A scenario with everything that follows from it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Setup {
+pub struct RunSetup {
     /// What was written.
     pub scenario: Scenario,
     /// What the engine gets to see.
     pub environment: Environment,
     /// The answers, in the order in which they are given.
-    pub answers: Vec<Prepared>,
+    pub answers: Vec<PreparedAnswer>,
     /// What single tool uses give, by id.
     pub outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// What tool uses give whose id another one had before.
     pub(crate) repeated: RepeatedUses,
     /// Whose answers the agents get that tool uses make, by the agents' addresses.
-    pub agents: BTreeMap<Arc<str>, Origin>,
+    pub agents: BTreeMap<Arc<str>, AnswerOrigin>,
     /// The threads of conversation of the tape, where clients may have all of them: the scenario's own first (M-3).
     pub threads: Vec<RecordedThread>,
     /// The folders that the recorded client had.
-    pub(crate) folders: Vec<(Folder, String)>,
+    pub(crate) folders: Vec<(ClientFolder, String)>,
     /// What may vary between the recorded requests and those of the client that is served; `None` when nothing may.
     pub(crate) varying: Option<Normaliser>,
     /// Whether the API insists on thinking where a request enables it. It cannot where its own answers lack it.
@@ -54,11 +54,11 @@ pub struct Setup {
 
 /// An answer, ready to be given.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prepared {
+pub struct PreparedAnswer {
     /// How a transcript names it: `exchange 2` or `turn 1.2`.
     pub name: Arc<str>,
     /// What it was scripted for; `None` for any prompt.
-    pub origin: Option<Origin>,
+    pub origin: Option<AnswerOrigin>,
     /// The recorded request without what may differ; `None` when none was recorded.
     pub request: Option<RecordedRequest>,
     /// Where it comes from.
@@ -66,7 +66,7 @@ pub struct Prepared {
     /// HTTP status.
     pub status: u16,
     /// Response headers.
-    pub headers: Arc<[Header]>,
+    pub headers: Arc<[HttpHeader]>,
     /// Whether the body is an event stream.
     pub is_stream: bool,
     /// What was chosen for its stream, by its message id; `None` where nothing was.
@@ -74,22 +74,22 @@ pub struct Prepared {
     /// The body in pieces that arrive at different times.
     pub pieces: Arc<[Arc<[u8]>]>,
     /// What is recorded of its times.
-    pub known: Known,
+    pub known: KnownTimes,
     /// How it ends.
-    pub end: End,
+    pub end: ResponseEnd,
 }
 
-impl Prepared {
+impl PreparedAnswer {
     /// What it is among the statements of its scenario; `None` for those of other threads of a tape, which are nobody's. `turns` counts along the
     /// answers.
-    pub(crate) fn statement(&self, index: usize, turns: &mut BTreeMap<Origin, u32>) -> Option<Statement> {
+    pub(crate) fn statement(&self, index: usize, turns: &mut BTreeMap<AnswerOrigin, u32>) -> Option<Statement> {
         match self.origin {
             None => Some(Statement::Exchange(index)),
-            Some(Origin::Thread(_)) => None,
+            Some(AnswerOrigin::Thread(_)) => None,
             Some(origin) => {
                 let turn = turns.entry(origin).or_default();
                 *turn += 1;
-                Some(Statement::Turn(Place { origin, turn: *turn }))
+                Some(Statement::Turn(TurnPlace { origin, turn: *turn }))
             }
         }
     }
@@ -139,12 +139,12 @@ pub enum SetupError {
     },
 }
 
-impl Setup {
+impl RunSetup {
     /// The scenario's id for a tool use that may have come under a fresh one, from a server whose ids this run did not see made.
     pub(crate) fn scripted_id<'a>(&self, id: &'a str) -> &'a str {
         let makes_agents = |id: &str| self.agents.keys().any(|address| address.split('.').next() == Some(id));
         let is_known = |id: &str| self.outcomes.contains_key(id) || makes_agents(id);
-        super::again::original_of(id).filter(|original| !is_known(id) && is_known(original)).unwrap_or(id)
+        super::reissue::original_of(id).filter(|original| !is_known(id) && is_known(original)).unwrap_or(id)
     }
 
     /// What the scenario says of a tool use, by its id; `place` is the answer's name and the position among its tool uses, where that is known.
@@ -176,7 +176,7 @@ impl Setup {
     }
 
     /// The ids of the tool uses that the answers ask for which were given.
-    pub(crate) fn asked_for_in(&self, passed: &Passed) -> BTreeSet<Arc<str>> {
+    pub(crate) fn asked_for_in(&self, passed: &PassedStatements) -> BTreeSet<Arc<str>> {
         let mut turns = BTreeMap::new();
         let mut ids = BTreeSet::new();
         for (index, answer) in self.answers.iter().enumerate() {
@@ -203,18 +203,18 @@ impl Setup {
     /// # Errors
     /// As [`Self::new`].
     pub fn with_recording(scenario: Scenario, recording: Option<&dyn Recording>) -> Result<Self, SetupError> {
-        let mut of_tools = OfTools { outcomes: scenario.results.clone(), ..OfTools::default() };
+        let mut of_tools = ScriptedToolUses { outcomes: scenario.results.clone(), ..ScriptedToolUses::default() };
         let mut answers = match (&scenario.tape, recording) {
             (Some(source), Some(recording)) => recorded(&scenario, recording, &source.thread)?,
             (Some(_), None) => return Err(SetupError::NoTape),
             (None, _) => {
-                let scripts = (1..).zip(&scenario.prompts).map(|(number, prompt)| (Origin::Prompt(number), &prompt.turns));
+                let scripts = (1..).zip(&scenario.prompts).map(|(number, prompt)| (AnswerOrigin::Prompt(number), &prompt.turns));
                 scripted(&scenario, scripts, &mut of_tools)
             }
         };
-        let scripts = (1..).zip(&scenario.interrupts).map(|(number, interrupt)| (Origin::Interrupt(number), &interrupt.turns));
+        let scripts = (1..).zip(&scenario.interrupts).map(|(number, interrupt)| (AnswerOrigin::Interrupt(number), &interrupt.turns));
         answers.extend(scripted(&scenario, scripts, &mut of_tools));
-        let OfTools { ids: _, outcomes, repeated, agents } = of_tools;
+        let ScriptedToolUses { ids: _, outcomes, repeated, agents } = of_tools;
         let environment = Environment {
             settings: scenario.settings.clone(),
             tools: scenario.tools.iter().map(|tool| tool.definition.clone()).collect(),
@@ -247,10 +247,10 @@ impl Setup {
             let mut of_thread = tape.exchanges.iter().zip(&asked).filter(|(exchange, _)| exchange.thread == name).peekable();
             let first = of_thread.peek().and_then(|(_, asked)| core::str::from_utf8(asked).ok()).map(String::from);
             if number > 0 {
-                let origin = Some(Origin::Thread(number));
+                let origin = Some(AnswerOrigin::Thread(number));
                 let other = |(exchange, asked): (&Exchange, &Cow<'_, [u8]>)| {
                     let prepared = of_exchange(&self.scenario, exchange, asked, None);
-                    Prepared { name: format!("{} of {name}", prepared.name).into(), origin, ..prepared }
+                    PreparedAnswer { name: format!("{} of {name}", prepared.name).into(), origin, ..prepared }
                 };
                 self.answers.extend(of_thread.map(other));
             }
@@ -270,18 +270,18 @@ impl Setup {
     }
 
     /// What a request gets that exists only because of an injection (M-3).
-    pub(crate) fn default_answer(&self, id: RequestId) -> Prepared {
+    pub(crate) fn default_answer(&self, id: RequestId) -> PreparedAnswer {
         let text = self.scenario.default_answer.clone().unwrap_or_else(|| Scenario::DEFAULT_ANSWER.into());
-        let turn = Turn { content: vec![TurnBlock::Text(text)], ..Turn::default() };
-        of_turn(&self.scenario, &turn, Place { origin: Origin::Nothing(id.prompt), turn: id.turn })
+        let turn = ScriptedTurn { content: vec![TurnBlock::Text(text)], ..ScriptedTurn::default() };
+        of_turn(&self.scenario, &turn, TurnPlace { origin: AnswerOrigin::Nothing(id.prompt), turn: id.turn })
     }
 }
 
-fn recorded(scenario: &Scenario, recording: &dyn Recording, thread: &str) -> Result<Vec<Prepared>, SetupError> {
+fn recorded(scenario: &Scenario, recording: &dyn Recording, thread: &str) -> Result<Vec<PreparedAnswer>, SetupError> {
     // What else a client asked on that path (`OPTIONS`) nobody asks for in a replay.
     let is_asked = |exchange: &Exchange| &*exchange.thread == thread && exchange.asks_for_message();
     let places = (0..recording.count()).filter(|index| is_asked(recording.outline(*index)));
-    let mut answers: Vec<Prepared> = Vec::new();
+    let mut answers: Vec<PreparedAnswer> = Vec::new();
     for index in places {
         let before = answers.last().and_then(|answer| answer.request.as_ref());
         answers.push(of_exchange(scenario, &recording.exchange(index), &recording.whole_body(index), before));
@@ -295,13 +295,13 @@ fn recorded(scenario: &Scenario, recording: &dyn Recording, thread: &str) -> Res
     Ok(answers)
 }
 
-fn of_exchange(scenario: &Scenario, exchange: &Exchange, asked: &[u8], before: Option<&RecordedRequest>) -> Prepared {
+fn of_exchange(scenario: &Scenario, exchange: &Exchange, asked: &[u8], before: Option<&RecordedRequest>) -> PreparedAnswer {
     let answer = &exchange.answer;
     let request = serde_json::from_slice::<Value>(asked).ok();
     // An error has a body, whatever it says of itself.
     let is_stream = answer.status == 200 && answer.is_event_stream();
     let (pieces, times) = pieces_of(&answer.chunks, is_stream);
-    Prepared {
+    PreparedAnswer {
         name: format!("exchange {}", exchange.id).into(),
         origin: None,
         request: request.map(|request| RecordedRequest::new(scenario.matching.volatile.normalised(request), before)),
@@ -311,31 +311,35 @@ fn of_exchange(scenario: &Scenario, exchange: &Exchange, asked: &[u8], before: O
         is_stream,
         shape: None,
         pieces: pieces.into(),
-        known: Known { head: answer.head_at, pieces: times, end: answer.end_at },
+        known: KnownTimes { head: answer.head_at, pieces: times, end: answer.end_at },
         end: answer.end,
     }
 }
 
 /// What scripted tool uses bring, by their ids.
 #[derive(Default)]
-struct OfTools {
+struct ScriptedToolUses {
     /// All ids so far.
     ids: BTreeSet<Arc<str>>,
     outcomes: BTreeMap<Arc<str>, ScriptedOutcome>,
     repeated: RepeatedUses,
-    agents: BTreeMap<Arc<str>, Origin>,
+    agents: BTreeMap<Arc<str>, AnswerOrigin>,
 }
 
-fn scripted<'a>(scenario: &'a Scenario, scripts: impl Iterator<Item = (Origin, &'a Vec<Turn>)>, of_tools: &mut OfTools) -> Vec<Prepared> {
+fn scripted<'a>(
+    scenario: &'a Scenario,
+    scripts: impl Iterator<Item = (AnswerOrigin, &'a Vec<ScriptedTurn>)>,
+    of_tools: &mut ScriptedToolUses,
+) -> Vec<PreparedAnswer> {
     scripts.flat_map(|(origin, turns)| script_of(scenario, origin, turns, of_tools)).collect()
 }
 
 /// The answers of one script, and of all agents that its tool uses make.
-fn script_of(scenario: &Scenario, origin: Origin, turns: &[Turn], of_tools: &mut OfTools) -> Vec<Prepared> {
+fn script_of(scenario: &Scenario, origin: AnswerOrigin, turns: &[ScriptedTurn], of_tools: &mut ScriptedToolUses) -> Vec<PreparedAnswer> {
     let mut answers = Vec::new();
     let mut of_agents = Vec::new();
     for (turn, script) in (1..).zip(turns) {
-        let place = Place { origin, turn };
+        let place = TurnPlace { origin, turn };
         for (tool, (id, block)) in (1..).zip(script::tool_uses(script, place)) {
             let TurnBlock::Tool { outcome, .. } = block else { continue };
             if !of_tools.ids.insert(id.clone()) {
@@ -347,11 +351,11 @@ fn script_of(scenario: &Scenario, origin: Origin, turns: &[Turn], of_tools: &mut
             for (agent, task, turns) in tasks(&id, &outcome.agents) {
                 // An agent makes no agents: its tools are without the one that does.
                 let (is_interrupt, number) = match origin {
-                    Origin::Prompt(number) => (false, number),
-                    Origin::Interrupt(number) => (true, number),
-                    Origin::Nothing(_) | Origin::Agent(_) | Origin::Thread(_) => continue,
+                    AnswerOrigin::Prompt(number) => (false, number),
+                    AnswerOrigin::Interrupt(number) => (true, number),
+                    AnswerOrigin::Nothing(_) | AnswerOrigin::Agent(_) | AnswerOrigin::Thread(_) => continue,
                 };
-                let origin = Origin::Agent(Task { is_interrupt, number, turn, tool, task });
+                let origin = AnswerOrigin::Agent(ScriptedTask { is_interrupt, number, turn, tool, task });
                 of_tools.agents.insert(agent, origin);
                 of_agents.extend(script_of(scenario, origin, turns, of_tools));
             }
@@ -363,7 +367,7 @@ fn script_of(scenario: &Scenario, origin: Origin, turns: &[Turn], of_tools: &mut
 }
 
 /// The agents of a tool use: the address of each, its number, and what it is answered.
-fn tasks<'a>(id: &'a str, agents: &'a AgentScript) -> impl Iterator<Item = (Arc<str>, Option<u32>, &'a [Turn])> {
+fn tasks<'a>(id: &'a str, agents: &'a AgentScript) -> impl Iterator<Item = (Arc<str>, Option<u32>, &'a [ScriptedTurn])> {
     let several = agents.tasks.len() > 1;
     let address = move |number: u32| if several { format!("{id}.{number}").into() } else { id.into() };
     let own = (1..).zip(&agents.tasks).map(move |(number, turns)| (address(number), Some(number), &**turns));
@@ -371,15 +375,15 @@ fn tasks<'a>(id: &'a str, agents: &'a AgentScript) -> impl Iterator<Item = (Arc<
     own.chain(synthesis)
 }
 
-fn of_turn(scenario: &Scenario, turn: &Turn, place: Place) -> Prepared {
+fn of_turn(scenario: &Scenario, turn: &ScriptedTurn, place: TurnPlace) -> PreparedAnswer {
     let is_stream = scenario.settings.stream && turn.status == 200;
-    let look = Look { seed: scenario.seed, plan: &scenario.plan };
-    let Body { bytes, shape } = script::body(turn, place, &scenario.settings.model, look, is_stream);
+    let look = StreamStyle { seed: scenario.seed, plan: &scenario.plan };
+    let ScriptedBody { bytes, shape } = script::body(turn, place, &scenario.settings.model, look, is_stream);
     let content_type = if is_stream { "text/event-stream; charset=utf-8" } else { "application/json" };
-    let mut headers = vec![Header::new("content-type", content_type)];
-    headers.extend(turn.headers.iter().map(|(name, value)| Header::new(name, value)));
-    let (pieces, times) = pieces_of(&[Chunk { at: None, bytes: bytes.into() }], is_stream);
-    Prepared {
+    let mut headers = vec![HttpHeader::new("content-type", content_type)];
+    headers.extend(turn.headers.iter().map(|(name, value)| HttpHeader::new(name, value)));
+    let (pieces, times) = pieces_of(&[BodyChunk { at: None, bytes: bytes.into() }], is_stream);
+    PreparedAnswer {
         name: name(place).into(),
         origin: Some(place.origin),
         request: None,
@@ -389,23 +393,23 @@ fn of_turn(scenario: &Scenario, turn: &Turn, place: Place) -> Prepared {
         is_stream,
         shape: shape.map(|shape| (place.message_id().into(), shape)),
         pieces: pieces.into(),
-        known: Known { pieces: times, ..Known::default() },
-        end: End::Complete,
+        known: KnownTimes { pieces: times, ..KnownTimes::default() },
+        end: ResponseEnd::Complete,
     }
 }
 
-fn name(Place { origin, turn }: Place) -> String {
+fn name(TurnPlace { origin, turn }: TurnPlace) -> String {
     match origin {
-        Origin::Prompt(prompt) => format!("turn {prompt}.{turn}"),
-        Origin::Interrupt(interrupt) => format!("interrupt {interrupt}, turn {turn}"),
-        Origin::Nothing(_) => String::from("the default answer"),
-        Origin::Agent(_) => format!("turn {turn} of agent {origin}"),
-        Origin::Thread(thread) => format!("turn {turn} of thread {thread}"),
+        AnswerOrigin::Prompt(prompt) => format!("turn {prompt}.{turn}"),
+        AnswerOrigin::Interrupt(interrupt) => format!("interrupt {interrupt}, turn {turn}"),
+        AnswerOrigin::Nothing(_) => String::from("the default answer"),
+        AnswerOrigin::Agent(_) => format!("turn {turn} of agent {origin}"),
+        AnswerOrigin::Thread(thread) => format!("turn {turn} of thread {thread}"),
     }
 }
 
 /// The pieces that arrive at different times: packets where the recording has their times, else one event each.
-fn pieces_of(chunks: &[Chunk], is_stream: bool) -> (Vec<Arc<[u8]>>, Vec<Option<Micros>>) {
+fn pieces_of(chunks: &[BodyChunk], is_stream: bool) -> (Vec<Arc<[u8]>>, Vec<Option<Micros>>) {
     if !is_stream || chunks.iter().all(|chunk| chunk.at.is_some()) {
         return chunks.iter().map(|chunk| (chunk.bytes.clone(), chunk.at)).unzip();
     }
@@ -435,8 +439,8 @@ pub(crate) fn split_at_blank_lines(body: &[u8]) -> Vec<&[u8]> {
 
 /// Cuts pieces of a body into network chunks, the first ones of the sizes that are given; the times stay, so that nothing else depends on the
 /// cuts (M-6).
-pub(crate) fn cut<'a>(piece: &'a [u8], chunking: &Chunking, given: &[u32], draws: &mut crate::engine::random::Draws) -> Vec<&'a [u8]> {
-    let size = |draws: &mut crate::engine::random::Draws| match chunking {
+pub(crate) fn cut<'a>(piece: &'a [u8], chunking: &Chunking, given: &[u32], draws: &mut crate::engine::random::KeyedDraws) -> Vec<&'a [u8]> {
+    let size = |draws: &mut crate::engine::random::KeyedDraws| match chunking {
         Chunking::AsRecorded => usize::MAX,
         Chunking::Bytes => 1,
         Chunking::Every(size) => (*size).max(1),

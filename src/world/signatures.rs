@@ -3,23 +3,23 @@
 //! A signature is bound to the model that gave it and to all that was said before it. Newer models look at that; older ones ignore it, and then
 //! nothing is remembered either.
 
-use super::plan::Plan;
-use super::setup::Setup;
+use super::plan::ResponsePlan;
+use super::setup::RunSetup;
 use super::tool_uses;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
-use crate::wire::models::{ModelFacts, Signatures};
+use crate::wire::models::{ModelFacts, SignaturePolicy};
 use crate::wire::request::Request;
 use crate::wire::validate::Refusal;
 
 /// All that was given out.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Given(Vec<Arc<Thinking>>);
+pub(super) struct GivenThinking(Vec<Arc<BoundThinking>>);
 
 /// One block of thinking, and what it is bound to.
 #[derive(Debug, PartialEq)]
-struct Thinking {
+struct BoundThinking {
     block: Block,
     model: Arc<str>,
     system: Option<Json>,
@@ -27,22 +27,22 @@ struct Thinking {
     messages: Vec<Arc<Message>>,
 }
 
-impl Given {
+impl GivenThinking {
     /// Takes note of the thinking in an answer, if anyone will look at it later.
-    pub(super) fn remember(&mut self, setup: &Setup, request: &Request, plan: &Plan) {
-        if mode(setup, request) == Signatures::Ignore {
+    pub(super) fn remember(&mut self, setup: &RunSetup, request: &Request, plan: &ResponsePlan) {
+        if mode(setup, request) == SignaturePolicy::Ignore {
             return;
         }
         let thinking = tool_uses::blocks(plan.is_stream, &plan.pieces).into_iter().filter(Block::is_thinking);
         self.0.extend(thinking.map(|block| {
             let Request { model, system, tools, messages, .. } = request.clone();
-            Arc::new(Thinking { block, model, system, tools, messages })
+            Arc::new(BoundThinking { block, model, system, tools, messages })
         }));
     }
 
     /// What the API says to thinking that it did not give, or not here. Where it drops such thinking, it says nothing.
-    pub(super) fn refusal(&self, setup: &Setup, request: &Request) -> Option<Refusal> {
-        if mode(setup, request) != Signatures::Refuse {
+    pub(super) fn refusal(&self, setup: &RunSetup, request: &Request) -> Option<Refusal> {
+        if mode(setup, request) != SignaturePolicy::Refuse {
             return None;
         }
         let latest = request.messages.iter().rposition(|message| message.content.iter().any(Block::is_thinking));
@@ -54,7 +54,7 @@ impl Given {
         })
     }
 
-    fn judge(&self, request: &Request, index: usize, block: &Block, is_latest: bool) -> Option<Problem> {
+    fn judge(&self, request: &Request, index: usize, block: &Block, is_latest: bool) -> Option<SignatureProblem> {
         let known = self.0.iter().filter(|given| given.block == *block);
         let mut is_known = false;
         for given in known {
@@ -64,15 +64,15 @@ impl Given {
             }
         }
         Some(match is_known {
-            true => Problem::Elsewhere,
-            false if is_latest && self.0.iter().any(|given| signature(&given.block) == signature(block)) => Problem::Changed,
-            false => Problem::Unknown,
+            true => SignatureProblem::Elsewhere,
+            false if is_latest && self.0.iter().any(|given| signature(&given.block) == signature(block)) => SignatureProblem::Changed,
+            false => SignatureProblem::Unknown,
         })
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Problem {
+enum SignatureProblem {
     /// The API never gave it.
     Unknown,
     /// It was given, and said something else.
@@ -81,7 +81,7 @@ enum Problem {
     Elsewhere,
 }
 
-impl Problem {
+impl SignatureProblem {
     fn at(self, path: &str) -> Refusal {
         let text = match self {
             Self::Unknown => format!("{path}: Invalid `signature` in `thinking` block"),
@@ -98,7 +98,7 @@ impl Problem {
     }
 }
 
-impl Thinking {
+impl BoundThinking {
     /// Whether all that was said before the answer at `index` is what was said when it was given.
     fn is_bound_to(&self, request: &Request, index: usize) -> bool {
         let same =
@@ -128,8 +128,8 @@ fn says_the_same(block: &Block, other: &Block) -> bool {
     block == other || without_breakpoint(block) == without_breakpoint(other)
 }
 
-fn mode(setup: &Setup, request: &Request) -> Signatures {
-    let by_model = || ModelFacts::of(&request.model).map_or(Signatures::Ignore, ModelFacts::signatures);
+fn mode(setup: &RunSetup, request: &Request) -> SignaturePolicy {
+    let by_model = || ModelFacts::find(&request.model).map_or(SignaturePolicy::Ignore, ModelFacts::signatures);
     setup.scenario.api.signatures.unwrap_or_else(by_model)
 }
 

@@ -8,13 +8,13 @@ use crate::prelude::*;
 
 /// What is set.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Timers {
+pub(crate) struct TimerTable {
     /// There are a few at most: a list is searched faster than a map.
     open: Vec<(u32, Agent, TimerId)>,
     last: u32,
 }
 
-impl Timers {
+impl TimerTable {
     /// Sets a timer; returns the number of this setting.
     pub(crate) fn set(&mut self, agent: &Agent, timer: TimerId) -> u32 {
         self.last += 1;
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn r_11_a_cancelled_timer_does_not_ring_and_one_that_is_set_again_does() {
         let timer = TimerId { id: 3, generation: 1 };
-        let mut timers = Timers::default();
+        let mut timers = TimerTable::default();
         let first = timers.set(&Agent::ROOT, timer);
         timers.cancel(&Agent::child("toolu_1"), timer);
         assert!(timers.is_set(first), "another agent's timer of the same name");

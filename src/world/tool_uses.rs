@@ -2,12 +2,12 @@
 
 use alloc::collections::BTreeMap;
 
-use super::setup::Prepared;
+use super::setup::PreparedAnswer;
 use crate::engine::contract::{Agent, RequestId, ToolRun};
 use crate::prelude::*;
 use crate::scenario::types::ScriptedOutcome;
 use crate::wire::block::Block;
-use crate::wire::reply::Reply;
+use crate::wire::reply::ReplyReader;
 
 /// The names of a tool use, and what goes under them.
 #[derive(Clone, Copy, Debug)]
@@ -56,14 +56,14 @@ impl FirstRuns {
 }
 
 /// The ids of the tool uses that are complete in an answer, in order.
-pub(crate) fn asked_for(answer: &Prepared) -> Vec<Arc<str>> {
+pub(crate) fn asked_for(answer: &PreparedAnswer) -> Vec<Arc<str>> {
     let blocks = blocks(answer.is_stream, &answer.pieces);
     blocks.iter().filter_map(|block| block.as_tool_use().map(|tool_use| tool_use.id.clone())).collect()
 }
 
 /// What a body brings.
-pub(crate) fn reply(is_stream: bool, pieces: &[Arc<[u8]>]) -> Reply {
-    let mut reply = Reply::new(is_stream);
+pub(crate) fn reply(is_stream: bool, pieces: &[Arc<[u8]>]) -> ReplyReader {
+    let mut reply = ReplyReader::new(is_stream);
     pieces.iter().for_each(|piece| reply.feed(piece));
     reply
 }

@@ -3,18 +3,18 @@
 //! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default. A run that is told to stop goes on while it
 //! is deaf, and then gives a result that says that it was stopped; whatever it would have given later never comes.
 
-use super::choices::Choices;
-use super::setup::Setup;
+use super::choices::ChoiceMaker;
+use super::setup::RunSetup;
 use super::tool_uses::ToolUseNames;
 use crate::engine::contract::{Agent, FailureCause, Input, ToolOutcome, ToolRun};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::scenario::asked::{AT_ONCE, ScriptedElicitation};
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
-use crate::scenario::plan::Waited;
-use crate::scenario::statement::{Asker, Passed, Statement};
-use crate::scenario::types::{Deaf, ScriptedOutcome, ToolEnding, ToolStopping};
+use crate::scenario::plan::WaitKind;
+use crate::scenario::replies::{AT_ONCE, ScriptedElicitation};
+use crate::scenario::statement::{ElicitationSource, PassedStatements, Statement};
+use crate::scenario::types::{ScriptedOutcome, StopDeafness, ToolEnding, ToolStopping};
 use crate::wire::block::ToolUse;
 use crate::wire::json::Json;
 
@@ -26,28 +26,28 @@ const SECOND_RESULT: Micros = Micros::from_millis(1);
 
 /// The tools at work.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Tools {
+pub(crate) struct ActiveTools {
     /// How often each tool ran, for latency tables.
     counts: Vec<(Arc<str>, usize)>,
-    running: Vec<Running>,
+    running: Vec<ActiveTool>,
     /// Whose servers asked the user, and were answered where an answer is said (F-10).
-    elicited: Passed,
+    elicited: PassedStatements,
 }
 
 /// A tool at work.
 #[derive(Clone, Debug, PartialEq)]
-struct Running {
+struct ActiveTool {
     agent: Agent,
     run: ToolRun,
-    performance: Arc<Performance>,
+    performance: Arc<ToolPerformance>,
     /// From when on it does nothing but stop.
     stops: Option<Time>,
-    question: Question,
+    question: ElicitationState,
 }
 
 /// How far a run is with what its server asks the user (S-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Question {
+enum ElicitationState {
     /// Nothing was asked so far.
     Unasked,
     /// It does nothing until there is an answer.
@@ -58,7 +58,7 @@ enum Question {
 
 /// What one run of a tool does, with all choices made.
 #[derive(Clone, Debug, PartialEq)]
-struct Performance {
+struct ToolPerformance {
     /// Progress: when after the start, and what it says; never after the end.
     progress: Vec<(Micros, Arc<str>)>,
     /// When it ends, after the start; `None` for never.
@@ -68,30 +68,30 @@ struct Performance {
     /// Whether it gives that once more.
     twice: bool,
     stopping: ToolStopping,
-    asks: Option<Asks>,
+    asks: Option<ScriptedQuestion>,
 }
 
 /// What its server asks the user.
 #[derive(Clone, Debug, PartialEq)]
-struct Asks {
+struct ScriptedQuestion {
     /// When after the start; never after the end.
     after: Micros,
     message: Arc<str>,
-    reply: Option<Reply>,
+    reply: Option<ElicitationReply>,
     /// What the run gives when that is declined.
     declined: Arc<ToolOutcome>,
     /// Whose server it is.
-    asker: Asker,
+    asker: ElicitationSource,
     /// Whether the scenario says what the user does.
     is_answered: bool,
 }
 
 /// How long the user takes to answer, and the answer; `None` when the question is declined.
-pub(crate) type Reply = (Micros, Option<Arc<str>>);
+pub(crate) type ElicitationReply = (Micros, Option<Arc<str>>);
 
 /// Something that a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum ToolAct {
     /// It says how far it is: which entry of its progress.
     Progress(usize),
     /// Its server asks the user something.
@@ -104,27 +104,27 @@ pub(crate) enum Deed {
     Stops,
 }
 
-impl Tools {
+impl ActiveTools {
     /// Starts a run of the tool use.
     pub(crate) fn start(
         &mut self,
-        setup: &Setup,
-        choices: &mut Choices<'_>,
+        setup: &RunSetup,
+        choices: &mut ChoiceMaker<'_>,
         now: Time,
         (agent, run): (&Agent, ToolRun),
         tool_use: &ToolUse,
         names: ToolUseNames<'_>,
-    ) -> Vec<(Time, Deed)> {
+    ) -> Vec<(Time, ToolAct)> {
         let nth = self.count(&tool_use.name);
         let performance = perform(setup, choices, tool_use, names, nth);
         let deeds = performance.until_it_asks(now);
         let (agent, performance) = (agent.clone(), Arc::new(performance));
-        self.running.push(Running { agent, run, performance, stops: None, question: Question::Unasked });
+        self.running.push(ActiveTool { agent, run, performance, stops: None, question: ElicitationState::Unasked });
         deeds
     }
 
     /// What the user will say to what the run's server asks; `None` for nothing ever. What no scenario says anything of is declined at once.
-    pub(crate) fn reply_of_the_user(&mut self, agent: &Agent, run: ToolRun) -> Option<Reply> {
+    pub(crate) fn reply_of_the_user(&mut self, agent: &Agent, run: ToolRun) -> Option<ElicitationReply> {
         let running = self.running.iter().find(|running| running.is(agent, run));
         let Some(asks) = running.and_then(|running| running.performance.asks.as_ref()) else { return Some((Micros::ZERO, None)) };
         self.elicited.note(Statement::Elicitation(asks.asker.clone()));
@@ -132,58 +132,58 @@ impl Tools {
     }
 
     /// The run's server has its answer: what the run does from now on, if it waited for one.
-    pub(crate) fn on_answer(&mut self, now: Time, agent: &Agent, run: ToolRun, is_given: bool) -> Vec<(Time, Deed)> {
-        let waiting = self.running.iter_mut().find(|running| running.is(agent, run) && running.question == Question::Open);
+    pub(crate) fn on_answer(&mut self, now: Time, agent: &Agent, run: ToolRun, is_given: bool) -> Vec<(Time, ToolAct)> {
+        let waiting = self.running.iter_mut().find(|running| running.is(agent, run) && running.question == ElicitationState::Open);
         let Some(running) = waiting else { return Vec::new() };
-        running.question = if is_given { Question::Answered } else { Question::Declined };
+        running.question = if is_given { ElicitationState::Answered } else { ElicitationState::Declined };
         running.performance.once_it_knows(now)
     }
 
     /// Tells a run to stop. `None` when it has ended, has been told before, or never listens.
-    pub(crate) fn stop(&mut self, now: Time, agent: &Agent, run: ToolRun) -> Option<(Time, Deed)> {
+    pub(crate) fn stop(&mut self, now: Time, agent: &Agent, run: ToolRun) -> Option<(Time, ToolAct)> {
         let running = self.running.iter_mut().find(|running| running.is(agent, run) && running.stops.is_none())?;
         let ToolStopping { ignores, takes } = running.performance.stopping;
         let listens = match ignores {
-            Deaf::No => now,
-            Deaf::For(span) => now + span,
-            Deaf::Forever => return None,
+            StopDeafness::No => now,
+            StopDeafness::For(span) => now + span,
+            StopDeafness::Forever => return None,
         };
         running.stops = Some(listens);
-        Some((listens + takes, Deed::Stops))
+        Some((listens + takes, ToolAct::Stops))
     }
 
     /// Whether a run will do this at this time: one that has ended does nothing, and one that stops does nothing else.
-    pub(crate) fn awaits(&self, at: Time, agent: &Agent, run: ToolRun, deed: Deed) -> bool {
+    pub(crate) fn awaits(&self, at: Time, agent: &Agent, run: ToolRun, deed: ToolAct) -> bool {
         self.running.iter().any(|running| running.is(agent, run) && !running.is_past(at, deed))
     }
 
     /// Lets a run do something: the input that it brings, if it still matters, and what it does later because of it.
-    pub(crate) fn arrive(&mut self, now: Time, agent: &Agent, run: ToolRun, deed: Deed) -> (Option<Input>, Option<(Time, Deed)>) {
+    pub(crate) fn arrive(&mut self, now: Time, agent: &Agent, run: ToolRun, deed: ToolAct) -> (Option<Input>, Option<(Time, ToolAct)>) {
         let Some(index) = self.running.iter().position(|running| running.is(agent, run)) else { return (None, None) };
         let running = &self.running[index];
         let ended = |outcome: &Arc<ToolOutcome>| Some(Input::ToolEnded { run, outcome: outcome.clone() });
         let outcome = match deed {
             deed if running.is_past(now, deed) => return (None, None),
-            Deed::Asks => {
+            ToolAct::Asks => {
                 let message = running.performance.asks.as_ref().map(|asks| asks.message.clone());
                 let unanswered = running.performance.asks.as_ref().filter(|asks| !asks.is_answered);
                 if let Some(asks) = unanswered {
                     self.elicited.note(Statement::Elicitation(asks.asker.clone()));
                 }
-                self.running[index].question = Question::Open;
+                self.running[index].question = ElicitationState::Open;
                 return (message.map(|message| Input::ElicitationAsked { run, message }), None);
             }
-            Deed::Progress(nth) => {
+            ToolAct::Progress(nth) => {
                 let text = running.performance.progress.get(nth).map(|(_, text)| text.clone());
                 return (text.map(|text| Input::ToolProgress { run, text }), None);
             }
-            Deed::Ends if running.performance.twice => {
+            ToolAct::Ends if running.performance.twice => {
                 let input = ended(running.outcome());
                 self.running[index].stops = Some(now); // the second result comes whatever is said
-                return (input, Some((now + SECOND_RESULT, Deed::EndsAgain)));
+                return (input, Some((now + SECOND_RESULT, ToolAct::EndsAgain)));
             }
-            Deed::Ends | Deed::EndsAgain => running.outcome().clone(),
-            Deed::Stops => Arc::new(ToolOutcome::error("stopped")),
+            ToolAct::Ends | ToolAct::EndsAgain => running.outcome().clone(),
+            ToolAct::Stops => Arc::new(ToolOutcome::error("stopped")),
         };
         self.running.remove(index);
         (ended(&outcome), None)
@@ -204,52 +204,52 @@ impl Tools {
     }
 }
 
-impl Running {
+impl ActiveTool {
     fn is(&self, agent: &Agent, run: ToolRun) -> bool {
         self.run == run && self.agent == *agent
     }
 
     /// Whether it does nothing but stop by now.
-    fn is_past(&self, now: Time, deed: Deed) -> bool {
-        matches!(deed, Deed::Progress(_) | Deed::Asks | Deed::Ends) && self.stops.is_some_and(|from| from <= now)
+    fn is_past(&self, now: Time, deed: ToolAct) -> bool {
+        matches!(deed, ToolAct::Progress(_) | ToolAct::Asks | ToolAct::Ends) && self.stops.is_some_and(|from| from <= now)
     }
 
     /// What it gives when it ends by itself.
     fn outcome(&self) -> &Arc<ToolOutcome> {
         match (&self.performance.asks, self.question) {
-            (Some(asks), Question::Declined) => &asks.declined,
+            (Some(asks), ElicitationState::Declined) => &asks.declined,
             _ => &self.performance.outcome,
         }
     }
 }
 
-impl Performance {
+impl ToolPerformance {
     /// What the run does after its start: up to the question if there is one, else all of it.
-    fn until_it_asks(&self, now: Time) -> Vec<(Time, Deed)> {
+    fn until_it_asks(&self, now: Time) -> Vec<(Time, ToolAct)> {
         let Some(asks) = &self.asks else { return self.deeds(now, None) };
         let mut deeds = self.deeds(now, None);
-        deeds.retain(|(at, deed)| matches!(deed, Deed::Progress(_)) && *at <= now + asks.after);
-        deeds.push((now + asks.after, Deed::Asks));
+        deeds.retain(|(at, deed)| matches!(deed, ToolAct::Progress(_)) && *at <= now + asks.after);
+        deeds.push((now + asks.after, ToolAct::Asks));
         deeds
     }
 
     /// What is left of it: no time has passed for the run while it waited.
-    fn once_it_knows(&self, now: Time) -> Vec<(Time, Deed)> {
+    fn once_it_knows(&self, now: Time) -> Vec<(Time, ToolAct)> {
         self.deeds(now, self.asks.as_ref().map(|asks| asks.after))
     }
 
     /// What the run does later than `from` on its own clock, which shows that now.
-    fn deeds(&self, now: Time, from: Option<Micros>) -> Vec<(Time, Deed)> {
+    fn deeds(&self, now: Time, from: Option<Micros>) -> Vec<(Time, ToolAct)> {
         let at = |after: Micros| now + Micros(after.0.saturating_sub(from.unwrap_or_default().0));
         let is_left = |after: &Micros| from.is_none_or(|from| *after > from);
         let progress = (0..).zip(&self.progress).filter(|(_, (after, _))| is_left(after));
-        let progress = progress.map(|(index, (after, _))| (at(*after), Deed::Progress(index)));
-        progress.chain(self.ends_after.map(|after| (at(after), Deed::Ends))).collect()
+        let progress = progress.map(|(index, (after, _))| (at(*after), ToolAct::Progress(index)));
+        progress.chain(self.ends_after.map(|after| (at(after), ToolAct::Ends))).collect()
     }
 }
 
 /// Decides what a tool use does. `nth` counts the runs of the same tool, from 0.
-fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, names: ToolUseNames<'_>, nth: usize) -> Performance {
+fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, names: ToolUseNames<'_>, nth: usize) -> ToolPerformance {
     let tool = setup.scenario.tools.iter().find(|tool| tool.definition.name == tool_use.name);
     let own = names.outcome;
     let said = own.or_else(|| tool.and_then(|tool| tool.outcome.as_ref()));
@@ -258,12 +258,12 @@ fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, names: 
         .or_else(|| tool.and_then(|tool| tool.latency.clone()))
         .or_else(|| known_tool(&tool_use.name).map(|known| known.latency.clone()))
         .unwrap_or(USUAL_LATENCY);
-    let ends_after = choices.latency(Waited::Tool, names.chosen, &latency, nth);
+    let ends_after = choices.latency(WaitKind::Tool, names.chosen, &latency, nth);
     let ending = said.map(|said| said.ending.clone()).unwrap_or_default();
     let hangs = ending == ToolEnding::Hangs;
     let progress = said.map(|said| said.progress.clone()).unwrap_or_default();
     let no_later = |at: Micros| if hangs { at } else { at.min(ends_after) };
-    Performance {
+    ToolPerformance {
         progress: progress.into_iter().map(|(at, text)| (no_later(at), text)).collect(),
         ends_after: (!hangs).then_some(ends_after),
         twice: ending == ToolEnding::ReturnsTwice,
@@ -271,24 +271,31 @@ fn perform(setup: &Setup, choices: &mut Choices<'_>, tool_use: &ToolUse, names: 
         stopping: said.map(|said| said.stopping).unwrap_or_default(),
         asks: said.and_then(|said| said.asks.as_ref()).map(|asks| {
             let at = setup.scenario.tools.iter().position(|tool| tool.definition.name == tool_use.name);
-            let asker = at.filter(|_| own.is_none()).map_or_else(|| Asker::ToolUse(names.scripted.into()), Asker::Tool);
+            let asker =
+                at.filter(|_| own.is_none()).map_or_else(|| ElicitationSource::ToolUse(names.scripted.into()), ElicitationSource::Tool);
             asked(choices, names.chosen, asks, no_later(asks.after), asker)
         }),
     }
 }
 
 /// What is asked and what comes of it, with all choices made.
-fn asked(choices: &mut Choices<'_>, name: &str, asks: &ScriptedElicitation, after: Micros, asker: Asker) -> Asks {
+fn asked(
+    choices: &mut ChoiceMaker<'_>,
+    name: &str,
+    asks: &ScriptedElicitation,
+    after: Micros,
+    asker: ElicitationSource,
+) -> ScriptedQuestion {
     let ScriptedElicitation { message, after: _, reply, if_declined } = asks;
     let latency = reply.latency.as_ref().unwrap_or(&AT_ONCE);
-    let takes = choices.latency(Waited::Elicitation, name, latency, 0);
+    let takes = choices.latency(WaitKind::Elicitation, name, latency, 0);
     let declined = match if_declined {
         Some(text) => ToolOutcome::text(text),
         None => ToolOutcome::error(&format!("the user declined to answer: {message}")),
     };
     let is_answered = reply.says != Some(None) || reply.latency.is_some();
     let reply = reply.says.clone().map(|answer| (takes, answer));
-    Asks { after, message: message.clone(), reply, declined: Arc::new(declined), asker, is_answered }
+    ScriptedQuestion { after, message: message.clone(), reply, declined: Arc::new(declined), asker, is_answered }
 }
 
 fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
@@ -301,7 +308,7 @@ fn outcome(said: Option<&ScriptedOutcome>, name: &str) -> ToolOutcome {
     }
     let content = said.and_then(|said| said.content.clone());
     ToolOutcome {
-        content: content.unwrap_or_else(|| Json::of(&format!("(the scenario gives no result for {name})"))),
+        content: content.unwrap_or_else(|| Json::from_value(&format!("(the scenario gives no result for {name})"))),
         is_error: said.is_some_and(|said| said.is_error),
         context_change: said.and_then(|said| said.context_change.clone()),
         abort: said.and_then(|said| said.aborts.clone()),
@@ -316,7 +323,7 @@ mod tests {
     use crate::scenario::types::Scenario;
     use crate::wire::block::ToolInput;
 
-    fn names(setup: &Setup) -> ToolUseNames<'_> {
+    fn names(setup: &RunSetup) -> ToolUseNames<'_> {
         ToolUseNames { scripted: "toolu_1", chosen: "toolu_1", outcome: setup.outcome_of("toolu_1", None) }
     }
 
@@ -331,10 +338,11 @@ mod tests {
         let progress = vec![(Micros::from_millis(50), "half".into())];
         let outcome = ScriptedOutcome { latency: Some(Latency::Fixed(Micros::from_millis(100))), progress, ..outcome };
         let results = [("toolu_1".into(), outcome)].into();
-        let setup = Setup::new(Scenario { results, ..Scenario::default() }, None).unwrap();
+        let setup = RunSetup::new(Scenario { results, ..Scenario::default() }, None).unwrap();
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
-        let mut tools = Tools::default();
-        let mut agenda = tools.start(&setup, &mut Choices::of(&setup.scenario, None), at(0), (&Agent::ROOT, RUN), &tool_use, names(&setup));
+        let mut tools = ActiveTools::default();
+        let mut agenda =
+            tools.start(&setup, &mut ChoiceMaker::new(&setup.scenario, None), at(0), (&Agent::ROOT, RUN), &tool_use, names(&setup));
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);
         while !agenda.is_empty() || stop.is_some() {
@@ -368,7 +376,7 @@ mod tests {
     }
 
     fn fine() -> ScriptedOutcome {
-        ScriptedOutcome { content: Some(Json::of("fine")), ..ScriptedOutcome::default() }
+        ScriptedOutcome { content: Some(Json::from_value("fine")), ..ScriptedOutcome::default() }
     }
 
     #[test]
@@ -382,10 +390,10 @@ mod tests {
     #[test]
     fn m_7_a_deaf_run_goes_on_and_may_still_end_by_itself() {
         let of = |ignores, takes_ms| ScriptedOutcome { stopping: ToolStopping { ignores, takes: Micros::from_millis(takes_ms) }, ..fine() };
-        assert_eq!(played(of(Deaf::For(Micros::from_millis(40)), 0), Some(20)), [half(), stopped(60)]);
-        assert_eq!(played(of(Deaf::For(Micros::from_millis(90)), 0), Some(20)), [half(), ok(100)]);
-        assert_eq!(played(of(Deaf::Forever, 0), Some(20)), [half(), ok(100)]);
-        assert_eq!(played(of(Deaf::No, 95), Some(20)), [stopped(115)], "it stops slowly, and says nothing more");
+        assert_eq!(played(of(StopDeafness::For(Micros::from_millis(40)), 0), Some(20)), [half(), stopped(60)]);
+        assert_eq!(played(of(StopDeafness::For(Micros::from_millis(90)), 0), Some(20)), [half(), ok(100)]);
+        assert_eq!(played(of(StopDeafness::Forever, 0), Some(20)), [half(), ok(100)]);
+        assert_eq!(played(of(StopDeafness::No, 95), Some(20)), [stopped(115)], "it stops slowly, and says nothing more");
     }
 
     #[test]
@@ -408,11 +416,11 @@ mod tests {
         };
         let progress = [50, 60, 90].map(|ms| (Micros::from_millis(ms), "on".into())).to_vec();
         let outcome = ScriptedOutcome { latency: Some(Latency::Fixed(Micros::from_millis(100))), progress, asks: Some(asks), ..fine() };
-        let setup = Setup::new(Scenario { results: [("toolu_1".into(), outcome)].into(), ..Scenario::default() }, None).unwrap();
+        let setup = RunSetup::new(Scenario { results: [("toolu_1".into(), outcome)].into(), ..Scenario::default() }, None).unwrap();
         let tool_use = ToolUse { id: "toolu_1".into(), name: "Read".into(), input: ToolInput::Valid(Json::trusted("{}")) };
-        let mut tools = Tools::default();
+        let mut tools = ActiveTools::default();
         let mut agenda =
-            tools.start(&setup, &mut Choices::drawn(setup.scenario.seed), at(0), (&Agent::ROOT, RUN), &tool_use, names(&setup));
+            tools.start(&setup, &mut ChoiceMaker::drawn(setup.scenario.seed), at(0), (&Agent::ROOT, RUN), &tool_use, names(&setup));
         assert_eq!(tools.on_answer(at(0), &Agent::ROOT, RUN, true), [], "nothing was asked yet");
         let mut seen = Vec::new();
         let mut stop = stop_ms.map(at);

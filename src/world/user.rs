@@ -3,19 +3,19 @@
 //! Prompts and submitted messages share one row of numbers, in the order in which they come, because a message that is submitted while work
 //! goes on may become a prompt of its own. One that the engine takes into the conversation at once never has a terminal.
 
-use super::setup::Setup;
+use super::setup::RunSetup;
 use crate::engine::contract::{Input, Terminal};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, Moment};
-use crate::scenario::script::Origin;
+use crate::scenario::interrupt::{InterruptKind, InterruptMoment};
+use crate::scenario::script::AnswerOrigin;
 use crate::scenario::statement::Statement;
 
 /// What the user has done, and what came of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct User {
+pub(crate) struct SimulatedUser {
     /// What each number stands for, from 1.
-    numbers: Vec<Origin>,
+    numbers: Vec<AnswerOrigin>,
     /// How many scripted prompts were submitted.
     prompts: usize,
     /// Whether the next one is on its way.
@@ -36,9 +36,9 @@ pub(crate) struct User {
     terminals: Vec<Terminal>,
 }
 
-impl User {
+impl SimulatedUser {
     /// When the next prompt comes, if the session is free and there is one: now, or later if the scenario says when.
-    pub(crate) fn next_prompt(&mut self, setup: &Setup, now: Time) -> Option<Time> {
+    pub(crate) fn next_prompt(&mut self, setup: &RunSetup, now: Time) -> Option<Time> {
         if self.is_on_its_way || self.has_open() {
             return None;
         }
@@ -48,16 +48,16 @@ impl User {
     }
 
     /// Submits the next prompt.
-    pub(crate) fn speak(&mut self, setup: &Setup) -> Input {
+    pub(crate) fn speak(&mut self, setup: &RunSetup) -> Input {
         self.is_on_its_way = false;
         let said = &setup.scenario.prompts[self.prompts];
         self.prompts += 1;
-        let prompt = self.number(Origin::Prompt(count(self.prompts)));
+        let prompt = self.number(AnswerOrigin::Prompt(count(self.prompts)));
         Input::Prompt { prompt, content: said.content.clone().into() }
     }
 
     /// Does what the interrupt at `index` of the scenario says.
-    pub(crate) fn interrupt(&mut self, setup: &Setup, index: usize) -> Input {
+    pub(crate) fn interrupt(&mut self, setup: &RunSetup, index: usize) -> Input {
         if self.is_too_late(setup, index) {
             self.too_late.push(index);
         }
@@ -68,7 +68,7 @@ impl User {
                 Input::Cancel
             }
             InterruptKind::Interrupt(said) => {
-                let prompt = self.number(Origin::Interrupt(count(index + 1)));
+                let prompt = self.number(AnswerOrigin::Interrupt(count(index + 1)));
                 Input::Interrupt { prompt, content: said.clone().into() }
             }
             InterruptKind::Dead(names) => Input::MarkedDead { names: names.clone().into() },
@@ -94,9 +94,9 @@ impl User {
     }
 
     /// Whose scripted answers a request of this number may get: its own first, then those of the messages that were taken in.
-    pub(crate) fn origins(&self, number: u32) -> Vec<Origin> {
+    pub(crate) fn origins(&self, number: u32) -> Vec<AnswerOrigin> {
         let of = |number: u32| (number as usize).checked_sub(1).and_then(|index| self.numbers.get(index).copied());
-        let own = of(number).unwrap_or(Origin::Prompt(number));
+        let own = of(number).unwrap_or(AnswerOrigin::Prompt(number));
         core::iter::once(own).chain(self.absorbed.iter().filter_map(|number| of(*number))).collect()
     }
 
@@ -106,7 +106,7 @@ impl User {
     }
 
     /// Whether the user interfered.
-    pub(crate) fn has_interfered(&self, setup: &Setup) -> bool {
+    pub(crate) fn has_interfered(&self, setup: &RunSetup) -> bool {
         let is_the_users = |index: &usize| setup.scenario.interrupts[*index].kind.is_the_users();
         self.is_injected || self.interrupts.iter().any(is_the_users)
     }
@@ -117,7 +117,7 @@ impl User {
     }
 
     /// Whether everything was said, and answered or taken in.
-    pub(crate) fn is_done(&self, setup: &Setup) -> bool {
+    pub(crate) fn is_done(&self, setup: &RunSetup) -> bool {
         self.prompts == setup.scenario.prompts.len() && !self.has_open()
     }
 
@@ -128,19 +128,19 @@ impl User {
 
     /// A second cancel finds nothing more to end. Who waits for something else sees it come. A time may be one at which all is over: then there is nothing to cancel, and no request that would
     /// show what is dead or summarised. A message always begins something.
-    fn is_too_late(&self, setup: &Setup, index: usize) -> bool {
+    fn is_too_late(&self, setup: &RunSetup, index: usize) -> bool {
         let interrupt = &setup.scenario.interrupts[index];
         let has_more = self.has_open() || self.prompts < setup.scenario.prompts.len();
         match (&interrupt.moment, &interrupt.kind) {
             (_, InterruptKind::Cancel) if self.is_cancelled => true,
-            (Moment::When { .. }, _) | (_, InterruptKind::Interrupt(_)) => false,
-            (Moment::At(_), InterruptKind::Cancel) => !self.has_open(),
-            (Moment::At(_), InterruptKind::Dead(_) | InterruptKind::Collapse(_)) => !has_more,
+            (InterruptMoment::When { .. }, _) | (_, InterruptKind::Interrupt(_)) => false,
+            (InterruptMoment::At(_), InterruptKind::Cancel) => !self.has_open(),
+            (InterruptMoment::At(_), InterruptKind::Dead(_) | InterruptKind::Collapse(_)) => !has_more,
         }
     }
 
     /// The names of the interrupts whose moment never came.
-    pub(crate) fn missed(&self, setup: &Setup) -> Vec<Arc<str>> {
+    pub(crate) fn missed(&self, setup: &RunSetup) -> Vec<Arc<str>> {
         let missed = (0..setup.scenario.interrupts.len()).filter(|index| !self.interrupts.contains(index));
         let name = |index: usize| format!("{} {}", setup.scenario.interrupts[index].kind.section(), place_in_section(setup, index)).into();
         missed.map(name).collect()
@@ -150,14 +150,14 @@ impl User {
         self.terminals.len() + self.absorbed.len() < self.numbers.len()
     }
 
-    fn number(&mut self, origin: Origin) -> u32 {
+    fn number(&mut self, origin: AnswerOrigin) -> u32 {
         self.numbers.push(origin);
         count(self.numbers.len())
     }
 }
 
 /// The how many-th of its section it is, from 1.
-fn place_in_section(setup: &Setup, index: usize) -> usize {
+fn place_in_section(setup: &RunSetup, index: usize) -> usize {
     let interrupts = &setup.scenario.interrupts;
     interrupts[..=index].iter().filter(|interrupt| interrupt.kind.section() == interrupts[index].kind.section()).count()
 }

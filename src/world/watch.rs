@@ -5,18 +5,18 @@
 
 use alloc::collections::BTreeMap;
 
-use super::setup::Setup;
+use super::setup::RunSetup;
 use crate::engine::contract::{Agent, Effect, Emission, Input, Note, RequestId, ToolRun};
 use crate::engine::emission::ToolState;
 use crate::prelude::*;
-use crate::scenario::interrupt::{Anchor, Moment, ReachedState, Side};
+use crate::scenario::interrupt::{InterruptMoment, InterruptTrigger, ReachedState, TriggerSide};
 
 /// What was seen so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Watch {
+pub(crate) struct TriggerWatch {
     /// How often each interrupt's anchor was seen.
     seen: Vec<u32>,
-    runs: BTreeMap<(Agent, ToolRun), Seen>,
+    runs: BTreeMap<(Agent, ToolRun), SeenToolUse>,
     /// How many tool uses each answer had so far.
     tool_uses: BTreeMap<(Agent, RequestId), u32>,
     /// Whether the next input was looked at already, and put back for an interrupt to come before it.
@@ -25,13 +25,13 @@ pub(crate) struct Watch {
 
 /// What was seen of a tool use.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Seen {
+struct SeenToolUse {
     name: Arc<str>,
     reached: Vec<ReachedState>,
 }
 
 /// Something that an anchor can be about.
-enum Sight<'a> {
+enum TriggerSight<'a> {
     Event(&'a str),
     Tool(Arc<str>, ReachedState),
     Request(RequestId),
@@ -40,44 +40,44 @@ enum Sight<'a> {
     Terminal,
 }
 
-impl Watch {
+impl TriggerWatch {
     /// The interrupts that come before the engine sees this input. When there are any, the input must be shown again after them.
-    pub(crate) fn before(&mut self, setup: &Setup, agent: &Agent, input: &Input) -> Vec<usize> {
+    pub(crate) fn before(&mut self, setup: &RunSetup, agent: &Agent, input: &Input) -> Vec<usize> {
         let is_of_the_plan = matches!(input, Input::Cancel | Input::Interrupt { .. } | Input::MarkedDead { .. } | Input::CollapseStaged(_));
         if setup.scenario.interrupts.is_empty() || is_of_the_plan || core::mem::take(&mut self.has_looked) {
             return Vec::new();
         }
         let sight = match input {
-            Input::Stream { event, .. } => Some(Sight::Event(event.name())),
+            Input::Stream { event, .. } => Some(TriggerSight::Event(event.name())),
             Input::ToolEnded { run, .. } => self.unreached(agent, *run, ReachedState::Completed),
             _ => None,
         };
-        let happening = sight.map(|sight| self.tell(setup, agent, &sight, Side::Before)).unwrap_or_default();
+        let happening = sight.map(|sight| self.tell(setup, agent, &sight, TriggerSide::Before)).unwrap_or_default();
         self.has_looked = !happening.is_empty();
         happening
     }
 
     /// The interrupts that come when the engine has seen this input.
-    pub(crate) fn after(&mut self, setup: &Setup, agent: &Agent, input: &Input) -> Vec<usize> {
+    pub(crate) fn after(&mut self, setup: &RunSetup, agent: &Agent, input: &Input) -> Vec<usize> {
         if setup.scenario.interrupts.is_empty() {
             return Vec::new();
         }
         match input {
-            Input::Stream { event, .. } => self.tell(setup, agent, &Sight::Event(event.name()), Side::After),
+            Input::Stream { event, .. } => self.tell(setup, agent, &TriggerSight::Event(event.name()), TriggerSide::After),
             Input::ToolEnded { run, .. } => self.reach(setup, agent, *run, ReachedState::Completed),
             _ => Vec::new(),
         }
     }
 
     /// The interrupts that come because of this effect.
-    pub(crate) fn effect(&mut self, setup: &Setup, agent: &Agent, effect: &Effect) -> Vec<usize> {
+    pub(crate) fn effect(&mut self, setup: &RunSetup, agent: &Agent, effect: &Effect) -> Vec<usize> {
         if setup.scenario.interrupts.is_empty() {
             return Vec::new();
         }
         match effect {
-            Effect::Request { id, .. } => self.tell(setup, agent, &Sight::Request(*id), Side::After),
-            Effect::Finished { .. } => self.tell(setup, agent, &Sight::Terminal, Side::After),
-            Effect::Emit(Emission::ApiRetry { .. }) => self.tell(setup, agent, &Sight::Retry, Side::After),
+            Effect::Request { id, .. } => self.tell(setup, agent, &TriggerSight::Request(*id), TriggerSide::After),
+            Effect::Finished { .. } => self.tell(setup, agent, &TriggerSight::Terminal, TriggerSide::After),
+            Effect::Emit(Emission::ApiRetry { .. }) => self.tell(setup, agent, &TriggerSight::Retry, TriggerSide::After),
             Effect::Emit(Emission::Assistant(message)) => match message.block.as_tool_use() {
                 Some(tool_use) => {
                     let run = self.next_run(agent, message.id);
@@ -88,7 +88,7 @@ impl Watch {
             },
             Effect::Emit(Emission::User(message)) => {
                 let mut happening = self.reach(setup, agent, message.run, ReachedState::Yielded);
-                happening.extend(self.tell(setup, agent, &Sight::Result, Side::After));
+                happening.extend(self.tell(setup, agent, &TriggerSight::Result, TriggerSide::After));
                 happening
             }
             Effect::StartTool { run, tool_use } => {
@@ -103,14 +103,14 @@ impl Watch {
         }
     }
 
-    fn tell(&mut self, setup: &Setup, agent: &Agent, sight: &Sight<'_>, side: Side) -> Vec<usize> {
+    fn tell(&mut self, setup: &RunSetup, agent: &Agent, sight: &TriggerSight<'_>, side: TriggerSide) -> Vec<usize> {
         let interrupts = &setup.scenario.interrupts;
         self.seen.resize(interrupts.len(), 0);
         let mut happening = Vec::new();
         for (index, interrupt) in interrupts.iter().enumerate() {
-            let Moment::When { anchor, agent: whose, side: wanted, .. } = &interrupt.moment else { continue };
+            let InterruptMoment::When { anchor, agent: whose, side: wanted, .. } = &interrupt.moment else { continue };
             // What the engine does can only be seen afterwards.
-            let wanted = if anchor.is_an_input() { *wanted } else { Side::After };
+            let wanted = if anchor.is_an_input() { *wanted } else { TriggerSide::After };
             if wanted == side && whose == agent && fits(anchor, sight) {
                 self.seen[index] += 1;
                 if self.seen[index] == anchor.nth() {
@@ -121,17 +121,17 @@ impl Watch {
         happening
     }
 
-    fn reach(&mut self, setup: &Setup, agent: &Agent, run: ToolRun, state: ReachedState) -> Vec<usize> {
+    fn reach(&mut self, setup: &RunSetup, agent: &Agent, run: ToolRun, state: ReachedState) -> Vec<usize> {
         let Some(sight) = self.unreached(agent, run, state) else { return Vec::new() };
         self.runs.entry((agent.clone(), run)).or_default().reached.push(state);
-        self.tell(setup, agent, &sight, Side::After)
+        self.tell(setup, agent, &sight, TriggerSide::After)
     }
 
     /// The sight of a run in this state, unless it was there before.
-    fn unreached(&self, agent: &Agent, run: ToolRun, state: ReachedState) -> Option<Sight<'static>> {
+    fn unreached(&self, agent: &Agent, run: ToolRun, state: ReachedState) -> Option<TriggerSight<'static>> {
         let seen = self.runs.get(&(agent.clone(), run));
         let is_new = seen.is_none_or(|seen| !seen.reached.contains(&state));
-        is_new.then(|| Sight::Tool(seen.map(|seen| seen.name.clone()).unwrap_or_default(), state))
+        is_new.then(|| TriggerSight::Tool(seen.map(|seen| seen.name.clone()).unwrap_or_default(), state))
     }
 
     fn name(&mut self, agent: &Agent, run: ToolRun, name: &Arc<str>) {
@@ -146,14 +146,16 @@ impl Watch {
     }
 }
 
-fn fits(anchor: &Anchor, sight: &Sight<'_>) -> bool {
+fn fits(anchor: &InterruptTrigger, sight: &TriggerSight<'_>) -> bool {
     match (anchor, sight) {
-        (Anchor::Event { name, .. }, Sight::Event(seen)) => **name == **seen,
-        (Anchor::Tool { name, state, .. }, Sight::Tool(seen, reached)) => name == seen && state == reached,
-        (Anchor::Request { prompt, request, attempt }, Sight::Request(id)) => {
+        (InterruptTrigger::Event { name, .. }, TriggerSight::Event(seen)) => **name == **seen,
+        (InterruptTrigger::Tool { name, state, .. }, TriggerSight::Tool(seen, reached)) => name == seen && state == reached,
+        (InterruptTrigger::Request { prompt, request, attempt }, TriggerSight::Request(id)) => {
             prompt.is_none_or(|prompt| prompt == id.prompt) && (*request, *attempt) == (id.turn, id.attempt)
         }
-        (Anchor::Retry { .. }, Sight::Retry) | (Anchor::Result { .. }, Sight::Result) | (Anchor::Terminal { .. }, Sight::Terminal) => true,
+        (InterruptTrigger::Retry { .. }, TriggerSight::Retry)
+        | (InterruptTrigger::Result { .. }, TriggerSight::Result)
+        | (InterruptTrigger::Terminal { .. }, TriggerSight::Terminal) => true,
         _ => false,
     }
 }

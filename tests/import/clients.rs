@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use reenact::engine::agent_loop::AgentLoop;
-use reenact::files::import::{Imported, import_bytes, write};
+use reenact::files::import::{ImportedRecording, import_bytes, write};
 use reenact::files::redact::scan::scan;
 use reenact::runner::run_file;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl Replay {
     }
 }
 
-fn replays(imported: &Imported) -> Vec<Replay> {
+fn replays(imported: &ImportedRecording) -> Vec<Replay> {
     let folder = tempfile::tempdir().unwrap();
     let written = write(imported, &folder.path().join("x")).unwrap();
     let replay = |path: &std::path::PathBuf| Replay {
@@ -36,12 +36,12 @@ fn replays(imported: &Imported) -> Vec<Replay> {
     written.scenarios.iter().map(replay).collect()
 }
 
-fn imported(name: &str, contents: &str) -> Imported {
+fn imported(name: &str, contents: &str) -> ImportedRecording {
     import_bytes(Path::new(name), contents.as_bytes(), &options()).unwrap()
 }
 
 /// A claude-trace log, a line a second.
-fn log(lines: &[Value]) -> Imported {
+fn log(lines: &[Value]) -> ImportedRecording {
     let line = |(number, line): (usize, &Value)| {
         let mut line = line.clone();
         let at = 1_772_442_900.0 + number as f64;
@@ -293,7 +293,7 @@ fn k_5_an_archive_without_requests_says_so() {
         let entries = json!([{ "request": request, "response": response }]);
         imported("x.har", &json!({ "log": { "version": "1.2", "creator": {}, "entries": entries } }).to_string())
     };
-    let says_so = |imported: &Imported| imported.header.lost.iter().any(|lost| lost == "requests");
+    let says_so = |imported: &ImportedRecording| imported.header.lost.iter().any(|lost| lost == "requests");
     assert!(says_so(&har(Value::Null)) && !says_so(&har(json!({ "text": request(&first()).to_string() }))));
 }
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use reenact::files::import::{ImportOptions, Imported, import_file};
+use reenact::files::import::{ImportOptions, ImportedRecording, import_file};
 use reenact::files::redact::scan::scan;
 use reenact::scenario::tape::line::encode;
 
@@ -92,7 +92,7 @@ fn k_5_every_recording_is_imported() {
 }
 
 /// No secret that is known is left, and every body is as long as it was.
-fn is_redacted(name: &str, path: &Path, imported: &Imported) {
+fn is_redacted(name: &str, path: &Path, imported: &ImportedRecording) {
     assert_eq!(scan(encode(&imported.tape()).as_bytes(), &RULES), [], "{name}");
     let kept = import_file(path, &ImportOptions { keep_bodies: true, ..options() }).unwrap();
     for (exchange, kept) in imported.tape().exchanges.iter().zip(&kept.tape().exchanges) {

@@ -23,7 +23,7 @@ impl Dice {
         self.below(100) < percent
     }
 
-    fn of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+    fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[usize::try_from(self.below(choices.len() as u64)).unwrap()]
     }
 }
@@ -120,8 +120,8 @@ impl Recording {
 
     /// Clients look whether the service is there, and browsers whether they may ask.
     fn looks(&mut self) {
-        let (method, path) = *self.dice.of(&[("HEAD", "/"), ("OPTIONS", "/v1/messages"), ("GET", "/v1/messages")]);
-        let status = *self.dice.of(&[200, 204, 404, 405]);
+        let (method, path) = *self.dice.pick(&[("HEAD", "/"), ("OPTIONS", "/v1/messages"), ("GET", "/v1/messages")]);
+        let status = *self.dice.pick(&[200, 204, 404, 405]);
         self.entries.push(json!({
             "request": { "method": method, "url": format!("https://api.anthropic.com{path}"), "headers": [] },
             "response": { "status": status, "headers": [], "content": {} },
@@ -148,12 +148,12 @@ impl Recording {
 
 impl Talk {
     fn new(recording: &mut Recording, client: Client) -> Self {
-        let manner = *recording.dice.of(&[Manner::Joined, Manner::Apart, Manner::ApartWithResults]);
+        let manner = *recording.dice.pick(&[Manner::Joined, Manner::Apart, Manner::ApartWithResults]);
         let tool = |name: &str| json!({ "name": name, "description": name, "input_schema": { "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] } });
         let tools = ["Read", "Bash", "add", "look_up"].map(tool).to_vec();
         let mut members = Map::new();
-        members.insert("model".into(), json!(recording.dice.of(&["claude-sonnet-4-5", "claude-haiku-4-5"])));
-        members.insert("max_tokens".into(), json!(recording.dice.of(&[64, 1_024, 8_000, 16_000])));
+        members.insert("model".into(), json!(recording.dice.pick(&["claude-sonnet-4-5", "claude-haiku-4-5"])));
+        members.insert("max_tokens".into(), json!(recording.dice.pick(&[64, 1_024, 8_000, 16_000])));
         let mut talk = Self {
             manner,
             client,
@@ -178,15 +178,15 @@ impl Talk {
     /// Changes something of what is not said.
     fn change(&mut self, recording: &mut Recording) {
         let (name, value) = match recording.below(9) {
-            0 => ("max_tokens", json!(recording.dice.of(&[64, 1_024, 8_000, 16_000]))),
+            0 => ("max_tokens", json!(recording.dice.pick(&[64, 1_024, 8_000, 16_000]))),
             1 => ("stream", json!(true)),
             2 => ("system", if recording.dice.hits(50) { json!(recording.fresh("system")) } else { json!([recording.text("system")]) }),
             3 => ("tools", json!(self.tools.iter().filter(|_| recording.dice.hits(60)).collect::<Vec<_>>())),
-            4 => ("tool_choice", json!({ "type": recording.dice.of(&["any", "auto"]) })),
+            4 => ("tool_choice", json!({ "type": recording.dice.pick(&["any", "auto"]) })),
             5 => ("thinking", json!({ "type": "enabled", "budget_tokens": 1_024 + recording.below(3) })),
-            6 => ("output_config", json!({ "effort": recording.dice.of(&["low", "high"]) })),
+            6 => ("output_config", json!({ "effort": recording.dice.pick(&["low", "high"]) })),
             7 => ("temperature", json!(0.5)),
-            _ => ("model", json!(recording.dice.of(&["claude-sonnet-4-5", "claude-haiku-4-5"]))),
+            _ => ("model", json!(recording.dice.pick(&["claude-sonnet-4-5", "claude-haiku-4-5"]))),
         };
         let may_go = !["model", "max_tokens"].contains(&name);
         match may_go && recording.dice.hits(40) {
@@ -305,7 +305,7 @@ impl Talk {
     /// Attempts that fail before the one that does not.
     fn attempts(&mut self, recording: &mut Recording, body: &Value) {
         for _ in 0..if recording.dice.hits(10) { 1 + recording.below(2) } else { 0 } {
-            let status = *recording.dice.of(&[429, 500, 529]);
+            let status = *recording.dice.pick(&[429, 500, 529]);
             recording.exchange(body, status, &json!({ "type": "error", "error": { "type": "api_error", "message": "no" } }));
         }
     }
@@ -401,7 +401,7 @@ impl Talk {
         for _ in 0..1 + recording.below(3) {
             let id = recording.fresh("toolu").replace(' ', "_");
             let input = if recording.dice.hits(80) { json!({ "n": recording.below(9) }) } else { json!({ "wrong": true }) };
-            let name = recording.dice.of(&["Read", "Bash", "add", "look_up", "unheard_of"]);
+            let name = recording.dice.pick(&["Read", "Bash", "add", "look_up", "unheard_of"]);
             content.push(json!({ "type": "tool_use", "id": id, "name": name, "input": input }));
             let mut result = json!({ "type": "tool_result", "tool_use_id": id });
             match recording.below(5) {

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::log::replay;
-use reenact::live::driver::{Options, Upstream, UpstreamError, drive};
-use reenact::live::network::{LOOPBACK, Machine, Network};
-use reenact::live::serve::verdict::Verdict;
-use reenact::live::serve::{self, Pace, Replay};
+use reenact::live::driver::{ApiAddress, EngineDriverOptions, UpstreamError, drive};
+use reenact::live::network::{LOOPBACK, MachineNetwork, Network};
+use reenact::live::serve::verdict::ServeVerdict;
+use reenact::live::serve::{self, AnswerPace, ServedScenario};
 use reenact::sim::Run;
-use reenact::sim::report::Report;
-use reenact::transcript::text::{Detail, render_untimed};
-use reenact::world::setup::Setup;
+use reenact::sim::report::RunReport;
+use reenact::transcript::text::{DetailLevel, render_untimed};
+use reenact::world::setup::RunSetup;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -41,19 +41,19 @@ pub(crate) fn in_runtime<R>(work: impl Future<Output = R>) -> R {
 }
 
 /// Drives a scenario's session against whatever is at a base URL.
-pub(crate) async fn driven(setup: &Arc<Setup>, url: &str, ca: Option<&std::path::Path>) -> Report<AgentLoop> {
-    let upstream = Upstream::read(url, "sk-ant-test-000", ca).unwrap();
+pub(crate) async fn driven(setup: &Arc<RunSetup>, url: &str, ca: Option<&std::path::Path>) -> RunReport<AgentLoop> {
+    let upstream = ApiAddress::read(url, "sk-ant-test-000", ca).unwrap();
     let run = Run::new(setup.clone(), AgentLoop::default()).with_log();
-    drive(run, Machine, upstream, Options::default(), pending()).await.unwrap()
+    drive(run, MachineNetwork, upstream, EngineDriverOptions::default(), pending()).await.unwrap()
 }
 
 /// Serves a scenario while `work` goes on.
-pub(crate) async fn served<R, W: Future<Output = R>>(setup: &Arc<Setup>, work: impl FnOnce(SocketAddr) -> W) -> (R, Verdict) {
-    let listener = Machine.bind(LOOPBACK).await.unwrap();
-    let address = Machine::address(&listener).unwrap();
+pub(crate) async fn served<R, W: Future<Output = R>>(setup: &Arc<RunSetup>, work: impl FnOnce(SocketAddr) -> W) -> (R, ServeVerdict) {
+    let listener = MachineNetwork.bind(LOOPBACK).await.unwrap();
+    let address = MachineNetwork::address(&listener).unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
-    let options = serve::Options { pace: Pace::None, ..serve::Options::default() };
-    let server = tokio::spawn(Replay::new(setup, options).serve::<Machine>(listener, async {
+    let options = serve::ServeOptions { pace: AnswerPace::None, ..serve::ServeOptions::default() };
+    let server = tokio::spawn(ServedScenario::new(setup, options).serve::<MachineNetwork>(listener, async {
         let _ = stopped.await;
     }));
     let result = work(address).await;
@@ -61,7 +61,7 @@ pub(crate) async fn served<R, W: Future<Output = R>>(setup: &Arc<Setup>, work: i
     (result, server.await.unwrap())
 }
 
-fn both(text: &str) -> (Report<AgentLoop>, Verdict) {
+fn both(text: &str) -> (RunReport<AgentLoop>, ServeVerdict) {
     let setup = setup(text);
     in_runtime(served(&setup, |address| {
         let setup = setup.clone();
@@ -72,10 +72,10 @@ fn both(text: &str) -> (Report<AgentLoop>, Verdict) {
 #[test]
 fn m_11_a_live_session_is_the_simulated_one_and_its_log_replays() {
     let (report, verdict) = both(QUICK);
-    assert_eq!((report.terminal(), &report.failures), ("completed", &Vec::new()), "{}", report.text(Detail::Debug));
+    assert_eq!((report.terminal(), &report.failures), ("completed", &Vec::new()), "{}", report.text(DetailLevel::Debug));
     assert!(verdict.is_fine(), "{verdict}");
     let simulated = Run::new(setup(QUICK), AgentLoop::default()).to_end();
-    let brief = |report: &Report<AgentLoop>| render_untimed(&report.transcript, Detail::Brief);
+    let brief = |report: &RunReport<AgentLoop>| render_untimed(&report.transcript, DetailLevel::Brief);
     assert_eq!(brief(&report), brief(&simulated));
     let log = report.log.unwrap();
     assert!(replay(log.as_str(), AgentLoop::default()).unwrap().steps > 10);
@@ -94,7 +94,7 @@ fn m_11_faults_come_through_as_what_they_are() {
         ("empty_body = true", "request 1.2"),
     ] {
         let (report, verdict) = both(&format!("{QUICK}\n[[fault]]\nat = {{ request = 1, attempt = 1 }}\n{fault}\n"));
-        let text = report.text(Detail::Debug);
+        let text = report.text(DetailLevel::Debug);
         assert_eq!(report.terminal(), "completed", "{fault}: {text}");
         assert!(text.contains(reason), "{fault}: {text}");
         assert!(verdict.asked.len() > 2, "{fault}: nothing went wrong: {verdict}");
@@ -126,7 +126,7 @@ fn k_6_on_a_real_clock_engine_and_server_take_the_same_wait_for_the_one_that_is_
 fn m_3_a_server_without_an_answer_ends_the_run_by_that_name() {
     let without_the_last = QUICK.rsplit_once("[[prompt.turn]]").unwrap().0;
     let (report, _) = both(without_the_last);
-    assert_eq!(report.terminal(), "tape_exhausted", "{}", report.text(Detail::Debug));
+    assert_eq!(report.terminal(), "tape_exhausted", "{}", report.text(DetailLevel::Debug));
 }
 
 const ONE_TRY: &str =
@@ -149,9 +149,9 @@ fn m_11_what_is_wrong_with_a_server_stands_in_the_transcript() {
         });
         (nobody, driven(&setup, &url, None).await)
     });
-    assert!(nobody.text(Detail::Normal).contains("connection_refused: nobody listens there"), "{}", nobody.text(Detail::Normal));
+    assert!(nobody.text(DetailLevel::Normal).contains("connection_refused: nobody listens there"), "{}", nobody.text(DetailLevel::Normal));
     for report in [nobody, rude] {
-        assert_eq!(report.terminal(), "model_error", "{}", report.text(Detail::Normal));
+        assert_eq!(report.terminal(), "model_error", "{}", report.text(DetailLevel::Normal));
     }
 }
 
@@ -160,10 +160,10 @@ fn m_11_who_stops_it_gets_what_happened_until_then() {
     let setup = setup(&QUICK.replace("latency = \"5ms\"", "latency = \"1h\""));
     let (report, _) = in_runtime(served(&setup, |address| {
         let run = Run::new(setup.clone(), AgentLoop::default()).with_log();
-        let upstream = Upstream::read(&format!("http://{address}"), "key", None).unwrap();
-        async move { drive(run, Machine, upstream, Options::default(), sleep(Duration::from_millis(600))).await.unwrap() }
+        let upstream = ApiAddress::read(&format!("http://{address}"), "key", None).unwrap();
+        async move { drive(run, MachineNetwork, upstream, EngineDriverOptions::default(), sleep(Duration::from_millis(600))).await.unwrap() }
     }));
-    let text = report.text(Detail::Normal);
+    let text = report.text(DetailLevel::Normal);
     assert_eq!(report.terminal(), "stopped");
     assert!(text.contains("starts") && text.contains("0.6") && text.contains("somebody stopped it before it was over"), "{text}");
     assert!(report.failures.iter().any(|failure| failure.contains("stopped")), "{:?}", report.failures);
@@ -175,10 +175,10 @@ fn m_11_a_bad_address_is_named_with_what_to_write() {
     for (url, part) in
         [("ftp://x", "http://"), ("localhost:80", "http://127.0.0.1:8080"), ("http://", "is not a base URL"), ("", "is not a base URL")]
     {
-        let error = Upstream::read(url, "key", None).unwrap_err();
+        let error = ApiAddress::read(url, "key", None).unwrap_err();
         assert!(error.to_string().contains(part), "{url}: {error}");
     }
-    let missing = Upstream::read("https://127.0.0.1:1", "key", Some("/nowhere.pem".as_ref())).unwrap_err();
+    let missing = ApiAddress::read("https://127.0.0.1:1", "key", Some("/nowhere.pem".as_ref())).unwrap_err();
     assert!(matches!(missing, UpstreamError::Ca { .. }), "{missing}");
     assert!(missing.to_string().contains("/nowhere.pem"), "{missing}");
 }

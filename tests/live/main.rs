@@ -9,11 +9,11 @@ mod tls;
 use std::path::Path;
 use std::sync::Arc;
 
-use reenact::files::scenario::{Loaded, find, load, load_all};
-use reenact::world::setup::Setup;
+use reenact::files::scenario::{LoadedScenario, find, load, load_all};
+use reenact::world::setup::RunSetup;
 
 /// A scenario from its text.
-fn setup(text: &str) -> Arc<Setup> {
+fn setup(text: &str) -> Arc<RunSetup> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scenario.toml");
     std::fs::write(&path, text).unwrap();
@@ -21,14 +21,14 @@ fn setup(text: &str) -> Arc<Setup> {
 }
 
 /// A scenario of the repository, with some keys set.
-fn shipped(name: &str, set: &[(&str, &str)]) -> Loaded {
+fn shipped(name: &str, set: &[(&str, &str)]) -> LoadedScenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("scenarios/{name}.toml"));
     let set: Vec<(String, String)> = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     load(&path, &set).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// All scenarios of a folder of the repository.
-fn shipped_in(folder: &str) -> Vec<Loaded> {
+fn shipped_in(folder: &str) -> Vec<LoadedScenario> {
     let (paths, errors) = find(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(folder)]);
     assert!(errors.is_empty(), "{errors:?}");
     paths.iter().flat_map(|path| load_all(path, &[]).unwrap_or_else(|error| panic!("{error}"))).collect()

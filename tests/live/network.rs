@@ -6,26 +6,26 @@ use std::sync::Arc;
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::contract::{Effects, Engine, Environment, Input, Time};
 use reenact::engine::log::replay;
-use reenact::files::scenario::Loaded;
-use reenact::live::clock::Scale;
-use reenact::live::simulation::{Finished, SimulationError, run_in_network};
+use reenact::files::scenario::LoadedScenario;
+use reenact::live::clock::TimeScale;
+use reenact::live::simulation::{NetworkRun, SimulationError, run_in_network};
 use reenact::transcript::event::RunEnd;
 use reenact::transcript::json;
-use reenact::transcript::text::Detail;
-use reenact::world::setup::Setup;
+use reenact::transcript::text::DetailLevel;
+use reenact::world::setup::RunSetup;
 
 use super::{setup, shipped, shipped_in};
 
-pub(crate) fn on_network(setup: &Arc<Setup>, scale: Scale) -> Finished<AgentLoop> {
+pub(crate) fn on_network(setup: &Arc<RunSetup>, scale: TimeScale) -> NetworkRun<AgentLoop> {
     run_in_network(setup, AgentLoop::default(), scale).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn text(finished: &Finished<AgentLoop>) -> String {
-    finished.report.text(Detail::Normal)
+fn text(finished: &NetworkRun<AgentLoop>) -> String {
+    finished.report.text(DetailLevel::Normal)
 }
 
-fn at_usual_speed(loaded: &Loaded) -> Finished<AgentLoop> {
-    on_network(&loaded.setup, Scale::default())
+fn at_usual_speed(loaded: &LoadedScenario) -> NetworkRun<AgentLoop> {
+    on_network(&loaded.setup, TimeScale::default())
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn k_6_waits_are_judged_where_the_engine_waits_with_some_tolerance() {
             "[engine.retry]\njitter_percent = 0\n\n[network]\nlatency = \"5ms..80ms\"\n\n[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\n\
              text = \"Hello.\"\n\n[[fault]]\nat = {{ attempt = 1 }}\nstatus = 529\n\n[expect]\ndelays = [\"{delays}\"]\n"
         );
-        on_network(&setup(&scenario), Scale::of(scale).unwrap()).report.failures
+        on_network(&setup(&scenario), TimeScale::from_percent(scale).unwrap()).report.failures
     };
     for (fits, scale) in [("500ms", 100), ("500ms..625ms", 100), ("500ms", 1)] {
         assert_eq!(failures(fits, scale), [] as [&str; 0], "{fits} at {scale} %");
@@ -116,7 +116,7 @@ fn m_11_scaled_time_changes_how_long_it_takes_and_not_what_happens() {
     let loaded = shipped("query/six-hours", &[]);
     let refused = at_usual_speed(&loaded);
     assert!(refused.report.failures.iter().any(|failure| failure.contains("--scale")), "{:?}", refused.report.failures);
-    let scaled = on_network(&loaded.setup, Scale::of(1).unwrap());
+    let scaled = on_network(&loaded.setup, TimeScale::from_percent(1).unwrap());
     assert_eq!(scaled.report.failures, [] as [&str; 0], "{}", text(&scaled));
     assert!(scaled.report.transcript.events.last().unwrap().at >= Time(6 * 3_600 * 1_000_000));
 }
@@ -125,10 +125,10 @@ fn m_11_scaled_time_changes_how_long_it_takes_and_not_what_happens() {
 fn m_11_lost_packets_do_not_hang_a_session() {
     let text_of = |loss: &str| format!("[network]\nloss = {loss}\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n");
     let lossy = setup(&text_of("0.08"));
-    let finished = on_network(&lossy, Scale::of(10).unwrap());
+    let finished = on_network(&lossy, TimeScale::from_percent(10).unwrap());
     assert_eq!(finished.report.end, RunEnd::Idle, "{}", text(&finished));
     assert!(text(&finished).contains("stream_idle"), "{}", text(&finished));
-    let lossless = on_network(&setup(&text_of("0")), Scale::of(10).unwrap());
+    let lossless = on_network(&setup(&text_of("0")), TimeScale::from_percent(10).unwrap());
     assert!(!text(&lossless).contains("fails"), "{}", text(&lossless));
 }
 
@@ -145,7 +145,7 @@ impl Engine for Panics {
 #[test]
 fn m_11_a_panic_fails_the_run() {
     let hello = setup("[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n");
-    match run_in_network(&hello, Panics, Scale::default()) {
+    match run_in_network(&hello, Panics, TimeScale::default()) {
         Err(SimulationError::Panic(text)) => assert!(text.contains("on purpose"), "{text}"),
         other => panic!("the panic was lost: {other:?}"),
     }
@@ -154,7 +154,7 @@ fn m_11_a_panic_fails_the_run() {
 #[test]
 fn m_11_answers_are_scaled_with_everything_else() {
     let text = "[timing]\nhead = \"2s\"\nfirst_event = \"1s\"\nbetween_events = \"1s\"\n[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n";
-    let ends = |scale| on_network(&setup(text), Scale::of(scale).unwrap()).report.transcript.events.last().unwrap().at;
+    let ends = |scale| on_network(&setup(text), TimeScale::from_percent(scale).unwrap()).report.transcript.events.last().unwrap().at;
     let (usual, scaled) = (ends(100), ends(20));
     assert!(scaled.since(usual).0.max(usual.since(scaled).0) < 1_000_000, "{usual} and {scaled}");
 }
@@ -163,8 +163,10 @@ fn m_11_answers_are_scaled_with_everything_else() {
 fn m_11_a_break_and_an_end_inside_an_answer_stay_apart() {
     for (how, mark) in [("reset", "the connection was cut"), ("truncate", "the connection was closed inside the answer")] {
         let fault = format!("[[fault]]\nat = {{ attempt = 1 }}\ncut = {{ after_events = 2, how = \"{how}\" }}\n");
-        let finished =
-            on_network(&setup(&format!("{fault}[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n")), Scale::default());
+        let finished = on_network(
+            &setup(&format!("{fault}[[prompt]]\ntext = \"Hello?\"\n[[prompt.turn]]\ntext = \"Hello.\"\n")),
+            TimeScale::default(),
+        );
         assert!(text(&finished).contains(mark), "{how}: {}", text(&finished));
     }
 }

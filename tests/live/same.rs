@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::time::{Micros, Time};
-use reenact::files::scenario::Loaded;
-use reenact::live::clock::Scale;
+use reenact::files::scenario::LoadedScenario;
+use reenact::live::clock::TimeScale;
 use reenact::sim::Run;
-use reenact::sim::report::Report;
-use reenact::transcript::text::{Detail, render_untimed};
+use reenact::sim::report::RunReport;
+use reenact::transcript::text::{DetailLevel, render_untimed};
 
 use super::network::on_network;
 use super::{shipped, shipped_in};
@@ -61,16 +61,16 @@ const FROM_EACH_FOLDER: [&str; 23] = [
 /// What takes longer on the virtual clock is compared by hand: each second is a hundred ticks.
 const TIME_MAX: Micros = Micros::from_secs(15);
 
-fn brief(report: &Report<AgentLoop>) -> String {
-    render_untimed(&report.transcript, Detail::Brief)
+fn brief(report: &RunReport<AgentLoop>) -> String {
+    render_untimed(&report.transcript, DetailLevel::Brief)
 }
 
-fn is_short(report: &Report<AgentLoop>) -> bool {
+fn is_short(report: &RunReport<AgentLoop>) -> bool {
     report.transcript.events.last().is_some_and(|event| event.at < Time::ZERO + TIME_MAX)
 }
 
 /// Those that break the network on purpose say so by expecting something else there.
-fn is_rough(loaded: &Loaded) -> bool {
+fn is_rough(loaded: &LoadedScenario) -> bool {
     loaded.setup.scenario.network.as_ref().is_some_and(|network| network.is_rough() && network.expect.is_some())
         && !loaded.name.ends_with("hold-and-release")
 }
@@ -83,7 +83,7 @@ fn m_11_both_levels_say_the_same() {
         if DIFFERENT.iter().any(|(name, _)| *name == loaded.name) || !is_short(&simulated) {
             continue;
         }
-        let (one, other) = (brief(&simulated), brief(&on_network(&loaded.setup, Scale::default()).report));
+        let (one, other) = (brief(&simulated), brief(&on_network(&loaded.setup, TimeScale::default()).report));
         if one == other {
             equal.insert(loaded.name.clone());
         } else {
@@ -102,7 +102,7 @@ fn m_11_what_is_said_to_differ_differs() {
     for (name, reason) in DIFFERENT.iter().filter(|(_, reason)| *reason != TOO_LONG) {
         let loaded = shipped(name, &[]);
         let simulated = Run::new(loaded.setup.clone(), AgentLoop::default()).to_end();
-        let network = on_network(&loaded.setup, Scale::default());
+        let network = on_network(&loaded.setup, TimeScale::default());
         assert_ne!(brief(&simulated), brief(&network.report), "{name} is equal now, and was said to differ: {reason}");
     }
 }

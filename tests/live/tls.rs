@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use reenact::live::network::LOOPBACK;
-use reenact::transcript::text::Detail;
+use reenact::transcript::text::DetailLevel;
 use rustls::pki_types::PrivateKeyDer;
 use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
@@ -69,9 +69,9 @@ fn m_11_a_server_is_checked_against_the_certificates_that_were_given() {
         }
     }));
     let (good, unknown, misnamed) = reports;
-    assert_eq!(good.terminal(), "completed", "{}", good.text(Detail::Debug));
+    assert_eq!(good.terminal(), "completed", "{}", good.text(DetailLevel::Debug));
     for report in [unknown, misnamed] {
-        let text = report.text(Detail::Normal);
+        let text = report.text(DetailLevel::Normal);
         assert_eq!(report.terminal(), "model_error", "{text}");
         assert!(text.contains("tls"), "{text}");
     }

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use reenact::files::tape;
-use reenact::scenario::tape::{End, Folder};
+use reenact::scenario::tape::{ClientFolder, ResponseEnd};
 
 use crate::harness::*;
 
@@ -73,7 +73,7 @@ fn kill_after(upstream: u16, delay: Duration) -> usize {
     for marker in &completed {
         let on_tape = tape.exchanges.iter().find(|exchange| String::from_utf8_lossy(&exchange.body).contains(marker));
         let exchange = on_tape.unwrap_or_else(|| panic!("{marker} was complete and is lost: {:?}", tape.left_out));
-        assert_eq!((exchange.answer.end, exchange.answer.body()), (End::Complete, message(marker).concat().into_bytes()));
+        assert_eq!((exchange.answer.end, exchange.answer.body()), (ResponseEnd::Complete, message(marker).concat().into_bytes()));
     }
     completed.len()
 }
@@ -174,7 +174,7 @@ fn k_1_ctrl_c_keeps_what_came() {
     let mut talk = Talk::begun(recorder.port);
     let (status, said, tape) = recorder.stop();
     assert!(status.success() && said.contains("recorded 1 exchange, 1 cut"), "{said}");
-    assert_eq!((tape.exchanges[0].answer.end, tape.exchanges[0].answer.body()), (End::Reset, message("x")[0].clone().into_bytes()));
+    assert_eq!((tape.exchanges[0].answer.end, tape.exchanges[0].answer.body()), (ResponseEnd::Reset, message("x")[0].clone().into_bytes()));
     assert_eq!(talk.chunk(), Err(()));
 }
 
@@ -194,7 +194,7 @@ fn k_1_a_command_gets_the_address_and_passes_its_exit_code_on() {
     let empty = tape::read(&tape).unwrap();
     assert!(empty.exchanges.is_empty());
     let work = std::env::current_dir().unwrap().display().to_string();
-    assert!(empty.header.folders.contains(&(Folder::Work, work)), "so that what a client says of them can be told apart (K-10)");
+    assert!(empty.header.folders.contains(&(ClientFolder::Work, work)), "so that what a client says of them can be told apart (K-10)");
     let (code, _, complaint) = record(&["--out", out, "--", "true"]);
     assert_eq!(code, Some(2));
     assert!(complaint.contains("never written over"), "{complaint}");
@@ -225,7 +225,7 @@ fn k_1_what_cannot_work_is_said_with_what_to_do() {
     assert!(ask(recorder.port, "POST", "/v1/messages", "", b"{}").is_none());
     let (_, said, tape) = recorder.stop();
     assert!(said.contains("cannot connect to 127.0.0.1:9") && said.contains("check --upstream"), "{said}");
-    assert_eq!((tape.exchanges[0].answer.status, tape.exchanges[0].answer.end), (0, End::Reset));
+    assert_eq!((tape.exchanges[0].answer.status, tape.exchanges[0].answer.end), (0, ResponseEnd::Reset));
 }
 
 #[test]

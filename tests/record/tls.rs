@@ -12,7 +12,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use reenact::scenario::tape::End;
+use reenact::scenario::tape::ResponseEnd;
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
@@ -87,7 +87,7 @@ fn k_1_upstream_is_asked_over_tls_in_the_version_that_it_speaks() {
         assert_eq!(tape.exchanges.len(), 2, "{said}");
         let lengths: Vec<_> = tape.exchanges[1].answer.chunks.iter().map(|chunk| chunk.bytes.len()).collect();
         assert_eq!(lengths, message("Hello.").iter().map(String::len).collect::<Vec<_>>(), "{version:?}");
-        assert_eq!(tape.exchanges[1].answer.end, End::Complete);
+        assert_eq!(tape.exchanges[1].answer.end, ResponseEnd::Complete);
     }
 }
 

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reenact::files::scenario::load;
-use reenact::live::network::{LOOPBACK, Machine, Network};
-use reenact::live::serve::verdict::Verdict;
-use reenact::live::serve::{Options, Replay};
-use reenact::world::setup::Setup;
+use reenact::live::network::{LOOPBACK, MachineNetwork, Network};
+use reenact::live::serve::verdict::ServeVerdict;
+use reenact::live::serve::{ServeOptions, ServedScenario};
+use reenact::world::setup::RunSetup;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 /// A scenario from its text.
-pub(crate) fn setup(text: &str) -> Arc<Setup> {
+pub(crate) fn setup(text: &str) -> Arc<RunSetup> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scenario.toml");
     std::fs::write(&path, text).unwrap();
@@ -25,24 +25,28 @@ pub(crate) fn setup(text: &str) -> Arc<Setup> {
 }
 
 /// Serves a scenario while `work` goes on; what it says, and the verdict.
-pub(crate) fn served<R, W: Future<Output = R>>(setup: &Arc<Setup>, options: Options, work: impl FnOnce(SocketAddr) -> W) -> (R, Verdict) {
-    with_server(setup, options, |replay, listener, stop| replay.serve::<Machine>(listener, stop), work)
+pub(crate) fn served<R, W: Future<Output = R>>(
+    setup: &Arc<RunSetup>,
+    options: ServeOptions,
+    work: impl FnOnce(SocketAddr) -> W,
+) -> (R, ServeVerdict) {
+    with_server(setup, options, |replay, listener, stop| replay.serve::<MachineNetwork>(listener, stop), work)
 }
 
 /// The same for clients that are sessions of their own.
 pub(crate) fn served_all<R, W: Future<Output = R>>(
-    setup: &Arc<Setup>,
-    options: Options,
+    setup: &Arc<RunSetup>,
+    options: ServeOptions,
     work: impl FnOnce(SocketAddr) -> W,
-) -> (R, Vec<(Arc<str>, Verdict)>) {
-    with_server(setup, options, |replay, listener, stop| replay.serve_all::<Machine>(listener, stop), work)
+) -> (R, Vec<(Arc<str>, ServeVerdict)>) {
+    with_server(setup, options, |replay, listener, stop| replay.serve_all::<MachineNetwork>(listener, stop), work)
 }
 
 /// Serves until `work` is done.
 fn with_server<R, V, W, S>(
-    setup: &Arc<Setup>,
-    options: Options,
-    serve: impl FnOnce(Replay, TcpListener, Stopped) -> S,
+    setup: &Arc<RunSetup>,
+    options: ServeOptions,
+    serve: impl FnOnce(ServedScenario, TcpListener, Stopped) -> S,
     work: impl FnOnce(SocketAddr) -> W,
 ) -> (R, V)
 where
@@ -52,13 +56,13 @@ where
 {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let listener = Machine.bind(LOOPBACK).await.unwrap();
-        let address = Machine::address(&listener).unwrap();
+        let listener = MachineNetwork.bind(LOOPBACK).await.unwrap();
+        let address = MachineNetwork::address(&listener).unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped: Stopped = Box::pin(async {
             let _ = stopped.await;
         });
-        let server = tokio::spawn(serve(Replay::new(setup, options), listener, stopped));
+        let server = tokio::spawn(serve(ServedScenario::new(setup, options), listener, stopped));
         let result = timeout(Duration::from_secs(120), work(address)).await.expect("the client was never done");
         let _ = stop.send(());
         (result, server.await.unwrap())

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::client::{body, in_some_try, post, served, setup};
-use reenact::live::serve::{Options, Pace};
+use reenact::live::serve::{AnswerPace, ServeOptions};
 use tokio::time::sleep;
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 fn failures(waits: &[u64]) -> Vec<String> {
     let scenario = "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\ntext = \"Hello.\"\n\n[[fault]]\nat = { attempt = \"1..=2\" }\nstatus = 529\n\n\
                     [expect]\ndelays = [\"500ms..600ms\", \"1s\"]\n";
-    let options = Options { pace: Pace::None, ..Options::default() };
+    let options = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
     let (_, verdict) = served(&setup(scenario), options, |address| async move {
         let body = body(&[("user", "Hello?")]);
         assert_eq!(post(address, &body, PATIENCE).await.status(), 529);

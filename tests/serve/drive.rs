@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::setup;
-use reenact::live::drive::sweep::{Sweep, sweep};
-use reenact::live::drive::{Deed, Drive, Driven, Ended, Signal, Surroundings, drive};
-use reenact::live::serve::{Options, Pace};
-use reenact::world::setup::Setup;
+use reenact::live::drive::sweep::{ClientSweep, sweep};
+use reenact::live::drive::{ClientAction, ClientExit, ClientHarness, ClientRun, ClientSignal, ClientSurroundings, drive};
+use reenact::live::serve::{AnswerPace, ServeOptions};
+use reenact::world::setup::RunSetup;
 
 const TWO_TURNS: &str = r#"
 title = "A tool and an answer"
@@ -124,16 +124,16 @@ fn has_python() -> bool {
     is_there
 }
 
-fn client(mode: &str) -> Drive {
-    Drive {
+fn client(mode: &str) -> ClientHarness {
+    ClientHarness {
         command: ["python3", "-c", CLIENT].map(String::from).to_vec(),
         client: None,
         again: None,
         variables: vec![(String::from("MODE"), mode.into())],
-        surroundings: Surroundings::Clean,
+        surroundings: ClientSurroundings::Clean,
         input: None,
         patience: Duration::from_secs(60),
-        options: Options { pace: Pace::None, ..Options::default() },
+        options: ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() },
     }
 }
 
@@ -141,7 +141,7 @@ fn wait<R>(work: impl Future<Output = R>) -> R {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
 }
 
-fn driven(setup: &Arc<Setup>, how: &Drive) -> Driven {
+fn driven(setup: &Arc<RunSetup>, how: &ClientHarness) -> ClientRun {
     wait(drive(setup, how, None)).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -153,7 +153,7 @@ fn k_7_k_10_five_runs_of_a_client_give_the_same_transcript() {
     let setup = setup(TWO_TURNS);
     let first = driven(&setup, &client("good"));
     assert!(first.failures.is_empty(), "{:#?}\n{}", first.failures, first.output.errors);
-    assert_eq!((first.output.ended, first.output.results()), (Ended::Code(0), 1));
+    assert_eq!((first.output.ended, first.output.results()), (ClientExit::Code(0), 1));
     for part in [
         "request   1: claude-sonnet-4-5",
         "tools     Read (1:",
@@ -171,41 +171,41 @@ fn k_7_k_10_five_runs_of_a_client_give_the_same_transcript() {
     assert_ne!(other.text, first.text, "what matters shows");
 }
 
-fn setup_saying(text: &str) -> Arc<Setup> {
+fn setup_saying(text: &str) -> Arc<RunSetup> {
     setup(&TWO_TURNS.replace("Done.", text))
 }
 
 #[test]
 fn k_7_a_client_lives_in_folders_and_variables_of_its_own() {
-    let shell = |surroundings| Drive {
+    let shell = |surroundings| ClientHarness {
         command: ["sh", "-c", "env; pwd; cat; echo oops >&2; exit 3"].map(String::from).to_vec(),
         variables: vec![(String::from("MINE"), String::from("yes"))],
         surroundings,
         ..client("good")
     };
-    let clean = driven(&setup(TWO_TURNS), &shell(Surroundings::Clean));
+    let clean = driven(&setup(TWO_TURNS), &shell(ClientSurroundings::Clean));
     let printed = clean.output.lines.join("\n");
     assert!(
         !printed.contains("CARGO") && printed.contains("MINE=yes") && printed.contains("ANTHROPIC_API_KEY=sk-ant-test-000"),
         "{printed}"
     );
     assert!(printed.contains("HOME=") && !printed.contains("HOME=/root\n"), "{printed}");
-    assert_eq!((clean.output.ended, clean.output.errors.as_str()), (Ended::Code(3), "oops\n"));
+    assert_eq!((clean.output.ended, clean.output.errors.as_str()), (ClientExit::Code(3), "oops\n"));
     let home = printed.lines().find_map(|line| line.strip_prefix("HOME=")).unwrap();
     assert!(!std::path::Path::new(home).exists(), "what was made for the run is removed");
-    let kept = driven(&setup(TWO_TURNS), &shell(Surroundings::Inherited));
+    let kept = driven(&setup(TWO_TURNS), &shell(ClientSurroundings::Inherited));
     assert!(kept.output.lines.iter().any(|line| line.starts_with("CARGO")), "{:?}", kept.output.lines);
 }
 
 #[test]
 fn k_7_an_exit_code_that_was_not_wanted_and_a_client_without_end_fail() {
-    let shell = |text: &str, patience| Drive { command: ["sh", "-c", text].map(String::from).to_vec(), patience, ..client("good") };
+    let shell = |text: &str, patience| ClientHarness { command: ["sh", "-c", text].map(String::from).to_vec(), patience, ..client("good") };
     let wanted = setup(&format!("{TWO_TURNS}\n{NOT_ASKED}\n[drive]\nexit = 3\n"));
     assert!(driven(&wanted, &shell("exit 3", Duration::from_secs(9))).failures.is_empty());
     let other = driven(&wanted, &shell("exit 4", Duration::from_secs(9)));
     assert_eq!(other.failures, ["expected exit code 3, got exit 4"]);
     let endless = driven(&setup(TWO_TURNS), &shell("sleep 60", Duration::from_millis(300)));
-    assert_eq!(endless.output.ended, Ended::TimedOut);
+    assert_eq!(endless.output.ended, ClientExit::TimedOut);
     assert!(endless.failures.iter().any(|failure| failure.contains("did not end in time")), "{:?}", endless.failures);
     assert!(endless.failures[0].contains("no request for a message came"), "{:?}", endless.failures);
 }
@@ -214,7 +214,7 @@ fn k_7_an_exit_code_that_was_not_wanted_and_a_client_without_end_fail() {
 fn k_10_a_rule_that_replaced_nothing_is_noted() {
     let rules = "[[normalise]]\nname = \"build\"\nafter = \"build \"\n\n[[normalise]]\nname = \"host\"\nmember = \"hsot\"\n";
     let printing = ["sh", "-c", "echo build 7; echo '{\"host\":\"a\"}'"].map(String::from).to_vec();
-    let driven = driven(&setup(&format!("{TWO_TURNS}\n{NOT_ASKED}\n{rules}")), &Drive { command: printing, ..client("good") });
+    let driven = driven(&setup(&format!("{TWO_TURNS}\n{NOT_ASKED}\n{rules}")), &ClientHarness { command: printing, ..client("good") });
     assert!(driven.text.contains("build <build>"), "{}", driven.text);
     let notes: Vec<&String> = driven.verdict.remarks.iter().filter(|remark| remark.contains("[[normalise]]")).collect();
     assert!(notes.len() == 1 && notes[0].starts_with("[[normalise]] `host` replaced nothing"), "{notes:?}");
@@ -222,7 +222,7 @@ fn k_10_a_rule_that_replaced_nothing_is_noted() {
 
 #[test]
 fn k_9_a_process_that_is_left_behind_is_found_and_killed() {
-    let how = |text: &str| Drive { command: ["sh", "-c", text].map(String::from).to_vec(), ..client("good") };
+    let how = |text: &str| ClientHarness { command: ["sh", "-c", text].map(String::from).to_vec(), ..client("good") };
     let setup = setup(&format!("{TWO_TURNS}\n{NOT_ASKED}"));
     let left = driven(&setup, &how("sleep 61 & setsid sleep 62 & sleep 0.2"));
     assert_eq!(left.output.left_behind, ["sleep", "sleep"], "one of them left the group");
@@ -232,11 +232,11 @@ fn k_9_a_process_that_is_left_behind_is_found_and_killed() {
     assert!(driven(&setup, &how("sleep 0.1 & true")).failures.is_empty(), "who goes soon is not left behind");
 }
 
-fn swept(mode: &str, what: Deed, again: bool) -> reenact::live::drive::sweep::Swept {
+fn swept(mode: &str, what: ClientAction, again: bool) -> reenact::live::drive::sweep::ClientSweepReport {
     let script = CLIENT.replace('\'', "'\\''");
     let again = again.then(|| format!("python3 -c '{script}' again"));
-    let how = Drive { again, ..client(mode) };
-    let ways = Sweep { what, lead: Duration::from_millis(60), wait: Duration::from_millis(150), jobs: 2 };
+    let how = ClientHarness { again, ..client(mode) };
+    let ways = ClientSweep { what, lead: Duration::from_millis(60), wait: Duration::from_millis(150), jobs: 2 };
     wait(sweep(&setup(TWO_TURNS), &how, &ways)).unwrap()
 }
 
@@ -245,14 +245,20 @@ fn k_9_a_client_that_behaves_passes_at_every_boundary() {
     if !has_python() {
         return;
     }
-    let swept = swept("good", Deed::Signal(Signal::Interrupt), true);
+    let swept = swept("good", ClientAction::Signal(ClientSignal::Interrupt), true);
     println!("{swept}");
     assert!(swept.is_fine(), "{swept}");
     assert!(swept.rows.len() > 15, "{swept}");
     assert!(swept.rows.iter().all(|row| row.run.as_ref().unwrap().has_acted));
     for row in &swept.rows {
         let again = row.run.as_ref().unwrap().again.as_ref().unwrap();
-        assert_eq!(again.ended, Ended::Code(0), "{}: what exists because of the interrupt is answered: {:?}", row.boundary, again.lines);
+        assert_eq!(
+            again.ended,
+            ClientExit::Code(0),
+            "{}: what exists because of the interrupt is answered: {:?}",
+            row.boundary,
+            again.lines
+        );
     }
     let table = swept.to_string();
     for part in ["1:head", "1:1", "message_start", "2:end", "exit 0, 1 results"] {
@@ -265,11 +271,11 @@ fn k_9_a_client_without_a_result_one_that_forgets_a_result_and_one_that_leaves_a
     if !has_python() {
         return;
     }
-    let silent = swept("silent", Deed::Signal(Signal::Terminate), false);
+    let silent = swept("silent", ClientAction::Signal(ClientSignal::Terminate), false);
     assert!(silent.rows.iter().any(|row| row.problems.iter().any(|problem| problem.contains("0 result lines, usually 1"))), "{silent}");
-    let orphan = swept("orphan", Deed::Signal(Signal::Interrupt), true);
+    let orphan = swept("orphan", ClientAction::Signal(ClientSignal::Interrupt), true);
     assert!(orphan.rows.iter().any(|row| row.problems.iter().any(|problem| problem.contains("O-1"))), "{orphan}");
-    let child = swept("child", Deed::Signal(Signal::Interrupt), false);
+    let child = swept("child", ClientAction::Signal(ClientSignal::Interrupt), false);
     assert!(child.rows.iter().all(|row| row.problems.iter().any(|problem| problem.contains("left processes behind: sleep"))), "{child}");
 }
 
@@ -278,12 +284,12 @@ fn k_9_a_connection_that_is_closed_is_seen_by_the_client() {
     if !has_python() {
         return;
     }
-    let swept = swept("good", Deed::Close, false);
+    let swept = swept("good", ClientAction::Close, false);
     println!("{swept}");
     for row in &swept.rows {
         let driven = row.run.as_ref().unwrap();
         assert_eq!(driven.output.results(), 1, "{swept}");
         let inside = !row.boundary.to_string().ends_with("end");
-        assert!(!inside || driven.output.ended == Ended::Code(1), "{}: {}", row.boundary, driven.output.ended);
+        assert!(!inside || driven.output.ended == ClientExit::Code(1), "{}: {}", row.boundary, driven.output.ended);
     }
 }

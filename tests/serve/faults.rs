@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::client::{End, Seen, body, in_some_try, post, served, setup};
-use reenact::live::serve::verdict::Verdict;
-use reenact::live::serve::{Options, Pace};
+use reenact::live::serve::verdict::ServeVerdict;
+use reenact::live::serve::{AnswerPace, ServeOptions};
 
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// What a client sees of the first attempt when this goes wrong with it, and the verdict.
-fn hit_by(fault: &str) -> (Seen, Verdict) {
+fn hit_by(fault: &str) -> (Seen, ServeVerdict) {
     let scenario = format!(
         "tools = [\"Read\"]
 
@@ -28,7 +28,7 @@ tool = [{{ name = \"Read\", input = {{ file_path = \"/w/a\" }} }}]
 text = \"Done.\"
 "
     );
-    served(&setup(&scenario), Options { pace: Pace::None, ..Options::default() }, |address| async move {
+    served(&setup(&scenario), ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() }, |address| async move {
         post(address, &body(&[("user", "Hello?")]), PATIENCE).await
     })
 }

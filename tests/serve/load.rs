@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::client::{End, body, exchange, request, served_all, setup};
-use reenact::live::serve::{Keeps, Options, Pace};
+use reenact::live::serve::{AnswerPace, ServeOptions, TranscriptExtent};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -21,7 +21,7 @@ fn long_stream(text: &str) -> String {
 
 #[test]
 fn k_8_a_thousand_streams_at_once_each_whole_and_in_time() {
-    let options = Options { keeps: Keeps::Outlines, ..Options::default() };
+    let options = ServeOptions { keeps: TranscriptExtent::Outlines, ..ServeOptions::default() };
     let (seen, verdicts) = served_all(&setup(&long_stream("words")), options, |address| async move {
         let mut slow = Vec::new();
         for number in 0..8 {
@@ -65,18 +65,19 @@ fn k_8_a_client_that_does_not_read_holds_up_nobody_and_is_not_buffered_for() {
     let scenario = format!(
         "[[prompt]]\ntext = \"Hello?\"\n\n[[prompt.turn]]\nbody = '''\n{stream}event: message_stop\ndata: {{\"type\":\"message_stop\"}}\n\n'''\n"
     );
-    let (seen, verdicts) = served_all(&setup(&scenario), Options { pace: Pace::None, ..Options::default() }, |address| async move {
-        let socket = TcpSocket::new_v4().unwrap();
-        socket.set_recv_buffer_size(4_096).unwrap();
-        let mut slow = socket.connect(address).await.unwrap();
-        slow.write_all(request("POST", "/slow/v1/messages", &body(&[("user", "Hello?")])).as_bytes()).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        let quick = TcpStream::connect(address).await.unwrap();
-        let (seen, _) = exchange(quick, &request("POST", "/quick/v1/messages", &body(&[("user", "Hello?")])), PATIENCE).await;
-        drop(slow);
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        seen
-    });
+    let (seen, verdicts) =
+        served_all(&setup(&scenario), ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() }, |address| async move {
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.set_recv_buffer_size(4_096).unwrap();
+            let mut slow = socket.connect(address).await.unwrap();
+            slow.write_all(request("POST", "/slow/v1/messages", &body(&[("user", "Hello?")])).as_bytes()).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            let quick = TcpStream::connect(address).await.unwrap();
+            let (seen, _) = exchange(quick, &request("POST", "/quick/v1/messages", &body(&[("user", "Hello?")])), PATIENCE).await;
+            drop(slow);
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            seen
+        });
     assert_eq!(seen.end, End::Whole);
     let of = |name: &str| &verdicts.iter().find(|(known, _)| &**known == name).unwrap().1.asked[0];
     assert_eq!(of("quick").how.as_str(), "complete");

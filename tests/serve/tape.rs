@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use super::client::{post, served};
 use reenact::files::import::{ImportOptions, import_file};
-use reenact::files::redact::Rules;
-use reenact::live::serve::verdict::Verdict;
-use reenact::live::serve::{Options, Pace};
-use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Folder, Provenance, Tape, TapeHeader};
+use reenact::files::redact::RedactionRules;
+use reenact::live::serve::verdict::ServeVerdict;
+use reenact::live::serve::{AnswerPace, ServeOptions};
+use reenact::scenario::tape::{BodyChunk, ClientFolder, Exchange, Provenance, RecordedResponse, ResponseEnd, Tape, TapeHeader};
 use reenact::scenario::{derive, thread};
-use reenact::world::setup::Setup;
+use reenact::world::setup::RunSetup;
 
 /// One request: whose system prompt and tools, and the texts of its messages, the user's first.
 fn body(who: &str, tools: &str, texts: &[&str]) -> String {
@@ -43,12 +43,12 @@ fn answered(id: u32, body: String, text: &str) -> Exchange {
         path: "/v1/messages".into(),
         headers: [].into(),
         body: body.into_bytes().into(),
-        answer: Answer {
+        answer: RecordedResponse {
             status: 200,
             headers: [].into(),
             head_at: None,
-            chunks: [Chunk { at: None, bytes: message.to_string().into_bytes().into() }].into(),
-            end: End::Complete,
+            chunks: [BodyChunk { at: None, bytes: message.to_string().into_bytes().into() }].into(),
+            end: ResponseEnd::Complete,
             end_at: None,
         },
     }
@@ -65,17 +65,17 @@ fn session() -> Vec<(String, &'static str)> {
     ]
 }
 
-fn setup() -> Arc<Setup> {
+fn setup() -> Arc<RunSetup> {
     let mut exchanges: Vec<_> = (1..).zip(session()).map(|(id, (body, text))| answered(id, body, text)).collect();
     thread::assign(&mut exchanges);
     let tape = Tape { exchanges, ..Tape::default() };
     let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
-    Arc::new(Setup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape))
+    Arc::new(RunSetup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape))
 }
 
 /// Sends these requests one after another; the text of each answer.
-fn asked(bodies: Vec<String>) -> (Vec<String>, Verdict) {
-    let at_once = Options { pace: Pace::None, ..Options::default() };
+fn asked(bodies: Vec<String>) -> (Vec<String>, ServeVerdict) {
+    let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
     served(&setup(), at_once, |address| async move {
         let mut texts = Vec::new();
         for body in bodies {
@@ -144,8 +144,8 @@ fn m_3_helpers_beside_each_other_are_told_by_what_they_are_to_do() {
     thread::assign(&mut exchanges);
     let tape = Tape { exchanges, ..Tape::default() };
     let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
-    let setup = Arc::new(Setup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape).for_client(&[]));
-    let at_once = Options { pace: Pace::None, ..Options::default() };
+    let setup = Arc::new(RunSetup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape).for_client(&[]));
+    let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
     let (texts, verdict) = served(&setup, at_once, |address| async move {
         let mut texts = Vec::new();
         for body in [body("agent", "Task", &["Go."]), helper(now, "Look right."), helper(now, "Look left.")] {
@@ -185,13 +185,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// Sends what was recorded, and holds what comes back against what was recorded; how many answers came.
 fn comes_back(path: &Path, tape: &Tape) -> usize {
     let Some(derived) = derive::scenarios(tape, "x.tape.jsonl").into_iter().next() else { return 0 };
-    let setup = Arc::new(Setup::new(derived.scenario, Some(tape)).unwrap().with_all_threads(tape));
+    let setup = Arc::new(RunSetup::new(derived.scenario, Some(tape)).unwrap().with_all_threads(tape));
     let asked: Vec<&Exchange> = tape
         .exchanges
         .iter()
-        .filter(|exchange| thread::is_messages(&exchange.path) && !exchange.body.is_empty() && exchange.answer.end == End::Complete)
+        .filter(|exchange| thread::is_messages(&exchange.path) && !exchange.body.is_empty() && exchange.answer.end == ResponseEnd::Complete)
         .collect();
-    let at_once = Options { pace: Pace::None, ..Options::default() };
+    let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
     let (seen, verdict) = served(&setup, at_once, |address| async move {
         let mut seen = Vec::new();
         for exchange in asked.iter() {
@@ -218,7 +218,7 @@ fn k_6_who_asks_what_was_recorded_gets_what_was_recorded() {
         folder if folder.is_dir() => paths.append(&mut files(&folder)),
         folder => eprintln!("SKIPPED: no recordings at {}", folder.display()),
     }
-    let rules = Rules::with(&[]).unwrap();
+    let rules = RedactionRules::with(&[]).unwrap();
     let recordings = paths.iter().filter(|path| path.extension().is_some_and(|extension| extension != "md"));
     let answers: usize = recordings
         .map(|path| comes_back(path, &import_file(path, &ImportOptions::with(&rules)).unwrap_or_else(|error| panic!("{error}")).tape()))
@@ -235,12 +235,12 @@ fn k_10_what_may_vary_makes_no_difference_to_the_recorded_requests() {
     let (then, now) = ("0b5c9f1e-3f0a-4b67-9d55-0123456789ab", "5f0e2c77-1111-4222-8333-0123456789ab");
     let mut exchanges = vec![answered(1, says("/w/then", then, ""), "A door.")];
     thread::assign(&mut exchanges);
-    let header = TapeHeader { folders: vec![(Folder::Work, String::from("/w/then"))], ..TapeHeader::default() };
+    let header = TapeHeader { folders: vec![(ClientFolder::Work, String::from("/w/then"))], ..TapeHeader::default() };
     let tape = Tape { exchanges, header, ..Tape::default() };
     let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
-    let setup = Setup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape).for_client(&[(String::from("/w/now/1"), "<work>")]);
+    let setup = RunSetup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape).for_client(&[(String::from("/w/now/1"), "<work>")]);
     for (more, is_fine) in [("", true), (" Hurry.", false)] {
-        let at_once = Options { pace: Pace::None, ..Options::default() };
+        let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
         let body = says("/w/now/1", now, more);
         let (_, verdict) = served(&Arc::new(setup.clone()), at_once, |address| async move { text(address, &body).await });
         assert_eq!(verdict.is_fine(), is_fine, "{more}: {verdict}");
@@ -254,9 +254,9 @@ fn k_2_a_secret_that_the_tape_does_not_have_makes_no_difference() {
     thread::assign(&mut exchanges);
     let tape = Tape { exchanges, ..Tape::default() };
     let scenario = derive::scenarios(&tape, "x.tape.jsonl").remove(0).scenario;
-    let setup = Arc::new(Setup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape));
+    let setup = Arc::new(RunSetup::new(scenario, Some(&tape)).unwrap().with_all_threads(&tape));
     for (more, is_fine) in [("", true), (" Keep it.", false)] {
-        let at_once = Options { pace: Pace::None, ..Options::default() };
+        let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
         let (_, verdict) = served(&setup, at_once, |address| async move { text(address, &says("sk-made-up-1234567", more)).await });
         assert_eq!(verdict.is_fine(), is_fine, "{more}: {verdict}");
     }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::client::{End, Seen, exchange, post, request, served, setup};
-use reenact::live::serve::{Options, Pace};
+use reenact::live::serve::{AnswerPace, ServeOptions};
 use tokio::net::TcpStream;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -45,7 +45,7 @@ const RESULT: &str = r#"[{"type":"tool_result","tool_use_id":"toolu_01","content
 
 #[test]
 fn k_6_a_client_that_sends_only_what_is_new_is_answered_like_one_that_sends_everything() {
-    let at_once = Options { pace: Pace::None, ..Options::default() };
+    let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
     let (_, verdict) = served(&setup(ONE_TOOL), at_once, |address| async move {
         let first = say(address, r#"{"type":"create"}"#, TOOLS, r#""What is in it?""#).await;
         assert_eq!((first.status(), first.end), (200, End::Whole), "{}", first.text());
@@ -61,7 +61,7 @@ fn k_6_a_client_that_sends_only_what_is_new_is_answered_like_one_that_sends_ever
 
 #[test]
 fn k_6_what_cannot_go_on_is_refused_as_clients_expect_it() {
-    let at_once = Options { pace: Pace::None, ..Options::default() };
+    let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
     let (_, verdict) = served(&setup(ONE_TOOL), at_once, |address| async move {
         let lost = say(address, &goes_on("msg_of_yesterday"), "", RESULT).await;
         let error: serde_json::Value = serde_json::from_str(&lost.body()).unwrap();
@@ -80,7 +80,7 @@ fn k_6_what_cannot_go_on_is_refused_as_clients_expect_it() {
 #[test]
 fn k_6_an_answer_that_is_whole_in_spite_of_a_fault_is_held_and_counted() {
     let odd = ONE_TOOL.replace("at = { request = 2, attempt = 1 }\nstatus = 529", "at = { request = 1 }\nunknown_event = true");
-    let at_once = Options { pace: Pace::None, ..Options::default() };
+    let at_once = ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() };
     let (_, verdict) = served(&setup(&odd.replace("requests = 3", "requests = 2")), at_once, |address| async move {
         assert_eq!(say(address, r#"{"type":"create"}"#, TOOLS, r#""What is in it?""#).await.status(), 200);
         let second = say(address, &goes_on("msg_p1t1"), r#","system":null"#, RESULT).await;

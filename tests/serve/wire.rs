@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::client::{End, Seen, body, exchange, in_some_try, post, request, served, setup};
 use reenact::engine::contract::{Agent, RequestId};
-use reenact::live::serve::{NAME_HEADER, Options, Pace, Packets, name};
+use reenact::live::serve::{AnswerPace, NAME_HEADER, PacketGrouping, ServeOptions, name};
 use tokio::net::TcpStream;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,15 +25,18 @@ text = "Hello."
 text = "Once more."
 "#;
 
-fn at_once() -> Options {
-    Options { pace: Pace::None, ..Options::default() }
+fn at_once() -> ServeOptions {
+    ServeOptions { pace: AnswerPace::None, ..ServeOptions::default() }
 }
 
 #[test]
 fn k_6_each_piece_is_written_by_itself_at_its_time_and_the_end_apart() {
-    let ask = || {
-        served(&setup(TWO_TURNS), Options::default(), |address| async move { post(address, &body(&[("user", "Hello?")]), PATIENCE).await })
-    };
+    let ask =
+        || {
+            served(&setup(TWO_TURNS), ServeOptions::default(), |address| async move {
+                post(address, &body(&[("user", "Hello?")]), PATIENCE).await
+            })
+        };
     let (mut seen, mut verdict) = ask();
     // The head, each event and the end: one read each, in that order.
     let each_by_itself = in_some_try(|| {
@@ -58,7 +61,7 @@ fn k_6_at_once_is_still_one_packet_a_piece_unless_asked_otherwise() {
     let ask = |options| {
         served(&setup(TWO_TURNS), options, |address| async move { post(address, &body(&[("user", "Hello?")]), PATIENCE).await }).0
     };
-    let (apart, together) = (ask(at_once()), ask(Options { packets: Packets::Together, ..at_once() }));
+    let (apart, together) = (ask(at_once()), ask(ServeOptions { packets: PacketGrouping::Together, ..at_once() }));
     assert_eq!(apart.body(), together.body());
     assert!(in_some_try(|| ask(at_once()).reads.last().unwrap().1 == b"0\r\n\r\n"), "the end comes by itself");
     assert!(together.reads.last().unwrap().1.len() > 5, "the end comes with the last event");
@@ -132,17 +135,17 @@ fn k_6_a_client_that_says_whose_its_request_is_is_believed() {
 #[test]
 fn k_6_times_are_scaled() {
     let ask = |pace| {
-        let options = Options { pace, ..Options::default() };
+        let options = ServeOptions { pace, ..ServeOptions::default() };
         served(&setup(TWO_TURNS), options, |address| async move { post(address, &body(&[("user", "Hello?")]), PATIENCE).await }).0.ended
     };
-    let (recorded, double) = (ask(Pace::Recorded), ask(Pace::Scaled(300)));
+    let (recorded, double) = (ask(AnswerPace::Recorded), ask(AnswerPace::Scaled(300)));
     assert!(double > recorded + recorded / 2 && double >= Duration::from_millis(3 * (40 + 10 + 6 * 30) - 1), "{recorded:?} and {double:?}");
 }
 
 #[test]
 fn k_6_a_client_that_leaves_is_noted_and_its_connection_given_up() {
     let slow = TWO_TURNS.replace("30ms", "300ms");
-    let (_, verdict) = served(&setup(&slow), Options::default(), |address| async move {
+    let (_, verdict) = served(&setup(&slow), ServeOptions::default(), |address| async move {
         let seen = post(address, &body(&[("user", "Hello?")]), Duration::from_millis(100)).await;
         assert_eq!(seen.end, End::Left);
         tokio::time::sleep(Duration::from_millis(100)).await;

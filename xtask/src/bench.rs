@@ -41,7 +41,7 @@ mod start;
 #[cfg(feature = "bench")]
 mod sweep;
 #[cfg(feature = "bench")]
-mod typed;
+mod typed_parser;
 #[cfg(feature = "bench")]
 mod upstream;
 #[cfg(feature = "bench")]

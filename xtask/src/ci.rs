@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use crate::clients::LACKING;
 
 /// One step: its name (as in `[ci: no-std]`), what it holds, and how.
-struct Step {
+struct CiStep {
     name: &'static str,
     holds: &'static str,
-    work: Work,
+    work: StepWork,
 }
 
-enum Work {
+enum StepWork {
     /// The command must succeed. Words before the program's name that contain `=` are set in its environment.
     Run(&'static str),
     /// The same, but exit code 3 says that the machine lacks what the command needs: then the step is skipped, unless it was asked for (`--need`).
@@ -29,72 +29,72 @@ enum Work {
 const OUTSIDE_PACKAGES: &[&str] = &["getrandom", "mio", "rustix", "socket2", "tokio"];
 
 /// Cheap steps first, so that a small slip is told in seconds.
-const STEPS: &[Step] = &[
-    Step { name: "format", holds: "rustfmt has nothing to change", work: Work::Run("cargo fmt --all --check") },
-    Step { name: "tidy", holds: "the text checks find nothing", work: Work::Run("cargo xtask tidy") },
-    Step {
+const STEPS: &[CiStep] = &[
+    CiStep { name: "format", holds: "rustfmt has nothing to change", work: StepWork::Run("cargo fmt --all --check") },
+    CiStep { name: "tidy", holds: "the text checks find nothing", work: StepWork::Run("cargo xtask tidy") },
+    CiStep {
         name: "no-std",
         holds: "the pure rooms build without the standard library",
-        work: Work::Run("cargo build --package reenact --no-default-features --lib"),
+        work: StepWork::Run("cargo build --package reenact --no-default-features --lib"),
     },
-    Step {
+    CiStep {
         name: "dependencies",
         holds: "the pure rooms pull in no runtime, socket or system randomness",
-        work: Work::Without("cargo tree --package reenact --no-default-features --edges normal --prefix none", OUTSIDE_PACKAGES),
+        work: StepWork::Without("cargo tree --package reenact --no-default-features --edges normal --prefix none", OUTSIDE_PACKAGES),
     },
-    Step {
+    CiStep {
         name: "clippy-pure",
         holds: "the pure rooms have no warning",
-        work: Work::Run("cargo clippy --package reenact --no-default-features --lib -- --deny warnings"),
+        work: StepWork::Run("cargo clippy --package reenact --no-default-features --lib -- --deny warnings"),
     },
-    Step {
+    CiStep {
         name: "clippy",
         holds: "nothing in the workspace has a warning, tests included",
-        work: Work::Run("cargo clippy --workspace --all-targets -- --deny warnings"),
+        work: StepWork::Run("cargo clippy --workspace --all-targets -- --deny warnings"),
     },
-    Step {
+    CiStep {
         name: "clippy-fuzz",
         holds: "the strategies and what fuzzes with them have no warning",
-        work: Work::Run("cargo clippy --package xtask --features fuzz -- --deny warnings"),
+        work: StepWork::Run("cargo clippy --package xtask --features fuzz -- --deny warnings"),
     },
-    Step {
+    CiStep {
         name: "clippy-bench",
         holds: "the benchmark still builds",
-        work: Work::Run("cargo clippy --package xtask --features bench -- --deny warnings"),
+        work: StepWork::Run("cargo clippy --package xtask --features bench -- --deny warnings"),
     },
-    Step {
+    CiStep {
         name: "files-alone",
         holds: "the library builds without the command line",
-        work: Work::Run("cargo check --package reenact --no-default-features --features files --lib"),
+        work: StepWork::Run("cargo check --package reenact --no-default-features --features files --lib"),
     },
-    Step {
+    CiStep {
         name: "live-alone",
         holds: "real connections build without the simulated network",
-        work: Work::Run("cargo check --package reenact --no-default-features --features live --lib"),
+        work: StepWork::Run("cargo check --package reenact --no-default-features --features live --lib"),
     },
-    Step {
+    CiStep {
         name: "strategies-alone",
         holds: "the library gives strategies without reading files",
-        work: Work::Run("cargo check --package reenact --no-default-features --features proptest --lib"),
+        work: StepWork::Run("cargo check --package reenact --no-default-features --features proptest --lib"),
     },
-    Step { name: "test", holds: "every test passes", work: Work::Run("cargo test --workspace --features reenact/proptest") },
-    Step {
+    CiStep { name: "test", holds: "every test passes", work: StepWork::Run("cargo test --workspace --features reenact/proptest") },
+    CiStep {
         name: "fuzz-scenarios",
         holds: "no rule is broken by three thousand generated scenarios",
-        work: Work::Run("cargo xtask fuzz-scenarios --cases 3000"),
+        work: StepWork::Run("cargo xtask fuzz-scenarios --cases 3000"),
     },
-    Step {
+    CiStep {
         name: "docs",
         holds: "the documentation builds and its links lead somewhere",
-        work: Work::Run("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps"),
+        work: StepWork::Run("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps"),
     },
-    Step { name: "insta", holds: "the cargo-insta program understands our snapshots", work: Work::Run("cargo xtask insta") },
-    Step {
+    CiStep { name: "insta", holds: "the cargo-insta program understands our snapshots", work: StepWork::Run("cargo xtask insta") },
+    CiStep {
         name: "clients",
         holds: "pinned real clients do with the replay server what they do with the API",
-        work: Work::IfAble("cargo xtask clients"),
+        work: StepWork::IfAble("cargo xtask clients"),
     },
-    Step { name: "rules", holds: "something holds each rule of the engine", work: Work::Run("cargo xtask rules --missing") },
+    CiStep { name: "rules", holds: "something holds each rule of the engine", work: StepWork::Run("cargo xtask rules --missing") },
 ];
 
 /// What to do after a failed step.
@@ -106,7 +106,7 @@ enum OnFailure {
 
 /// Why a step is not done.
 #[derive(Debug, PartialEq)]
-enum Undone {
+enum SkipReason {
     Failed(String),
     /// The machine lacks what it needs.
     Unable,
@@ -140,18 +140,18 @@ pub(crate) fn is_step(name: &str) -> bool {
 }
 
 fn run(on_failure: OnFailure, needed: &[&str]) -> ExitCode {
-    let (mut failed, mut skipped): (Vec<&Step>, Vec<&Step>) = (Vec::new(), Vec::new());
+    let (mut failed, mut skipped): (Vec<&CiStep>, Vec<&CiStep>) = (Vec::new(), Vec::new());
     for (index, step) in STEPS.iter().enumerate() {
         println!("=== {} ({}/{}): {}", step.name, index + 1, STEPS.len(), step.work.command());
         let (result, duration) = timed(|| step.work.run());
         let seconds = duration.as_secs_f64();
         match or_skipped(result, needed.contains(&step.name)) {
             Ok(()) => println!("=== {}: ok, {seconds:.1} s", step.name),
-            Err(Undone::Unable) => {
+            Err(SkipReason::Unable) => {
                 println!("=== {}: SKIPPED, {seconds:.1} s: this machine lacks what it needs, see above", step.name);
                 skipped.push(step);
             }
-            Err(Undone::Failed(problem)) => {
+            Err(SkipReason::Failed(problem)) => {
                 println!("=== {}: FAILED, {seconds:.1} s: {problem}", step.name);
                 failed.push(step);
                 if on_failure == OnFailure::Stop {
@@ -174,10 +174,10 @@ fn run(on_failure: OnFailure, needed: &[&str]) -> ExitCode {
 }
 
 /// A step that is needed may not be skipped.
-fn or_skipped(result: Result<(), Undone>, is_needed: bool) -> Result<(), Undone> {
+fn or_skipped(result: Result<(), SkipReason>, is_needed: bool) -> Result<(), SkipReason> {
     match result {
-        Err(Undone::Unable) if is_needed => {
-            Err(Undone::Failed("this machine lacks what it needs, and `--need` says that it must run".to_string()))
+        Err(SkipReason::Unable) if is_needed => {
+            Err(SkipReason::Failed("this machine lacks what it needs, and `--need` says that it must run".to_string()))
         }
         other => other,
     }
@@ -190,32 +190,32 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, start.elapsed())
 }
 
-impl Work {
+impl StepWork {
     /// The command as a person would type it.
     fn command(&self) -> &'static str {
         match self {
-            Work::Run(command) | Work::IfAble(command) | Work::Without(command, _) => command,
+            StepWork::Run(command) | StepWork::IfAble(command) | StepWork::Without(command, _) => command,
         }
     }
 
-    fn run(&self) -> Result<(), Undone> {
+    fn run(&self) -> Result<(), SkipReason> {
         let mut command = prepared(self.command());
-        let unstarted = |error| Undone::Failed(format!("could not be started: {error}"));
+        let unstarted = |error| SkipReason::Failed(format!("could not be started: {error}"));
         match self {
-            Work::Run(_) | Work::IfAble(_) => {
+            StepWork::Run(_) | StepWork::IfAble(_) => {
                 let status = command.status().map_err(unstarted)?;
                 match (self, status.code()) {
                     (_, Some(0)) => Ok(()),
-                    (Work::IfAble(_), Some(code)) if code == i32::from(LACKING) => Err(Undone::Unable),
-                    _ => Err(Undone::Failed(status.to_string())),
+                    (StepWork::IfAble(_), Some(code)) if code == i32::from(LACKING) => Err(SkipReason::Unable),
+                    _ => Err(SkipReason::Failed(status.to_string())),
                 }
             }
-            Work::Without(_, packages) => {
+            StepWork::Without(_, packages) => {
                 let output = command.output().map_err(unstarted)?;
                 if !output.status.success() {
-                    return Err(Undone::Failed(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr))));
+                    return Err(SkipReason::Failed(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr))));
                 }
-                absent(&String::from_utf8_lossy(&output.stdout), packages).map_err(Undone::Failed)
+                absent(&String::from_utf8_lossy(&output.stdout), packages).map_err(SkipReason::Failed)
             }
         }
     }
@@ -253,20 +253,20 @@ mod tests {
 
     #[test]
     fn a_failing_command_is_a_failed_step() {
-        assert!(Work::Run("false").run().is_err());
-        assert!(Work::Without("cargo no-such-command", &[]).run().is_err());
-        let Err(Undone::Failed(problem)) = Work::Run("no-such-program-at-all").run() else { panic!("it ran") };
+        assert!(StepWork::Run("false").run().is_err());
+        assert!(StepWork::Without("cargo no-such-command", &[]).run().is_err());
+        let Err(SkipReason::Failed(problem)) = StepWork::Run("no-such-program-at-all").run() else { panic!("it ran") };
         assert!(problem.contains("could not be started"));
     }
 
     #[test]
     fn a_step_that_a_machine_cannot_do_is_skipped_unless_it_is_needed() {
-        let unable = || Work::IfAble("sh -c exit${IFS}3").run();
-        assert_eq!(unable(), Err(Undone::Unable));
-        assert_eq!(or_skipped(unable(), false), Err(Undone::Unable));
-        assert!(matches!(or_skipped(unable(), true), Err(Undone::Failed(problem)) if problem.contains("--need")));
-        assert!(matches!(Work::IfAble("false").run(), Err(Undone::Failed(_))), "what failed is no skip");
-        assert_eq!(or_skipped(Work::IfAble("true").run(), true), Ok(()));
+        let unable = || StepWork::IfAble("sh -c exit${IFS}3").run();
+        assert_eq!(unable(), Err(SkipReason::Unable));
+        assert_eq!(or_skipped(unable(), false), Err(SkipReason::Unable));
+        assert!(matches!(or_skipped(unable(), true), Err(SkipReason::Failed(problem)) if problem.contains("--need")));
+        assert!(matches!(StepWork::IfAble("false").run(), Err(SkipReason::Failed(_))), "what failed is no skip");
+        assert_eq!(or_skipped(StepWork::IfAble("true").run(), true), Ok(()));
         assert_eq!(main(&["--need", "no-such-step"]), ExitCode::from(2));
     }
 

@@ -14,10 +14,10 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use cases::{CASES, Case, Client};
-use install::Problem;
-use judge::Row;
-use run::Stage;
+use cases::{CASES, ClientCase, SdkClient};
+use install::InstallProblem;
+use judge::JudgeRow;
+use run::CaseStage;
 
 /// The exit code that says: this machine lacks what the clients need. It is neither a success nor somebody's mistake.
 pub(crate) const LACKING: u8 = 3;
@@ -42,11 +42,11 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(Problem::Lacking(what)) => {
+        Err(InstallProblem::Lacking(what)) => {
             eprintln!("xtask clients: NOTHING WAS CHECKED: {what}");
             ExitCode::from(LACKING)
         }
-        Err(Problem::Wrong(what)) => {
+        Err(InstallProblem::Wrong(what)) => {
             eprintln!("xtask clients: {what}");
             ExitCode::FAILURE
         }
@@ -54,11 +54,11 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
 }
 
 /// Both SDKs through all cases whose name contains `part`: whether all did as expected.
-fn sdks(part: &str) -> Result<bool, Problem> {
+fn sdks(part: &str) -> Result<bool, InstallProblem> {
     let clients = install::sdks()?;
-    let stage = Stage::new(build()?)?;
+    let stage = CaseStage::new(build()?)?;
     let cases = CASES.iter().map(Some).chain([None]).filter(|case| case.map_or(round_trip::NAME, |case| case.name).contains(part));
-    let all: Vec<(Option<&Case>, &Client)> = cases.flat_map(|case| clients.iter().map(move |client| (case, client))).collect();
+    let all: Vec<(Option<&ClientCase>, &SdkClient)> = cases.flat_map(|case| clients.iter().map(move |client| (case, client))).collect();
     let rows = in_parallel(&all, |(case, client)| {
         let name = case.map_or(round_trip::NAME, |case| case.name);
         let row = match case {
@@ -71,14 +71,14 @@ fn sdks(part: &str) -> Result<bool, Problem> {
 }
 
 /// An agent through all that there is for it: whether it did as expected.
-fn with(agent: &agents::Agent) -> Result<bool, Problem> {
+fn with(agent: &agents::AgentClient) -> Result<bool, InstallProblem> {
     install::npm_is_there()?;
-    let rows = agent.drive(&Stage::new(build()?)?)?;
+    let rows = agent.drive(&CaseStage::new(build()?)?)?;
     Ok(show(&rows, agent.pin))
 }
 
 /// Prints the rows: whether there are some, and all as expected.
-fn show(rows: &[Row], clients: &str) -> bool {
+fn show(rows: &[JudgeRow], clients: &str) -> bool {
     rows.iter().for_each(|row| println!("{row}"));
     let wrong = rows.iter().filter(|row| !row.is_as_expected()).count();
     println!("xtask clients: {} runs of {clients}, {wrong} not as expected", rows.len());
@@ -107,13 +107,13 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
 }
 
 /// Builds the program; it stands beside this one.
-fn build() -> Result<std::path::PathBuf, Problem> {
+fn build() -> Result<std::path::PathBuf, InstallProblem> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--package", "reenact", "--bin", "reenact"]).current_dir(crate::root());
     match cargo.status() {
         Ok(status) if status.success() => (),
-        other => return Err(Problem::Wrong(format!("the program could not be built: {other:?}"))),
+        other => return Err(InstallProblem::Wrong(format!("the program could not be built: {other:?}"))),
     }
-    let this = std::env::current_exe().map_err(|error| Problem::Wrong(format!("this program has no path: {error}")))?;
+    let this = std::env::current_exe().map_err(|error| InstallProblem::Wrong(format!("this program has no path: {error}")))?;
     Ok(this.with_file_name(format!("reenact{}", std::env::consts::EXE_SUFFIX)))
 }

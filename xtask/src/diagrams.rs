@@ -4,7 +4,7 @@
 //! as text and drawn between two marks; `cargo xtask tidy` says when what stands there is not what would be drawn.
 
 use crate::tidy::lexer;
-use crate::tidy::{Checkout, File, Problem};
+use crate::tidy::{Checkout, SourceFile, TidyProblem};
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ const TO: &str = "<!-- diagrams: to here -->\n";
 
 /// One machine's table: what it is called, and its edges (from which state, by what, to which).
 #[derive(Debug, PartialEq)]
-struct Diagram {
+struct DiagramTable {
     machine: String,
     path: String,
     edges: Vec<[String; 3]>,
@@ -44,7 +44,7 @@ fn write() -> Result<usize, String> {
 }
 
 /// Whether the page shows what the tables say.
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let diagrams = read(checkout);
     let Some(page) = checkout.file(PAGE) else { return Vec::new() };
     match parts(&page.text) {
@@ -66,13 +66,13 @@ fn parts(page: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// Every table of the engine, in the order of the files.
-fn read(checkout: &Checkout) -> Vec<Diagram> {
+fn read(checkout: &Checkout) -> Vec<DiagramTable> {
     let files = checkout.rust_files().filter(|file| file.path.starts_with("src/engine/"));
     files.filter_map(in_file).collect()
 }
 
 /// `const DIAGRAM: Diagram = Diagram { machine: "…", edges: &[ ("…", "…", "…"), … ] };`, read as its texts in their order.
-fn in_file(file: &File) -> Option<Diagram> {
+fn in_file(file: &SourceFile) -> Option<DiagramTable> {
     let tokens = lexer::tokens(&file.layers().code);
     let words = ["const", "DIAGRAM", ":", "Diagram", "=", "Diagram", "{"];
     let start = tokens.windows(words.len()).position(|window| window.iter().zip(words).all(|(token, word)| token.text == word))?;
@@ -83,15 +83,15 @@ fn in_file(file: &File) -> Option<Diagram> {
     let machine = texts.next()?;
     let texts: Vec<String> = texts.collect();
     let edges = texts.chunks_exact(3).map(|edge| [edge[0].clone(), edge[1].clone(), edge[2].clone()]).collect();
-    Some(Diagram { machine, path: file.path.clone(), edges })
+    Some(DiagramTable { machine, path: file.path.clone(), edges })
 }
 
-fn drawn(diagrams: &[Diagram]) -> String {
+fn drawn(diagrams: &[DiagramTable]) -> String {
     diagrams.iter().map(draw).chain(["\n".to_string()]).collect()
 }
 
 /// A heading and a diagram in Mermaid's words. What leads from one state to the same other is one arrow; a state without a way out is the end.
-fn draw(diagram: &Diagram) -> String {
+fn draw(diagram: &DiagramTable) -> String {
     let mut text = format!("\n#### A {} (`{}`)\n\n```mermaid\nstateDiagram-v2\n", diagram.machine, diagram.path);
     let mut arrows: Vec<(&str, &str, Vec<&str>)> = Vec::new();
     for [from, by, to] in &diagram.edges {
@@ -121,13 +121,13 @@ mod tests {
     const DRAWN: &str = "\n#### A door (`src/engine/door.rs`)\n\n```mermaid\nstateDiagram-v2\n    [*] --> Shut: built\n    Shut --> Open: pushed, kicked\n    Open --> [*]\n```\n\n";
 
     fn problems(page: &str) -> Vec<String> {
-        let checkout = Checkout::of(&[(PAGE, page), ("src/engine/door.rs", TABLE), ("src/sim/door.rs", TABLE)]);
+        let checkout = Checkout::from_files(&[(PAGE, page), ("src/engine/door.rs", TABLE), ("src/sim/door.rs", TABLE)]);
         check(&checkout).into_iter().map(|problem| format!("{}: {}", problem.line, problem.message)).collect()
     }
 
     #[test]
     fn a_table_is_drawn() {
-        let checkout = Checkout::of(&[("src/engine/door.rs", TABLE)]);
+        let checkout = Checkout::from_files(&[("src/engine/door.rs", TABLE)]);
         assert_eq!(drawn(&read(&checkout)), DRAWN);
     }
 

@@ -39,21 +39,21 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
         }
         Ok(_) => (),
     }
-    let count = Count::read(&root.join("target/mutants.out"));
+    let count = MutantCounts::read(&root.join("target/mutants.out"));
     println!("{}", count.text(shard));
     if count.is_enough() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// What became of the mutants of a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
+struct MutantCounts {
     caught: usize,
     missed: usize,
     timeout: usize,
     unviable: usize,
 }
 
-impl Count {
+impl MutantCounts {
     fn read(folder: &Path) -> Self {
         let lines = |name: &str| std::fs::read_to_string(folder.join(name)).map_or(0, |text| text.lines().count());
         Self { caught: lines("caught.txt"), missed: lines("missed.txt"), timeout: lines("timeout.txt"), unviable: lines("unviable.txt") }
@@ -84,10 +84,10 @@ mod tests {
 
     #[test]
     fn what_ran_out_of_time_counts_neither_way() {
-        let count = Count { caught: 85, missed: 15, timeout: 9, unviable: 7 };
+        let count = MutantCounts { caught: 85, missed: 15, timeout: 9, unviable: 7 };
         assert_eq!((count.percent(), count.is_enough()), (85, true));
-        assert!(!Count { missed: 16, ..count }.is_enough());
-        assert!(!Count::default().is_enough(), "nothing tried is nothing caught");
+        assert!(!MutantCounts { missed: 16, ..count }.is_enough());
+        assert!(!MutantCounts::default().is_enough(), "nothing tried is nothing caught");
         assert!(count.text("0/6").starts_with("shard 0/6: 116 mutants, 7 did not build, 9 ran out of time"), "{}", count.text("0/6"));
     }
 }

@@ -9,8 +9,8 @@ pub(crate) mod ids;
 pub(crate) mod pages;
 
 use crate::tidy::Checkout;
-use holders::{Holder, Holders};
-use pages::Rule;
+use holders::{RuleHolder, RuleHolders};
+use pages::ListedRule;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ const NOT_BUILT: &[&str] = &["T-31"];
 
 /// What to print.
 #[derive(Clone, Copy)]
-enum Show<'a> {
+enum RulesView<'a> {
     Everything,
     Missing,
     Rule(&'a str),
@@ -31,9 +31,9 @@ enum Show<'a> {
 
 pub(crate) fn main(options: &[&str]) -> ExitCode {
     let show = match options {
-        [] => Show::Everything,
-        ["--missing"] => Show::Missing,
-        ["--rule", id] => Show::Rule(id),
+        [] => RulesView::Everything,
+        ["--missing"] => RulesView::Missing,
+        ["--rule", id] => RulesView::Rule(id),
         _ => return crate::usage(&format!("`rules` does not know `{}`", options.join(" "))),
     };
     let checkout = match Checkout::read(&crate::root()) {
@@ -43,16 +43,16 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let report = Report::of(&checkout);
+    let report = RulesReport::from_checkout(&checkout);
     match show {
-        Show::Everything => print!("{}", report.table(|_| true)),
-        Show::Missing => print!("{}", report.table(|holders| holders.is_empty())),
-        Show::Rule(id) => match report.in_full(id) {
+        RulesView::Everything => print!("{}", report.table(|_| true)),
+        RulesView::Missing => print!("{}", report.table(|holders| holders.is_empty())),
+        RulesView::Rule(id) => match report.in_full(id) {
             Some(text) => print!("{text}"),
             None => return crate::usage(&format!("there is no rule `{id}` in {}", pages::FOLDER)),
         },
     }
-    if matches!(show, Show::Rule(_)) {
+    if matches!(show, RulesView::Rule(_)) {
         return ExitCode::SUCCESS;
     }
     let problems = report.problems();
@@ -61,22 +61,22 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
 }
 
 /// The rules of a checkout, each with what holds it.
-struct Report {
-    rules: Vec<Rule>,
-    holders: BTreeMap<String, Vec<Holder>>,
+struct RulesReport {
+    rules: Vec<ListedRule>,
+    holders: BTreeMap<String, Vec<RuleHolder>>,
 }
 
-impl Report {
-    fn of(checkout: &Checkout) -> Report {
+impl RulesReport {
+    fn from_checkout(checkout: &Checkout) -> RulesReport {
         let rules = pages::read_all(checkout);
-        let mut holders = Holders::of(checkout);
+        let mut holders = RuleHolders::from_checkout(checkout);
         for rule in &rules {
             rule.checks.iter().for_each(|check| holders.add_check(&rule.id, check));
         }
-        Report { rules, holders: holders.by_rule }
+        RulesReport { rules, holders: holders.by_rule }
     }
 
-    fn held_by(&self, rule: &Rule) -> &[Holder] {
+    fn held_by(&self, rule: &ListedRule) -> &[RuleHolder] {
         self.holders.get(&ids::canonical(&rule.id)).map_or(&[], Vec::as_slice)
     }
 
@@ -99,13 +99,13 @@ impl Report {
     }
 
     /// One line a rule under a heading for each page, of those whose holders are `wanted`.
-    fn table(&self, wanted: impl Fn(&[Holder]) -> bool) -> String {
+    fn table(&self, wanted: impl Fn(&[RuleHolder]) -> bool) -> String {
         let mut text = String::new();
         for page in pages::PAGES {
             let path = pages::path(page);
-            let rules: Vec<&Rule> = self.rules.iter().filter(|rule| rule.path == path).collect();
+            let rules: Vec<&ListedRule> = self.rules.iter().filter(|rule| rule.path == path).collect();
             let held = rules.iter().filter(|rule| !self.held_by(rule).is_empty()).count();
-            let shown: Vec<&Rule> = rules.iter().copied().filter(|rule| wanted(self.held_by(rule))).collect();
+            let shown: Vec<&ListedRule> = rules.iter().copied().filter(|rule| wanted(self.held_by(rule))).collect();
             if shown.is_empty() {
                 continue;
             }
@@ -131,9 +131,9 @@ impl Report {
 }
 
 /// `3 tests, 1 scenario`; a dash when there is nothing.
-fn summary(holders: &[Holder]) -> String {
+fn summary(holders: &[RuleHolder]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
-    for kind in holders.iter().map(Holder::kind) {
+    for kind in holders.iter().map(RuleHolder::kind) {
         match counts.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, count)) => *count += 1,
             None => counts.push((kind, 1)),
@@ -153,10 +153,10 @@ mod tests {
 ### <a id=\"d2\"></a>D2 nothing unordered gets out\n\nHeld by `tidy: purity`.\n\nNo map.\n
 ### <a id=\"t-31\"></a>T-31 texts for the model\n\nA table.\n";
 
-    fn report(files: &[(&str, &str)]) -> Report {
+    fn report(files: &[(&str, &str)]) -> RulesReport {
         let mut all = vec![("docs/rules/query.md", QUERY)];
         all.extend_from_slice(files);
-        Report::of(&Checkout::of(&all))
+        RulesReport::from_checkout(&Checkout::from_files(&all))
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
         );
         assert!(report.in_full("D-2").expect("is listed").contains("  check [tidy: purity]\n"));
         assert_eq!(report.problems(), [""; 0]);
-        assert!(!report.table(<[Holder]>::is_empty).contains("Q-1"), "it is held");
+        assert!(!report.table(<[RuleHolder]>::is_empty).contains("Q-1"), "it is held");
         assert!(report.in_full("Q-99").is_none());
     }
 
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn the_pages_of_this_checkout_are_read() {
         let checkout = Checkout::read(&crate::root()).expect("the checkout is readable");
-        let report = Report::of(&checkout);
+        let report = RulesReport::from_checkout(&checkout);
         assert!(report.rules.len() > 200, "the pages were read");
         assert!(report.rules.iter().all(|rule| !rule.text.is_empty()));
     }

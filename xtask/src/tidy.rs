@@ -17,55 +17,59 @@ mod tasks;
 mod toplevel;
 mod words;
 
-pub(crate) use checkout::{Checkout, File, Problem};
+pub(crate) use checkout::{Checkout, SourceFile, TidyProblem};
 
 use std::process::ExitCode;
 
 /// One check: its name (as in `[tidy: rooms]`), what it holds, and the function that looks.
-pub(crate) struct Check {
+pub(crate) struct TidyCheck {
     pub(crate) name: &'static str,
     pub(crate) holds: &'static str,
-    pub(crate) run: fn(&Checkout) -> Vec<Problem>,
+    pub(crate) run: fn(&Checkout) -> Vec<TidyProblem>,
 }
 
 /// Every check, in the order in which they run.
-pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "toplevel", holds: "the checkout's top folder has no stray entries", run: toplevel::check },
-    Check { name: "rooms", holds: "each room imports only the rooms upstream of it", run: rooms::check },
-    Check {
+pub(crate) const CHECKS: &[TidyCheck] = &[
+    TidyCheck { name: "toplevel", holds: "the checkout's top folder has no stray entries", run: toplevel::check },
+    TidyCheck { name: "rooms", holds: "each room imports only the rooms upstream of it", run: rooms::check },
+    TidyCheck {
         name: "purity",
         holds: "pure rooms use no std, clock, thread, printing, unordered map or platform mathematics",
         run: purity::check,
     },
-    Check { name: "tasks", holds: "no `select!` draws its branch, and no task's panic is lost", run: tasks::check },
-    Check { name: "headers", holds: "files say what they are for, and files and functions stay short", run: headers::check },
-    Check {
+    TidyCheck { name: "tasks", holds: "no `select!` draws its branch, and no task's panic is lost", run: tasks::check },
+    TidyCheck { name: "headers", holds: "files say what they are for, and files and functions stay short", run: headers::check },
+    TidyCheck {
         name: "rules",
         holds: "every rule id that tests, scenarios, comments and pages name is a rule of docs/rules",
         run: rules::check,
     },
-    Check {
+    TidyCheck {
         name: "glossary",
         holds: "docs/glossary.md explains each word once, and each place that it names is in src",
         run: glossary::check,
     },
-    Check { name: "links", holds: "every link between pages leads to a file and a heading that there are", run: links::check },
-    Check {
+    TidyCheck { name: "links", holds: "every link between pages leads to a file and a heading that there are", run: links::check },
+    TidyCheck {
         name: "architecture",
         holds: "ARCHITECTURE.md lists the rooms there are, and each invariant names its check",
         run: architecture::check,
     },
-    Check {
+    TidyCheck {
         name: "diagrams",
         holds: "the state diagrams in ARCHITECTURE.md are those of the tables beside the machines",
         run: crate::diagrams::check,
     },
-    Check {
+    TidyCheck {
         name: "names",
         holds: "a type has a name of its own; types and modules are nouns; no function is called `of`",
         run: names::check,
     },
-    Check { name: "words", holds: "no machine paths or registry hosts in any text; change log and README are in shape", run: words::check },
+    TidyCheck {
+        name: "words",
+        holds: "no machine paths or registry hosts in any text; change log and README are in shape",
+        run: words::check,
+    },
 ];
 
 /// Whether there is a check of this name: `tidy` ones are here, `ci` ones are steps.

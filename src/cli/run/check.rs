@@ -4,18 +4,22 @@ use std::env;
 use std::num::NonZeroUsize;
 use std::process::Command;
 
-use super::super::Exit;
+use super::super::CommandExit;
 use super::super::output::{complain, say};
-use super::{Arguments, Format, level};
+use super::{OutputFormat, RunArguments, level};
 use crate::engine::contract::Engine;
-use crate::files::scenario::Loaded;
+use crate::files::scenario::LoadedScenario;
 use crate::prelude::*;
 use crate::transcript::json;
 
 /// Surroundings of the fresh process that differ from most people's.
 const OTHER_SURROUNDINGS: [(&str, &str); 3] = [("TZ", "Pacific/Kiritimati"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")];
 
-pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, scenarios: &[Loaded], new_engine: &(impl Fn() -> E + Sync)) -> Exit {
+pub(super) fn run<E: Engine + Send + 'static>(
+    arguments: &RunArguments,
+    scenarios: &[LoadedScenario],
+    new_engine: &(impl Fn() -> E + Sync),
+) -> CommandExit {
     let one = digests(arguments, scenarios, NonZeroUsize::MIN, new_engine);
     let many = digests(arguments, scenarios, NonZeroUsize::MIN.saturating_add(7), new_engine);
     let mut differences = compare("eight threads", scenarios, &one, &many);
@@ -23,27 +27,27 @@ pub(super) fn run<E: Engine + Send + 'static>(arguments: &Arguments, scenarios: 
         Ok(fresh) => differences += compare("a fresh process with another TZ and LANG", scenarios, &one, &fresh),
         Err(problem) => {
             complain(&format!("check: {problem}"));
-            return Exit::Failed;
+            return CommandExit::Failed;
         }
     }
     if differences > 0 {
-        return Exit::Failed;
+        return CommandExit::Failed;
     }
     let verdict = format!(
         "check: {} the same on one thread, on eight, and in a fresh process with another TZ and LANG",
         plural(one.len() as u64, "digest")
     );
-    if arguments.format == Format::Text {
+    if arguments.format == OutputFormat::Text {
         say(&verdict)
     } else {
         complain(&verdict)
     }
-    Exit::Fine
+    CommandExit::Fine
 }
 
 fn digests<E: Engine + Send + 'static>(
-    arguments: &Arguments,
-    scenarios: &[Loaded],
+    arguments: &RunArguments,
+    scenarios: &[LoadedScenario],
     threads: NonZeroUsize,
     new_engine: &(impl Fn() -> E + Sync),
 ) -> Vec<String> {
@@ -51,7 +55,7 @@ fn digests<E: Engine + Send + 'static>(
     outcomes.iter().map(|outcome| outcome.as_ref().map_or_else(ToString::to_string, |report| json::digest(&report.transcript))).collect()
 }
 
-fn compare(what: &str, scenarios: &[Loaded], one: &[String], other: &[String]) -> usize {
+fn compare(what: &str, scenarios: &[LoadedScenario], one: &[String], other: &[String]) -> usize {
     let pairs = scenarios.iter().zip(one.iter().zip(other));
     let different = pairs.filter(|(_, (one, other))| one != other);
     different
@@ -61,7 +65,7 @@ fn compare(what: &str, scenarios: &[Loaded], one: &[String], other: &[String]) -
         .count()
 }
 
-fn fresh_process(arguments: &Arguments, scenarios: &[Loaded]) -> Result<Vec<String>, String> {
+fn fresh_process(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<Vec<String>, String> {
     let program = env::current_exe().map_err(|error| format!("this program cannot find itself: {error}"))?;
     let mut command = Command::new(program);
     command.args(["run", "--format", "digest"]).envs(OTHER_SURROUNDINGS);

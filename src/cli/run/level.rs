@@ -7,21 +7,21 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::super::Exit;
+use super::super::CommandExit;
 use super::super::output::complain;
 use super::super::selection::quoted;
 use super::super::serve::{listen, runtime};
-use super::{Arguments, Format};
+use super::{OutputFormat, RunArguments};
 use crate::engine::contract::Engine;
-use crate::files::scenario::Loaded;
-use crate::live::clock::Scale;
-use crate::live::driver::{Options, Upstream, drive};
-use crate::live::network::Machine;
+use crate::files::scenario::LoadedScenario;
+use crate::live::clock::TimeScale;
+use crate::live::driver::{ApiAddress, EngineDriverOptions, drive};
+use crate::live::network::MachineNetwork;
 use crate::live::simulation::{SimulationError, run_in_network};
 use crate::prelude::*;
-use crate::runner::{Outcome, Panic, in_parallel, run_each};
+use crate::runner::{EnginePanic, RunOutcome, in_parallel, run_each};
 use crate::sim::Run;
-use crate::sim::passing::View;
+use crate::sim::statements::RunView;
 use crate::transcript::text::untimed;
 
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,7 @@ pub(super) struct LevelArguments {
     api_key_var: Option<String>,
     /// How long a second of the scenario takes at level network, e.g. `10%`: answers, tools, waits and limits together
     #[arg(long, value_name = "N%", value_parser = scale)]
-    scale: Option<Scale>,
+    scale: Option<TimeScale>,
     /// Run each scenario with the seeds 1 to N at level network
     #[arg(long, value_name = "N", conflicts_with = "seed")]
     pub(super) seeds: Option<NonZeroU64>,
@@ -56,7 +56,7 @@ enum Level {
 
 impl LevelArguments {
     /// How fast time goes on the simulated network; `None` where there is none.
-    pub(super) fn network_scale(&self) -> Option<Scale> {
+    pub(super) fn network_scale(&self) -> Option<TimeScale> {
         (self.level == Level::Network).then(|| self.scale.unwrap_or_default())
     }
 }
@@ -68,7 +68,7 @@ const MADE_UP_KEY: &str = "sk-ant-test-000";
 const NAMED_MAX: usize = 5;
 
 /// What does not go together.
-pub(super) fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result<(), String> {
+pub(super) fn check_usage(arguments: &RunArguments, scenarios: &[LoadedScenario]) -> Result<(), String> {
     let LevelArguments { level, upstream, scale, seeds, ca: _, api_key_var: _ } = &arguments.level;
     let only = |option: &str, of: &str| Err(format!("{option} is for --level {of}: add that, or leave out {option}"));
     match level {
@@ -95,24 +95,24 @@ pub(super) fn check_usage(arguments: &Arguments, scenarios: &[Loaded]) -> Result
 }
 
 /// What runs at their level can show of what a scenario says.
-pub(super) fn view(arguments: &Arguments) -> View {
+pub(super) fn view(arguments: &RunArguments) -> RunView {
     match arguments.level.level {
-        Level::Engine => View::Simulated,
-        Level::Network => View::Network,
-        Level::Live => View::Engine,
+        Level::Engine => RunView::Simulated,
+        Level::Network => RunView::Network,
+        Level::Live => RunView::Engine,
     }
 }
 
 /// Runs the scenarios at their level.
 pub(super) fn run<E: Engine + Send + 'static>(
-    arguments: &Arguments,
-    scenarios: &[Loaded],
+    arguments: &RunArguments,
+    scenarios: &[LoadedScenario],
     threads: NonZeroUsize,
     new_engine: &(impl Fn() -> E + Sync),
-) -> Result<Vec<Outcome<E>>, String> {
+) -> Result<Vec<RunOutcome<E>>, String> {
     match arguments.level.level {
         Level::Engine => {
-            if arguments.format == Format::Text {
+            if arguments.format == OutputFormat::Text {
                 tell_what_is_left_out(scenarios);
             }
             Ok(run_quietly(arguments, scenarios, threads, new_engine))
@@ -130,11 +130,11 @@ pub(super) fn run<E: Engine + Send + 'static>(
 
 /// The same at a level at which runs can be made again.
 pub(super) fn run_quietly<E: Engine + Send + 'static>(
-    arguments: &Arguments,
-    scenarios: &[Loaded],
+    arguments: &RunArguments,
+    scenarios: &[LoadedScenario],
     threads: NonZeroUsize,
     new_engine: &(impl Fn() -> E + Sync),
-) -> Vec<Outcome<E>> {
+) -> Vec<RunOutcome<E>> {
     if arguments.level.level != Level::Network {
         return run_each(scenarios, threads, |scenario| new_run(arguments, scenario, new_engine()));
     }
@@ -143,14 +143,14 @@ pub(super) fn run_quietly<E: Engine + Send + 'static>(
 }
 
 /// A run as the options have it.
-fn new_run<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: E) -> Run<E> {
+fn new_run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: E) -> Run<E> {
     let run = Run::new(scenario.setup.clone(), engine);
     let run = if arguments.log.is_some() { run.with_log() } else { run };
     if arguments.no_oracles { run.without_oracles() } else { run }
 }
 
 /// An engine that is answered by the world itself has no network.
-fn tell_what_is_left_out(scenarios: &[Loaded]) {
+fn tell_what_is_left_out(scenarios: &[LoadedScenario]) {
     let names: Vec<&str> = scenarios.iter().filter(|one| has_network(one)).map(|one| &*one.name).collect();
     if !names.is_empty() {
         complain(&format!("note: [network] is left out here, --level network has it: {}", names.join(", ")));
@@ -158,16 +158,16 @@ fn tell_what_is_left_out(scenarios: &[Loaded]) {
 }
 
 /// Times on a network are not those of a run without one, so lines are compared without them.
-fn tell_what_is_not_compared(arguments: &Arguments, scenarios: &[Loaded]) {
-    let has_times = |one: &&Loaded| one.setup.scenario.expect.order.iter().any(|part| untimed(part) != *part);
+fn tell_what_is_not_compared(arguments: &RunArguments, scenarios: &[LoadedScenario]) {
+    let has_times = |one: &&LoadedScenario| one.setup.scenario.expect.order.iter().any(|part| untimed(part) != *part);
     let names: BTreeSet<&str> = scenarios.iter().filter(has_times).map(|one| &*one.name).collect();
-    if arguments.format == Format::Text && !names.is_empty() {
+    if arguments.format == OutputFormat::Text && !names.is_empty() {
         let names: Vec<&str> = names.into_iter().collect();
         complain(&format!("note: times inside `order` are not compared at this level: {}", named(&names)));
     }
 }
 
-fn has_network(scenario: &Loaded) -> bool {
+fn has_network(scenario: &LoadedScenario) -> bool {
     scenario.setup.scenario.network.as_ref().is_some_and(|network| network.skip.is_none())
 }
 
@@ -179,7 +179,7 @@ pub(super) fn named(files: &[impl AsRef<str>]) -> String {
 }
 
 /// The options of a level, as they are typed, for a process that does the same again.
-pub(super) fn options(arguments: &Arguments) -> Vec<String> {
+pub(super) fn options(arguments: &RunArguments) -> Vec<String> {
     let LevelArguments { level, scale, seeds, .. } = &arguments.level;
     let level = (*level == Level::Network).then(|| vec![String::from("--level"), "network".into()]);
     let scale = scale.map(|scale| vec![String::from("--scale"), format!("{}%", scale.percent())]);
@@ -187,33 +187,33 @@ pub(super) fn options(arguments: &Arguments) -> Vec<String> {
     level.into_iter().chain(scale).chain(seeds).flatten().collect()
 }
 
-fn on_network<E: Engine + 'static>(scenario: &Loaded, engine: E, scale: Scale) -> Outcome<E> {
+fn on_network<E: Engine + 'static>(scenario: &LoadedScenario, engine: E, scale: TimeScale) -> RunOutcome<E> {
     match run_in_network(&scenario.setup, engine, scale) {
         Ok(finished) => Ok(finished.report),
-        Err(SimulationError::Panic(text)) => Err(Panic(text)),
-        Err(error) => Err(Panic(error.to_string())),
+        Err(SimulationError::Panic(text)) => Err(EnginePanic(text)),
+        Err(error) => Err(EnginePanic(error.to_string())),
     }
 }
 
-fn live<E: Engine>(arguments: &Arguments, scenario: &Loaded, engine: E) -> Result<Outcome<E>, String> {
+fn live<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, engine: E) -> Result<RunOutcome<E>, String> {
     let LevelArguments { upstream, ca, api_key_var, .. } = &arguments.level;
     let url = upstream.as_deref().unwrap_or_default();
     let key = match api_key_var {
         Some(name) => key(name)?,
         None => MADE_UP_KEY.into(),
     };
-    let upstream = Upstream::read(url, &key, ca.as_deref()).map_err(|error| format!("--upstream: {error}"))?;
+    let upstream = ApiAddress::read(url, &key, ca.as_deref()).map_err(|error| format!("--upstream: {error}"))?;
     let run = new_run(arguments, scenario, engine).with_log();
-    let no_runtime = |_: Exit| String::from("without a runtime there are no connections");
+    let no_runtime = |_: CommandExit| String::from("without a runtime there are no connections");
     let driven = runtime().map_err(no_runtime)?.block_on(async {
         let mut signals = listen().map_err(no_runtime)?;
         let stop = async {
             signals.next().await;
             complain("stopped: what happened until now follows");
         };
-        Ok::<_, String>(drive(run, Machine, upstream, Options::default(), stop).await)
+        Ok::<_, String>(drive(run, MachineNetwork, upstream, EngineDriverOptions::default(), stop).await)
     })?;
-    Ok(driven.map_err(|error| Panic(error.to_string())))
+    Ok(driven.map_err(|error| EnginePanic(error.to_string())))
 }
 
 #[expect(
@@ -227,7 +227,7 @@ fn key(name: &str) -> Result<String, String> {
     }
 }
 
-fn scale(text: &str) -> Result<Scale, String> {
+fn scale(text: &str) -> Result<TimeScale, String> {
     let percent = text.trim().trim_end_matches('%').trim().parse().ok();
-    percent.and_then(Scale::of).ok_or_else(|| String::from("write a whole number of percent above 0, e.g. `10%`"))
+    percent.and_then(TimeScale::from_percent).ok_or_else(|| String::from("write a whole number of percent above 0, e.g. `10%`"))
 }

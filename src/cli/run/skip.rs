@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::super::output::complain;
-use super::{Arguments, level};
+use super::{RunArguments, level};
 use crate::engine::contract::Engine;
 use crate::engine::time::Time;
-use crate::files::scenario::Loaded;
-use crate::live::clock::Scale;
+use crate::files::scenario::LoadedScenario;
+use crate::live::clock::TimeScale;
 use crate::live::simulation::NETWORK_TIME_MAX;
 use crate::prelude::*;
 use crate::runner::run_each;
@@ -18,8 +18,8 @@ use crate::transcript::event::RunEnd;
 
 /// Takes out what the level does not run, and says why. Returns how many runs that are.
 pub(super) fn take_out<E: Engine + Send + 'static>(
-    arguments: &Arguments,
-    scenarios: &mut Vec<Loaded>,
+    arguments: &RunArguments,
+    scenarios: &mut Vec<LoadedScenario>,
     new_engine: &(impl Fn() -> E + Sync),
 ) -> usize {
     let Some(scale) = arguments.level.network_scale() else { return 0 };
@@ -46,12 +46,12 @@ pub(super) fn take_out<E: Engine + Send + 'static>(
 }
 
 /// Why the scenario says that it is not run.
-fn declared(scenario: &Loaded) -> Option<String> {
+fn declared(scenario: &LoadedScenario) -> Option<String> {
     scenario.setup.scenario.network.as_ref()?.skip.clone()
 }
 
 /// What takes so long without a network takes no less with one. `end` is when the simulated run was over.
-fn too_long(end: Time, scale: Scale) -> Option<String> {
+fn too_long(end: Time, scale: TimeScale) -> Option<String> {
     let longest = scale.span(Duration::from_micros(NETWORK_TIME_MAX.0));
     let takes = end.since(Time::ZERO);
     (takes > longest).then(|| {

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 /// What one agent says at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct AgentResult {
     /// Its last words, or what went wrong.
     pub(super) text: Arc<str>,
     /// Whether it failed.
@@ -15,7 +15,7 @@ pub(super) struct Said {
     pub(super) tokens: u64,
 }
 
-impl Said {
+impl AgentResult {
     /// As the model that asked for it sees it.
     pub(super) fn alone(&self) -> (String, bool) {
         let text = match (self.is_error, self.text.is_empty()) {
@@ -28,19 +28,19 @@ impl Said {
 }
 
 /// What agents used up, all together.
-pub(super) fn counts(results: &[Said]) -> String {
-    let sum = |of: fn(&Said) -> u64| results.iter().map(of).fold(0, u64::saturating_add);
+pub(super) fn counts(results: &[AgentResult]) -> String {
+    let sum = |of: fn(&AgentResult) -> u64| results.iter().map(of).fold(0, u64::saturating_add);
     format!("{}, {}", plural(sum(|said| said.tool_uses), "tool use"), plural(sum(|said| said.tokens), "token"))
 }
 
 /// All results by their number.
-pub(super) fn list(results: &[Said]) -> String {
-    let entry = |(number, said): (usize, &Said)| format!("Result {number}:\n{}", said.alone().0);
+pub(super) fn list(results: &[AgentResult]) -> String {
+    let entry = |(number, said): (usize, &AgentResult)| format!("Result {number}:\n{}", said.alone().0);
     (1..).zip(results).map(entry).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The result of one as it is, those of several by their number.
-pub(super) fn list_of_several(results: &[Said]) -> String {
+pub(super) fn list_of_several(results: &[AgentResult]) -> String {
     match results {
         [alone] => alone.alone().0,
         several => list(several),
@@ -48,7 +48,7 @@ pub(super) fn list_of_several(results: &[Said]) -> String {
 }
 
 /// What the model is asked that puts them together.
-pub(super) fn synthesis(prompt: &str, results: &[Said]) -> String {
+pub(super) fn synthesis(prompt: &str, results: &[AgentResult]) -> String {
     format!(
         "{} agents worked on the same task, each by itself.\n\nThe task:\n{prompt}\n\n{}\n\nPut the results together into one answer: what they \
          agree on once, where they differ say so.",
@@ -63,11 +63,11 @@ mod tests {
 
     #[test]
     fn b_8_results_are_listed_by_number() {
-        let said = |text: &str, is_error| Said { text: text.into(), is_error, tool_uses: 2, tokens: 1_000 };
+        let said = |text: &str, is_error| AgentResult { text: text.into(), is_error, tool_uses: 2, tokens: 1_000 };
         let results = [said("one", false), said("lost", true), said("", false)];
         assert_eq!(list(&results), "Result 1:\none\n\nResult 2:\nThe agent failed: lost\n\nResult 3:\nThe agent ended without an answer.");
         assert_eq!(counts(&results), "6 tool uses, 3000 tokens");
-        assert_eq!(counts(&[Said { tool_uses: 1, tokens: 0, ..said("", false) }]), "1 tool use, 0 tokens");
+        assert_eq!(counts(&[AgentResult { tool_uses: 1, tokens: 0, ..said("", false) }]), "1 tool use, 0 tokens");
         assert!(
             synthesis("Look.", &results).starts_with("3 agents worked on the same task, each by itself.\n\nThe task:\nLook.\n\nResult 1:")
         );

@@ -8,7 +8,7 @@ use crate::wire::block::{ToolInput, ToolUse};
 
 /// A valid request for agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Task {
+pub(super) struct AgentTask {
     /// What they are to do.
     pub(super) prompt: Arc<str>,
     /// How many of them there are.
@@ -26,7 +26,7 @@ const WORDS: u64 = 50;
 /// What the allowance may grow to, in allowances.
 const GROWTH_MAX: u64 = 3;
 
-impl Task {
+impl AgentTask {
     /// Reads the input.
     ///
     /// # Errors
@@ -90,9 +90,9 @@ mod tests {
     use super::*;
     use crate::wire::json::Json;
 
-    fn read(input: &str) -> Result<Task, String> {
+    fn read(input: &str) -> Result<AgentTask, String> {
         let input = ToolInput::Valid(Json::trusted(input));
-        Task::read(&ToolUse { id: "toolu_1".into(), name: "Agent".into(), input }, &AgentTool::default())
+        AgentTask::read(&ToolUse { id: "toolu_1".into(), name: "Agent".into(), input }, &AgentTool::default())
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn b_8_the_allowance_grows_with_the_prompt_up_to_three_times() {
-        let of = |words: usize| Task { prompt: "word ".repeat(words).into(), count: 1, model: "m".into() }.allowance();
+        let of = |words: usize| AgentTask { prompt: "word ".repeat(words).into(), count: 1, model: "m".into() }.allowance();
         assert_eq!([1, 50, 51, 75, 150, 1_000].map(of), [2_000, 2_000, 2_040, 3_000, 6_000, 6_000]);
     }
 }

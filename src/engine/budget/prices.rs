@@ -91,7 +91,7 @@ impl PriceTable {
     }
 
     /// The prices of an answer: of those that fit the one that says most, then the latest. Where no fast price is known the usual one holds.
-    pub(super) fn of(&self, model: &str, date: Date, prompt_tokens: u64, is_fast: bool) -> &TokenPrices {
+    pub(super) fn price(&self, model: &str, date: Date, prompt_tokens: u64, is_fast: bool) -> &TokenPrices {
         let fits = |row: &&PriceRow| {
             row.is_for(model)
                 && row.from.is_none_or(|from| from <= date)
@@ -143,7 +143,7 @@ mod tests {
     fn shipped(model: &str, date: &str, prompt_tokens: u64, is_fast: bool) -> [u64; 5] {
         let table = PriceTable::default();
         let TokenPrices { input, output, write_5m, write_1h, read, .. } =
-            table.of(model, Date::read(date).unwrap(), prompt_tokens, is_fast).clone();
+            table.price(model, Date::read(date).unwrap(), prompt_tokens, is_fast).clone();
         [input.0, output.0, write_5m.0, write_1h.0, read.0]
     }
 

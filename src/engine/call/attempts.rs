@@ -1,23 +1,23 @@
 //! What follows a failed attempt: the decision of the policy is carried out, or goes up.
 
-use super::{ApiCall, State, Verdict, shape};
+use super::{ApiCall, CallState, CallVerdict, shape};
 use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{AttemptReport, Emission, Note};
-use crate::engine::retry::{self, Call, Case, Decision, Failure, overload};
+use crate::engine::retry::{self, AttemptFailure, CallKind, FailedAttempt, RetryDecision, overload};
 use crate::engine::settings::Environment;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 
 impl ApiCall {
     /// An attempt failed: it is repeated if the policy says so; if something of it was handed up, the owner first forgets that.
-    pub(super) fn fail(&mut self, env: &Environment, now: Time, mut failure: Failure, effects: &mut Effects) -> Verdict {
+    pub(super) fn fail(&mut self, env: &Environment, now: Time, mut failure: AttemptFailure, effects: &mut Effects) -> CallVerdict {
         self.disarm(effects);
         self.report(now, &failure.summary(), effects);
-        let was_answered = !matches!(self.state, State::AwaitingHead);
+        let was_answered = !matches!(self.state, CallState::AwaitingHead);
         self.history.overloads = overload::counted(self.history.overloads, &failure, was_answered);
-        let handed_up = matches!(self.state, State::Streaming { handed_up: true, .. });
+        let handed_up = matches!(self.state, CallState::Streaming { handed_up: true, .. });
         let settings = &env.settings.retry;
-        let case = Case {
+        let case = FailedAttempt {
             failure: &failure,
             id: self.id,
             now,
@@ -28,30 +28,37 @@ impl ApiCall {
             given: env.given_backoff(self.id),
         };
         let decision = retry::decide(&case);
-        self.history.just_refreshed = matches!(decision, Decision::RefreshAuth { .. });
+        self.history.just_refreshed = matches!(decision, RetryDecision::RefreshAuth { .. });
         match decision {
-            Decision::GiveUp(reason) => self.give_up(now, failure, reason.as_deref()),
-            Decision::TooLong => {
+            RetryDecision::GiveUp(reason) => self.give_up(now, failure, reason.as_deref()),
+            RetryDecision::TooLong => {
                 failure.too_long = true;
                 self.give_up(now, failure, None)
             }
-            Decision::Media => self.give_up(now, failure, None),
-            Decision::Fallback => self.fall_back(env, now, failure),
+            RetryDecision::Media => self.give_up(now, failure, None),
+            RetryDecision::Fallback => self.fall_back(env, now, failure),
             decision if handed_up => {
-                self.to("failed after blocks", State::Abandoned(failure.clone(), decision));
-                Verdict::Abandoned(failure)
+                self.to("failed after blocks", CallState::Abandoned(failure.clone(), decision));
+                CallVerdict::Abandoned(failure)
             }
             decision => {
                 self.carry_out(env, now, failure, decision, effects);
-                Verdict::Pending
+                CallVerdict::Pending
             }
         }
     }
 
     /// Does what was decided about a failed attempt of which nothing is handed up, or is any more.
-    pub(super) fn carry_out(&mut self, env: &Environment, now: Time, failure: Failure, decision: Decision, effects: &mut Effects) {
+    pub(super) fn carry_out(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        failure: AttemptFailure,
+        decision: RetryDecision,
+        effects: &mut Effects,
+    ) {
         match decision {
-            Decision::After { delay, new_client, counted } => {
+            RetryDecision::After { delay, new_client, counted } => {
                 self.client += u32::from(new_client);
                 match counted {
                     true => self.history.retries += 1,
@@ -61,34 +68,34 @@ impl ApiCall {
                 let of = if counted { self.last_retry(env) } else { 0 };
                 self.wait(env, now, delay, &failure, of, effects);
             }
-            Decision::RefreshAuth { forced, provider } => {
+            RetryDecision::RefreshAuth { forced, provider } => {
                 self.history.forced_refresh |= forced;
                 self.client += 1;
-                self.to("credentials wanted", State::Refreshing(failure));
+                self.to("credentials wanted", CallState::Refreshing(failure));
                 let provider = provider.map(|provider| provider.as_str().into());
                 effects.push(Effect::RefreshAuth { id: self.id, forced, provider });
             }
-            Decision::LowerMaxTokens(max_tokens) => {
+            RetryDecision::LowerMaxTokens(max_tokens) => {
                 self.history.lowered = true;
                 self.lower_max_tokens(max_tokens);
                 self.attempt_at_once(env, now, &failure, effects);
             }
-            Decision::StandardSpeed { cooldown } => {
+            RetryDecision::StandardSpeed { cooldown } => {
                 self.switch_to_standard(now, cooldown, &failure.summary(), effects);
                 self.attempt();
             }
-            Decision::WithoutStreaming => {
+            RetryDecision::WithoutStreaming => {
                 self.stop_streaming(env.settings.retry.nonstreaming_max_tokens);
                 self.attempt_at_once(env, now, &failure, effects);
             }
-            Decision::GiveUp(_) | Decision::TooLong | Decision::Media | Decision::Fallback => {
+            RetryDecision::GiveUp(_) | RetryDecision::TooLong | RetryDecision::Media | RetryDecision::Fallback => {
                 debug_assert!(false, "what ends a call is not carried out");
             }
         }
     }
 
     /// The next attempt, at once unless the server asked to wait: only a switch of speed is no reason to.
-    pub(super) fn attempt_at_once(&mut self, env: &Environment, now: Time, failure: &Failure, effects: &mut Effects) {
+    pub(super) fn attempt_at_once(&mut self, env: &Environment, now: Time, failure: &AttemptFailure, effects: &mut Effects) {
         match failure.retry_after {
             Some(delay) => {
                 self.history.retries += 1;
@@ -106,9 +113,9 @@ impl ApiCall {
     }
 
     /// What the policy wants to know of the call.
-    fn kind(&self, env: &Environment, answered: bool, handed_up: bool) -> Call {
+    fn kind(&self, env: &Environment, answered: bool, handed_up: bool) -> CallKind {
         let fallback = env.settings.session.fallback_model.as_ref();
-        Call {
+        CallKind {
             streamed: self.request.stream,
             answered,
             handed_up,
@@ -121,7 +128,7 @@ impl ApiCall {
     }
 
     /// the notice comes before the wait.
-    fn wait(&mut self, env: &Environment, now: Time, delay: Micros, failure: &Failure, of: u32, effects: &mut Effects) {
+    fn wait(&mut self, env: &Environment, now: Time, delay: Micros, failure: &AttemptFailure, of: u32, effects: &mut Effects) {
         effects.push(Effect::Emit(Emission::ApiRetry {
             id: self.id,
             retry: self.history.retries + self.history.polls.made,
@@ -139,15 +146,15 @@ impl ApiCall {
         let retry = &env.settings.retry;
         let is_cut = retry.unattended && retry.heartbeat > Micros::ZERO;
         let rings = if is_cut { until.min(now + retry.heartbeat) } else { until };
-        self.to("retry later", State::Waiting { since, until, rings });
+        self.to("retry later", CallState::Waiting { since, until, rings });
         effects.push(Effect::SetTimer { timer: self.retry_timer(), at: rings });
     }
 
     /// The timer of a wait rings. A driver may let one ring that was cancelled: it must not cut a later wait short.
     pub(super) fn on_wait_over(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         match self.state {
-            State::Waiting { until, .. } if until <= now => self.attempt(),
-            State::Waiting { since, until, rings } if rings <= now => {
+            CallState::Waiting { until, .. } if until <= now => self.attempt(),
+            CallState::Waiting { since, until, rings } if rings <= now => {
                 let (waited, remaining) = (now.since(since), until.since(now));
                 effects.push(Effect::Emit(Emission::Heartbeat { id: self.id, waited, remaining }));
                 self.wait_on(env, now, since, until, effects);
@@ -159,30 +166,30 @@ impl ApiCall {
     /// The next attempt at the same request is due.
     pub(super) fn attempt(&mut self) {
         let next = RequestId { attempt: self.id.attempt + 1, ..self.id };
-        self.to("next attempt", State::Due(next));
+        self.to("next attempt", CallState::Due(next));
     }
 
     /// names the last error, the attempts made and the time they took. What was counted is counted anew by whoever asks next.
-    pub(super) fn give_up(&mut self, now: Time, failure: Failure, reason: Option<&str>) -> Verdict {
-        self.to("given up", State::Ended);
+    pub(super) fn give_up(&mut self, now: Time, failure: AttemptFailure, reason: Option<&str>) -> CallVerdict {
+        self.to("given up", CallState::Ended);
         self.history.overloads = 0;
         let attempts = self.id.attempt + 1 - self.first_attempt;
         if attempts == 1 && reason.is_none() {
-            return Verdict::Failed(failure);
+            return CallVerdict::Failed(failure);
         }
         let reason = reason.map(|reason| format!("{reason}; ")).unwrap_or_default();
         let attempts = if attempts == 1 { "1 attempt" } else { &format!("{attempts} attempts") };
         let message = format!("{} ({reason}gave up after {attempts} in {})", failure.message, now.since(self.since));
-        Verdict::Failed(Failure { message: message.into(), ..failure })
+        CallVerdict::Failed(AttemptFailure { message: message.into(), ..failure })
     }
 
     /// another model takes over, and none of its answers was counted yet.
-    fn fall_back(&mut self, env: &Environment, now: Time, failure: Failure) -> Verdict {
+    fn fall_back(&mut self, env: &Environment, now: Time, failure: AttemptFailure) -> CallVerdict {
         match &env.settings.session.fallback_model {
             Some(to) => {
-                self.to("fallback", State::Ended);
+                self.to("fallback", CallState::Ended);
                 self.history.overloads = 0;
-                Verdict::Fallback { to: to.clone(), failure }
+                CallVerdict::Fallback { to: to.clone(), failure }
             }
             None => self.give_up(now, failure, None),
         }

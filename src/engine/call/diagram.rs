@@ -1,6 +1,6 @@
 //! The states that a call goes through.
 
-use super::State;
+use super::CallState;
 use crate::engine::diagram::Diagram;
 
 /// How one answer is come by, with all attempts at it.
@@ -41,7 +41,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
     ],
 };
 
-impl State {
+impl CallState {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Due(_) => "Due",

@@ -1,24 +1,36 @@
 //! What a call changes in its request from attempt to attempt: speed, room for output, streaming. All of it lasts for
 //! the call alone.
 
-use super::{ApiCall, Speed};
+use super::ApiCall;
 use crate::engine::contract::{Effect, Effects};
 use crate::engine::emission::Emission;
-use crate::engine::settings::Thinking;
+use crate::engine::settings::ThinkingSetting;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 use crate::wire::request::Request;
+
+/// What became of fast mode; it counts only where the settings ask for fast answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FastModeState {
+    /// Requests are fast.
+    #[default]
+    Fast,
+    /// They are again from then on.
+    CoolingUntil(Time),
+    /// They are not for the rest of the session.
+    Off,
+}
 
 /// What of a request's form is not plain from the request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct RequestShape {
     /// The request's further members at standard speed, as long as it is fast.
     standard: Option<Json>,
 }
 
-impl Shape {
+impl RequestShape {
     pub(super) fn is_fast(&self) -> bool {
         self.standard.is_some()
     }
@@ -26,7 +38,7 @@ impl Shape {
 
 /// How many tokens a request lets the model think.
 pub(super) fn thinking_budget(request: &Request) -> Option<u64> {
-    Object::parse(request.extra.as_str()).ok()?.object("thinking")?.count("budget_tokens")
+    RawObject::parse(request.extra.as_str()).ok()?.object("thinking")?.count("budget_tokens")
 }
 
 /// The request with a lower cap on output tokens. Thinking must stay below it, or the API refuses the request.
@@ -41,10 +53,10 @@ fn capped(request: &Request, max_tokens: u64) -> Request {
 /// A request's further members with a thinking budget below `max_tokens`, and without thinking where that is less than the API takes; `None` where
 /// nothing has to change.
 pub(crate) fn thinking_below(extra: &Json, max_tokens: u64) -> Option<Json> {
-    let members = Object::parse(extra.as_str()).ok()?;
+    let members = RawObject::parse(extra.as_str()).ok()?;
     let thinking = members.object("thinking")?;
     thinking.count("budget_tokens").filter(|budget| *budget >= max_tokens)?;
-    Some(Json::trusted(match Thinking::greatest_budget(max_tokens) {
+    Some(Json::trusted(match ThinkingSetting::greatest_budget(max_tokens) {
         Some(greatest) => members.with(&[("thinking", thinking.with(&[("budget_tokens", greatest.to_string())]))]),
         None => members.without("thinking"),
     }))
@@ -52,7 +64,7 @@ pub(crate) fn thinking_below(extra: &Json, max_tokens: u64) -> Option<Json> {
 
 /// The request without a thinking budget, because its conversation cannot go on under one.
 pub(crate) fn without_thinking_budget(mut request: Request) -> Request {
-    if let Ok(members) = Object::parse(request.extra.as_str())
+    if let Ok(members) = RawObject::parse(request.extra.as_str())
         && members.object("thinking").is_some_and(|thinking| thinking.string("type").as_deref() == Some("enabled"))
     {
         request.extra = Json::trusted(members.without("thinking"));
@@ -64,15 +76,15 @@ impl ApiCall {
     /// the request is fast unless the speed was switched and has not come back.
     pub(super) fn ask_for_speed(&mut self, now: Time, effects: &mut Effects) {
         match self.standing.speed {
-            Speed::Fast => (),
-            Speed::CoolingUntil(until) if until <= now => {
-                self.standing.speed = Speed::Fast;
+            FastModeState::Fast => (),
+            FastModeState::CoolingUntil(until) if until <= now => {
+                self.standing.speed = FastModeState::Fast;
                 effects.push(Effect::Emit(Emission::Speed { fast: true, until: None, reason: "the cooldown is over".into() }));
             }
-            Speed::CoolingUntil(_) | Speed::Off => return,
+            FastModeState::CoolingUntil(_) | FastModeState::Off => return,
         }
         let standard = self.request.extra.clone();
-        let Ok(members) = Object::parse(standard.as_str()) else { return };
+        let Ok(members) = RawObject::parse(standard.as_str()) else { return };
         if members.get("speed").is_some() {
             return; // the settings say it themselves
         }
@@ -84,7 +96,7 @@ impl ApiCall {
     /// standard speed for a time, or for good.
     pub(super) fn switch_to_standard(&mut self, now: Time, cooldown: Option<Micros>, reason: &str, effects: &mut Effects) {
         let until = cooldown.map(|cooldown| now + cooldown);
-        self.standing.speed = until.map_or(Speed::Off, Speed::CoolingUntil);
+        self.standing.speed = until.map_or(FastModeState::Off, FastModeState::CoolingUntil);
         if let Some(extra) = self.shape.standard.take() {
             self.request = Arc::new(Request { extra, ..Request::clone(&self.request) });
         }

@@ -7,7 +7,7 @@ use crate::engine::time::Micros;
 use crate::wire::block::Message;
 
 /// A call and its surroundings.
-struct Driven {
+struct CallHarness {
     env: Environment,
     call: ApiCall,
     now: Time,
@@ -29,14 +29,14 @@ fn ask(model: &str) -> Request {
     Request::new(model, 32_000).with_messages([Message::user(vec![Block::text("hi")])])
 }
 
-impl Driven {
+impl CallHarness {
     fn open(env: Environment, model: &str) -> Self {
-        Self::open_with(env, ask(model), RequestId::first(1), Standing::default())
+        Self::open_with(env, ask(model), RequestId::first(1), CallStanding::default())
     }
 
-    fn open_with(env: Environment, request: Request, id: RequestId, standing: Standing) -> Self {
+    fn open_with(env: Environment, request: Request, id: RequestId, standing: CallStanding) -> Self {
         let mut effects = Effects::default();
-        let call = ApiCall::open(&env, Time::ZERO, (id, Urgency::of_loop(&env.settings)), request, standing, &mut effects);
+        let call = ApiCall::open(&env, Time::ZERO, (id, CallUrgency::of_loop(&env.settings)), request, standing, &mut effects);
         let mut driven = Self { env, call, now: Time::ZERO, effects };
         driven.make();
         driven
@@ -53,22 +53,22 @@ impl Driven {
         self.call.on_head(&self.env, self.now, status, &[].into(), &mut self.effects);
     }
 
-    fn events(&mut self, events: &[(&str, &str)]) -> Vec<Verdict> {
-        let event = |name: &str, data: &str| Event::decode(name, data);
+    fn events(&mut self, events: &[(&str, &str)]) -> Vec<CallVerdict> {
+        let event = |name: &str, data: &str| StreamEvent::decode(name, data);
         let verdicts =
             events.iter().map(|(name, data)| self.call.on_event(&self.env, self.now, &event(name, data), &mut self.effects)).collect();
         self.make();
         verdicts
     }
 
-    fn end(&mut self, how: &AnswerEnd) -> Verdict {
+    fn end(&mut self, how: &AnswerEnd) -> CallVerdict {
         let verdict = self.call.on_end(&self.env, self.now, how, &mut self.effects);
         self.make();
         verdict
     }
 
     /// An answer with an error status, then whatever wait follows it.
-    fn fails(&mut self, status: u16) -> Verdict {
+    fn fails(&mut self, status: u16) -> CallVerdict {
         self.head(status);
         let verdict = self.end(&AnswerEnd::Complete);
         self.wait();
@@ -77,24 +77,24 @@ impl Driven {
 
     /// Lets the timer of a wait ring at its time.
     fn wait(&mut self) {
-        if let State::Waiting { rings, .. } = self.call.state {
+        if let CallState::Waiting { rings, .. } = self.call.state {
             self.now = rings;
             let timer = TimerId { id: RETRY_TIMER, generation: self.call.id.attempt + 1 };
-            assert_eq!(self.ring(timer), Verdict::Pending);
+            assert_eq!(self.ring(timer), CallVerdict::Pending);
         }
     }
 
-    fn ring(&mut self, timer: TimerId) -> Verdict {
+    fn ring(&mut self, timer: TimerId) -> CallVerdict {
         let verdict = self.call.on_timer(&self.env, self.now, timer, &mut self.effects);
         self.make();
         verdict
     }
 
     /// A stream that hands up one block and then breaks.
-    fn breaks_after_a_block(&mut self) -> Verdict {
+    fn breaks_after_a_block(&mut self) -> CallVerdict {
         self.head(200);
         let verdicts = self.events(BLOCK);
-        assert!(matches!(verdicts.last(), Some(Verdict::Blocks(_))), "{verdicts:?}");
+        assert!(matches!(verdicts.last(), Some(CallVerdict::Blocks(_))), "{verdicts:?}");
         self.end(&AnswerEnd::Reset)
     }
 
@@ -125,19 +125,19 @@ const WHOLE: &[(&str, &str)] = &[
 
 #[test]
 fn n_3_blocks_that_come_with_message_start_are_handed_up_at_once_and_in_order() {
-    let mut call = Driven::open(settings(RetrySettings::default()), "m");
+    let mut call = CallHarness::open(settings(RetrySettings::default()), "m");
     call.head(200);
     let verdicts = call.events(WHOLE);
-    let Verdict::Blocks(blocks) = &verdicts[0] else { panic!("{verdicts:?}") };
+    let CallVerdict::Blocks(blocks) = &verdicts[0] else { panic!("{verdicts:?}") };
     let uuids: Vec<&str> = blocks.iter().map(|message| &*message.uuid).collect();
     assert_eq!(uuids, ["p1.r1.a1.b0", "p1.r1.a1.b1"]);
-    assert_eq!(verdicts[1], Verdict::Pending);
-    let Verdict::Ended(ended) = call.end(&AnswerEnd::Complete) else { panic!("the answer is complete") };
+    assert_eq!(verdicts[1], CallVerdict::Pending);
+    let CallVerdict::Ended(ended) = call.end(&AnswerEnd::Complete) else { panic!("the answer is complete") };
     assert_eq!((ended.blocks.len(), ended.stop_reason.as_deref()), (0, Some("tool_use")), "handed up once");
-    let mut cut = Driven::open(settings(RetrySettings::default()), "m");
+    let mut cut = CallHarness::open(settings(RetrySettings::default()), "m");
     cut.head(200);
     let _ = cut.events(&WHOLE[..1]);
-    assert!(matches!(cut.end(&AnswerEnd::Reset), Verdict::Abandoned(_)), "the owner forgets what was handed up");
+    assert!(matches!(cut.end(&AnswerEnd::Reset), CallVerdict::Abandoned(_)), "the owner forgets what was handed up");
 }
 
 fn requests(effects: &[Effect]) -> Vec<(RequestId, Arc<Request>)> {
@@ -150,10 +150,10 @@ fn requests(effects: &[Effect]) -> Vec<(RequestId, Arc<Request>)> {
 
 #[test]
 fn r_8_the_third_overload_hands_the_call_over_and_counts_anew() {
-    let mut call = Driven::open(with_fallback(), "first");
-    assert_eq!((call.fails(529), call.fails(529)), (Verdict::Pending, Verdict::Pending));
+    let mut call = CallHarness::open(with_fallback(), "first");
+    assert_eq!((call.fails(529), call.fails(529)), (CallVerdict::Pending, CallVerdict::Pending));
     assert_eq!(call.call.standing().overloads, 2);
-    let Verdict::Fallback { to, failure } = call.fails(529) else { panic!("another model takes over") };
+    let CallVerdict::Fallback { to, failure } = call.fails(529) else { panic!("another model takes over") };
     assert_eq!((&*to, failure.status), ("other", Some(529)));
     assert_eq!(call.call.standing().overloads, 0, "none of the other model's answers was counted");
     assert!(call.effects().iter().any(|effect| matches!(effect, Effect::Emit(Emission::ApiRetry { retry: 2, .. }))));
@@ -161,31 +161,31 @@ fn r_8_the_third_overload_hands_the_call_over_and_counts_anew() {
 
 #[test]
 fn r_8_a_count_is_carried_into_the_call_and_any_other_answer_resets_it() {
-    let carried = Standing { overloads: 2, ..Standing::default() };
-    let mut call = Driven::open_with(with_fallback(), ask("first"), RequestId::first(1), carried.clone());
-    assert!(matches!(call.fails(529), Verdict::Fallback { .. }));
-    let mut reset = Driven::open_with(with_fallback(), ask("first"), RequestId::first(1), carried);
-    assert_eq!((reset.fails(500), reset.fails(529), reset.fails(529)), (Verdict::Pending, Verdict::Pending, Verdict::Pending));
-    assert!(matches!(reset.fails(529), Verdict::Fallback { .. }));
+    let carried = CallStanding { overloads: 2, ..CallStanding::default() };
+    let mut call = CallHarness::open_with(with_fallback(), ask("first"), RequestId::first(1), carried.clone());
+    assert!(matches!(call.fails(529), CallVerdict::Fallback { .. }));
+    let mut reset = CallHarness::open_with(with_fallback(), ask("first"), RequestId::first(1), carried);
+    assert_eq!((reset.fails(500), reset.fails(529), reset.fails(529)), (CallVerdict::Pending, CallVerdict::Pending, CallVerdict::Pending));
+    assert!(matches!(reset.fails(529), CallVerdict::Fallback { .. }));
 }
 
 #[test]
 fn q_21_the_model_that_took_over_hands_over_to_nobody() {
     let id = RequestId { attempt: 4, ..RequestId::first(1) };
-    let mut call = Driven::open_with(with_fallback(), ask("other"), id, Standing::default());
+    let mut call = CallHarness::open_with(with_fallback(), ask("other"), id, CallStanding::default());
     assert_eq!(requests(&call.effects())[0].0, id, "attempts are numbered on");
-    assert_eq!((call.fails(529), call.fails(529)), (Verdict::Pending, Verdict::Pending));
-    let Verdict::Failed(failure) = call.fails(529) else { panic!("nobody is left") };
+    assert_eq!((call.fails(529), call.fails(529)), (CallVerdict::Pending, CallVerdict::Pending));
+    let CallVerdict::Failed(failure) = call.fails(529) else { panic!("nobody is left") };
     assert!(failure.message.contains("the service is overloaded"), "{}", failure.message);
     assert!(failure.message.contains("3 attempts"), "its own attempts alone: {}", failure.message);
 }
 
 #[test]
 fn r_11_a_broken_stream_goes_up_and_then_goes_on_unstreamed_with_a_cap_and_a_timeout() {
-    let mut call = Driven::open(settings(RetrySettings::default()), "m");
-    let Verdict::Abandoned(failure) = call.breaks_after_a_block() else { panic!("its owner must forget it") };
+    let mut call = CallHarness::open(settings(RetrySettings::default()), "m");
+    let CallVerdict::Abandoned(failure) = call.breaks_after_a_block() else { panic!("its owner must forget it") };
     assert_eq!(&*failure.kind, "connection_reset");
-    assert_eq!(call.end(&AnswerEnd::Complete), Verdict::Pending, "an abandoned attempt speaks");
+    assert_eq!(call.end(&AnswerEnd::Complete), CallVerdict::Pending, "an abandoned attempt speaks");
     let before = call.effects();
     assert_eq!(requests(&before).len(), 1, "nothing is asked before the owner says so");
     assert!(matches!(before.last(), Some(Effect::Note(Note::Attempt(report))) if report.usage.input_tokens == Some(3)), "R-12");
@@ -197,7 +197,7 @@ fn r_11_a_broken_stream_goes_up_and_then_goes_on_unstreamed_with_a_cap_and_a_tim
     let Some(Effect::SetTimer { timer, at }) = after.last().cloned() else { panic!("it has a timeout: {after:?}") };
     assert_eq!(at, Time::ZERO + Micros::from_secs(300));
     call.now = at;
-    assert_eq!(call.ring(timer), Verdict::Pending, "an attempt like any other");
+    assert_eq!(call.ring(timer), CallVerdict::Pending, "an attempt like any other");
     let late = call.effects();
     assert!(late.contains(&Effect::CloseRequest { id }), "{late:?}");
     assert!(late.iter().any(|effect| matches!(effect, Effect::Emit(Emission::ApiRetry { kind, .. }) if &**kind == "timeout")));
@@ -207,11 +207,11 @@ fn r_11_a_broken_stream_goes_up_and_then_goes_on_unstreamed_with_a_cap_and_a_tim
 
 #[test]
 fn r_11_by_setting_a_broken_stream_is_streamed_again_after_a_wait() {
-    let mut call = Driven::open(settings(RetrySettings { nonstreaming_fallback: false, ..RetrySettings::default() }), "m");
-    assert!(matches!(call.breaks_after_a_block(), Verdict::Abandoned(_)));
+    let mut call = CallHarness::open(settings(RetrySettings { nonstreaming_fallback: false, ..RetrySettings::default() }), "m");
+    assert!(matches!(call.breaks_after_a_block(), CallVerdict::Abandoned(_)));
     call.call.go_on(&call.env, call.now, &mut call.effects);
     call.make();
-    assert!(matches!(call.call.state, State::Waiting { .. }));
+    assert!(matches!(call.call.state, CallState::Waiting { .. }));
     call.wait();
     let requests = requests(&call.effects());
     assert_eq!((requests.len(), requests[1].1.stream, requests[1].1.max_tokens), (2, true, 32_000));
@@ -219,33 +219,33 @@ fn r_11_by_setting_a_broken_stream_is_streamed_again_after_a_wait() {
 
 #[test]
 fn r_11_an_answer_that_comes_whole_is_never_abandoned() {
-    let mut call = Driven::open_with(
+    let mut call = CallHarness::open_with(
         settings(RetrySettings::default()),
         Request { stream: false, ..ask("m") },
         RequestId::first(1),
-        Standing::default(),
+        CallStanding::default(),
     );
     call.head(200);
-    assert_eq!(call.end(&AnswerEnd::Reset), Verdict::Pending);
-    assert!(matches!(call.call.state, State::Waiting { .. }));
+    assert_eq!(call.end(&AnswerEnd::Reset), CallVerdict::Pending);
+    assert!(matches!(call.call.state, CallState::Waiting { .. }));
 }
 
 #[test]
 fn r_8_an_overload_after_a_block_counts_for_the_attempt_that_follows_unstreamed() {
-    let mut call = Driven::open(with_fallback(), "m");
+    let mut call = CallHarness::open(with_fallback(), "m");
     call.head(200);
     let mut events = BLOCK.to_vec();
     events.push(("error", r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#));
-    assert!(matches!(call.events(&events).last(), Some(Verdict::Abandoned(_))));
+    assert!(matches!(call.events(&events).last(), Some(CallVerdict::Abandoned(_))));
     call.call.go_on(&call.env, call.now, &mut call.effects);
     call.make();
-    assert_eq!(call.fails(529), Verdict::Pending);
-    assert!(matches!(call.fails(529), Verdict::Fallback { .. }), "it is the third");
+    assert_eq!(call.fails(529), CallVerdict::Pending);
+    assert!(matches!(call.fails(529), CallVerdict::Fallback { .. }), "it is the third");
 }
 
 #[test]
 fn r_11_silence_is_warned_of_and_then_breaks_the_stream_and_one_timer_does_it() {
-    let mut call = Driven::open(settings(RetrySettings::default()), "m");
+    let mut call = CallHarness::open(settings(RetrySettings::default()), "m");
     call.head(200);
     let at = |seconds| Time::ZERO + Micros::from_secs(seconds);
     let set = |effects: &[Effect]| effects.iter().filter(|effect| matches!(effect, Effect::SetTimer { .. })).count();
@@ -253,27 +253,27 @@ fn r_11_silence_is_warned_of_and_then_breaks_the_stream_and_one_timer_does_it() 
     let Some(Effect::SetTimer { timer, .. }) = effects.last().cloned() else { panic!("it is watched: {effects:?}") };
     for second in 1..=40 {
         call.now = at(second);
-        assert_eq!(call.events(&[("ping", r#"{"type":"ping"}"#)]), [Verdict::Pending]);
+        assert_eq!(call.events(&[("ping", r#"{"type":"ping"}"#)]), [CallVerdict::Pending]);
     }
     assert_eq!(set(&call.effects()), 0, "an event sets no timer");
     call.now = at(45);
-    assert_eq!(call.ring(timer), Verdict::Pending);
+    assert_eq!(call.ring(timer), CallVerdict::Pending);
     assert_eq!(call.effects(), [Effect::SetTimer { timer, at: at(85) }], "half of the time after the last ping");
-    assert_eq!(call.ring(timer), Verdict::Pending, "an early ring is stale");
+    assert_eq!(call.ring(timer), CallVerdict::Pending, "an early ring is stale");
     assert_eq!(call.effects(), []);
     call.now = at(85);
-    assert_eq!(call.ring(timer), Verdict::Pending);
+    assert_eq!(call.ring(timer), CallVerdict::Pending);
     let warned = call.effects();
     assert!(matches!(&warned[..], [Effect::Emit(Emission::Warning { .. }), Effect::SetTimer { at: next, .. }] if *next == at(130)));
     call.now = at(130);
-    assert_eq!(call.ring(timer), Verdict::Pending);
-    assert!(matches!(call.call.state, State::Waiting { .. }), "an attempt like any other");
+    assert_eq!(call.ring(timer), CallVerdict::Pending);
+    assert!(matches!(call.call.state, CallState::Waiting { .. }), "an attempt like any other");
 }
 
 #[test]
 fn r_11_the_alarm_is_taken_back_when_the_answer_is_over() {
-    let cancelled = |end: fn(&mut Driven)| {
-        let mut call = Driven::open(settings(RetrySettings::default()), "m");
+    let cancelled = |end: fn(&mut CallHarness)| {
+        let mut call = CallHarness::open(settings(RetrySettings::default()), "m");
         call.head(200);
         call.effects(); // that of the head is taken back with the head
         end(&mut call);
@@ -282,11 +282,11 @@ fn r_11_the_alarm_is_taken_back_when_the_answer_is_over() {
     assert_eq!(cancelled(|call| call.call.abort(call.now, &mut call.effects)), 1);
     assert_eq!(cancelled(|call| drop(call.breaks_after_a_block())), 1);
     assert_eq!(cancelled(|call| drop(call.end(&AnswerEnd::Complete))), 1);
-    let ends_well = |call: &mut Driven| {
+    let ends_well = |call: &mut CallHarness| {
         call.events(BLOCK);
         call.events(&[("message_delta", r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}"#)]);
         call.events(&[("message_stop", r#"{"type":"message_stop"}"#)]);
-        assert!(matches!(call.end(&AnswerEnd::Complete), Verdict::Ended(_)));
+        assert!(matches!(call.end(&AnswerEnd::Complete), CallVerdict::Ended(_)));
     };
     assert_eq!(cancelled(ends_well), 1);
 }
@@ -294,24 +294,24 @@ fn r_11_the_alarm_is_taken_back_when_the_answer_is_over() {
 #[test]
 fn r_9_the_next_call_is_fast_again_after_the_cooldown_and_never_when_it_was_refused() {
     let env = settings(RetrySettings { fast_mode: true, ..RetrySettings::default() });
-    let mut call = Driven::open(env.clone(), "m");
+    let mut call = CallHarness::open(env.clone(), "m");
     assert_eq!(requests(&call.effects())[0].1.extra.as_str(), r#"{"speed":"fast"}"#);
-    assert_eq!(call.fails(429), Verdict::Pending);
+    assert_eq!(call.fails(429), CallVerdict::Pending);
     let effects = call.effects();
     assert_eq!(requests(&effects)[0].1.extra.as_str(), "{}", "at once, at standard speed");
     let standing = call.call.standing();
     let until = Time::ZERO + Micros::from_secs(30 * 60);
-    assert_eq!(standing.speed, Speed::CoolingUntil(until));
-    let asks_fast = |now, standing: &Standing| {
+    assert_eq!(standing.speed, FastModeState::CoolingUntil(until));
+    let asks_fast = |now, standing: &CallStanding| {
         let mut effects = Effects::default();
-        let call = ApiCall::open(&env, now, (RequestId::first(2), Urgency::Foreground), ask("m"), standing.clone(), &mut effects);
+        let call = ApiCall::open(&env, now, (RequestId::first(2), CallUrgency::Foreground), ask("m"), standing.clone(), &mut effects);
         let said = effects.iter().any(|(_, effect)| matches!(effect, Effect::Emit(Emission::Speed { fast: true, .. })));
         assert_eq!(said, call.shape.is_fast(), "a change of speed is said");
         said
     };
     assert!(!asks_fast(Time(until.0 - 1), &standing));
     assert!(asks_fast(until, &standing));
-    assert!(!asks_fast(until, &Standing { speed: Speed::Off, ..standing }));
+    assert!(!asks_fast(until, &CallStanding { speed: FastModeState::Off, ..standing }));
 }
 
 #[test]
@@ -319,28 +319,28 @@ fn r_3_each_call_has_an_urgency_of_its_own() {
     let failed = |urgency| {
         let env = settings(RetrySettings::default());
         let mut effects = Effects::default();
-        let call = ApiCall::open(&env, Time::ZERO, (RequestId::first(1), urgency), ask("m"), Standing::default(), &mut effects);
-        let mut driven = Driven { env, call, now: Time::ZERO, effects };
+        let call = ApiCall::open(&env, Time::ZERO, (RequestId::first(1), urgency), ask("m"), CallStanding::default(), &mut effects);
+        let mut driven = CallHarness { env, call, now: Time::ZERO, effects };
         driven.make();
         driven.fails(529)
     };
-    assert_eq!(failed(Urgency::Foreground), Verdict::Pending, "it is tried again");
-    let Verdict::Failed(failure) = failed(Urgency::Background) else { panic!("it goes on") };
+    assert_eq!(failed(CallUrgency::Foreground), CallVerdict::Pending, "it is tried again");
+    let CallVerdict::Failed(failure) = failed(CallUrgency::Background) else { panic!("it goes on") };
     assert!(failure.message.contains("background work does not ask an overloaded API again"), "{}", failure.message);
 }
 
 #[test]
 fn r_2_a_request_that_is_changed_waits_too_when_the_server_asks_for_it() {
-    let mut call = Driven::open(settings(RetrySettings::default()), "m");
-    call.call.on_head(&call.env, call.now, 404, &[Header::new("retry-after", "7")].into(), &mut call.effects);
-    assert_eq!(call.end(&AnswerEnd::Complete), Verdict::Pending);
+    let mut call = CallHarness::open(settings(RetrySettings::default()), "m");
+    call.call.on_head(&call.env, call.now, 404, &[HttpHeader::new("retry-after", "7")].into(), &mut call.effects);
+    assert_eq!(call.end(&AnswerEnd::Complete), CallVerdict::Pending);
     assert_eq!(requests(&call.effects()).len(), 1, "not yet");
     call.wait();
     let again = requests(&call.effects());
     assert_eq!((call.now, again.len(), again[0].1.stream), (Time::ZERO + Micros::from_secs(7), 1, false));
-    call.call.on_head(&call.env, call.now, 401, &[Header::new("retry-after", "7")].into(), &mut call.effects);
-    assert_eq!(call.end(&AnswerEnd::Complete), Verdict::Pending);
-    assert_eq!(call.call.on_auth(&call.env, call.now, true, &mut call.effects), Verdict::Pending);
+    call.call.on_head(&call.env, call.now, 401, &[HttpHeader::new("retry-after", "7")].into(), &mut call.effects);
+    assert_eq!(call.end(&AnswerEnd::Complete), CallVerdict::Pending);
+    assert_eq!(call.call.on_auth(&call.env, call.now, true, &mut call.effects), CallVerdict::Pending);
     call.make();
     assert_eq!(requests(&call.effects()), [], "new credentials do not shorten it");
 }

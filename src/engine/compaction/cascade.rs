@@ -3,34 +3,34 @@
 //! A level reports whether it ran, why, and the tokens before and after. One that has nothing to look at is silent: nothing is marked, staged or
 //! old, or the window is not known.
 
-use super::auto::{self, Help};
-use super::estimate::{Figures, context_tokens};
-use super::microcompact::Edit;
-use super::summary::Parts;
-use super::{Next, Tracking, collapse, microcompact, snip};
+use super::autocompact::{self, SummaryAvailability};
+use super::estimate::{ContextThresholds, context_tokens};
+use super::microcompact::CacheEdit;
+use super::summary::ConversationParts;
+use super::{CascadeDecision, CompactionTracking, collapse, microcompact, snip};
 use crate::engine::contract::{Effect, Effects};
 use crate::engine::conversation::Conversation;
 use crate::engine::emission::{CompactionLevel, Emission, Note};
-use crate::engine::session::prompt::Frame;
-use crate::engine::settings::{Environment, Microcompact};
+use crate::engine::session::prompt::RequestFrame;
+use crate::engine::settings::{Environment, MicrocompactMode};
 use crate::prelude::*;
 
 /// Runs C-1 to C-3 on the conversation, and says whether C-4 or Q-5 applies. `frame` is what comes with the messages now.
 pub(crate) fn cascade(
     env: &Environment,
-    frame: &Frame,
+    frame: &RequestFrame,
     conversation: &mut Conversation,
-    tracking: &mut Tracking,
+    tracking: &mut CompactionTracking,
     effects: &mut Effects,
-) -> Next {
+) -> CascadeDecision {
     if let Some(last) = &mut tracking.last {
         last.turns += 1;
     }
     snip_dead(env, frame, conversation, tracking, effects);
     clear_old(env, frame, conversation, effects);
-    let Some(figures) = Figures::of(&env.settings.compaction) else { return Next::Call };
+    let Some(figures) = ContextThresholds::from_settings(&env.settings.compaction) else { return CascadeDecision::Call };
     if env.settings.background {
-        return Next::Call; // whoever works for another agent leaves its context to that one
+        return CascadeDecision::Call; // whoever works for another agent leaves its context to that one
     }
     commit_staged(env, frame, conversation, figures.commit, "the context is near the window", effects);
     let tokens = context_tokens(env, frame, conversation);
@@ -39,36 +39,47 @@ pub(crate) fn cascade(
         let why = format!("{tokens} tokens are under the threshold of {}{since}", figures.threshold);
         note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
         warn(env, tokens, figures, tracking, effects);
-        return Next::Call;
+        return CascadeDecision::Call;
     }
     let help = auto_help(env, conversation, tracking);
-    if let Help::Gone(why) = help {
+    if let SummaryAvailability::Gone(why) = help {
         let why = format!("{tokens} tokens reach the threshold of {}, but {why}", figures.threshold);
         note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
         warn(env, tokens, figures, tracking, effects);
     }
-    auto::decide(tokens, figures, help, others(env, conversation, tracking))
+    autocompact::decide(tokens, figures, help, others(env, conversation, tracking))
 }
 
 /// What follows when the summarising call before a request has failed: it is not tried again before the same request.
-pub(crate) fn after_failure(env: &Environment, frame: &Frame, conversation: &Conversation, tracking: &Tracking) -> Next {
-    let Some(figures) = Figures::of(&env.settings.compaction) else { return Next::Call };
+pub(crate) fn after_failure(
+    env: &Environment,
+    frame: &RequestFrame,
+    conversation: &Conversation,
+    tracking: &CompactionTracking,
+) -> CascadeDecision {
+    let Some(figures) = ContextThresholds::from_settings(&env.settings.compaction) else { return CascadeDecision::Call };
     let tokens = context_tokens(env, frame, conversation);
-    auto::decide(tokens, figures, Help::Gone("it has just failed"), others(env, conversation, tracking))
+    autocompact::decide(tokens, figures, SummaryAvailability::Gone("it has just failed"), others(env, conversation, tracking))
 }
 
 /// Commits all staged collapses, whatever the estimate; `false` when there are none, or none that can be.
-pub(crate) fn drain_collapses(env: &Environment, frame: &Frame, conversation: &mut Conversation, effects: &mut Effects) -> bool {
+pub(crate) fn drain_collapses(env: &Environment, frame: &RequestFrame, conversation: &mut Conversation, effects: &mut Effects) -> bool {
     commit_staged(env, frame, conversation, 0, "the prompt is too long", effects)
 }
 
 /// Whether reactive compaction could still help.
-pub(crate) fn can_react(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> bool {
-    reactive_help(env, conversation, tracking) == Help::Left
+pub(crate) fn can_react(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> bool {
+    reactive_help(env, conversation, tracking) == SummaryAvailability::Left
 }
 
 /// C-1.
-fn snip_dead(env: &Environment, frame: &Frame, conversation: &mut Conversation, tracking: &mut Tracking, effects: &mut Effects) {
+fn snip_dead(
+    env: &Environment,
+    frame: &RequestFrame,
+    conversation: &mut Conversation,
+    tracking: &mut CompactionTracking,
+    effects: &mut Effects,
+) {
     let (before, hidden) = match conversation.count_hidden() {
         0 if tracking.dead.is_empty() => return,
         hidden => (context_tokens(env, frame, conversation), hidden),
@@ -104,9 +115,9 @@ fn snip_dead(env: &Environment, frame: &Frame, conversation: &mut Conversation, 
 }
 
 /// C-2.
-fn clear_old(env: &Environment, frame: &Frame, conversation: &mut Conversation, effects: &mut Effects) {
+fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Conversation, effects: &mut Effects) {
     let settings = &env.settings.compaction;
-    if settings.microcompact == Microcompact::Off {
+    if settings.microcompact == MicrocompactMode::Off {
         return;
     }
     let old = microcompact::old_results(conversation, settings.keep_results);
@@ -114,7 +125,7 @@ fn clear_old(env: &Environment, frame: &Frame, conversation: &mut Conversation, 
         return;
     }
     let before = context_tokens(env, frame, conversation);
-    if settings.microcompact == Microcompact::Local {
+    if settings.microcompact == MicrocompactMode::Local {
         microcompact::clear(conversation, &old);
         let after = context_tokens(env, frame, conversation);
         note(CompactionLevel::Microcompact, true, "old results", (before, after), effects);
@@ -125,7 +136,7 @@ fn clear_old(env: &Environment, frame: &Frame, conversation: &mut Conversation, 
         let why = "requests carry an edit of their own";
         return note(CompactionLevel::Microcompact, false, why, (before, before), effects);
     }
-    let edit = conversation.edit_mut().get_or_insert_with(|| Arc::new(Edit::new(settings.keep_results, &env.tools)));
+    let edit = conversation.edit_mut().get_or_insert_with(|| Arc::new(CacheEdit::new(settings.keep_results, &env.tools)));
     let new = Arc::make_mut(edit).covers(old);
     if !new.is_empty() {
         let after = context_tokens(env, frame, conversation);
@@ -136,7 +147,14 @@ fn clear_old(env: &Environment, frame: &Frame, conversation: &mut Conversation, 
 }
 
 /// C-3: commits staged summaries, oldest first, as long as the context has `from` tokens or more. Returns whether any was.
-fn commit_staged(env: &Environment, frame: &Frame, conversation: &mut Conversation, from: u64, why: &str, effects: &mut Effects) -> bool {
+fn commit_staged(
+    env: &Environment,
+    frame: &RequestFrame,
+    conversation: &mut Conversation,
+    from: u64,
+    why: &str,
+    effects: &mut Effects,
+) -> bool {
     let mut has_committed = false;
     while let Some(index) = collapse::oldest(conversation) {
         let before = context_tokens(env, frame, conversation);
@@ -165,40 +183,42 @@ fn commit_staged(env: &Environment, frame: &Frame, conversation: &mut Conversati
 }
 
 /// Whether C-4 could help.
-fn auto_help(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Help {
-    if env.settings.compaction.auto { summary_help(env, conversation, tracking) } else { Help::Gone("it is switched off") }
+fn auto_help(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
+    if env.settings.compaction.auto { summary_help(env, conversation, tracking) } else { SummaryAvailability::Gone("it is switched off") }
 }
 
 /// Whether C-5 could help.
-fn reactive_help(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Help {
+fn reactive_help(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
     match env.settings.compaction.reactive {
-        _ if env.settings.background => Help::Gone("background work does not summarise"),
-        false => Help::Gone("it is switched off"),
-        true if tracking.reactively_compacted => Help::Gone("it was tried in this chain"),
+        _ if env.settings.background => SummaryAvailability::Gone("background work does not summarise"),
+        false => SummaryAvailability::Gone("it is switched off"),
+        true if tracking.reactively_compacted => SummaryAvailability::Gone("it was tried in this chain"),
         true => summary_help(env, conversation, tracking),
     }
 }
 
 /// Whether the model could be asked for a summary.
-fn summary_help(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Help {
+fn summary_help(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
     let seen = conversation.view().into_iter().map(|seen| seen.item).collect();
     match () {
         () if tracking.failures >= env.settings.compaction.max_failures => {
-            Help::Gone("too many failures in a row have opened the circuit breaker")
+            SummaryAvailability::Gone("too many failures in a row have opened the circuit breaker")
         }
-        () if Parts::of(seen, &env.settings.compaction).is_none() => Help::Gone("there is nothing to summarise"),
-        () => Help::Left,
+        () if ConversationParts::divide(seen, &env.settings.compaction).is_none() => {
+            SummaryAvailability::Gone("there is nothing to summarise")
+        }
+        () => SummaryAvailability::Left,
     }
 }
 
 /// Whether anything but C-4 could still shorten the context.
-fn others(env: &Environment, conversation: &Conversation, tracking: &Tracking) -> Help {
+fn others(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
     let is_staged = env.settings.compaction.collapse && !conversation.staged().is_empty();
-    if is_staged { Help::Left } else { reactive_help(env, conversation, tracking) }
+    if is_staged { SummaryAvailability::Left } else { reactive_help(env, conversation, tracking) }
 }
 
 /// C-4: the user is warned once each time the context comes so far.
-fn warn(env: &Environment, tokens: u64, figures: Figures, tracking: &mut Tracking, effects: &mut Effects) {
+fn warn(env: &Environment, tokens: u64, figures: ContextThresholds, tracking: &mut CompactionTracking, effects: &mut Effects) {
     let is_due = tokens >= figures.warning && !tracking.has_warned;
     tracking.has_warned = tokens >= figures.warning;
     if is_due {

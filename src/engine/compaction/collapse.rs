@@ -5,13 +5,13 @@
 //! it can. A staged summary that cannot stand for its span is discarded, and the transcript says why.
 
 use super::rounds;
-use crate::engine::contract::Staged;
+use crate::engine::contract::StagedSummary;
 use crate::engine::conversation::Conversation;
 use crate::prelude::*;
 use crate::wire::tokens;
 
 /// Whether a staged summary may stand for its span; otherwise why not.
-pub(super) fn check(conversation: &Conversation, staged: &Staged) -> Result<(), &'static str> {
+pub(super) fn check(conversation: &Conversation, staged: &StagedSummary) -> Result<(), &'static str> {
     let items = conversation.items();
     let span = conversation.span(staged).ok_or("its span is not in the conversation")?;
     if span.end == items.len() {
@@ -32,7 +32,7 @@ pub(super) fn check(conversation: &Conversation, staged: &Staged) -> Result<(), 
 
 /// The place of the oldest staged summary: the one whose span begins first.
 pub(super) fn oldest(conversation: &Conversation) -> Option<usize> {
-    let begins = |staged: &Arc<Staged>| conversation.position(&staged.from).unwrap_or(0);
+    let begins = |staged: &Arc<StagedSummary>| conversation.position(&staged.from).unwrap_or(0);
     (0..conversation.staged().len()).min_by_key(|index| begins(&conversation.staged()[*index]))
 }
 
@@ -40,16 +40,16 @@ pub(super) fn oldest(conversation: &Conversation) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
-    use crate::engine::settings::Neighbours;
+    use crate::engine::settings::NeighbourMerging;
     use proptest::prelude::*;
 
-    fn staged(from: &str, to: &str, characters: usize) -> Arc<Staged> {
-        Arc::new(Staged { from: from.into(), to: to.into(), summary: "s".repeat(characters).into() })
+    fn staged(from: &str, to: &str, characters: usize) -> Arc<StagedSummary> {
+        Arc::new(StagedSummary { from: from.into(), to: to.into(), summary: "s".repeat(characters).into() })
     }
 
     #[test]
     fn c_3_a_summary_stands_for_a_whole_and_older_and_longer_span() {
-        let mut conversation = Conversation::of(items("p a+1 r a p a+1 r"));
+        let mut conversation = Conversation::from_items(items("p a+1 r a p a+1 r"));
         let table = [
             (staged("p0", "r2", 4), Ok(())),
             (staged("a+11", "r2", 4), Ok(())),
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn c_3_a_summary_is_smaller_than_what_requests_see_of_its_span() {
-        let mut conversation = Conversation::of(items("p a+1 r a p"));
+        let mut conversation = Conversation::from_items(items("p a+1 r a p"));
         let staged = staged("p0", "r2", 40);
         assert_eq!(check(&conversation, &staged), Ok(()));
         conversation.hide(&[1, 2]);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn c_3_the_oldest_span_goes_first() {
-        let mut conversation = Conversation::of(items("p a p a p"));
+        let mut conversation = Conversation::from_items(items("p a p a p"));
         assert_eq!(oldest(&conversation), None);
         conversation.stage(staged("p2", "a3", 1));
         conversation.stage(staged("p0", "a1", 1));
@@ -89,7 +89,7 @@ mod tests {
         #[test]
         fn c_7_collapsing_leaves_pairs(items in conversations(), spans in proptest::collection::vec((0..30_usize, 0..30_usize), 1..6)) {
             let names: Vec<Arc<str>> = items.iter().map(|item| item.name.clone()).collect();
-            let mut conversation = Conversation::of(items);
+            let mut conversation = Conversation::from_items(items);
             let originals = conversation.items().to_vec();
             for (from, to) in spans {
                 let (from, to) = (&names[from % names.len()], &names[to % names.len()]);
@@ -99,7 +99,7 @@ mod tests {
                     conversation.collapse(staged);
                     prop_assert!(conversation.tokens(|| 0) < before);
                 }
-                prop_assert!(is_paired(&conversation.messages(Neighbours::Joined)));
+                prop_assert!(is_paired(&conversation.messages(NeighbourMerging::Joined)));
             }
             prop_assert_eq!(conversation.items(), &originals[..]);
         }

@@ -1,6 +1,6 @@
 //! The states that a compaction goes through, as seen from step to step.
 
-use super::machine::{Compaction, State, Verdict};
+use super::machine::{Compaction, CompactionState, CompactionVerdict};
 use crate::engine::diagram::Diagram;
 
 /// How a conversation becomes shorter by a summary.
@@ -24,13 +24,13 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
 };
 
 /// Where a step began.
-pub(super) struct Before {
+pub(super) struct CompactionOrigin {
     state: &'static str,
     /// Which request the model was asked by.
     turn: Option<u32>,
 }
 
-impl State {
+impl CompactionState {
     fn name(&self) -> &'static str {
         match self {
             Self::PreHooks { .. } => "PreHooks",
@@ -42,8 +42,8 @@ impl State {
 }
 
 impl Compaction {
-    pub(super) fn before(&self) -> Before {
-        Before { state: self.state.name(), turn: self.turn() }
+    pub(super) fn before(&self) -> CompactionOrigin {
+        CompactionOrigin { state: self.state.name(), turn: self.turn() }
     }
 
     /// It has begun.
@@ -52,11 +52,11 @@ impl Compaction {
     }
 
     /// A step is over.
-    pub(super) fn passed(&self, before: &Before, verdict: &Verdict) {
+    pub(super) fn passed(&self, before: &CompactionOrigin, verdict: &CompactionVerdict) {
         let after = match verdict {
-            Verdict::Running => self.state.name(),
-            Verdict::Done(_) => "Done",
-            Verdict::Failed(_) => "Failed",
+            CompactionVerdict::Running => self.state.name(),
+            CompactionVerdict::Done(_) => "Done",
+            CompactionVerdict::Failed(_) => "Failed",
         };
         let cause = match before.state {
             "PreHooks" => "hooks answered",
@@ -76,7 +76,7 @@ impl Compaction {
 
     fn turn(&self) -> Option<u32> {
         match &self.state {
-            State::Asking { call, .. } => Some(call.id().turn),
+            CompactionState::Asking { call, .. } => Some(call.id().turn),
             _ => None,
         }
     }

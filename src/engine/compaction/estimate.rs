@@ -5,13 +5,13 @@
 //!                       └─ 20,000 below ─┘└──── 13,000 ────────┘└─ room for the answer ─┘
 //! ```
 
-use crate::engine::conversation::{Conversation, Item};
-use crate::engine::session::prompt::Frame;
+use crate::engine::conversation::{Conversation, ConversationItem};
+use crate::engine::session::prompt::RequestFrame;
 use crate::engine::settings::{CompactionSettings, Environment};
 
 /// The levels of the context that mean something, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Figures {
+pub(super) struct ContextThresholds {
     /// The window less the room for an answer.
     pub(super) effective: u64,
     /// From here on staged summaries are committed (C-3).
@@ -24,9 +24,9 @@ pub(super) struct Figures {
     pub(super) hard: u64,
 }
 
-impl Figures {
+impl ContextThresholds {
     /// The figures that follow from the settings; `None` where the window is not known.
-    pub(super) fn of(settings: &CompactionSettings) -> Option<Self> {
+    pub(super) fn from_settings(settings: &CompactionSettings) -> Option<Self> {
         let effective = settings.context_window?.saturating_sub(answer_room(settings));
         let threshold = effective.saturating_sub(settings.margin);
         Some(Self {
@@ -46,12 +46,12 @@ pub(super) fn answer_room(settings: &CompactionSettings) -> u64 {
 
 /// About how many tokens a request for the conversation has: what the API counted last, and for newer content what the tokenizer says, if there
 /// is one, or else the estimate. What comes with the messages, `frame`, is estimated until the API has counted it.
-pub(super) fn context_tokens(env: &Environment, frame: &Frame, conversation: &Conversation) -> u64 {
+pub(super) fn context_tokens(env: &Environment, frame: &RequestFrame, conversation: &Conversation) -> u64 {
     conversation.tokens_by(|| frame.tokens(), |item| item_tokens(env, item))
 }
 
 /// About how many tokens an item has: what the tokenizer says, if there is one, or else the estimate.
-pub(super) fn item_tokens(env: &Environment, item: &Item) -> u64 {
+pub(super) fn item_tokens(env: &Environment, item: &ConversationItem) -> u64 {
     env.tokenizer.blocks(&item.message.content)
 }
 
@@ -85,22 +85,22 @@ mod tests {
     fn c_4_the_figures_follow_from_window_and_output_cap() {
         let of = |window, output_cap| {
             let settings = CompactionSettings { context_window: Some(window), output_cap, ..CompactionSettings::default() };
-            Figures::of(&settings).unwrap()
+            ContextThresholds::from_settings(&settings).unwrap()
         };
-        let usual = Figures { effective: 180_000, commit: 162_000, threshold: 167_000, warning: 147_000, hard: 177_000 };
+        let usual = ContextThresholds { effective: 180_000, commit: 162_000, threshold: 167_000, warning: 147_000, hard: 177_000 };
         assert_eq!(of(200_000, None), usual);
         assert_eq!(of(200_000, Some(64_000)), usual, "no more than 20,000 are kept free");
-        let small = Figures { effective: 192_000, commit: 172_800, threshold: 179_000, warning: 159_000, hard: 189_000 };
+        let small = ContextThresholds { effective: 192_000, commit: 172_800, threshold: 179_000, warning: 159_000, hard: 189_000 };
         assert_eq!(of(200_000, Some(8_000)), small);
-        assert_eq!(of(10_000, None), Figures { effective: 0, commit: 0, threshold: 0, warning: 0, hard: 0 });
-        assert_eq!(Figures::of(&CompactionSettings::default()), None, "an unknown window has no figures");
+        assert_eq!(of(10_000, None), ContextThresholds { effective: 0, commit: 0, threshold: 0, warning: 0, hard: 0 });
+        assert_eq!(ContextThresholds::from_settings(&CompactionSettings::default()), None, "an unknown window has no figures");
     }
 
     /// Whatever a block says, it has ten tokens.
     #[derive(Debug)]
-    struct Ten;
+    struct TenTokenCounter;
 
-    impl CountTokens for Ten {
+    impl CountTokens for TenTokenCounter {
         fn tokens(&self, _block: &Block) -> u64 {
             10
         }
@@ -111,9 +111,9 @@ mod tests {
         let mut conversation = Conversation::default();
         conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("a"), Block::text("b")]);
         let mut env = Environment::default();
-        let frame = Frame::of(&env);
+        let frame = RequestFrame::from_environment(&env);
         assert_eq!(context_tokens(&env, &frame, &conversation), frame.tokens() + 4, "without one, by characters");
-        env.tokenizer = Tokenizer::new(Ten);
+        env.tokenizer = Tokenizer::new(TenTokenCounter);
         assert_eq!(context_tokens(&env, &frame, &conversation), frame.tokens() + 20);
         let usage = Usage { input_tokens: Some(500), output_tokens: Some(1), ..Usage::default() };
         conversation.push_answer(RequestId::first(1), vec![Block::text("c")], Some(usage));
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn c_3_spans_are_committed_before_all_is_summarised() {
         let settings = CompactionSettings { context_window: Some(200_000), ..CompactionSettings::default() };
-        let figures = Figures::of(&settings).unwrap();
+        let figures = ContextThresholds::from_settings(&settings).unwrap();
         assert!(figures.commit < figures.threshold);
         assert_eq!(share(u64::MAX, 100), u64::MAX);
         assert_eq!(share(199, 90), 179);

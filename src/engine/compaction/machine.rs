@@ -12,18 +12,18 @@
 
 use super::cascade::note;
 use super::estimate::{answer_room, context_tokens, item_tokens, replaced_tokens};
-use super::outcome::{Compacted, Failed, Spent, SummaryRefusal};
-use super::summary::{self, Added, Parts};
-use super::{Excess, reactive, rounds};
-use crate::engine::call::{ApiCall, Ended, Standing, Verdict as CallVerdict, without_thinking_budget};
+use super::outcome::{CompactionUsage, FailedCompaction, SuccessfulCompaction, SummaryRefusal};
+use super::summary::{self, ConversationParts, SummaryItems};
+use super::{CompactionCause, reactive, rounds};
+use crate::engine::call::{ApiCall, CallStanding, CallVerdict, CompletedAnswer, without_thinking_budget};
 use crate::engine::contract::{Effect, Effects, Input, RequestId};
 use crate::engine::conversation::host::place_of_the_users;
-use crate::engine::conversation::{Conversation, Item, ItemKind, answer_name, lacks_thinking};
-use crate::engine::emission::{AssistantMessage, CompactTrigger, CompactionLevel, Emission};
+use crate::engine::conversation::{Conversation, ConversationItem, ItemKind, answer_name, lacks_thinking};
+use crate::engine::emission::{AssistantMessage, CompactTrigger, Emission};
 use crate::engine::hook::{HOOK_TIMER, HookEvent, HookSubject, HookVerdict, RunningHooks, without_tool};
 use crate::engine::permission::PermissionWord;
-use crate::engine::retry::{Failure, Urgency};
-use crate::engine::session::prompt::Frame;
+use crate::engine::retry::{AttemptFailure, CallUrgency};
+use crate::engine::session::prompt::RequestFrame;
 use crate::engine::settings::Environment;
 use crate::engine::status;
 use crate::engine::time::Time;
@@ -34,40 +34,27 @@ use crate::wire::request::{Request, push_merged};
 use crate::wire::tokens;
 use crate::wire::usage::Usage;
 
-/// Why the model is asked to summarise.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Cause {
-    /// Who asked for it.
-    pub(crate) trigger: CompactTrigger,
-    /// What the user wants the summary to mind (C-9).
-    pub(crate) instructions: Option<Arc<str>>,
-    /// How many tokens have to go, where the API said so (C-5): [`excess`](super::excess) of the error.
-    pub(crate) excess: Option<Excess>,
-    /// Whether media are left out.
-    pub(crate) without_media: bool,
-}
-
 /// A compaction under way: hooks, the summarising call, hooks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Compaction {
-    cause: Cause,
+    cause: CompactionCause,
     /// The summarising request without what it is about: what each try begins with.
     base: Box<Request>,
-    parts: Parts,
+    parts: ConversationParts,
     /// What the model is asked about: all that is replaced, but for the oldest rounds if they were too much.
-    asked_about: Vec<Arc<Item>>,
+    asked_about: Vec<Arc<ConversationItem>>,
     /// How often the oldest rounds were left out because a call was too long.
     drops: u32,
-    sizes: Sizes,
+    sizes: CompactionSizes,
     /// What the summary is to mind, the user's first.
     instructions: Vec<Arc<str>>,
-    spent: Spent,
-    pub(super) state: State,
+    spent: CompactionUsage,
+    pub(super) state: CompactionState,
 }
 
 /// How much there was, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sizes {
+struct CompactionSizes {
     /// The whole context, as C-4 counts it.
     context: u64,
     /// What of it goes: the summary has to be smaller than that (C-8a).
@@ -75,7 +62,7 @@ struct Sizes {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum State {
+pub(super) enum CompactionState {
     /// Hooks are asked before the request of this name.
     PreHooks {
         hooks: RunningHooks,
@@ -89,7 +76,7 @@ pub(super) enum State {
     /// Hooks hear of the summary.
     PostHooks {
         hooks: RunningHooks,
-        added: Box<Added>,
+        added: Box<SummaryItems>,
     },
     Over,
 }
@@ -97,13 +84,13 @@ pub(super) enum State {
 /// What only the owner can decide.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
-pub(crate) enum Verdict {
+pub(crate) enum CompactionVerdict {
     /// It goes on.
     Running,
     /// The conversation is shorter.
-    Done(Box<Compacted>),
+    Done(Box<SuccessfulCompaction>),
     /// It failed: the conversation stays as it was.
-    Failed(Box<Failed>),
+    Failed(Box<FailedCompaction>),
 }
 
 impl Compaction {
@@ -115,19 +102,19 @@ impl Compaction {
     pub(crate) fn start(
         env: &Environment,
         now: Time,
-        cause: Cause,
+        cause: CompactionCause,
         id: RequestId,
-        frame: &Frame,
+        frame: &RequestFrame,
         conversation: &Conversation,
-        (standing, refusals): (Standing, Vec<SummaryRefusal>),
+        (standing, refusals): (CallStanding, Vec<SummaryRefusal>),
         effects: &mut Effects,
-    ) -> Result<Self, Box<Failed>> {
+    ) -> Result<Self, Box<FailedCompaction>> {
         let settings = &env.settings.compaction;
-        let mut sizes = Sizes { context: context_tokens(env, frame, conversation), replaced: 0 };
+        let mut sizes = CompactionSizes { context: context_tokens(env, frame, conversation), replaced: 0 };
         let seen = conversation.view().into_iter().map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media)).collect();
-        let spent = Spent { standing, refusals, ..Spent::default() };
-        let Some(parts) = Parts::of(seen, settings) else {
-            let failure = Failure::of("nothing_to_summarise", "there is nothing before the last message that could be summarised");
+        let spent = CompactionUsage { standing, refusals, ..CompactionUsage::default() };
+        let Some(parts) = ConversationParts::divide(seen, settings) else {
+            let failure = AttemptFailure::new("nothing_to_summarise", "there is nothing before the last message that could be summarised");
             return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
         };
         let whole: u64 = conversation.view().iter().map(|seen| item_tokens(env, &seen.item)).sum();
@@ -138,7 +125,7 @@ impl Compaction {
         let base = Box::new(summary::request(request, answer_room(settings)));
         let instructions = cause.instructions.iter().cloned().collect();
         let asked_about = parts.replaced.clone();
-        let mut compaction = Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: State::Over };
+        let mut compaction = Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: CompactionState::Over };
         let too_much = compaction.cause.excess.map(|excess| {
             let excess = excess.in_estimate(frame.tokens() + whole);
             (excess + tokens::of_text(summary::PROMPT)).saturating_sub(left_out)
@@ -147,12 +134,12 @@ impl Compaction {
             compaction.leave_out(Some(excess));
         }
         status::report(env, status::COMPACTING, effects);
-        let said = Json::of(&Told { trigger: compaction.cause.trigger.as_str(), summary: None });
+        let said = Json::from_value(&CompactionBriefing { trigger: compaction.cause.trigger.as_str(), summary: None });
         let input = without_tool(HookEvent::PreCompact, said);
         match RunningHooks::start(env, now, HookSubject::Compaction(id), input, effects) {
-            Some(hooks) => compaction.state = State::PreHooks { hooks, id },
+            Some(hooks) => compaction.state = CompactionState::PreHooks { hooks, id },
             None => {
-                if let Verdict::Failed(failed) = compaction.ask(env, now, id, effects) {
+                if let CompactionVerdict::Failed(failed) = compaction.ask(env, now, id, effects) {
                     return Err(failed);
                 }
             }
@@ -163,25 +150,25 @@ impl Compaction {
     }
 
     /// Takes whatever happens while it is under way.
-    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
+    pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CompactionVerdict {
         let before = self.before();
         let verdict = match &mut self.state {
-            State::PreHooks { hooks, id } => {
+            CompactionState::PreHooks { hooks, id } => {
                 let id = *id;
                 match hook_verdict(hooks, now, input, effects) {
                     Some(said) => self.on_pre_hooks(env, now, id, said, effects),
-                    None => Verdict::Running,
+                    None => CompactionVerdict::Running,
                 }
             }
-            State::Asking { call, .. } => {
+            CompactionState::Asking { call, .. } => {
                 let verdict = step_call(call, env, now, input, effects);
                 self.on_call(env, now, verdict, effects)
             }
-            State::PostHooks { hooks, .. } => match hook_verdict(hooks, now, input, effects) {
+            CompactionState::PostHooks { hooks, .. } => match hook_verdict(hooks, now, input, effects) {
                 Some(said) => self.on_post_hooks(env, &said, effects),
-                None => Verdict::Running,
+                None => CompactionVerdict::Running,
             },
-            State::Over => Verdict::Running,
+            CompactionState::Over => CompactionVerdict::Running,
         };
         self.passed(&before, &verdict);
         self.check_invariants();
@@ -190,12 +177,12 @@ impl Compaction {
 
     /// Whether an attempt is to be made.
     pub(crate) fn is_due(&self) -> bool {
-        matches!(&self.state, State::Asking { call, .. } if call.is_due())
+        matches!(&self.state, CompactionState::Asking { call, .. } if call.is_due())
     }
 
     /// Makes it (S-10).
     pub(crate) fn make(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
-        if let State::Asking { call, .. } = &mut self.state {
+        if let CompactionState::Asking { call, .. } = &mut self.state {
             self.spent.count_attempt(call);
             call.make(env, now, effects);
         }
@@ -203,13 +190,13 @@ impl Compaction {
 
     /// Whether it is over.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.state, CompactionState::Over)
     }
 
     /// The tokens that it has used so far, by model.
     pub(crate) fn usage(&self) -> impl Iterator<Item = (Arc<str>, Usage)> + '_ {
         let running = match &self.state {
-            State::Asking { call, .. } => Some((call.model().clone(), *call.usage())),
+            CompactionState::Asking { call, .. } => Some((call.model().clone(), *call.usage())),
             _ => None,
         };
         self.spent.usage.iter().cloned().chain(running)
@@ -218,50 +205,52 @@ impl Compaction {
     /// When the time of a hook is up next.
     pub(crate) fn hooks_until(&self) -> Option<Time> {
         match &self.state {
-            State::PreHooks { hooks, .. } | State::PostHooks { hooks, .. } => hooks.until(),
-            State::Asking { .. } | State::Over => None,
+            CompactionState::PreHooks { hooks, .. } | CompactionState::PostHooks { hooks, .. } => hooks.until(),
+            CompactionState::Asking { .. } | CompactionState::Over => None,
         }
     }
 
     /// Ends it at once (C-8); returns what it cost. The conversation was never touched.
-    pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) -> Spent {
+    pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) -> CompactionUsage {
         self.aborted();
-        match core::mem::replace(&mut self.state, State::Over) {
-            State::PreHooks { hooks, .. } | State::PostHooks { hooks, .. } => hooks.abort(effects),
-            State::Asking { mut call, .. } => {
+        match core::mem::replace(&mut self.state, CompactionState::Over) {
+            CompactionState::PreHooks { hooks, .. } | CompactionState::PostHooks { hooks, .. } => hooks.abort(effects),
+            CompactionState::Asking { mut call, .. } => {
                 call.abort(now, effects);
                 self.spent.count_lost(now, &call);
             }
-            State::Over => (),
+            CompactionState::Over => (),
         }
         core::mem::take(&mut self.spent)
     }
 
     /// A hook may add to what the summary is to mind, or say that there should be none.
-    fn on_pre_hooks(&mut self, env: &Environment, now: Time, id: RequestId, said: HookVerdict, effects: &mut Effects) -> Verdict {
+    fn on_pre_hooks(&mut self, env: &Environment, now: Time, id: RequestId, said: HookVerdict, effects: &mut Effects) -> CompactionVerdict {
         let denied = (said.decision == Some(PermissionWord::Deny)).then(|| said.reasons.first().cloned().unwrap_or_default());
         if let Some(reason) = said.stop.or(denied) {
             let reason = if reason.is_empty() { String::from("a hook prevented it") } else { format!("a hook prevented it: {reason}") };
-            return self.fail(Failure::of("compaction_prevented", &reason), effects);
+            return self.fail(AttemptFailure::new("compaction_prevented", &reason), effects);
         }
         self.instructions.extend(said.contexts.into_iter().map(|(_, context)| context));
         self.ask(env, now, id, effects)
     }
 
     /// Makes the summarising call. What was too long in this prompt is not asked again: it is shortened as if the API had said so once more.
-    fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) -> Verdict {
+    fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) -> CompactionVerdict {
         let mut request = self.request();
         while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
             let failure = known.failure.clone();
             if !self.shorten(env, &failure) {
-                return self
-                    .fail(Failure::of("summary_too_long", "the model was asked for this summary before, and that was too long"), effects);
+                return self.fail(
+                    AttemptFailure::new("summary_too_long", "the model was asked for this summary before, and that was too long"),
+                    effects,
+                );
             }
             request = self.request();
         }
-        let call = ApiCall::open(env, now, (id, Urgency::of_loop(&env.settings)), request, self.spent.standing.clone(), effects);
-        self.state = State::Asking { call: Box::new(call), blocks: Vec::new() };
-        Verdict::Running
+        let call = ApiCall::open(env, now, (id, CallUrgency::of_loop(&env.settings)), request, self.spent.standing.clone(), effects);
+        self.state = CompactionState::Asking { call: Box::new(call), blocks: Vec::new() };
+        CompactionVerdict::Running
     }
 
     /// The summarising request about what is asked about now.
@@ -277,18 +266,18 @@ impl Compaction {
         request
     }
 
-    fn on_call(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> Verdict {
-        let State::Asking { call, blocks } = &mut self.state else { return Verdict::Running };
+    fn on_call(&mut self, env: &Environment, now: Time, verdict: CallVerdict, effects: &mut Effects) -> CompactionVerdict {
+        let CompactionState::Asking { call, blocks } = &mut self.state else { return CompactionVerdict::Running };
         match verdict {
-            CallVerdict::Pending | CallVerdict::StopReason(..) => Verdict::Running,
+            CallVerdict::Pending | CallVerdict::StopReason(..) => CompactionVerdict::Running,
             CallVerdict::Blocks(complete) => {
                 blocks.extend(complete);
-                Verdict::Running
+                CompactionVerdict::Running
             }
             CallVerdict::Abandoned(_) => {
                 blocks.clear(); // nothing of it was emitted, so there is nothing to take back
                 call.go_on(env, now, effects);
-                Verdict::Running
+                CompactionVerdict::Running
             }
             CallVerdict::Ended(ended) => {
                 blocks.extend(ended.blocks.iter().cloned());
@@ -314,31 +303,40 @@ impl Compaction {
     }
 
     /// The model has answered: a summary, or not.
-    fn on_ended(&mut self, env: &Environment, now: Time, ended: &Ended, effects: &mut Effects) -> Verdict {
-        let State::Asking { call, blocks } = core::mem::replace(&mut self.state, State::Over) else { return Verdict::Running };
+    fn on_ended(&mut self, env: &Environment, now: Time, ended: &CompletedAnswer, effects: &mut Effects) -> CompactionVerdict {
+        let CompactionState::Asking { call, blocks } = core::mem::replace(&mut self.state, CompactionState::Over) else {
+            return CompactionVerdict::Running;
+        };
         self.spent.count(&call, ended);
         let said = match summary::read(&blocks, ended.stop_reason.as_deref()) {
             Ok(said) => said,
             Err(failure) => return self.fail(failure, effects),
         };
-        let added = Added::of(&answer_name(call.id()), &said, &self.parts, &env.settings.compaction);
+        let added = SummaryItems::new(&answer_name(call.id()), &said, &self.parts, &env.settings.compaction);
         if let Err(failure) = self.tokens_after(added.tokens(env)) {
             return self.fail(failure, effects);
         }
-        let told = Json::of(&Told { trigger: self.cause.trigger.as_str(), summary: Some(&said) });
+        let told = Json::from_value(&CompactionBriefing { trigger: self.cause.trigger.as_str(), summary: Some(&said) });
         let input = without_tool(HookEvent::PostCompact, told);
         match RunningHooks::start(env, now, HookSubject::Compaction(call.id()), input, effects) {
             Some(hooks) => {
-                self.state = State::PostHooks { hooks, added: Box::new(added) };
-                Verdict::Running
+                self.state = CompactionState::PostHooks { hooks, added: Box::new(added) };
+                CompactionVerdict::Running
             }
             None => self.finish(env, &added, &HookVerdict::default(), effects),
         }
     }
 
     /// The call gave up. One that was too long itself is made again without the oldest rounds (C-4).
-    fn on_lost(&mut self, env: &Environment, now: Time, id: RequestId, failure: Failure, effects: &mut Effects) -> Verdict {
-        self.state = State::Over;
+    fn on_lost(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        id: RequestId,
+        failure: AttemptFailure,
+        effects: &mut Effects,
+    ) -> CompactionVerdict {
+        self.state = CompactionState::Over;
         if !reactive::is_too_long(&failure) {
             return self.fail(failure, effects);
         }
@@ -349,7 +347,7 @@ impl Compaction {
     }
 
     /// Leaves out as many of the oldest rounds as this failure asks for; `false` when that cannot be, or was done as often as it may be.
-    fn shorten(&mut self, env: &Environment, failure: &Failure) -> bool {
+    fn shorten(&mut self, env: &Environment, failure: &AttemptFailure) -> bool {
         let asked = || self.asked_about.iter().map(|item| item.tokens()).sum::<u64>() + tokens::request(&self.base);
         let excess = reactive::excess(failure).map(|excess| excess.in_estimate(asked() + tokens::of_text(summary::PROMPT)));
         let is_shorter = self.drops < env.settings.compaction.summary_drops && self.leave_out(excess);
@@ -357,8 +355,10 @@ impl Compaction {
         is_shorter
     }
 
-    fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut Effects) -> Verdict {
-        let State::PostHooks { added, .. } = core::mem::replace(&mut self.state, State::Over) else { return Verdict::Running };
+    fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
+        let CompactionState::PostHooks { added, .. } = core::mem::replace(&mut self.state, CompactionState::Over) else {
+            return CompactionVerdict::Running;
+        };
         self.finish(env, &added, said, effects)
     }
 
@@ -376,23 +376,23 @@ impl Compaction {
         for item in &mut self.asked_about {
             let stripped = summary::without_thinking(&item.message);
             if let Some(message) = stripped {
-                *item = Arc::new(Item { message: Arc::new(message), lacks_thinking: true, ..Item::clone(item) });
+                *item = Arc::new(ConversationItem { message: Arc::new(message), lacks_thinking: true, ..ConversationItem::clone(item) });
             }
         }
     }
 
     /// How many tokens the context has once so many are added in the place of what goes; a failure if that makes it no smaller (C-8a).
-    fn tokens_after(&self, added: u64) -> Result<u64, Failure> {
-        let Sizes { context, replaced } = self.sizes;
+    fn tokens_after(&self, added: u64) -> Result<u64, AttemptFailure> {
+        let CompactionSizes { context, replaced } = self.sizes;
         if added < replaced {
             return Ok(context - replaced + added);
         }
-        Err(Failure::of("summary_not_smaller", &format!("{added} tokens would take the place of {replaced}")))
+        Err(AttemptFailure::new("summary_not_smaller", &format!("{added} tokens would take the place of {replaced}")))
     }
 
     /// Puts the new conversation together and says so, in the order that C-4 gives.
-    fn finish(&mut self, env: &Environment, added: &Added, said: &HookVerdict, effects: &mut Effects) -> Verdict {
-        self.state = State::Over;
+    fn finish(&mut self, env: &Environment, added: &SummaryItems, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
+        self.state = CompactionState::Over;
         let contexts: Vec<Block> = said.contexts.iter().map(|(_, context)| Block::text(context)).collect();
         let tokens_after = match self.tokens_after(added.tokens(env) + env.tokenizer.blocks(&contexts)) {
             Ok(tokens_after) => tokens_after,
@@ -401,19 +401,14 @@ impl Compaction {
         let id = added.summary.name.clone();
         let mut items = vec![added.summary.clone()];
         items.extend(self.parts.kept.iter().cloned());
-        let contexts = (!contexts.is_empty()).then(|| Arc::new(Item::user(format!("{id}.hooks"), ItemKind::Hidden, contexts)));
+        let contexts = (!contexts.is_empty()).then(|| Arc::new(ConversationItem::user(format!("{id}.hooks"), ItemKind::Hidden, contexts)));
         for more in added.attachments.clone().into_iter().chain(contexts) {
             items.insert(place_of_the_users(&items), more);
         }
-        let conversation = Conversation::of(items);
+        let conversation = Conversation::from_items(items);
         let tokens = (self.sizes.context, tokens_after);
         let trigger = self.cause.trigger;
-        let why = match trigger {
-            CompactTrigger::Auto => "the context had reached the threshold",
-            CompactTrigger::Manual => "the user asked for it",
-            CompactTrigger::Reactive => "the API had said that it is too much",
-        };
-        note(level(trigger), true, why, tokens, effects);
+        note(self.cause.level(), true, self.cause.in_words(), tokens, effects);
         let kept = self.parts.kept.iter().map(|item| item.name.clone()).collect();
         let (tokens_before, tokens_after) = tokens;
         effects.push(Effect::Emit(Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept }));
@@ -424,18 +419,18 @@ impl Compaction {
         for (hook, text) in &said.contexts {
             effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));
         }
-        Verdict::Done(Box::new(Compacted { id, conversation, tokens, spent: core::mem::take(&mut self.spent) }))
+        CompactionVerdict::Done(Box::new(SuccessfulCompaction { id, conversation, tokens, spent: core::mem::take(&mut self.spent) }))
     }
 
-    fn fail(&mut self, failure: Failure, effects: &mut Effects) -> Verdict {
-        self.state = State::Over;
+    fn fail(&mut self, failure: AttemptFailure, effects: &mut Effects) -> CompactionVerdict {
+        self.state = CompactionState::Over;
         let spent = core::mem::take(&mut self.spent);
-        Verdict::Failed(Box::new(failed(&self.cause, self.sizes, spent, failure, effects)))
+        CompactionVerdict::Failed(Box::new(failed(&self.cause, self.sizes, spent, failure, effects)))
     }
 
     fn check_invariants(&self) {
         assert!(self.asked_about.len() <= self.parts.replaced.len(), "the model is asked about what is replaced and nothing else");
-        if let State::Asking { .. } = self.state {
+        if let CompactionState::Asking { .. } = self.state {
             assert!(!self.asked_about.is_empty(), "a summarising call is about something");
         }
     }
@@ -443,7 +438,7 @@ impl Compaction {
 
 /// What hooks are told of a compaction.
 #[derive(serde::Serialize)]
-struct Told<'a> {
+struct CompactionBriefing<'a> {
     trigger: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
@@ -471,15 +466,8 @@ fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mu
     }
 }
 
-fn level(trigger: CompactTrigger) -> CompactionLevel {
-    match trigger {
-        CompactTrigger::Auto | CompactTrigger::Manual => CompactionLevel::Auto,
-        CompactTrigger::Reactive => CompactionLevel::Reactive,
-    }
-}
-
 /// C-5: what stands in the conversation now is emitted, too.
-fn tell(item: &Item, why: &str, effects: &mut Effects) {
+fn tell(item: &ConversationItem, why: &str, effects: &mut Effects) {
     let texts = item.message.content.iter().filter_map(|block| match block.kind() {
         BlockKind::Text(text) => Some(&**text),
         _ => None,
@@ -488,12 +476,18 @@ fn tell(item: &Item, why: &str, effects: &mut Effects) {
     effects.push(Effect::Emit(Emission::Hidden { uuid: item.name.clone(), why: why.into(), text }));
 }
 
-fn failed(cause: &Cause, sizes: Sizes, spent: Spent, failure: Failure, effects: &mut Effects) -> Failed {
-    note(level(cause.trigger), false, &failure.summary(), (sizes.context, sizes.context), effects);
+fn failed(
+    cause: &CompactionCause,
+    sizes: CompactionSizes,
+    spent: CompactionUsage,
+    failure: AttemptFailure,
+    effects: &mut Effects,
+) -> FailedCompaction {
+    note(cause.level(), false, &failure.summary(), (sizes.context, sizes.context), effects);
     if cause.trigger != CompactTrigger::Manual {
         // Whoever asked for it gets the failure as an error.
         let text = format!("the conversation was not summarised: {}", failure.summary());
         effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
     }
-    Failed { trigger: cause.trigger, failure, spent }
+    FailedCompaction { trigger: cause.trigger, failure, spent }
 }

@@ -12,7 +12,7 @@ use crate::engine::settings::ToolDefinition;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 use crate::wire::request::Request;
 use crate::wire::tokens;
 
@@ -27,7 +27,7 @@ const MEMBER: &str = "context_management";
 
 /// A result that is old.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Old {
+pub(super) struct OldResult {
     /// The tool use.
     pub(super) tool_use_id: Arc<str>,
     /// The item that it is in.
@@ -40,17 +40,17 @@ pub(super) struct Old {
 
 /// What the API is told to clear, and what is known of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Edit {
+pub(crate) struct CacheEdit {
     /// The member's value, always the same: what changes breaks the cache.
     json: Json,
     /// The results that it clears.
-    cleared: Vec<Cleared>,
+    cleared: Vec<ClearedResults>,
     /// What the API said last that it left out.
     said: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Cleared {
+struct ClearedResults {
     tool_use_id: Arc<str>,
     tokens: u64,
     /// Whether the API has said since that it left something out.
@@ -59,7 +59,7 @@ struct Cleared {
 
 /// The results that are old: all but the newest `keep` of tools that read, unless clearing them saves nothing. Those that requests no longer
 /// see are not looked at (C-3: the store keeps the originals).
-pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<Old> {
+pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<OldResult> {
     let mut tools: BTreeMap<&str, &str> = BTreeMap::new();
     let mut results = Vec::new();
     for (index, item) in conversation.items().iter().enumerate() {
@@ -80,13 +80,13 @@ pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<Old> {
     let placeholder = tokens::of_text(PLACEHOLDER);
     let old = results.into_iter().map(|(item, block, tool_use_id, result)| {
         let saves = tokens::block(result).saturating_sub(placeholder);
-        Old { tool_use_id: tool_use_id.clone(), item, block, saves }
+        OldResult { tool_use_id: tool_use_id.clone(), item, block, saves }
     });
     old.filter(|old| old.saves > 0).collect()
 }
 
 /// Puts the placeholder into each of these results. What else a result says (that it is an error) stays.
-pub(super) fn clear(conversation: &mut Conversation, old: &[Old]) {
+pub(super) fn clear(conversation: &mut Conversation, old: &[OldResult]) {
     for old in old {
         let mut message = Message::clone(&conversation.items()[old.item].message);
         message.content[old.block] = cleared(&message.content[old.block]);
@@ -100,27 +100,32 @@ pub(super) fn is_cleared(content: &str) -> bool {
 }
 
 fn cleared(result: &Block) -> Block {
-    let content = Json::of(PLACEHOLDER).to_string();
-    match Object::parse(result.json().as_str()) {
+    let content = Json::from_value(PLACEHOLDER).to_string();
+    match RawObject::parse(result.json().as_str()) {
         Ok(members) => Block::from(Json::trusted(members.with(&[("content", content)]))),
         Err(_) => result.clone(),
     }
 }
 
-impl Edit {
+impl CacheEdit {
     /// The edit that keeps the newest `keep` results of tools that read.
     pub(super) fn new(keep: u32, tools: &[ToolDefinition]) -> Self {
         let excluded: Vec<&str> = tools.iter().map(|tool| &*tool.name).filter(|name| !CLEARABLE.contains(name)).collect();
-        let excluded = if excluded.is_empty() { String::new() } else { format!(r#","exclude_tools":{}"#, Json::of(&excluded)) };
+        let excluded = if excluded.is_empty() { String::new() } else { format!(r#","exclude_tools":{}"#, Json::from_value(&excluded)) };
         let count = format!(r#"{{"type":"tool_uses","value":{keep}}}"#);
         let edit = format!(r#"{{"type":"clear_tool_uses_20250919","trigger":{count},"keep":{count}{excluded}}}"#);
         Self { json: Json::trusted(format!(r#"{{"edits":[{edit}]}}"#)), cleared: Vec::new(), said: 0 }
     }
 
     /// Takes note of results that the edit clears from now on; returns those that it did not before.
-    pub(super) fn covers(&mut self, old: Vec<Old>) -> Vec<Old> {
-        let new: Vec<Old> = old.into_iter().filter(|old| self.cleared.iter().all(|known| known.tool_use_id != old.tool_use_id)).collect();
-        self.cleared.extend(new.iter().map(|old| Cleared { tool_use_id: old.tool_use_id.clone(), tokens: old.saves, is_confirmed: false }));
+    pub(super) fn covers(&mut self, old: Vec<OldResult>) -> Vec<OldResult> {
+        let new: Vec<OldResult> =
+            old.into_iter().filter(|old| self.cleared.iter().all(|known| known.tool_use_id != old.tool_use_id)).collect();
+        self.cleared.extend(new.iter().map(|old| ClearedResults {
+            tool_use_id: old.tool_use_id.clone(),
+            tokens: old.saves,
+            is_confirmed: false,
+        }));
         new
     }
 
@@ -146,7 +151,7 @@ impl Edit {
 
     /// The same request with the edit, always at the same place.
     pub(crate) fn added_to(&self, mut request: Request) -> Request {
-        if let Ok(extra) = Object::parse(request.extra.as_str()) {
+        if let Ok(extra) = RawObject::parse(request.extra.as_str()) {
             request.extra = Json::trusted(extra.with(&[(MEMBER, self.json.to_string())]));
         }
         request
@@ -155,29 +160,29 @@ impl Edit {
 
 /// Whether requests carry an edit of somebody else's, beside which there is no place for ours.
 pub(super) fn is_taken(request_extra: &Json) -> bool {
-    Object::parse(request_extra.as_str()).is_ok_and(|extra| extra.get(MEMBER).is_some())
+    RawObject::parse(request_extra.as_str()).is_ok_and(|extra| extra.get(MEMBER).is_some())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
-    use crate::engine::conversation::Item;
-    use crate::engine::settings::Neighbours;
+    use crate::engine::conversation::ConversationItem;
+    use crate::engine::settings::NeighbourMerging;
     use proptest::prelude::*;
 
-    fn ids(old: &[Old]) -> Vec<&str> {
+    fn ids(old: &[OldResult]) -> Vec<&str> {
         old.iter().map(|old| &*old.tool_use_id).collect()
     }
 
     /// The same conversation with longer results, so that clearing them saves something.
-    fn long(items: Vec<Arc<Item>>) -> Conversation {
-        let mut conversation = Conversation::of(items);
+    fn long(items: Vec<Arc<ConversationItem>>) -> Conversation {
+        let mut conversation = Conversation::from_items(items);
         for index in 0..conversation.items().len() {
             let mut message = Message::clone(&conversation.items()[index].message);
             for block in &mut message.content {
                 if let BlockKind::ToolResult { tool_use_id, .. } = block.kind() {
-                    *block = Block::tool_result(tool_use_id, &Json::of(&"x".repeat(400)), true);
+                    *block = Block::tool_result(tool_use_id, &Json::from_value(&"x".repeat(400)), true);
                 }
             }
             conversation.replace_message(index, message);
@@ -191,7 +196,7 @@ mod tests {
         assert_eq!(ids(&old_results(&conversation, 5)), [] as [&str; 0]);
         assert_eq!(ids(&old_results(&conversation, 1)), ["toolu_1_0", "toolu_1_1"]);
         assert_eq!(ids(&old_results(&conversation, 0)).len(), 3);
-        let short = Conversation::of(items("p a+2 r a+1 r"));
+        let short = Conversation::from_items(items("p a+2 r a+1 r"));
         assert_eq!(old_results(&short, 0), [], "a placeholder that is as long saves nothing");
     }
 
@@ -228,7 +233,7 @@ mod tests {
     fn c_2_an_edit_stays_byte_for_byte_and_the_api_s_figure_is_a_running_total() {
         let mut conversation = long(items("p a+1 r a+1 r"));
         let tools = [ToolDefinition::new("Read", Some(true), Json::default()), ToolDefinition::new("Ask", None, Json::default())];
-        let mut edit = Edit::new(1, &tools);
+        let mut edit = CacheEdit::new(1, &tools);
         let text = edit.added_to(Request::new("m", 1)).extra;
         assert_eq!(
             text.as_str(),
@@ -241,8 +246,8 @@ mod tests {
         assert_eq!((edit.tokens_not_seen(true), edit.tokens_not_seen(false)), (0, saves));
         assert_eq!(edit.on_applied(500), None, "nothing new");
         let mut more = items("p a+1 r a+1 r a+1 r");
-        conversation.push(Item::clone(&more.remove(5)));
-        conversation.push(Item::clone(&more.remove(5)));
+        conversation.push(ConversationItem::clone(&more.remove(5)));
+        conversation.push(ConversationItem::clone(&more.remove(5)));
         assert_eq!(ids(&edit.covers(old_results(&conversation, 1))), ["toolu_3_0"]);
         assert_eq!(edit.on_applied(800), Some((vec!["toolu_3_0".into()], 300)));
         assert_eq!(edit.added_to(Request::new("m", 1)).extra, text);
@@ -255,7 +260,7 @@ mod tests {
             let old = old_results(&conversation, keep);
             let before = conversation.tokens(|| 0);
             clear(&mut conversation, &old);
-            prop_assert!(is_paired(&conversation.messages(Neighbours::Joined)));
+            prop_assert!(is_paired(&conversation.messages(NeighbourMerging::Joined)));
             prop_assert_eq!(before - conversation.tokens(|| 0), old.iter().map(|old| old.saves).sum::<u64>());
         }
     }

@@ -1,10 +1,10 @@
 //! What a compaction leaves: a shorter conversation or a failure, and in both cases what it cost.
 
-use crate::engine::call::{ApiCall, Ended, Standing};
+use crate::engine::call::{ApiCall, CallStanding, CompletedAnswer};
 use crate::engine::contract::RequestId;
 use crate::engine::conversation::Conversation;
 use crate::engine::emission::CompactTrigger;
-use crate::engine::retry::Failure;
+use crate::engine::retry::AttemptFailure;
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::request::Request;
@@ -12,7 +12,7 @@ use crate::wire::usage::Usage;
 
 /// A compaction that helped.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Compacted {
+pub(crate) struct SuccessfulCompaction {
     /// Its name, like no other: the summary's.
     pub(crate) id: Arc<str>,
     /// What takes the conversation's place.
@@ -20,23 +20,23 @@ pub(crate) struct Compacted {
     /// The context before and after, in tokens: the first is what goes from the task budget (C-6).
     pub(crate) tokens: (u64, u64),
     /// What it cost.
-    pub(crate) spent: Spent,
+    pub(crate) spent: CompactionUsage,
 }
 
 /// A compaction that did not.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Failed {
+pub(crate) struct FailedCompaction {
     /// Who had asked for it.
     pub(crate) trigger: CompactTrigger,
     /// Why it failed.
-    pub(crate) failure: Failure,
+    pub(crate) failure: AttemptFailure,
     /// What it cost all the same.
-    pub(crate) spent: Spent,
+    pub(crate) spent: CompactionUsage,
 }
 
 /// What the calls of a compaction used up.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Spent {
+pub(crate) struct CompactionUsage {
     /// The last request that was made: the next one comes after it. `None` when none was made.
     pub(crate) last: Option<RequestId>,
     /// Time with a request under way.
@@ -44,7 +44,7 @@ pub(crate) struct Spent {
     /// Tokens by model.
     pub(crate) usage: Vec<(Arc<str>, Usage)>,
     /// What later calls go on from.
-    pub(crate) standing: Standing,
+    pub(crate) standing: CallStanding,
     /// What need not be asked again in this prompt.
     pub(crate) refusals: Vec<SummaryRefusal>,
 }
@@ -55,11 +55,11 @@ pub(crate) struct Spent {
 pub(crate) struct SummaryRefusal {
     pub(super) request: Box<Request>,
     /// What the API said.
-    pub(super) failure: Failure,
+    pub(super) failure: AttemptFailure,
 }
 
-impl Spent {
-    pub(super) fn count(&mut self, call: &ApiCall, ended: &Ended) {
+impl CompactionUsage {
+    pub(super) fn count(&mut self, call: &ApiCall, ended: &CompletedAnswer) {
         self.last = Some(call.id());
         self.api_time = self.api_time + ended.took;
         self.standing = call.standing();

@@ -1,18 +1,18 @@
 //! C-5: how much has to go after the API said too long, and how many of the oldest rounds a call that is too long leaves out.
 
-use crate::engine::retry::{Decision, Failure};
+use crate::engine::retry::{AttemptFailure, RetryDecision};
 use crate::wire::error::ContextFigures;
 
 /// By how much a request was over the limit, in tokens as the API counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Excess {
+pub(crate) struct TokenExcess {
     /// How many have to go.
     tokens: u64,
     /// How many the input has.
     of: u64,
 }
 
-impl Excess {
+impl TokenExcess {
     /// The same share of what is `estimated` for that request: what goes is chosen by the estimate, and the API counts otherwise.
     pub(super) fn in_estimate(self, estimated: u64) -> u64 {
         let share = (u128::from(self.tokens) * u128::from(estimated)).div_ceil(u128::from(self.of.max(1)));
@@ -21,7 +21,7 @@ impl Excess {
 }
 
 /// By how much a request was over the limit, where the error has figures.
-pub(crate) fn excess(failure: &Failure) -> Option<Excess> {
+pub(crate) fn excess(failure: &AttemptFailure) -> Option<TokenExcess> {
     let (of, wanted, limit) = match ContextFigures::read(&failure.message)? {
         ContextFigures::PromptTooLong { tokens, maximum } => (tokens, tokens, maximum),
         ContextFigures::InputAndMaxTokens { input_tokens, max_tokens, limit } => {
@@ -29,12 +29,12 @@ pub(crate) fn excess(failure: &Failure) -> Option<Excess> {
         }
     };
     let tokens = wanted.saturating_sub(limit);
-    (tokens > 0).then_some(Excess { tokens, of })
+    (tokens > 0).then_some(TokenExcess { tokens, of })
 }
 
 /// Whether a call failed because it was too long itself.
-pub(super) fn is_too_long(failure: &Failure) -> bool {
-    failure.too_much() == Some(Decision::TooLong)
+pub(super) fn is_too_long(failure: &AttemptFailure) -> bool {
+    failure.too_much() == Some(RetryDecision::TooLong)
 }
 
 /// How many of the oldest rounds are left out, given the tokens of each: as few as make up the excess, or a quarter of them where it is not
@@ -59,8 +59,8 @@ pub(super) fn rounds_to_drop(rounds: &[u64], excess: Option<u64>) -> Option<usiz
 mod tests {
     use super::*;
 
-    fn said(message: &str) -> Failure {
-        Failure { status: Some(400), too_long: true, ..Failure::of("invalid_request_error", message) }
+    fn said(message: &str) -> AttemptFailure {
+        AttemptFailure { status: Some(400), too_long: true, ..AttemptFailure::new("invalid_request_error", message) }
     }
 
     #[test]
@@ -83,16 +83,19 @@ mod tests {
             ((7, 0, 100), 700, "an API that counted nothing is taken at its word"),
         ];
         for ((tokens, of, estimated), expected, reason) in table {
-            assert_eq!(Excess { tokens, of }.in_estimate(estimated), expected, "{reason}");
+            assert_eq!(TokenExcess { tokens, of }.in_estimate(estimated), expected, "{reason}");
         }
     }
 
     #[test]
     fn c_5_too_long_is_no_matter_of_media() {
         assert!(is_too_long(&said("prompt is too long")));
-        assert!(is_too_long(&Failure { status: Some(413), ..Failure::of("request_too_large", "Request too large") }));
-        assert!(!is_too_long(&Failure { status: Some(413), ..Failure::of("request_too_large", "image exceeds the maximum size") }));
-        assert!(!is_too_long(&Failure { status: Some(529), ..Failure::of("overloaded_error", "") }));
+        assert!(is_too_long(&AttemptFailure { status: Some(413), ..AttemptFailure::new("request_too_large", "Request too large") }));
+        assert!(!is_too_long(&AttemptFailure {
+            status: Some(413),
+            ..AttemptFailure::new("request_too_large", "image exceeds the maximum size")
+        }));
+        assert!(!is_too_long(&AttemptFailure { status: Some(529), ..AttemptFailure::new("overloaded_error", "") }));
     }
 
     #[test]

@@ -11,13 +11,13 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::engine::conversation::Item;
+use crate::engine::conversation::ConversationItem;
 use crate::prelude::*;
 use crate::wire::block::BlockKind;
 use core::ops::Range;
 
 /// Whether a cut may be made before each item; one more at the end, where it always may.
-pub(crate) fn cuts(items: &[Arc<Item>]) -> Vec<bool> {
+pub(crate) fn cuts(items: &[Arc<ConversationItem>]) -> Vec<bool> {
     let mut cuts = vec![true; items.len() + 1];
     let mut asked: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, item) in items.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(crate) fn cuts(items: &[Arc<Item>]) -> Vec<bool> {
 }
 
 /// The units of a conversation, in order.
-pub(crate) fn units(items: &[Arc<Item>]) -> Vec<Range<usize>> {
+pub(crate) fn units(items: &[Arc<ConversationItem>]) -> Vec<Range<usize>> {
     let cuts = cuts(items);
     let mut start = 0;
     let ends = (1..=items.len()).filter(|end| cuts[*end]);
@@ -48,7 +48,7 @@ pub(crate) fn units(items: &[Arc<Item>]) -> Vec<Range<usize>> {
 }
 
 /// The rounds of a conversation, in order. What the user said last, unanswered, is a round, too.
-pub(crate) fn rounds(items: &[Arc<Item>]) -> Vec<Range<usize>> {
+pub(crate) fn rounds(items: &[Arc<ConversationItem>]) -> Vec<Range<usize>> {
     let mut rounds: Vec<Range<usize>> = Vec::new();
     let mut is_open = false;
     for unit in units(items) {
@@ -63,7 +63,7 @@ pub(crate) fn rounds(items: &[Arc<Item>]) -> Vec<Range<usize>> {
 }
 
 /// Whether these items are a span that may be taken out as a whole.
-pub(crate) fn is_whole(items: &[Arc<Item>], span: &Range<usize>) -> bool {
+pub(crate) fn is_whole(items: &[Arc<ConversationItem>], span: &Range<usize>) -> bool {
     let cuts = cuts(items);
     !span.is_empty() && cuts.get(span.start) == Some(&true) && cuts.get(span.end) == Some(&true)
 }
@@ -77,17 +77,17 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     /// A short language for conversations: `p` a prompt, `a` an answer, `a+2` one with two tool uses, `r` the results of all that are open.
-    pub(crate) fn items(said: &str) -> Vec<Arc<Item>> {
+    pub(crate) fn items(said: &str) -> Vec<Arc<ConversationItem>> {
         let mut open: Vec<String> = Vec::new();
         let words = said.split_whitespace().enumerate();
         words.map(|(index, word)| Arc::new(item(&format!("{word}{index}"), word, index, &mut open))).collect()
     }
 
-    fn item(name: &str, word: &str, index: usize, open: &mut Vec<String>) -> Item {
+    fn item(name: &str, word: &str, index: usize, open: &mut Vec<String>) -> ConversationItem {
         let (kind, role, content) = match word.split_once('+').unwrap_or((word, "0")) {
             ("p", _) => (ItemKind::Prompt, Role::User, vec![Block::text("please")]),
             ("r", _) => {
-                let answered = open.drain(..).map(|id| Block::tool_result(&id, &Json::of(&"x".repeat(40)), false));
+                let answered = open.drain(..).map(|id| Block::tool_result(&id, &Json::from_value(&"x".repeat(40)), false));
                 (ItemKind::Results, Role::User, answered.collect())
             }
             (_, uses) => {
@@ -99,7 +99,7 @@ pub(crate) mod tests {
                 (ItemKind::Answer, Role::Assistant, content)
             }
         };
-        Item { name: name.into(), kind, message: Arc::new(Message { role, content }), usage: None, lacks_thinking: false }
+        ConversationItem { name: name.into(), kind, message: Arc::new(Message { role, content }), usage: None, lacks_thinking: false }
     }
 
     /// A use of the tool Read.
@@ -111,7 +111,7 @@ pub(crate) mod tests {
     }
 
     /// Conversations as a loop makes them: prompts, answers with and without tools, paused answers, a last prompt or results.
-    pub(crate) fn conversations() -> impl Strategy<Value = Vec<Arc<Item>>> {
+    pub(crate) fn conversations() -> impl Strategy<Value = Vec<Arc<ConversationItem>>> {
         let turn = prop_oneof![Just("a"), Just("a+1 r"), Just("a+3 r"), Just("a a+1 r"), Just("p"), Just("a+2 r p")];
         proptest::collection::vec(turn, 0..12).prop_map(|turns| items(&format!("p {} p", turns.join(" "))))
     }

@@ -6,13 +6,13 @@
 //! answer said while its tools are open: the API refuses both.
 
 use super::rounds;
-use crate::engine::conversation::{Conversation, Item};
+use crate::engine::conversation::{Conversation, ConversationItem};
 use crate::prelude::*;
 use crate::wire::block::Block;
 
 /// What becomes of the marked messages.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct SnipPlan {
     /// The places of the items that go, in order.
     pub(super) removed: Vec<usize>,
     /// The marked messages that stay for now.
@@ -21,7 +21,7 @@ pub(super) struct Plan {
 
 /// Decides which of the marked messages go. Names that are not in the conversation, or are in a span that requests no longer see, mean
 /// nothing and are forgotten.
-pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
+pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> SnipPlan {
     let items = conversation.items();
     let is_marked =
         |index: &usize| marked.contains(&items[*index].name) && !conversation.is_collapsed(*index) && !conversation.is_hidden(*index);
@@ -45,7 +45,7 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
     {
         removed[prompt] = false;
     }
-    let mut plan = Plan::default();
+    let mut plan = SnipPlan::default();
     for (unit, removed) in units.into_iter().zip(removed) {
         if removed {
             plan.removed.extend(unit);
@@ -57,7 +57,7 @@ pub(super) fn plan(conversation: &Conversation, marked: &[Arc<str>]) -> Plan {
 }
 
 /// Whether it is an answer whose thinking has to stay first.
-fn begins_with_thinking(item: &Item) -> bool {
+fn begins_with_thinking(item: &ConversationItem) -> bool {
     item.message.content.first().is_some_and(Block::is_thinking)
 }
 
@@ -65,14 +65,14 @@ fn begins_with_thinking(item: &Item) -> bool {
 mod tests {
     use super::*;
     use crate::engine::compaction::rounds::tests::{conversations, is_paired, items};
-    use crate::engine::contract::Staged;
-    use crate::engine::settings::Neighbours;
+    use crate::engine::contract::StagedSummary;
+    use crate::engine::settings::NeighbourMerging;
     use crate::wire::json::Json;
     use proptest::prelude::*;
 
-    fn of(said: &str, marked: &[&str]) -> (Vec<usize>, Vec<Arc<str>>) {
+    fn plan_for(said: &str, marked: &[&str]) -> (Vec<usize>, Vec<Arc<str>>) {
         let marked: Vec<Arc<str>> = marked.iter().map(|name| Arc::from(*name)).collect();
-        let plan = plan(&Conversation::of(items(said)), &marked);
+        let plan = plan(&Conversation::from_items(items(said)), &marked);
         (plan.removed, plan.kept)
     }
 
@@ -83,7 +83,7 @@ mod tests {
             let mut items = items(said);
             let item = Arc::make_mut(&mut items[thinks]);
             Arc::make_mut(&mut item.message).content.insert(0, thinking.clone());
-            plan(&Conversation::of(items), &[marked.into()]).removed
+            plan(&Conversation::from_items(items), &[marked.into()]).removed
         };
         assert_eq!(plan("p a p a+1 r", 3, "p2"), [0; 0], "the two answers would be one message");
         assert_eq!(plan("p a p a+1 r", 1, "p2"), [2], "the open loop has no thinking");
@@ -96,30 +96,30 @@ mod tests {
     fn c_1_marked_messages_go_in_whole_units_and_others_wait() {
         let kept = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect::<Vec<Arc<str>>>();
         let said = "p a+1 r p a p";
-        assert_eq!(of(said, &["p3", "a4"]), (vec![3, 4], vec![]), "a prompt and its answer");
-        assert_eq!(of(said, &["a+11"]), (vec![], kept(&["a+11"])), "a tool use without its result stays");
-        assert_eq!(of(said, &["r2"]), (vec![], kept(&["r2"])), "and so does the result alone");
-        assert_eq!(of(said, &["a+11", "r2"]), (vec![1, 2], vec![]), "both go");
-        assert_eq!(of(said, &["p5"]), (vec![], kept(&["p5"])), "what is asked about stays");
-        assert_eq!(of(said, &["p0"]), (vec![], kept(&["p0"])), "an answer cannot be the first message");
-        assert_eq!(of(said, &["p0", "a+11", "r2"]), (vec![0, 1, 2], vec![]), "the whole first round goes");
-        assert_eq!(of("p a a p", &["p0", "a1"]), (vec![], kept(&["p0", "a1"])), "one answer in two parts");
-        assert_eq!(of(said, &["nobody"]), (vec![], vec![]), "an unknown name means nothing");
+        assert_eq!(plan_for(said, &["p3", "a4"]), (vec![3, 4], vec![]), "a prompt and its answer");
+        assert_eq!(plan_for(said, &["a+11"]), (vec![], kept(&["a+11"])), "a tool use without its result stays");
+        assert_eq!(plan_for(said, &["r2"]), (vec![], kept(&["r2"])), "and so does the result alone");
+        assert_eq!(plan_for(said, &["a+11", "r2"]), (vec![1, 2], vec![]), "both go");
+        assert_eq!(plan_for(said, &["p5"]), (vec![], kept(&["p5"])), "what is asked about stays");
+        assert_eq!(plan_for(said, &["p0"]), (vec![], kept(&["p0"])), "an answer cannot be the first message");
+        assert_eq!(plan_for(said, &["p0", "a+11", "r2"]), (vec![0, 1, 2], vec![]), "the whole first round goes");
+        assert_eq!(plan_for("p a a p", &["p0", "a1"]), (vec![], kept(&["p0", "a1"])), "one answer in two parts");
+        assert_eq!(plan_for(said, &["nobody"]), (vec![], vec![]), "an unknown name means nothing");
     }
 
     #[test]
     fn c_1_what_the_store_keeps_is_no_prompt_before_an_answer() {
-        let mut conversation = Conversation::of(items("p p a p"));
+        let mut conversation = Conversation::from_items(items("p p a p"));
         conversation.hide(&[1]);
         let plan = plan(&conversation, &["p0".into(), "p1".into()]);
-        assert_eq!(plan, Plan { removed: vec![], kept: vec!["p0".into()] }, "the hidden one is no first message, and goes but once");
+        assert_eq!(plan, SnipPlan { removed: vec![], kept: vec!["p0".into()] }, "the hidden one is no first message, and goes but once");
     }
 
     #[test]
     fn c_3_what_is_collapsed_is_not_snipped() {
-        let mut conversation = Conversation::of(items("p a p a p"));
-        conversation.collapse(Arc::new(Staged { from: "p0".into(), to: "a1".into(), summary: "s".into() }));
-        assert_eq!(plan(&conversation, &["p0".into(), "a1".into()]), Plan::default());
+        let mut conversation = Conversation::from_items(items("p a p a p"));
+        conversation.collapse(Arc::new(StagedSummary { from: "p0".into(), to: "a1".into(), summary: "s".into() }));
+        assert_eq!(plan(&conversation, &["p0".into(), "a1".into()]), SnipPlan::default());
         assert_eq!(plan(&conversation, &["p2".into(), "a3".into()]).removed, [2, 3]);
     }
 
@@ -127,14 +127,14 @@ mod tests {
         #[test]
         fn c_7_snip_leaves_pairs_and_a_first_prompt(items in conversations(), marks in proptest::collection::vec(any::<bool>(), 40)) {
             let marked: Vec<_> = items.iter().zip(marks).filter(|(_, dead)| *dead).map(|(item, _)| item.name.clone()).collect();
-            let mut conversation = Conversation::of(items);
+            let mut conversation = Conversation::from_items(items);
             let plan = plan(&conversation, &marked);
             let mut keeping = conversation.clone();
             keeping.hide(&plan.removed);
             conversation.remove(&plan.removed);
-            prop_assert_eq!((keeping.messages(Neighbours::Joined), keeping.tokens(|| 7)), (conversation.messages(Neighbours::Joined), conversation.tokens(|| 7)));
+            prop_assert_eq!((keeping.messages(NeighbourMerging::Joined), keeping.tokens(|| 7)), (conversation.messages(NeighbourMerging::Joined), conversation.tokens(|| 7)));
             prop_assert_eq!(super::plan(&keeping, &marked).removed, Vec::<usize>::new(), "nothing goes twice");
-            let messages = conversation.messages(Neighbours::Joined);
+            let messages = conversation.messages(NeighbourMerging::Joined);
             prop_assert!(is_paired(&messages));
             let (first, last) = (conversation.items().first(), conversation.items().last());
             prop_assert!(first.is_some_and(|item| !item.is_answer()) && last.is_some_and(|item| !item.is_answer()));

@@ -13,14 +13,14 @@ use super::estimate::item_tokens;
 use super::rounds;
 use crate::engine::call::thinking_below;
 use crate::engine::conversation::host::place_of_the_users;
-use crate::engine::conversation::{Item, ItemKind};
+use crate::engine::conversation::{ConversationItem, ItemKind};
 use crate::engine::emission::AssistantMessage;
-use crate::engine::retry::Failure;
+use crate::engine::retry::AttemptFailure;
 use crate::engine::settings::{CompactionSettings, Environment};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 use crate::wire::request::{Request, push_merged};
 
 /// What the model is asked, as the last message of the summarising call.
@@ -37,16 +37,16 @@ const HEAD: &str = "What was said before is summarised here:";
 
 /// A conversation, divided.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Parts {
+pub(super) struct ConversationParts {
     /// What the summary takes the place of.
-    pub(super) replaced: Vec<Arc<Item>>,
+    pub(super) replaced: Vec<Arc<ConversationItem>>,
     /// What stays as it is.
-    pub(super) kept: Vec<Arc<Item>>,
+    pub(super) kept: Vec<Arc<ConversationItem>>,
 }
 
-impl Parts {
+impl ConversationParts {
     /// Divides what requests see; `None` when no answer is in what could be summarised.
-    pub(super) fn of(seen: Vec<Arc<Item>>, settings: &CompactionSettings) -> Option<Self> {
+    pub(super) fn divide(seen: Vec<Arc<ConversationItem>>, settings: &CompactionSettings) -> Option<Self> {
         let from = kept_from(&seen, settings.keep_messages);
         let mut replaced = seen;
         let kept = replaced.split_off(from);
@@ -57,9 +57,9 @@ impl Parts {
 
 /// Where that which stays begins: the newest `keep` items and what belongs to the same unit, or what the user said last and is not
 /// answered, whichever is more.
-fn kept_from(items: &[Arc<Item>], keep: u32) -> usize {
+fn kept_from(items: &[Arc<ConversationItem>], keep: u32) -> usize {
     let is_unanswered =
-        |item: &Arc<Item>| matches!(item.kind, ItemKind::Prompt | ItemKind::Hidden | ItemKind::Earlier) && is_the_users(item);
+        |item: &Arc<ConversationItem>| matches!(item.kind, ItemKind::Prompt | ItemKind::Hidden | ItemKind::Earlier) && is_the_users(item);
     let unanswered = items.iter().rev().take_while(|item| is_unanswered(item)).count();
     let wanted = items.len() - unanswered.max(keep as usize).min(items.len());
     let cuts = rounds::cuts(items);
@@ -67,24 +67,24 @@ fn kept_from(items: &[Arc<Item>], keep: u32) -> usize {
 }
 
 /// Whether only the user speaks: no answer, and no tool's result.
-fn is_the_users(item: &Item) -> bool {
+fn is_the_users(item: &ConversationItem) -> bool {
     !item.is_answer() && !item.message.content.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { .. }))
 }
 
 /// An item as it is after the compaction: what the API counted for it counted what was before it, too, and holds no more.
-pub(super) fn as_it_goes_on(item: &Arc<Item>, without_media: bool) -> Arc<Item> {
+pub(super) fn as_it_goes_on(item: &Arc<ConversationItem>, without_media: bool) -> Arc<ConversationItem> {
     let stripped = if without_media { media::without_media(&item.message) } else { None };
     match stripped {
         None if item.usage.is_none() => item.clone(),
         stripped => {
             let message = stripped.map_or_else(|| item.message.clone(), Arc::new);
-            Arc::new(Item { message, usage: None, ..Item::clone(item) })
+            Arc::new(ConversationItem { message, usage: None, ..ConversationItem::clone(item) })
         }
     }
 }
 
 /// The messages of the summarising call.
-pub(super) fn messages(asked_about: &[Arc<Item>], are_all: bool, instructions: &[Arc<str>]) -> Vec<Arc<Message>> {
+pub(super) fn messages(asked_about: &[Arc<ConversationItem>], are_all: bool, instructions: &[Arc<str>]) -> Vec<Arc<Message>> {
     let mut messages = Vec::new();
     if !are_all {
         push_merged(&mut messages, Arc::new(Message::user(vec![Block::text(OLDER)])));
@@ -107,7 +107,7 @@ pub(super) fn request(mut request: Request, max_tokens: u64) -> Request {
     request.stream = true;
     request.max_tokens = max_tokens;
     // Who may not use tools cannot be told which to use, and who may say little cannot think for long: the API refuses both.
-    if let Ok(extra) = Object::parse(request.extra.as_str())
+    if let Ok(extra) = RawObject::parse(request.extra.as_str())
         && extra.get("tool_choice").is_some()
     {
         request.extra = Json::trusted(extra.without("tool_choice"));
@@ -132,12 +132,12 @@ pub(super) fn without_thinking(message: &Message) -> Option<Message> {
 }
 
 /// The summary in an answer.
-pub(super) fn read(blocks: &[Arc<AssistantMessage>], stop_reason: Option<&str>) -> Result<Arc<str>, Failure> {
+pub(super) fn read(blocks: &[Arc<AssistantMessage>], stop_reason: Option<&str>) -> Result<Arc<str>, AttemptFailure> {
     match stop_reason {
         Some("max_tokens" | "model_context_window_exceeded") => {
-            return Err(Failure::of("summary_cut_short", "the summary is itself too long: the output limit cut it off"));
+            return Err(AttemptFailure::new("summary_cut_short", "the summary is itself too long: the output limit cut it off"));
         }
-        Some("refusal") => return Err(Failure::of("summary_refused", "the model refused to summarise the conversation")),
+        Some("refusal") => return Err(AttemptFailure::new("summary_refused", "the model refused to summarise the conversation")),
         _ => (),
     }
     let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
@@ -148,7 +148,7 @@ pub(super) fn read(blocks: &[Arc<AssistantMessage>], stop_reason: Option<&str>) 
     let said = said.join("\n");
     let said = untagged(said.trim());
     if said.is_empty() {
-        return Err(Failure::of("empty_summary", "the model answered without any text"));
+        return Err(AttemptFailure::new("empty_summary", "the model answered without any text"));
     }
     Ok(said.into())
 }
@@ -168,20 +168,20 @@ fn untagged(said: &str) -> &str {
 
 /// The items that a summary brings with it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Added {
+pub(super) struct SummaryItems {
     /// The summary as a hidden user message.
-    pub(super) summary: Arc<Item>,
+    pub(super) summary: Arc<ConversationItem>,
     /// Files, plan, skills; `None` when there is nothing to attach.
-    pub(super) attachments: Option<Arc<Item>>,
+    pub(super) attachments: Option<Arc<ConversationItem>>,
 }
 
-impl Added {
+impl SummaryItems {
     /// `name` is the answer's that holds the summary; names are made from it.
-    pub(super) fn of(name: &str, summary: &str, parts: &Parts, settings: &CompactionSettings) -> Self {
+    pub(super) fn new(name: &str, summary: &str, parts: &ConversationParts, settings: &CompactionSettings) -> Self {
         let said = format!("{HEAD}\n\n{summary}");
-        let summary = Item::user(format!("{name}.summary"), ItemKind::Summary, vec![Block::text(&said)]);
-        let content = attachments::of(parts, settings);
-        let attached = || Arc::new(Item::user(format!("{name}.attachments"), ItemKind::Hidden, content.clone()));
+        let summary = ConversationItem::user(format!("{name}.summary"), ItemKind::Summary, vec![Block::text(&said)]);
+        let content = attachments::blocks(parts, settings);
+        let attached = || Arc::new(ConversationItem::user(format!("{name}.attachments"), ItemKind::Hidden, content.clone()));
         Self { summary: Arc::new(summary), attachments: (!content.is_empty()).then(attached) }
     }
 
@@ -225,11 +225,11 @@ mod tests {
     #[test]
     fn c_4_without_an_answer_there_is_nothing_to_summarise() {
         let settings = CompactionSettings::default();
-        assert_eq!(Parts::of(items("p"), &settings), None);
-        assert_eq!(Parts::of(items(""), &settings), None);
+        assert_eq!(ConversationParts::divide(items("p"), &settings), None);
+        assert_eq!(ConversationParts::divide(items(""), &settings), None);
         let keeps_all = CompactionSettings { keep_messages: 9, ..settings.clone() };
-        assert_eq!(Parts::of(items("p a+1 r"), &keeps_all), None);
-        let parts = Parts::of(items("p a p"), &settings).unwrap();
+        assert_eq!(ConversationParts::divide(items("p a+1 r"), &keeps_all), None);
+        let parts = ConversationParts::divide(items("p a p"), &settings).unwrap();
         assert_eq!((parts.replaced.len(), parts.kept.len()), (2, 1));
     }
 
@@ -306,7 +306,7 @@ mod tests {
         #[test]
         fn c_7_both_parts_are_whole(items in conversations(), keep in 0..9_u32) {
             let settings = CompactionSettings { keep_messages: keep, ..CompactionSettings::default() };
-            if let Some(parts) = Parts::of(items, &settings) {
+            if let Some(parts) = ConversationParts::divide(items, &settings) {
                 prop_assert!(is_paired(parts.replaced.iter().map(|item| &item.message)));
                 prop_assert!(is_paired(parts.kept.iter().map(|item| &item.message)));
                 for round in rounds::rounds(&parts.replaced) {

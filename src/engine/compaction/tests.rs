@@ -2,18 +2,18 @@
 
 use super::rounds::tests::items;
 use super::*;
-use crate::engine::contract::{AnswerEnd, Effect, Header, HookEvent, HookOutcome, Input, RequestId};
-use crate::engine::conversation::{Item, ItemKind};
+use crate::engine::contract::{AnswerEnd, Effect, HookEvent, HookOutcome, HttpHeader, Input, RequestId};
+use crate::engine::conversation::{ConversationItem, ItemKind};
 use crate::engine::emission::{CompactTrigger, Emission};
 use crate::engine::hook::HookDefinition;
-use crate::engine::session::prompt::Frame;
-use crate::engine::settings::{Environment, Neighbours};
+use crate::engine::session::prompt::RequestFrame;
+use crate::engine::settings::{Environment, NeighbourMerging};
 use crate::engine::time::{Micros, Time};
 use crate::wire::block::{Block, BlockKind};
 use crate::wire::request::Request;
 use crate::wire::tokens;
 
-struct Bench {
+struct CompactionHarness {
     env: Environment,
     conversation: Conversation,
     effects: Effects,
@@ -21,13 +21,13 @@ struct Bench {
 
 const FIRST: RequestId = RequestId { prompt: 3, turn: 5, attempt: 1 };
 
-fn cause(trigger: CompactTrigger) -> Cause {
-    Cause { trigger, instructions: None, excess: None, without_media: false }
+fn cause(trigger: CompactTrigger) -> CompactionCause {
+    CompactionCause { trigger, instructions: None, excess: None, without_media: false }
 }
 
-impl Bench {
+impl CompactionHarness {
     /// A prompt of so many characters and its answer, then a prompt that is not answered.
-    fn of(characters: usize) -> Self {
+    fn with_characters(characters: usize) -> Self {
         let mut conversation = Conversation::default();
         conversation.push_user("p1", ItemKind::Prompt, vec![Block::text(&"x".repeat(characters))]);
         conversation.push_answer(RequestId::first(1), vec![Block::text("yes")], None);
@@ -35,13 +35,13 @@ impl Bench {
         Self { env: Environment::default(), conversation, effects: Effects::default() }
     }
 
-    fn start(&mut self, cause: Cause) -> Result<Compaction, Box<Failed>> {
-        self.start_after(Spent::default(), cause)
+    fn start(&mut self, cause: CompactionCause) -> Result<Compaction, Box<FailedCompaction>> {
+        self.start_after(CompactionUsage::default(), cause)
     }
 
     /// Starts one that goes on from what another has left.
-    fn start_after(&mut self, spent: Spent, cause: Cause) -> Result<Compaction, Box<Failed>> {
-        let frame = Frame::of(&self.env);
+    fn start_after(&mut self, spent: CompactionUsage, cause: CompactionCause) -> Result<Compaction, Box<FailedCompaction>> {
+        let frame = RequestFrame::from_environment(&self.env);
         let standing = (spent.standing, spent.refusals);
         let mut started = Compaction::start(&self.env, Time::ZERO, cause, FIRST, &frame, &self.conversation, standing, &mut self.effects);
         started.iter_mut().for_each(|compaction| self.make(compaction));
@@ -65,11 +65,11 @@ impl Bench {
     }
 
     /// Answers the request with this status and body.
-    fn answer(&mut self, compaction: &mut Compaction, id: RequestId, status: u16, body: &str) -> Verdict {
-        let headers: Arc<[Header]> = [].into();
+    fn answer(&mut self, compaction: &mut Compaction, id: RequestId, status: u16, body: &str) -> CompactionVerdict {
+        let headers: Arc<[HttpHeader]> = [].into();
         let inputs =
             [Input::Head { id, status, headers }, Input::Body { id, body: body.into() }, Input::End { id, how: AnswerEnd::Complete }];
-        let mut verdict = Verdict::Running;
+        let mut verdict = CompactionVerdict::Running;
         for input in inputs {
             verdict = compaction.step(&self.env, Time::ZERO + Micros::from_secs(1), &input, &mut self.effects);
             self.make(compaction);
@@ -106,13 +106,13 @@ fn last_text(request: &Request) -> &str {
 
 #[test]
 fn c_9_instructions_are_minded_and_the_summary_takes_the_conversation_s_place() {
-    let mut bench = Bench::of(900);
+    let mut bench = CompactionHarness::with_characters(900);
     let instructions = Some("the tests".into());
-    let mut compaction = bench.start(Cause { instructions, ..cause(CompactTrigger::Manual) }).unwrap();
+    let mut compaction = bench.start(CompactionCause { instructions, ..cause(CompactTrigger::Manual) }).unwrap();
     let (id, request) = bench.requests().remove(0);
     assert_eq!(id, FIRST);
     assert!(request.tools.is_none() && last_text(&request).ends_with("Mind this in particular: the tests"), "{request:?}");
-    let Verdict::Done(done) = bench.answer(&mut compaction, id, 200, &says("short")) else { panic!("{:?}", bench.effects) };
+    let CompactionVerdict::Done(done) = bench.answer(&mut compaction, id, 200, &says("short")) else { panic!("{:?}", bench.effects) };
     let names: Vec<_> = done.conversation.items().iter().map(|item| item.name.to_string()).collect();
     assert_eq!(names, ["p3.r5.a1.summary", "p2"]);
     assert_eq!(bench.emitted(), ["boundary manual", "summary"]);
@@ -122,27 +122,29 @@ fn c_9_instructions_are_minded_and_the_summary_takes_the_conversation_s_place() 
 
 #[test]
 fn c_6_the_figure_is_what_the_context_held_before() {
-    let mut bench = Bench::of(900);
-    let frame = Frame::of(&bench.env).tokens();
+    let mut bench = CompactionHarness::with_characters(900);
+    let frame = RequestFrame::from_environment(&bench.env).tokens();
     let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
-    let Verdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
-    assert_eq!(done.tokens.0, frame + tokens::messages(&bench.conversation.messages(Neighbours::Joined)));
-    assert_eq!(done.tokens.1, frame + tokens::messages(&done.conversation.messages(Neighbours::Joined)));
+    let CompactionVerdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
+    assert_eq!(done.tokens.0, frame + tokens::messages(&bench.conversation.messages(NeighbourMerging::Joined)));
+    assert_eq!(done.tokens.1, frame + tokens::messages(&done.conversation.messages(NeighbourMerging::Joined)));
 }
 
 #[test]
 fn c_4_what_comes_after_stands_in_its_order() {
-    let mut bench = Bench::of(900);
+    let mut bench = CompactionHarness::with_characters(900);
     bench.env.settings.compaction.plan = Some("the plan".into());
     let event = HookEvent::PostCompact;
     bench.env.hooks = vec![HookDefinition { name: "h".into(), event, matcher: None, timeout: HookDefinition::TIMEOUT }];
     let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
-    assert_eq!(bench.answer(&mut compaction, FIRST, 200, &says("short")), Verdict::Running, "hooks are told");
+    assert_eq!(bench.answer(&mut compaction, FIRST, 200, &says("short")), CompactionVerdict::Running, "hooks are told");
     assert_eq!(bench.emitted(), [] as [&str; 0]);
     let hook = bench.effects.iter().find_map(|(_, effect)| if let Effect::RunHook { hook, .. } = effect { Some(*hook) } else { None });
     let outcome = Arc::new(HookOutcome { context: Some("by the way".into()), ..HookOutcome::default() });
     let input = Input::HookEnded { hook: hook.unwrap(), outcome };
-    let Verdict::Done(done) = compaction.step(&bench.env, Time::ZERO, &input, &mut bench.effects) else { panic!("{:?}", bench.effects) };
+    let CompactionVerdict::Done(done) = compaction.step(&bench.env, Time::ZERO, &input, &mut bench.effects) else {
+        panic!("{:?}", bench.effects)
+    };
     let kinds: Vec<_> = done.conversation.items().iter().map(|item| (&*item.name, item.kind)).collect();
     let expected = [
         ("p3.r5.a1.summary", ItemKind::Summary),
@@ -156,35 +158,39 @@ fn c_4_what_comes_after_stands_in_its_order() {
 
 #[test]
 fn c_4_tracking_begins_anew_and_the_user_s_own_failures_open_no_breaker() {
-    let mut tracking = Tracking { failures: 2, has_warned: true, ..Tracking::default() };
+    let mut tracking = CompactionTracking { failures: 2, has_warned: true, ..CompactionTracking::default() };
     tracking.on_failed(CompactTrigger::Manual);
     assert_eq!(tracking.failures, 2);
     tracking.on_failed(CompactTrigger::Reactive);
     assert_eq!(tracking.failures, 3);
     tracking.reactively_compacted = true;
-    let mut bench = Bench::of(900);
+    let mut bench = CompactionHarness::with_characters(900);
     let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
-    let Verdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
+    let CompactionVerdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
     tracking.on_done(&done);
-    let last = Some(Last { id: "p3.r5.a1.summary".into(), turns: 0 });
-    assert_eq!(tracking, Tracking { last, reactively_compacted: true, ..Tracking::default() }, "the chain goes on (Q-13)");
+    let last = Some(LastCompaction { id: "p3.r5.a1.summary".into(), turns: 0 });
+    assert_eq!(
+        tracking,
+        CompactionTracking { last, reactively_compacted: true, ..CompactionTracking::default() },
+        "the chain goes on (Q-13)"
+    );
 }
 
 #[test]
 fn c_4_each_try_without_the_oldest_rounds_is_a_request_of_its_own() {
-    let mut bench = Bench::of(900);
-    bench.conversation = Conversation::of(items("p a p a p a p a p"));
+    let mut bench = CompactionHarness::with_characters(900);
+    bench.conversation = Conversation::from_items(items("p a p a p a p a p"));
     let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
     let mut lengths = Vec::new();
     let verdict = loop {
         let (id, request) = bench.requests().pop().unwrap();
         lengths.push((id.turn, id.attempt, request.messages.len()));
         match bench.answer(&mut compaction, id, 400, TOO_LONG) {
-            Verdict::Running => (),
+            CompactionVerdict::Running => (),
             other => break other,
         }
     };
-    let Verdict::Failed(failed) = verdict else { panic!("{verdict:?}") };
+    let CompactionVerdict::Failed(failed) = verdict else { panic!("{verdict:?}") };
     // The prompt that follows the last answer, the summarising prompt with it; then the same without a round each.
     assert_eq!(lengths, [(5, 1, 9), (6, 1, 7), (7, 1, 5), (8, 1, 3)]);
     assert_eq!(failed.spent.last, Some(RequestId { turn: 8, ..FIRST }));
@@ -195,7 +201,7 @@ fn c_4_each_try_without_the_oldest_rounds_is_a_request_of_its_own() {
     assert_eq!(bench.requests().len(), 4);
     bench.env.settings.compaction.summary_drops = 4;
     let _ = bench.start_after(failed.spent, cause(CompactTrigger::Reactive)).unwrap_err();
-    bench.conversation = Conversation::of(items("p a p a p a p a p a p"));
+    bench.conversation = Conversation::from_items(items("p a p a p a p a p a p"));
     let _ = bench.start_after(again.spent, cause(CompactTrigger::Reactive)).unwrap();
     assert_eq!(bench.requests().len(), 5, "what is longer by a round was not asked");
 }
@@ -203,29 +209,29 @@ fn c_4_each_try_without_the_oldest_rounds_is_a_request_of_its_own() {
 #[test]
 fn c_8a_what_is_not_smaller_fails() {
     let of = |characters, summary: usize| {
-        let mut bench = Bench::of(characters);
+        let mut bench = CompactionHarness::with_characters(characters);
         let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
         bench.answer(&mut compaction, FIRST, 200, &says(&"s".repeat(summary)))
     };
-    assert!(matches!(of(900, 100), Verdict::Done(_)));
-    let Verdict::Failed(failed) = of(900, 900) else { panic!("it is as long and has a head") };
+    assert!(matches!(of(900, 100), CompactionVerdict::Done(_)));
+    let CompactionVerdict::Failed(failed) = of(900, 900) else { panic!("it is as long and has a head") };
     assert_eq!(&*failed.failure.kind, "summary_not_smaller");
 }
 
 #[test]
 fn c_8_an_abort_closes_what_is_open_and_says_what_it_cost() {
-    let mut bench = Bench::of(900);
+    let mut bench = CompactionHarness::with_characters(900);
     let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
     let spent = compaction.abort(Time::ZERO + Micros::from_secs(2), &mut bench.effects);
     assert_eq!((spent.last, spent.api_time), (Some(FIRST), Micros::from_secs(2)));
     assert!(bench.effects.iter().any(|(_, effect)| matches!(effect, Effect::CloseRequest { id } if *id == FIRST)));
-    assert_eq!(bench.answer(&mut compaction, FIRST, 200, &says("late")), Verdict::Running, "what comes late counts for nothing");
+    assert_eq!(bench.answer(&mut compaction, FIRST, 200, &says("late")), CompactionVerdict::Running, "what comes late counts for nothing");
 }
 
 #[test]
 fn c_5_with_nothing_to_summarise_it_fails_at_once() {
-    let mut bench = Bench::of(900);
-    bench.conversation = Conversation::of(items("p"));
+    let mut bench = CompactionHarness::with_characters(900);
+    bench.conversation = Conversation::from_items(items("p"));
     let failed = bench.start(cause(CompactTrigger::Reactive)).unwrap_err();
     assert_eq!((&*failed.failure.kind, failed.spent.last), ("nothing_to_summarise", None));
     assert_eq!(bench.requests(), []);
@@ -233,18 +239,20 @@ fn c_5_with_nothing_to_summarise_it_fails_at_once() {
 
 #[test]
 fn c_4_what_the_api_counted_for_kept_answers_counts_no_more() {
-    let mut bench = Bench::of(900);
+    let mut bench = CompactionHarness::with_characters(900);
     bench.env.settings.compaction.keep_messages = 2;
     let usage = crate::wire::usage::Usage { input_tokens: Some(9_000), ..Default::default() };
     let items = bench.conversation.items().iter();
-    let with_usage = |item: &Arc<Item>| Arc::new(Item { usage: item.is_answer().then_some(usage), ..Item::clone(item) });
+    let with_usage = |item: &Arc<ConversationItem>| {
+        Arc::new(ConversationItem { usage: item.is_answer().then_some(usage), ..ConversationItem::clone(item) })
+    };
     let mut all: Vec<_> = items.map(with_usage).collect();
-    let older = Item::user("h1", ItemKind::Earlier, vec![Block::text(&"x".repeat(900))]);
-    let answer = Item { name: "h2".into(), ..Item::clone(&all[1]) };
+    let older = ConversationItem::user("h1", ItemKind::Earlier, vec![Block::text(&"x".repeat(900))]);
+    let answer = ConversationItem { name: "h2".into(), ..ConversationItem::clone(&all[1]) };
     all.splice(0..0, [Arc::new(older), Arc::new(answer)]);
-    bench.conversation = Conversation::of(all);
+    bench.conversation = Conversation::from_items(all);
     let mut compaction = bench.start(cause(CompactTrigger::Auto)).unwrap();
-    let Verdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
+    let CompactionVerdict::Done(done) = bench.answer(&mut compaction, FIRST, 200, &says("short")) else { panic!("{:?}", bench.effects) };
     assert_eq!(done.conversation.items().len(), 3, "the summary, an answer, a prompt");
     assert!(!done.conversation.is_counted(), "the figure held all that is gone now");
 }

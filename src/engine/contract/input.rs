@@ -7,8 +7,8 @@ use crate::engine::hook::{HookOutcome, HookRun};
 use crate::engine::permission::{PermissionAnswer, ToolCheck};
 use crate::prelude::*;
 use crate::wire::block::Block;
-use crate::wire::event::Event;
-use crate::wire::http::Header;
+use crate::wire::event::StreamEvent;
+use crate::wire::http::HttpHeader;
 use crate::wire::json::Json;
 
 /// Everything that can happen to an engine.
@@ -30,14 +30,14 @@ pub enum Input {
         /// HTTP status.
         status: u16,
         /// Headers as received.
-        headers: Arc<[Header]>,
+        headers: Arc<[HttpHeader]>,
     },
     /// One event of a streamed answer.
     Stream {
         /// Which request it answers.
         id: RequestId,
         /// The event.
-        event: Arc<Event>,
+        event: Arc<StreamEvent>,
     },
     /// The whole body of an answer that is not an event stream (an error, or an answer that was not asked for as a stream).
     Body {
@@ -124,7 +124,7 @@ pub enum Input {
         names: Arc<[Arc<str>]>,
     },
     /// A span of the conversation was summarised in the background (C-3).
-    CollapseStaged(Arc<Staged>),
+    CollapseStaged(Arc<StagedSummary>),
     /// Messages are dead: a marker names them (C-1).
     MarkedDead {
         /// The items of the conversation, each by its name (`p1`, `p1.r2.a1`, `p1.r2.a1.results`).
@@ -169,7 +169,7 @@ impl Catalogue {
 
 /// A summary that may take the place of a span of the conversation (C-3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Staged {
+pub struct StagedSummary {
     /// The first item that it stands for.
     pub from: Arc<str>,
     /// The last one.
@@ -282,7 +282,7 @@ impl FailureCause {
 impl ToolOutcome {
     /// An outcome with this text.
     pub fn text(text: &str) -> Self {
-        Self { content: Json::of(text), is_error: false, context_change: None, abort: None, cause: None }
+        Self { content: Json::from_value(text), is_error: false, context_change: None, abort: None, cause: None }
     }
 
     /// An error with this text.

@@ -56,7 +56,7 @@ impl<T: Default> ByAgent<T> {
     }
 
     /// What this agent has, made when it is new.
-    pub fn of(&mut self, agent: &Agent) -> &mut T {
+    pub fn entry(&mut self, agent: &Agent) -> &mut T {
         if agent.is_root() {
             return &mut self.root;
         }
@@ -123,17 +123,17 @@ pub struct ToolRun {
 /// `1A` is the first tool use in the answer to request 1, `1.2C` the third of its second attempt.
 impl fmt::Display for ToolRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.request, Letters(self.index))
+        write!(f, "{}{}", self.request, LetterNumber(self.index))
     }
 }
 
 /// 0 is `A`, 25 is `Z`, 26 is `AA`.
-struct Letters(u32);
+struct LetterNumber(u32);
 
-impl fmt::Display for Letters {
+impl fmt::Display for LetterNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 >= 26 {
-            Letters(self.0 / 26 - 1).fmt(f)?;
+            LetterNumber(self.0 / 26 - 1).fmt(f)?;
         }
         let letter = u8::try_from(self.0 % 26).unwrap_or(0) + b'A';
         write!(f, "{}", char::from(letter))

@@ -1,25 +1,25 @@
 //! What the API counted of a conversation, corrected by what was taken out of it since (C-1, C-4).
 
-use super::Item;
+use super::ConversationItem;
 use crate::prelude::*;
 use core::ops::Range;
 
 /// The tokens of the first items, and how many items that are; system prompt and tools are counted in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Counted {
+pub(super) struct CountedPrefix {
     items: usize,
     tokens: u64,
 }
 
-impl Counted {
+impl CountedPrefix {
     /// What the answer at `index` says of itself and all before it.
-    pub(super) fn by(items: &[Arc<Item>], index: usize) -> Option<Self> {
+    pub(super) fn by(items: &[Arc<ConversationItem>], index: usize) -> Option<Self> {
         let tokens = items[index].usage?.context_tokens()?;
         Some(Self { items: index + 1, tokens })
     }
 
     /// What the last answer that says anything says.
-    pub(super) fn by_the_last_of(items: &[Arc<Item>]) -> Option<Self> {
+    pub(super) fn by_the_last_of(items: &[Arc<ConversationItem>]) -> Option<Self> {
         (0..items.len()).rev().find_map(|index| Self::by(items, index))
     }
 
@@ -74,7 +74,7 @@ mod tests {
         let mut fresh = Conversation::default();
         fresh.push_user("p1", ItemKind::Prompt, text(120));
         assert_eq!(fresh.tokens(|| 7), 47, "nothing is counted yet: system prompt and tools come on top");
-        let same = Conversation::of(conversation().items().to_vec());
+        let same = Conversation::from_items(conversation().items().to_vec());
         assert_eq!(same.tokens(|| 7), 1_040);
     }
 
@@ -96,7 +96,10 @@ mod tests {
         let mut conversation = conversation();
         conversation.hide(&[0, 2]);
         assert_eq!(conversation.tokens(|| 7), 960, "p1 was counted, p2 is newer");
-        assert_eq!((conversation.items().len(), conversation.messages(Neighbours::Joined).len(), conversation.count_hidden()), (3, 1, 2));
+        assert_eq!(
+            (conversation.items().len(), conversation.messages(NeighbourMerging::Joined).len(), conversation.count_hidden()),
+            (3, 1, 2)
+        );
         conversation.replace_message(0, Message::user(text(12)));
         assert_eq!(conversation.tokens(|| 7), 960, "nobody sees what changes there");
         conversation.remove(&[0]);
@@ -114,12 +117,12 @@ mod tests {
 
     #[test]
     fn c_3_a_collapse_is_a_projection_and_goes_from_the_count() {
-        let staged = |from: &str, to: &str| Arc::new(Staged { from: from.into(), to: to.into(), summary: "x".repeat(12).into() });
+        let staged = |from: &str, to: &str| Arc::new(StagedSummary { from: from.into(), to: to.into(), summary: "x".repeat(12).into() });
         let mut counted = conversation();
         counted.collapse(staged("p1", "p1.r1.a1"));
         assert_eq!(counted.tokens(|| 7), 1_000 - 60 + 4 + 40);
         assert_eq!(counted.items().len(), 3, "the store keeps the originals");
-        assert_eq!(counted.messages(Neighbours::Joined).len(), 1, "requests see a summary and the prompt");
+        assert_eq!(counted.messages(NeighbourMerging::Joined).len(), 1, "requests see a summary and the prompt");
         let mut straddling = conversation();
         straddling.collapse(staged("p1.r1.a1", "p2"));
         assert_eq!(straddling.tokens(|| 7), 1_000 - 20 + 4, "what is newer and collapsed counts as little");
@@ -129,7 +132,7 @@ mod tests {
     fn c_3_collapses_stand_in_their_order() {
         let mut conversation = conversation();
         conversation.push_answer(RequestId::first(2), text(60), None);
-        let staged = |name: &str| Arc::new(Staged { from: name.into(), to: name.into(), summary: name.into() });
+        let staged = |name: &str| Arc::new(StagedSummary { from: name.into(), to: name.into(), summary: name.into() });
         conversation.collapse(staged("p2"));
         conversation.collapse(staged("p1"));
         let names: Vec<_> = conversation.view().into_iter().map(|seen| seen.item.name.clone()).collect();

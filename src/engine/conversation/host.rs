@@ -1,12 +1,12 @@
 //! Messages that a session's host puts into a conversation (S-11).
 
-use super::{Conversation, Item, ItemKind};
-use crate::engine::settings::{HostMessage, MessagePlace, Neighbours};
+use super::{Conversation, ConversationItem, ItemKind};
+use crate::engine::settings::{HostMessage, MessagePlace, NeighbourMerging};
 use crate::prelude::*;
 use crate::wire::block::{BlockKind, Message, Role};
 use crate::wire::request::push_merged;
 
-impl Neighbours {
+impl NeighbourMerging {
     /// Adds a message to those of a request (N-7).
     pub(crate) fn push(self, messages: &mut Vec<Arc<Message>>, message: Arc<Message>) {
         match self {
@@ -27,8 +27,8 @@ fn each_result(messages: &mut Vec<Arc<Message>>, message: Arc<Message>) {
 
 /// Where words of the user's go behind these: before system messages of this session that nobody has answered, because the API takes none that
 /// they follow. Messages from an earlier session stay where they were.
-pub(crate) fn place_of_the_users(items: &[Arc<Item>]) -> usize {
-    let gives_way = |item: &&Arc<Item>| item.message.role == Role::System && item.kind == ItemKind::Hidden;
+pub(crate) fn place_of_the_users(items: &[Arc<ConversationItem>]) -> usize {
+    let gives_way = |item: &&Arc<ConversationItem>| item.message.role == Role::System && item.kind == ItemKind::Hidden;
     items.len() - items.iter().rev().take_while(gives_way).count()
 }
 
@@ -58,7 +58,13 @@ impl Conversation {
             joined.content.extend(message.content.iter().cloned());
             return self.replace_message(last, joined);
         }
-        self.push(Item { name: name.into(), kind: ItemKind::Hidden, message: message.clone(), usage: None, lacks_thinking: false });
+        self.push(ConversationItem {
+            name: name.into(),
+            kind: ItemKind::Hidden,
+            message: message.clone(),
+            usage: None,
+            lacks_thinking: false,
+        });
         if message.role == Role::User {
             self.put_before_unanswered();
         }
@@ -89,7 +95,7 @@ mod tests {
         say("a", Role::Assistant, MessagePlace::After, "after");
         say("y", Role::User, MessagePlace::Beside, "alone");
         let shown: Vec<_> = conversation
-            .messages(Neighbours::Apart)
+            .messages(NeighbourMerging::Apart)
             .iter()
             .map(|message| format!("{} {}", message.role.as_str(), message.content.len()))
             .collect();
@@ -127,18 +133,18 @@ mod tests {
         conversation.push_user("p2", ItemKind::Prompt, vec![Block::text("and?")]);
         instead(&mut conversation, Role::Assistant, "no");
         instead(&mut conversation, Role::User, "or?");
-        let said = |item: &Arc<Item>| item.message.content[0].json().to_value()["text"].as_str().unwrap().to_owned();
+        let said = |item: &Arc<ConversationItem>| item.message.content[0].json().to_value()["text"].as_str().unwrap().to_owned();
         assert_eq!(conversation.items().iter().map(said).collect::<Vec<_>>(), ["hi", "no", "or?"]);
     }
 
     #[test]
     fn n_7_neighbours_are_joined_or_stay_apart() {
         let message = Arc::new(Message::user(vec![Block::text("a")]));
-        let of = |neighbours: Neighbours| {
+        let of = |neighbours: NeighbourMerging| {
             let mut messages = Vec::new();
             (0..2).for_each(|_| neighbours.push(&mut messages, message.clone()));
             messages.len()
         };
-        assert_eq!((of(Neighbours::Joined), of(Neighbours::Apart)), (1, 2));
+        assert_eq!((of(NeighbourMerging::Joined), of(NeighbourMerging::Apart)), (1, 2));
     }
 }

@@ -1,6 +1,6 @@
 //! Tool uses of an earlier session that nothing answers (S-3): a request with one of them is refused (O-1, O-10).
 
-use super::{Conversation, Item, ItemKind};
+use super::{Conversation, ConversationItem, ItemKind};
 use crate::engine::contract::ToolOutcome;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message, ToolUse};
@@ -10,7 +10,7 @@ const FORGOTTEN: &str = "The session ended before the result of this tool use wa
 
 /// A tool use that nothing answers.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Orphan {
+pub(crate) struct OrphanedToolUse {
     /// The name of the item that holds it.
     pub(crate) item: Arc<str>,
     /// The block's position in it, from 0.
@@ -21,7 +21,7 @@ pub(crate) struct Orphan {
 
 impl Conversation {
     /// The tool uses of earlier sessions that nothing answers, in order.
-    pub(crate) fn orphans(&self) -> Vec<Orphan> {
+    pub(crate) fn orphans(&self) -> Vec<OrphanedToolUse> {
         let mut orphans = Vec::new();
         for (index, item) in self.items.iter().enumerate().filter(|(_, item)| item.kind == ItemKind::Earlier && item.is_answer()) {
             // Results may be messages of their own.
@@ -32,7 +32,7 @@ impl Conversation {
                 else {
                     continue;
                 };
-                orphans.push(Orphan { item: item.name.clone(), block, tool_use: tool_use.clone() });
+                orphans.push(OrphanedToolUse { item: item.name.clone(), block, tool_use: tool_use.clone() });
             }
         }
         orphans
@@ -49,19 +49,19 @@ impl Conversation {
         names.dedup();
         for name in names.into_iter().rev() {
             let of_item = orphans.iter().filter(|orphan| orphan.item == name);
-            let result = |orphan: &Orphan| results.iter().find(|block| answers(block, &orphan.tool_use.id)).cloned();
+            let result = |orphan: &OrphanedToolUse| results.iter().find(|block| answers(block, &orphan.tool_use.id)).cloned();
             let mut content: Vec<Block> = of_item.map(|orphan| result(orphan).unwrap_or_else(|| forgotten(&orphan.tool_use.id))).collect();
             let Some(index) = self.position(&name) else { continue };
             content.append(&mut attached);
             // Between the two: in a request it is one message with what the user says next, and its results come first there (N-7).
-            self.items.insert(index + 1, Arc::new(Item::user(format!("{name}.results"), ItemKind::Results, content)));
+            self.items.insert(index + 1, Arc::new(ConversationItem::user(format!("{name}.results"), ItemKind::Results, content)));
         }
     }
 
     /// Whether the last answer of earlier sessions has tool uses that nothing answers, and nothing is known of any of them.
-    fn ends_in_the_unknown(&self, orphans: &[Orphan], results: &[Block]) -> bool {
+    fn ends_in_the_unknown(&self, orphans: &[OrphanedToolUse], results: &[Block]) -> bool {
         let last = self.items.iter().rfind(|item| item.is_answer()).map(|item| &item.name);
-        let is_known = |orphan: &Orphan| results.iter().any(|block| answers(block, &orphan.tool_use.id));
+        let is_known = |orphan: &OrphanedToolUse| results.iter().any(|block| answers(block, &orphan.tool_use.id));
         let mut of_last = orphans.iter().filter(|orphan| Some(&orphan.item) == last).peekable();
         of_last.peek().is_some() && !of_last.any(is_known)
     }
@@ -70,7 +70,7 @@ impl Conversation {
     fn push_reply(&mut self, reply: &str) {
         let at = self.items.iter().rposition(|item| item.kind == ItemKind::Earlier).map_or(0, |last| last + 1);
         let message = Arc::new(Message::assistant(vec![Block::text(reply)]));
-        let item = Item { name: "h.reply".into(), kind: ItemKind::Hidden, message, usage: None, lacks_thinking: false };
+        let item = ConversationItem { name: "h.reply".into(), kind: ItemKind::Hidden, message, usage: None, lacks_thinking: false };
         self.items.insert(at, Arc::new(item));
     }
 }
@@ -86,7 +86,7 @@ fn forgotten(id: &Arc<str>) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::settings::Neighbours;
+    use crate::engine::settings::NeighbourMerging;
     use crate::wire::json::Json;
 
     fn tool_use(id: &str) -> Block {
@@ -99,7 +99,7 @@ mod tests {
 
     fn conversation(messages: Vec<Message>) -> Conversation {
         let mut conversation = Conversation::default();
-        conversation.begin(&messages.into_iter().map(Arc::new).collect::<Vec<_>>(), Neighbours::Joined);
+        conversation.begin(&messages.into_iter().map(Arc::new).collect::<Vec<_>>(), NeighbourMerging::Joined);
         conversation.push_hidden("p1", "go on");
         conversation
     }
@@ -115,7 +115,7 @@ mod tests {
         let ids = |conversation: &Conversation| conversation.orphans().iter().map(|of| of.tool_use.id.to_string()).collect::<Vec<_>>();
         assert_eq!(ids(&conversation), ["a", "c", "d"]);
         conversation.answer_orphans(&[result("d", "ran")], vec![Block::text("context")], Some("so"));
-        let messages = conversation.messages(Neighbours::Joined);
+        let messages = conversation.messages(NeighbourMerging::Joined);
         let middle: Vec<_> = messages[2].content.iter().map(|block| block.json().to_string()).collect();
         assert!(middle[0].contains(r#""a""#) && middle[0].contains("ended before"), "{middle:?}");
         assert!(middle[1].contains(r#""c""#) && middle[2].contains("kept") && middle[3].contains("and?"), "{middle:?}");

@@ -8,7 +8,7 @@
 //! The API wants the answer whose tools are answered last to begin with thinking where thinking has a budget. So a request that goes on from an
 //! answer without its thinking asks for none, until those tools are done with: the answers in between have none either.
 
-use super::{Conversation, Item};
+use super::{Conversation, ConversationItem};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 
@@ -24,7 +24,7 @@ impl Conversation {
                     self.remove(&[index]);
                 } else {
                     self.replace_message(index, Message { role: message.role, content });
-                    self.items[index] = Arc::new(Item { lacks_thinking: true, ..Item::clone(&self.items[index]) });
+                    self.items[index] = Arc::new(ConversationItem { lacks_thinking: true, ..ConversationItem::clone(&self.items[index]) });
                 }
             }
         }
@@ -37,7 +37,7 @@ impl Conversation {
 }
 
 /// Whether the answer whose tools are answered last is without the thinking that it had. Answers in a row are one.
-pub(crate) fn lacks_thinking<'a>(items: impl DoubleEndedIterator<Item = &'a Item>) -> bool {
+pub(crate) fn lacks_thinking<'a>(items: impl DoubleEndedIterator<Item = &'a ConversationItem>) -> bool {
     let is_result = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { .. });
     let mut newest = items.rev().peekable();
     let mut goes_on_from_results = false;

@@ -13,7 +13,7 @@ use crate::wire::usage::Usage;
 #[non_exhaustive]
 pub enum Note {
     /// A phase of the session began (S-1 to S-8).
-    Phase(Phase),
+    Phase(SessionPhase),
     /// The query loop goes on, and why.
     Transition(Transition),
     /// An attempt at a request is over.
@@ -97,7 +97,7 @@ pub enum Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Phase {
+pub enum SessionPhase {
     /// S-1.
     Init,
     /// S-2.

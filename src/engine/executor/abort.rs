@@ -22,7 +22,7 @@ pub(crate) enum AbortKind {
 
 /// What is aborted around the entries of one executor.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Aborts {
+pub(crate) struct AbortScopes {
     /// The answer was lost: nothing of it counts any more.
     pub(crate) discarded: bool,
     /// A shell tool failed: the description of its call (T-13).
@@ -33,7 +33,7 @@ pub(crate) struct Aborts {
 
 /// Why one entry is aborted (T-15).
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Reason {
+pub(crate) enum AbortReason {
     /// The attempt that asked for it was discarded.
     StreamingFallback,
     /// A sibling failed: which call.
@@ -47,14 +47,14 @@ pub(crate) enum Reason {
 }
 
 /// T-15, first match. `executing` says whether it has started; `behaviour` is the tool's word on interrupts.
-pub(crate) fn why(aborts: &Aborts, executing: bool, behaviour: InterruptBehaviour) -> Option<Reason> {
+pub(crate) fn why(aborts: &AbortScopes, executing: bool, behaviour: InterruptBehaviour) -> Option<AbortReason> {
     match (aborts.discarded, &aborts.sibling, aborts.query) {
-        (true, ..) => Some(Reason::StreamingFallback),
-        (_, Some(failed), _) => Some(Reason::SiblingError(failed.clone())),
+        (true, ..) => Some(AbortReason::StreamingFallback),
+        (_, Some(failed), _) => Some(AbortReason::SiblingError(failed.clone())),
         (_, _, Some(AbortKind::Interrupt)) if executing && behaviour == InterruptBehaviour::Block => None,
-        (_, _, Some(AbortKind::Budget)) => Some(Reason::BudgetSpent),
-        (_, _, Some(AbortKind::Unneeded)) => Some(Reason::AgentUnneeded),
-        (_, _, Some(_)) => Some(Reason::UserInterrupted),
+        (_, _, Some(AbortKind::Budget)) => Some(AbortReason::BudgetSpent),
+        (_, _, Some(AbortKind::Unneeded)) => Some(AbortReason::AgentUnneeded),
+        (_, _, Some(_)) => Some(AbortReason::UserInterrupted),
         (_, _, None) => None,
     }
 }
@@ -69,7 +69,7 @@ pub(crate) fn is_shell_failure(cause: Option<FailureCause>, settings: &Settings)
     }
 }
 
-impl Reason {
+impl AbortReason {
     /// The fixed text of the synthetic result (T-16).
     pub(crate) fn text(&self) -> String {
         match self {
@@ -114,16 +114,16 @@ mod tests {
     fn t_15_the_first_match_decides() {
         use InterruptBehaviour::{Block, Cancel};
         let failed = || Some(Arc::from("Bash(false)"));
-        let of = |discarded, sibling, query| Aborts { discarded, sibling, query };
+        let of = |discarded, sibling, query| AbortScopes { discarded, sibling, query };
         let table = [
             (of(false, None, None), true, Block, None),
-            (of(true, failed(), Some(AbortKind::Cancel)), true, Block, Some(Reason::StreamingFallback)),
-            (of(false, failed(), Some(AbortKind::Cancel)), true, Block, Some(Reason::SiblingError("Bash(false)".into()))),
-            (of(false, None, Some(AbortKind::Cancel)), true, Block, Some(Reason::UserInterrupted)),
-            (of(false, None, Some(AbortKind::Interrupt)), true, Cancel, Some(Reason::UserInterrupted)),
+            (of(true, failed(), Some(AbortKind::Cancel)), true, Block, Some(AbortReason::StreamingFallback)),
+            (of(false, failed(), Some(AbortKind::Cancel)), true, Block, Some(AbortReason::SiblingError("Bash(false)".into()))),
+            (of(false, None, Some(AbortKind::Cancel)), true, Block, Some(AbortReason::UserInterrupted)),
+            (of(false, None, Some(AbortKind::Interrupt)), true, Cancel, Some(AbortReason::UserInterrupted)),
             (of(false, None, Some(AbortKind::Interrupt)), true, Block, None),
-            (of(false, None, Some(AbortKind::Unneeded)), true, Block, Some(Reason::AgentUnneeded)),
-            (of(false, None, Some(AbortKind::Interrupt)), false, Block, Some(Reason::UserInterrupted)),
+            (of(false, None, Some(AbortKind::Unneeded)), true, Block, Some(AbortReason::AgentUnneeded)),
+            (of(false, None, Some(AbortKind::Interrupt)), false, Block, Some(AbortReason::UserInterrupted)),
         ];
         for (aborts, executing, behaviour, expected) in table {
             assert_eq!(why(&aborts, executing, behaviour), expected, "{aborts:?} executing {executing} {behaviour:?}");

@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 /// Whether a tool use may run beside others (T-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum ConcurrencyClass {
     /// Beside other safe ones.
     Safe,
     /// Alone.
@@ -18,7 +18,7 @@ pub(crate) enum Class {
 
 /// How far an entry is, as far as admission cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum AdmissionSlot {
     /// Waits.
     Queued,
     /// Runs.
@@ -29,17 +29,17 @@ pub(crate) enum Slot {
 
 /// The positions that may start now, in the order in which they start. `entries` are in order of arrival; `safe_at_once` caps
 /// how many safe ones run together.
-pub(crate) fn admit(entries: &[(Class, Slot)], safe_at_once: Option<u32>) -> Vec<usize> {
-    let mut executing = Executing::of(entries);
+pub(crate) fn admit(entries: &[(ConcurrencyClass, AdmissionSlot)], safe_at_once: Option<u32>) -> Vec<usize> {
+    let mut executing = ExecutingTools::from_entries(entries);
     let mut starts = Vec::new();
     for (position, (class, slot)) in entries.iter().enumerate() {
-        if *slot != Slot::Queued {
+        if *slot != AdmissionSlot::Queued {
             continue;
         }
         if executing.admits(*class, safe_at_once) {
             executing.add(*class);
             starts.push(position);
-        } else if *class == Class::Exclusive {
+        } else if *class == ConcurrencyClass::Exclusive {
             break;
         }
     }
@@ -48,13 +48,13 @@ pub(crate) fn admit(entries: &[(Class, Slot)], safe_at_once: Option<u32>) -> Vec
 
 /// Which batch each entry runs in, from 0: consecutive safe ones share one, each exclusive one has its own (T-20). `None` stands for an entry
 /// that will not run, whose tool is unknown: it splits no batch.
-pub(crate) fn batches(classes: &[Option<Class>]) -> Vec<u32> {
+pub(crate) fn batches(classes: &[Option<ConcurrencyClass>]) -> Vec<u32> {
     let mut batch = 0;
     let mut before = None;
     let mut numbers = Vec::with_capacity(classes.len());
     for class in classes {
         if let Some(class) = class {
-            if before.is_some_and(|before| before == Class::Exclusive || *class == Class::Exclusive) {
+            if before.is_some_and(|before| before == ConcurrencyClass::Exclusive || *class == ConcurrencyClass::Exclusive) {
                 batch += 1;
             }
             before = Some(*class);
@@ -65,29 +65,29 @@ pub(crate) fn batches(classes: &[Option<Class>]) -> Vec<u32> {
 }
 
 /// What runs.
-struct Executing {
+struct ExecutingTools {
     count: u32,
     all_safe: bool,
 }
 
-impl Executing {
-    fn of(entries: &[(Class, Slot)]) -> Self {
+impl ExecutingTools {
+    fn from_entries(entries: &[(ConcurrencyClass, AdmissionSlot)]) -> Self {
         let mut executing = Self { count: 0, all_safe: true };
-        for (class, _) in entries.iter().filter(|(_, slot)| *slot == Slot::Executing) {
+        for (class, _) in entries.iter().filter(|(_, slot)| *slot == AdmissionSlot::Executing) {
             executing.add(*class);
         }
         executing
     }
 
-    fn add(&mut self, class: Class) {
+    fn add(&mut self, class: ConcurrencyClass) {
         self.count += 1;
-        self.all_safe &= class == Class::Safe;
+        self.all_safe &= class == ConcurrencyClass::Safe;
     }
 
     /// T-4: nothing executes, or it is safe and everything that executes is.
-    fn admits(&self, class: Class, safe_at_once: Option<u32>) -> bool {
+    fn admits(&self, class: ConcurrencyClass, safe_at_once: Option<u32>) -> bool {
         let room = safe_at_once.is_none_or(|cap| self.count < cap.max(1));
-        self.count == 0 || (class == Class::Safe && self.all_safe && room)
+        self.count == 0 || (class == ConcurrencyClass::Safe && self.all_safe && room)
     }
 }
 
@@ -100,11 +100,11 @@ mod tests {
         let entries: Vec<_> = picture
             .chars()
             .map(|entry| match entry {
-                'r' => (Class::Safe, Slot::Queued),
-                'w' => (Class::Exclusive, Slot::Queued),
-                'R' => (Class::Safe, Slot::Executing),
-                'W' => (Class::Exclusive, Slot::Executing),
-                _ => (Class::Safe, Slot::Over),
+                'r' => (ConcurrencyClass::Safe, AdmissionSlot::Queued),
+                'w' => (ConcurrencyClass::Exclusive, AdmissionSlot::Queued),
+                'R' => (ConcurrencyClass::Safe, AdmissionSlot::Executing),
+                'W' => (ConcurrencyClass::Exclusive, AdmissionSlot::Executing),
+                _ => (ConcurrencyClass::Safe, AdmissionSlot::Over),
             })
             .collect();
         admit(&entries, cap)
@@ -135,8 +135,8 @@ mod tests {
     fn t_20_consecutive_safe_ones_form_a_batch() {
         let of = |picture: &str| -> Vec<u32> {
             let class = |entry| match entry {
-                'R' => Some(Class::Safe),
-                'W' => Some(Class::Exclusive),
+                'R' => Some(ConcurrencyClass::Safe),
+                'W' => Some(ConcurrencyClass::Exclusive),
                 _ => None,
             };
             batches(&picture.chars().map(class).collect::<Vec<_>>())

@@ -1,6 +1,6 @@
 //! What an owner does with an executor whose answer does not count any more, or whose turn is over (Q-19, Q-20, T-19).
 
-use super::{Executor, State};
+use super::{EntryState, Executor};
 use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::emission::Emission;
 use crate::prelude::*;
@@ -13,7 +13,7 @@ impl Executor {
     /// what the tools give themselves is lost.
     pub(crate) fn fill_missing_results(&self, text: &str, effects: &mut Effects) {
         let outcome = ToolOutcome::error(text);
-        for entry in self.entries.iter().filter(|entry| !matches!(entry.state, State::Yielded { .. })) {
+        for entry in self.entries.iter().filter(|entry| !matches!(entry.state, EntryState::Yielded { .. })) {
             let block = Block::tool_result(&entry.tool_use.id, &outcome.content, outcome.is_error);
             effects.push(Effect::Emit(Emission::User(Arc::new(result_message(entry, block)))));
         }
@@ -21,7 +21,7 @@ impl Executor {
 
     /// The results that were emitted, by name: consumers have them.
     pub(crate) fn emitted_results(&self) -> impl Iterator<Item = Arc<str>> + '_ {
-        let emitted = self.entries.iter().filter(|entry| matches!(entry.state, State::Yielded { .. }));
+        let emitted = self.entries.iter().filter(|entry| matches!(entry.state, EntryState::Yielded { .. }));
         emitted.map(|entry| entry.result_name())
     }
 

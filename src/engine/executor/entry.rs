@@ -1,10 +1,10 @@
 //! One tool use inside the executor (T-1).
 
-use super::abort::Reason;
-use super::admission::{Class, Slot};
+use super::abort::AbortReason;
+use super::admission::{AdmissionSlot, ConcurrencyClass};
 use super::input::InputProblem;
-use super::ordering::Stage;
-use super::pipeline::{Heard, Pipeline};
+use super::ordering::OrderingStage;
+use super::pipeline::{Pipeline, TurnHookOutcome};
 use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
@@ -16,12 +16,12 @@ use crate::wire::block::{Block, ToolInput, ToolUse};
 
 /// A tool use and how far it is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct ToolEntry {
     pub(super) run: ToolRun,
     pub(super) tool_use: Arc<ToolUse>,
     /// The assistant message that holds the tool use.
     pub(super) answers: Arc<str>,
-    pub(super) class: Class,
+    pub(super) class: ConcurrencyClass,
     /// Whether an error of it aborts its siblings (T-13).
     pub(super) shell: bool,
     pub(super) interrupt: InterruptBehaviour,
@@ -32,15 +32,15 @@ pub(super) struct Entry {
     /// Whether it was called and ended by itself.
     pub(super) has_run: bool,
     /// What hooks said of it.
-    pub(super) heard: Heard,
+    pub(super) heard: TurnHookOutcome,
     /// What a person answered in an earlier session (S-3).
     pub(super) answered: Option<Arc<PermissionAnswer>>,
-    pub(super) state: State,
+    pub(super) state: EntryState,
 }
 
 /// T-1.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum State {
+pub(super) enum EntryState {
     /// An input that cannot be used is answered when its turn comes (T-3).
     Queued {
         problem: Option<InputProblem>,
@@ -49,7 +49,7 @@ pub(super) enum State {
     Executing(Box<Pipeline>),
     /// Told to stop; still counts as executing (T-15a).
     Stopping {
-        reason: Reason,
+        reason: AbortReason,
         until: Time,
     },
     Completed(Block),
@@ -59,7 +59,7 @@ pub(super) enum State {
     },
 }
 
-impl State {
+impl EntryState {
     fn name(&self) -> &'static str {
         match self {
             Self::Queued { .. } => "Queued",
@@ -88,11 +88,11 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
     ],
 };
 
-impl Entry {
+impl ToolEntry {
     pub(super) fn new(run: ToolRun, tool_use: &ToolUse, answers: Arc<str>, env: &Environment) -> Self {
         DIAGRAM.pass("", "asked for", "Queued");
         let definition = env.tool(&tool_use.name);
-        let problem = InputProblem::of(env, &tool_use.name, &tool_use.input);
+        let problem = InputProblem::find(env, &tool_use.name, &tool_use.input);
         Self {
             run,
             tool_use: Arc::new(tool_use.clone()),
@@ -104,42 +104,42 @@ impl Entry {
             batch: env.settings.streaming_execution.then_some(0),
             progress: Vec::new(),
             has_run: false,
-            heard: Heard::default(),
+            heard: TurnHookOutcome::default(),
             answered: None,
-            state: State::Queued { problem },
+            state: EntryState::Queued { problem },
         }
     }
 
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.state, State::Executing(_) | State::Stopping { .. })
+        matches!(self.state, EntryState::Executing(_) | EntryState::Stopping { .. })
     }
 
     /// Whether the tool itself runs, and was not told to stop.
     pub(super) fn is_called(&self) -> bool {
-        matches!(&self.state, State::Executing(pipeline) if pipeline.is_calling())
+        matches!(&self.state, EntryState::Executing(pipeline) if pipeline.is_calling())
     }
 
-    pub(super) fn slot(&self) -> Slot {
+    pub(super) fn slot(&self) -> AdmissionSlot {
         match self.state {
-            State::Queued { .. } => Slot::Queued,
-            State::Executing(_) | State::Stopping { .. } => Slot::Executing,
-            State::Completed(_) | State::Yielded { .. } => Slot::Over,
+            EntryState::Queued { .. } => AdmissionSlot::Queued,
+            EntryState::Executing(_) | EntryState::Stopping { .. } => AdmissionSlot::Executing,
+            EntryState::Completed(_) | EntryState::Yielded { .. } => AdmissionSlot::Over,
         }
     }
 
-    pub(super) fn stage(&self) -> Stage {
+    pub(super) fn stage(&self) -> OrderingStage {
         match self.state {
-            State::Queued { .. } => Stage::Queued,
-            State::Executing(_) | State::Stopping { .. } => Stage::Executing,
-            State::Completed(_) => Stage::Completed,
-            State::Yielded { nth, .. } => Stage::Yielded(nth),
+            EntryState::Queued { .. } => OrderingStage::Queued,
+            EntryState::Executing(_) | EntryState::Stopping { .. } => OrderingStage::Executing,
+            EntryState::Completed(_) => OrderingStage::Completed,
+            EntryState::Yielded { nth, .. } => OrderingStage::Yielded(nth),
         }
     }
 
     /// The result, once it is emitted.
     pub(super) fn result(&self) -> Option<&Block> {
         match &self.state {
-            State::Yielded { result, .. } => Some(result),
+            EntryState::Yielded { result, .. } => Some(result),
             _ => None,
         }
     }
@@ -160,7 +160,7 @@ impl Entry {
     }
 
     /// Gives the synthetic result of an aborted tool use (T-16).
-    pub(super) fn complete_aborted(&mut self, reason: &Reason, effects: &mut Effects) {
+    pub(super) fn complete_aborted(&mut self, reason: &AbortReason, effects: &mut Effects) {
         self.complete_by("abort", &ToolOutcome::error(&reason.text()), effects);
     }
 
@@ -169,12 +169,12 @@ impl Entry {
             effects.push(Effect::Note(Note::ToolFailed { run: self.run, cause }));
         }
         let result = Block::tool_result(&self.tool_use.id, &outcome.content, outcome.is_error);
-        self.to(by, State::Completed(result));
+        self.to(by, EntryState::Completed(result));
         self.note(ToolState::Completed, effects);
     }
 
     /// The next state, and what brings it about.
-    pub(super) fn to(&mut self, cause: &'static str, state: State) {
+    pub(super) fn to(&mut self, cause: &'static str, state: EntryState) {
         DIAGRAM.pass(self.state.name(), cause, state.name());
         self.state = state;
     }
@@ -186,10 +186,10 @@ impl Entry {
     }
 
     pub(super) fn yield_result(&mut self, nth: u32, effects: &mut Effects) {
-        let State::Completed(result) = &self.state else { return };
+        let EntryState::Completed(result) = &self.state else { return };
         let message = result_message(self, result.clone());
         let result = result.clone();
-        self.to("emitted", State::Yielded { result, nth });
+        self.to("emitted", EntryState::Yielded { result, nth });
         effects.push(Effect::Emit(Emission::User(Arc::new(message))));
         self.note(ToolState::Yielded, effects);
     }
@@ -203,7 +203,7 @@ impl Entry {
     pub(super) fn note_repeated(&self, finished_before: &[(ToolRun, Arc<ToolUse>)], effects: &mut Effects) {
         let same = |tool_use: &ToolUse| tool_use.name == self.tool_use.name && tool_use.input == self.tool_use.input;
         if let Some((earlier, _)) = finished_before.iter().rev().find(|(_, tool_use)| same(tool_use))
-            && self.class == Class::Exclusive
+            && self.class == ConcurrencyClass::Exclusive
         {
             effects.push(Effect::Note(Note::Repeated { run: self.run, earlier: *earlier }));
         }
@@ -215,15 +215,15 @@ impl Entry {
 }
 
 /// The message that holds the result of a tool use.
-pub(super) fn result_message(entry: &Entry, block: Block) -> UserMessage {
+pub(super) fn result_message(entry: &ToolEntry, block: Block) -> UserMessage {
     UserMessage { uuid: entry.result_name(), run: entry.run, answers: entry.answers.clone(), block }
 }
 
 /// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive. What cannot be read
 /// is no valid input, whoever checks.
-fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput, problem: Option<&InputProblem>) -> Class {
+fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput, problem: Option<&InputProblem>) -> ConcurrencyClass {
     match (definition.and_then(|definition| definition.safe), input, problem) {
-        (Some(true), ToolInput::Valid(_), None) => Class::Safe,
-        _ => Class::Exclusive,
+        (Some(true), ToolInput::Valid(_), None) => ConcurrencyClass::Safe,
+        _ => ConcurrencyClass::Exclusive,
     }
 }

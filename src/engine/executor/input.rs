@@ -17,7 +17,7 @@ pub(super) enum InputProblem {
 
 impl InputProblem {
     /// What is wrong with the input of this tool; `None` when nothing is.
-    pub(super) fn of(env: &Environment, tool: &str, input: &ToolInput) -> Option<Self> {
+    pub(super) fn find(env: &Environment, tool: &str, input: &ToolInput) -> Option<Self> {
         if !env.settings.pipeline.check_inputs {
             return None;
         }

@@ -1,12 +1,12 @@
 //! In which order results come out (T-7, T-8): pure functions over what is in.
 
-use super::admission::Class;
+use super::admission::ConcurrencyClass;
 use crate::engine::settings::{EmissionOrder, ResultOrder};
 use crate::prelude::*;
 
 /// How far an entry is, as far as order cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum OrderingStage {
     /// Waits.
     Queued,
     /// Runs.
@@ -19,13 +19,13 @@ pub(crate) enum Stage {
 
 /// The positions that this pass visits, in order, each with whether its result is emitted now; progress of every visited entry
 /// is emitted too (T-7).
-pub(crate) fn pass(entries: &[(Class, Stage)], order: EmissionOrder) -> Vec<(usize, bool)> {
+pub(crate) fn pass(entries: &[(ConcurrencyClass, OrderingStage)], order: EmissionOrder) -> Vec<(usize, bool)> {
     let mut visited = Vec::new();
     for (position, (class, stage)) in entries.iter().enumerate() {
-        visited.push((position, *stage == Stage::Completed));
+        visited.push((position, *stage == OrderingStage::Completed));
         let holds = match order {
-            EmissionOrder::Eager => *stage == Stage::Executing && *class == Class::Exclusive,
-            EmissionOrder::Arrival => matches!(stage, Stage::Queued | Stage::Executing),
+            EmissionOrder::Eager => *stage == OrderingStage::Executing && *class == ConcurrencyClass::Exclusive,
+            EmissionOrder::Arrival => matches!(stage, OrderingStage::Queued | OrderingStage::Executing),
         };
         if holds {
             break;
@@ -38,11 +38,11 @@ pub(crate) fn pass(entries: &[(Class, Stage)], order: EmissionOrder) -> Vec<(usi
 }
 
 /// The order of the results in the next request. Every entry is yielded (T-8).
-pub(crate) fn for_next_request(entries: &[(Class, Stage)], order: ResultOrder) -> Vec<usize> {
+pub(crate) fn for_next_request(entries: &[(ConcurrencyClass, OrderingStage)], order: ResultOrder) -> Vec<usize> {
     let mut positions: Vec<usize> = (0..entries.len()).collect();
     if order == ResultOrder::Emission {
         positions.sort_by_key(|position| match entries[*position].1 {
-            Stage::Yielded(nth) => nth,
+            OrderingStage::Yielded(nth) => nth,
             _ => u32::MAX,
         });
     }
@@ -54,16 +54,16 @@ mod tests {
     use super::*;
 
     /// `r`/`w` queued, `R`/`W` executing, `c` completed, `y` yielded.
-    fn entries(picture: &str) -> Vec<(Class, Stage)> {
+    fn entries(picture: &str) -> Vec<(ConcurrencyClass, OrderingStage)> {
         picture
             .chars()
             .map(|entry| match entry {
-                'r' => (Class::Safe, Stage::Queued),
-                'w' => (Class::Exclusive, Stage::Queued),
-                'R' => (Class::Safe, Stage::Executing),
-                'W' => (Class::Exclusive, Stage::Executing),
-                'c' => (Class::Safe, Stage::Completed),
-                _ => (Class::Safe, Stage::Yielded(0)),
+                'r' => (ConcurrencyClass::Safe, OrderingStage::Queued),
+                'w' => (ConcurrencyClass::Exclusive, OrderingStage::Queued),
+                'R' => (ConcurrencyClass::Safe, OrderingStage::Executing),
+                'W' => (ConcurrencyClass::Exclusive, OrderingStage::Executing),
+                'c' => (ConcurrencyClass::Safe, OrderingStage::Completed),
+                _ => (ConcurrencyClass::Safe, OrderingStage::Yielded(0)),
             })
             .collect()
     }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn t_8_the_next_request_has_tool_use_order_or_emission_order() {
-        let yielded = [(Class::Safe, Stage::Yielded(1)), (Class::Safe, Stage::Yielded(0))];
+        let yielded = [(ConcurrencyClass::Safe, OrderingStage::Yielded(1)), (ConcurrencyClass::Safe, OrderingStage::Yielded(0))];
         assert_eq!(for_next_request(&yielded, ResultOrder::ToolUse), [0, 1]);
         assert_eq!(for_next_request(&yielded, ResultOrder::Emission), [1, 0]);
     }

@@ -16,21 +16,21 @@ mod words;
 use super::input::InputProblem;
 use super::result;
 use crate::engine::contract::{Effect, Effects, FailureCause, HookRun, HookSubject, Input, ToolOutcome, ToolRun};
-use crate::engine::emission::{Denial, Emission, Note, PipelineStep};
+use crate::engine::emission::{Emission, Note, PermissionDenial, PipelineStep};
 use crate::engine::hook::{HookEvent, HookInput, HookVerdict, RunningHooks};
 use crate::engine::permission::PermissionWord;
 use crate::engine::permission::context::PermissionContext;
-use crate::engine::permission::decide::{Decision, Question, decide};
+use crate::engine::permission::decide::{PermissionDecision, PermissionQuestion, decide};
 use crate::engine::permission::{PermissionAnswer, ToolCheck};
 use crate::engine::settings::{Environment, ToolDefinition};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 use crate::wire::json::Json;
-use elicitation::Questions;
+use elicitation::ElicitationQueue;
 
 /// What every step may look at, change and write into.
-pub(crate) struct Scope<'a> {
+pub(crate) struct PipelineScope<'a> {
     pub(crate) env: &'a Environment,
     pub(crate) now: Time,
     /// What the session has learnt about permissions.
@@ -48,11 +48,11 @@ pub(super) struct Pipeline {
     since: Time,
     /// What a person answered in an earlier session, as long as it was not asked for (S-3).
     answered: Option<Arc<PermissionAnswer>>,
-    step: Step,
+    step: PipelineState,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Step {
+enum PipelineState {
     /// Nothing was to be done so far; never at the end of a step.
     Starting,
     /// All that was asked is answered; never at the end of a step.
@@ -64,7 +64,7 @@ enum Step {
     /// A person is asked (T-24).
     Asking,
     /// It runs (T-25), and its server may wait for answers (S-11).
-    Calling { questions: Questions },
+    Calling { questions: ElicitationQueue },
     /// Hooks hear of the result (T-26).
     PostHooks { hooks: RunningHooks, outcome: Arc<ToolOutcome> },
     /// The result is being stored (T-27).
@@ -73,7 +73,7 @@ enum Step {
 
 /// What hooks said of a tool use that concerns the whole turn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Heard {
+pub(super) struct TurnHookOutcome {
     /// What the model should know.
     pub(super) contexts: Vec<Arc<str>>,
     /// Why the turn should not go on.
@@ -83,47 +83,47 @@ pub(super) struct Heard {
 /// How far a step has brought the tool use.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
-pub(super) enum Verdict {
+pub(super) enum PipelineVerdict {
     /// It waits for something.
     Running,
     /// It has its result.
-    Done(Done),
+    Done(PipelineEnd),
 }
 
 /// The end of a pipeline.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Done {
+pub(super) struct PipelineEnd {
     /// What the model is told.
     pub(super) outcome: Arc<ToolOutcome>,
     /// If it was not permitted.
-    pub(super) denial: Option<Denial>,
+    pub(super) denial: Option<PermissionDenial>,
 }
 
 /// What an abort leaves.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
-pub(super) enum Halt {
+pub(super) enum PipelineHalt {
     /// Nothing runs any more.
     AtOnce,
     /// The tool runs, and was told to stop.
     Stopping,
     /// The tool had ended: what it did is done, and its result stands.
-    Ended(Done),
+    Ended(PipelineEnd),
 }
 
 impl Pipeline {
     /// Begins with a valid input.
     pub(super) fn start(
-        scope: &mut Scope<'_>,
+        scope: &mut PipelineScope<'_>,
         run: ToolRun,
         tool_use: Arc<ToolUse>,
         answered: Option<Arc<PermissionAnswer>>,
-    ) -> (Self, Verdict) {
-        let mut pipeline = Self { run, tool_use, since: scope.now, answered, step: Step::Starting };
+    ) -> (Self, PipelineVerdict) {
+        let mut pipeline = Self { run, tool_use, since: scope.now, answered, step: PipelineState::Starting };
         let verdict = if pipeline.definition(scope.env).is_some_and(|tool| tool.checks) {
-            pipeline.enter(scope, PipelineStep::Check, Step::Checking);
+            pipeline.enter(scope, PipelineStep::Check, PipelineState::Checking);
             scope.effects.push(Effect::CheckTool { run, tool_use: pipeline.tool_use.clone() });
-            Verdict::Running
+            PipelineVerdict::Running
         } else {
             pipeline.reach_pre_hooks(scope, ToolCheck::default())
         };
@@ -132,68 +132,68 @@ impl Pipeline {
     }
 
     /// Takes an input that is about this run, or a timer. What no step waits for is late, and counts for nothing.
-    pub(super) fn step(&mut self, scope: &mut Scope<'_>, input: &Input, heard: &mut Heard) -> Verdict {
+    pub(super) fn step(&mut self, scope: &mut PipelineScope<'_>, input: &Input, heard: &mut TurnHookOutcome) -> PipelineVerdict {
         let before = self.state();
         let verdict = self.hear_of(scope, input, heard);
         self.passed(before, input, &verdict);
         verdict
     }
 
-    fn hear_of(&mut self, scope: &mut Scope<'_>, input: &Input, heard: &mut Heard) -> Verdict {
+    fn hear_of(&mut self, scope: &mut PipelineScope<'_>, input: &Input, heard: &mut TurnHookOutcome) -> PipelineVerdict {
         match (&mut self.step, input) {
-            (Step::Checking, Input::ToolChecked { check, .. }) => self.on_checked(scope, check),
-            (Step::PreHooks { hooks, .. } | Step::PostHooks { hooks, .. }, Input::HookEnded { hook, outcome }) => {
+            (PipelineState::Checking, Input::ToolChecked { check, .. }) => self.on_checked(scope, check),
+            (PipelineState::PreHooks { hooks, .. } | PipelineState::PostHooks { hooks, .. }, Input::HookEnded { hook, outcome }) => {
                 let verdict = hooks.on_ended(scope.now, *hook, outcome);
                 self.on_hooks(scope, verdict, heard)
             }
-            (Step::PreHooks { hooks, .. } | Step::PostHooks { hooks, .. }, Input::Timer(_)) => {
+            (PipelineState::PreHooks { hooks, .. } | PipelineState::PostHooks { hooks, .. }, Input::Timer(_)) => {
                 let verdict = hooks.on_timer(scope.now, scope.effects);
                 self.on_hooks(scope, verdict, heard)
             }
-            (Step::Asking, Input::PermissionAnswered { answer, .. }) => self.on_answered(scope, answer),
-            (Step::Calling { questions }, Input::ElicitationAsked { message, .. }) => {
+            (PipelineState::Asking, Input::PermissionAnswered { answer, .. }) => self.on_answered(scope, answer),
+            (PipelineState::Calling { questions }, Input::ElicitationAsked { message, .. }) => {
                 questions.ask(scope, self.run, message);
-                Verdict::Running
+                PipelineVerdict::Running
             }
-            (Step::Calling { questions }, Input::ElicitationAnswered { answer, .. }) => {
+            (PipelineState::Calling { questions }, Input::ElicitationAnswered { answer, .. }) => {
                 questions.answer(self.run, answer, scope.effects);
-                Verdict::Running
+                PipelineVerdict::Running
             }
-            (Step::Calling { questions }, Input::ToolEnded { outcome, .. }) => {
+            (PipelineState::Calling { questions }, Input::ToolEnded { outcome, .. }) => {
                 questions.withdraw(self.run, scope.effects);
                 self.on_ended(scope, outcome)
             }
-            (Step::Storing { outcome, characters }, Input::ResultStored { path, .. }) => {
+            (PipelineState::Storing { outcome, characters }, Input::ResultStored { path, .. }) => {
                 let (outcome, characters) = (outcome.clone(), *characters);
                 self.leave(scope, PipelineStep::Store);
-                Verdict::Done(self.shortened(scope.env, &outcome, characters, path.as_deref()))
+                PipelineVerdict::Done(self.shortened(scope.env, &outcome, characters, path.as_deref()))
             }
-            _ => Verdict::Running,
+            _ => PipelineVerdict::Running,
         }
     }
 
     /// Ends what is under way: hooks are stopped, a question is withdrawn, a tool that runs is told to stop (T-30).
-    pub(super) fn halt(&self, env: &Environment, effects: &mut Effects) -> Halt {
+    pub(super) fn halt(&self, env: &Environment, effects: &mut Effects) -> PipelineHalt {
         let halt = match &self.step {
-            Step::Starting | Step::Deciding | Step::Checking => Halt::AtOnce,
-            Step::PreHooks { hooks, .. } => {
+            PipelineState::Starting | PipelineState::Deciding | PipelineState::Checking => PipelineHalt::AtOnce,
+            PipelineState::PreHooks { hooks, .. } => {
                 hooks.abort(effects);
-                Halt::AtOnce
+                PipelineHalt::AtOnce
             }
-            Step::Asking => {
+            PipelineState::Asking => {
                 effects.push(Effect::WithdrawPermission { run: self.run });
-                Halt::AtOnce
+                PipelineHalt::AtOnce
             }
-            Step::Calling { questions } => {
+            PipelineState::Calling { questions } => {
                 questions.withdraw(self.run, effects);
                 effects.push(Effect::StopTool { run: self.run });
-                Halt::Stopping
+                PipelineHalt::Stopping
             }
-            Step::PostHooks { hooks, outcome } => {
+            PipelineState::PostHooks { hooks, outcome } => {
                 hooks.abort(effects);
-                Halt::Ended(self.unstored(env, outcome))
+                PipelineHalt::Ended(self.unstored(env, outcome))
             }
-            Step::Storing { outcome, .. } => Halt::Ended(self.unstored(env, outcome)),
+            PipelineState::Storing { outcome, .. } => PipelineHalt::Ended(self.unstored(env, outcome)),
         };
         self.halted(&halt);
         halt
@@ -202,44 +202,44 @@ impl Pipeline {
     /// When the time of a hook is up next.
     pub(super) fn hooks_until(&self) -> Option<Time> {
         match &self.step {
-            Step::PreHooks { hooks, .. } | Step::PostHooks { hooks, .. } => hooks.until(),
+            PipelineState::PreHooks { hooks, .. } | PipelineState::PostHooks { hooks, .. } => hooks.until(),
             _ => None,
         }
     }
 
     /// Whether the tool itself runs.
     pub(super) fn is_calling(&self) -> bool {
-        matches!(self.step, Step::Calling { .. })
+        matches!(self.step, PipelineState::Calling { .. })
     }
 
     /// T-22: what the tool finds is the answer.
-    fn on_checked(&mut self, scope: &mut Scope<'_>, check: &ToolCheck) -> Verdict {
+    fn on_checked(&mut self, scope: &mut PipelineScope<'_>, check: &ToolCheck) -> PipelineVerdict {
         self.leave(scope, PipelineStep::Check);
-        self.step = Step::Deciding;
+        self.step = PipelineState::Deciding;
         match &check.problem {
             Some(problem) => failed(ToolOutcome { cause: Some(FailureCause::Check), ..ToolOutcome::error(problem) }),
             None => self.reach_pre_hooks(scope, check.clone()),
         }
     }
 
-    fn reach_pre_hooks(&mut self, scope: &mut Scope<'_>, check: ToolCheck) -> Verdict {
+    fn reach_pre_hooks(&mut self, scope: &mut PipelineScope<'_>, check: ToolCheck) -> PipelineVerdict {
         match self.start_hooks(scope, PipelineStep::PreHooks, HookEvent::PreToolUse, |pipeline| pipeline.input()) {
             Some(hooks) => {
-                self.step = Step::PreHooks { hooks, check };
-                Verdict::Running
+                self.step = PipelineState::PreHooks { hooks, check };
+                PipelineVerdict::Running
             }
             None => self.reach_permission(scope, None, &check),
         }
     }
 
     /// All hooks of a point have answered, or their time is up (T-23, T-26).
-    fn on_hooks(&mut self, scope: &mut Scope<'_>, verdict: Option<HookVerdict>, heard: &mut Heard) -> Verdict {
-        let Some(verdict) = verdict else { return Verdict::Running };
-        let step = if matches!(self.step, Step::PreHooks { .. }) { PipelineStep::PreHooks } else { PipelineStep::PostHooks };
+    fn on_hooks(&mut self, scope: &mut PipelineScope<'_>, verdict: Option<HookVerdict>, heard: &mut TurnHookOutcome) -> PipelineVerdict {
+        let Some(verdict) = verdict else { return PipelineVerdict::Running };
+        let step = if matches!(self.step, PipelineState::PreHooks { .. }) { PipelineStep::PreHooks } else { PipelineStep::PostHooks };
         self.note_slow(scope, step, verdict.took, scope.env.settings.pipeline.hooks_shown_from);
         hear(scope, &verdict, heard);
-        match core::mem::replace(&mut self.step, Step::Deciding) {
-            Step::PreHooks { check, .. } => {
+        match core::mem::replace(&mut self.step, PipelineState::Deciding) {
+            PipelineState::PreHooks { check, .. } => {
                 if let Some(input) = &verdict.updated_input
                     && let Err(problem) = self.change_input(scope.env, input)
                 {
@@ -248,19 +248,24 @@ impl Pipeline {
                 let reasons = words::reasons(&verdict.reasons);
                 self.reach_permission(scope, verdict.decision.map(|decision| (decision, &*reasons)), &check)
             }
-            Step::PostHooks { outcome, .. } => {
+            PipelineState::PostHooks { outcome, .. } => {
                 // It is too late to prevent anything: the model is told of the objection.
                 if verdict.decision == Some(PermissionWord::Deny) {
                     heard.contexts.extend(verdict.reasons.iter().map(|reason| format!("A hook objects: {reason}").into()));
                 }
                 self.reach_map(scope, &outcome)
             }
-            _ => Verdict::Running,
+            _ => PipelineVerdict::Running,
         }
     }
 
     /// T-24, up to the person.
-    fn reach_permission(&mut self, scope: &mut Scope<'_>, hooks: Option<(PermissionWord, &str)>, check: &ToolCheck) -> Verdict {
+    fn reach_permission(
+        &mut self,
+        scope: &mut PipelineScope<'_>,
+        hooks: Option<(PermissionWord, &str)>,
+        check: &ToolCheck,
+    ) -> PipelineVerdict {
         let is_forbidden = hooks.is_some_and(|(decision, _)| decision == PermissionWord::Deny);
         if let Some(answer) = self.answered.take().filter(|_| !is_forbidden) {
             return self.heed(scope, &answer); // S-3: nobody is asked again
@@ -269,30 +274,34 @@ impl Pipeline {
         let has_a_word = settings.is_some() || hooks.is_some() || check.permission.is_some() || !scope.permissions.is_empty();
         let Some(tool) = self.definition(scope.env).filter(|_| has_a_word) else { return self.reach_call(scope) };
         self.note(scope, PipelineStep::Permission);
-        self.step = Step::Deciding;
+        self.step = PipelineState::Deciding;
         let input = self.input();
-        match decide(Question { tool, input: &input, hooks, check, cwd: &scope.env.settings.session.cwd }, settings, scope.permissions) {
-            Decision::Allow => self.reach_call(scope),
-            Decision::Deny { reason } => {
+        match decide(
+            PermissionQuestion { tool, input: &input, hooks, check, cwd: &scope.env.settings.session.cwd },
+            settings,
+            scope.permissions,
+        ) {
+            PermissionDecision::Allow => self.reach_call(scope),
+            PermissionDecision::Deny { reason } => {
                 let by_hook = hooks.is_some_and(|(decision, _)| decision == PermissionWord::Deny);
                 let cause = if by_hook { FailureCause::Hook } else { FailureCause::Refused };
                 self.denied(cause, &words::denied(&self.tool_use.name, by_hook, &reason), None)
             }
-            Decision::Ask { reason, suggestions } => {
-                self.enter(scope, PipelineStep::Ask, Step::Asking);
+            PermissionDecision::Ask { reason, suggestions } => {
+                self.enter(scope, PipelineStep::Ask, PipelineState::Asking);
                 let tool_use = self.tool_use.clone();
                 scope.effects.push(Effect::AskPermission { run: self.run, tool_use, reason, suggestions });
-                Verdict::Running
+                PipelineVerdict::Running
             }
         }
     }
 
-    fn on_answered(&mut self, scope: &mut Scope<'_>, answer: &PermissionAnswer) -> Verdict {
+    fn on_answered(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
         self.leave(scope, PipelineStep::Ask);
         self.heed(scope, answer)
     }
 
-    fn heed(&mut self, scope: &mut Scope<'_>, answer: &PermissionAnswer) -> Verdict {
+    fn heed(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
         let name = &self.tool_use.name;
         match answer {
             PermissionAnswer::Allow { updated_input, rules } => {
@@ -310,45 +319,45 @@ impl Pipeline {
         }
     }
 
-    fn reach_call(&mut self, scope: &mut Scope<'_>) -> Verdict {
-        self.enter(scope, PipelineStep::Call, Step::Calling { questions: Questions::default() });
+    fn reach_call(&mut self, scope: &mut PipelineScope<'_>) -> PipelineVerdict {
+        self.enter(scope, PipelineStep::Call, PipelineState::Calling { questions: ElicitationQueue::default() });
         scope.effects.push(Effect::StartTool { run: self.run, tool_use: self.tool_use.clone() });
-        Verdict::Running
+        PipelineVerdict::Running
     }
 
     /// T-25, and the hooks that hear of it (T-26). A tool that aborts itself ends everything: nobody is asked any more.
-    fn on_ended(&mut self, scope: &mut Scope<'_>, outcome: &Arc<ToolOutcome>) -> Verdict {
+    fn on_ended(&mut self, scope: &mut PipelineScope<'_>, outcome: &Arc<ToolOutcome>) -> PipelineVerdict {
         let outcome =
             if outcome.content.as_str() == "null" { Arc::new(words::nothing(&self.tool_use.name, outcome)) } else { outcome.clone() };
         if let Some(reason) = &outcome.abort {
-            let Done { outcome, denial } = self.unstored(scope.env, &outcome);
-            return Verdict::Done(Done { outcome: Arc::new(words::with_reason(&outcome, reason)), denial });
+            let PipelineEnd { outcome, denial } = self.unstored(scope.env, &outcome);
+            return PipelineVerdict::Done(PipelineEnd { outcome: Arc::new(words::with_reason(&outcome, reason)), denial });
         }
         let event = if outcome.is_error { HookEvent::PostToolFailure } else { HookEvent::PostToolUse };
         match self.start_hooks(scope, PipelineStep::PostHooks, event, |pipeline| words::told_after(&pipeline.input(), &outcome)) {
             Some(hooks) => {
-                self.step = Step::PostHooks { hooks, outcome };
-                Verdict::Running
+                self.step = PipelineState::PostHooks { hooks, outcome };
+                PipelineVerdict::Running
             }
             None => self.reach_map(scope, &outcome),
         }
     }
 
     /// T-27.
-    fn reach_map(&mut self, scope: &mut Scope<'_>, outcome: &Arc<ToolOutcome>) -> Verdict {
+    fn reach_map(&mut self, scope: &mut PipelineScope<'_>, outcome: &Arc<ToolOutcome>) -> PipelineVerdict {
         let Some(characters) = result::excess(&outcome.content, self.limit(scope.env)) else {
-            return Verdict::Done(called(outcome.clone()));
+            return PipelineVerdict::Done(called(outcome.clone()));
         };
         self.note(scope, PipelineStep::Map);
-        self.enter(scope, PipelineStep::Store, Step::Storing { outcome: outcome.clone(), characters });
+        self.enter(scope, PipelineStep::Store, PipelineState::Storing { outcome: outcome.clone(), characters });
         scope.effects.push(Effect::StoreResult { run: self.run, content: outcome.content.clone() });
-        Verdict::Running
+        PipelineVerdict::Running
     }
 
     /// Starts the hooks of a point; `None` when there are none. What they are told is put together only if somebody listens.
     fn start_hooks(
         &mut self,
-        scope: &mut Scope<'_>,
+        scope: &mut PipelineScope<'_>,
         step: PipelineStep,
         event: HookEvent,
         data: impl FnOnce(&Self) -> Json,
@@ -357,7 +366,7 @@ impl Pipeline {
             return None;
         }
         let input = HookInput { event, tool: Some(self.tool_use.name.clone()), data: data(self), stop_hook_active: false };
-        let mut started = Effects::of(scope.effects.agent().clone());
+        let mut started = Effects::from_agent(scope.effects.agent().clone());
         let hooks = RunningHooks::start(scope.env, scope.now, HookSubject::Tool(self.run), input, &mut started)?;
         self.note(scope, step);
         started.drain().for_each(|(_, effect)| scope.effects.push(effect));
@@ -367,7 +376,7 @@ impl Pipeline {
     /// Puts another input in the place of the model's, unless that cannot be used.
     fn change_input(&mut self, env: &Environment, input: &Json) -> Result<(), InputProblem> {
         let input = ToolInput::read(input.as_str());
-        match InputProblem::of(env, &self.tool_use.name, &input) {
+        match InputProblem::find(env, &self.tool_use.name, &input) {
             Some(problem) => Err(problem),
             None => {
                 self.tool_use = Arc::new(ToolUse { input, ..ToolUse::clone(&self.tool_use) });
@@ -376,15 +385,15 @@ impl Pipeline {
         }
     }
 
-    fn denied(&self, cause: FailureCause, text: &str, abort: Option<Arc<str>>) -> Verdict {
+    fn denied(&self, cause: FailureCause, text: &str, abort: Option<Arc<str>>) -> PipelineVerdict {
         let outcome = ToolOutcome { cause: Some(cause), abort, ..ToolOutcome::error(text) };
         let ToolUse { id, name, .. } = &*self.tool_use;
-        let denial = Denial { tool: name.clone(), tool_use_id: id.clone(), input: self.input() };
-        Verdict::Done(Done { outcome: Arc::new(outcome), denial: Some(denial) })
+        let denial = PermissionDenial { tool: name.clone(), tool_use_id: id.clone(), input: self.input() };
+        PipelineVerdict::Done(PipelineEnd { outcome: Arc::new(outcome), denial: Some(denial) })
     }
 
     /// The result that has come, cut if it is too large: there is no time left to store it.
-    fn unstored(&self, env: &Environment, outcome: &Arc<ToolOutcome>) -> Done {
+    fn unstored(&self, env: &Environment, outcome: &Arc<ToolOutcome>) -> PipelineEnd {
         match result::excess(&outcome.content, self.limit(env)) {
             Some(characters) => self.shortened(env, outcome, characters, None),
             None => called(outcome.clone()),
@@ -392,7 +401,7 @@ impl Pipeline {
     }
 
     /// What the model sees of a result that is too large (T-27).
-    fn shortened(&self, env: &Environment, outcome: &Arc<ToolOutcome>, characters: u64, path: Option<&str>) -> Done {
+    fn shortened(&self, env: &Environment, outcome: &Arc<ToolOutcome>, characters: u64, path: Option<&str>) -> PipelineEnd {
         let content = match path {
             Some(path) => result::preview(&outcome.content, characters, env.settings.pipeline.result_preview, path),
             None => result::cut(&outcome.content, characters, self.limit(env)),
@@ -412,9 +421,9 @@ impl Pipeline {
         self.tool_use.input.to_json()
     }
 
-    fn enter(&mut self, scope: &mut Scope<'_>, noted: PipelineStep, step: Step) {
+    fn enter(&mut self, scope: &mut PipelineScope<'_>, noted: PipelineStep, step: PipelineState) {
         // A call before which there was nothing to do is told by the tool's state.
-        if self.step != Step::Starting || noted != PipelineStep::Call {
+        if self.step != PipelineState::Starting || noted != PipelineStep::Call {
             self.note(scope, noted);
         }
         self.since = scope.now;
@@ -422,15 +431,15 @@ impl Pipeline {
     }
 
     /// T-29: a step that took long is worth a word.
-    fn leave(&self, scope: &mut Scope<'_>, step: PipelineStep) {
+    fn leave(&self, scope: &mut PipelineScope<'_>, step: PipelineStep) {
         self.note_slow(scope, step, scope.now.since(self.since), scope.env.settings.pipeline.slow_from);
     }
 
-    fn note(&self, scope: &mut Scope<'_>, step: PipelineStep) {
+    fn note(&self, scope: &mut PipelineScope<'_>, step: PipelineStep) {
         scope.effects.push(Effect::Note(Note::Pipeline { run: self.run, step }));
     }
 
-    fn note_slow(&self, scope: &mut Scope<'_>, step: PipelineStep, took: Micros, from: Micros) {
+    fn note_slow(&self, scope: &mut PipelineScope<'_>, step: PipelineStep, took: Micros, from: Micros) {
         if took >= from {
             scope.effects.push(Effect::Note(Note::Slow { run: self.run, step, took }));
         }
@@ -438,16 +447,16 @@ impl Pipeline {
 }
 
 /// The end of a tool use in an error of its own.
-fn failed(outcome: ToolOutcome) -> Verdict {
-    Verdict::Done(Done { outcome: Arc::new(outcome), denial: None })
+fn failed(outcome: ToolOutcome) -> PipelineVerdict {
+    PipelineVerdict::Done(PipelineEnd { outcome: Arc::new(outcome), denial: None })
 }
 
-fn called(outcome: Arc<ToolOutcome>) -> Done {
-    Done { outcome, denial: None }
+fn called(outcome: Arc<ToolOutcome>) -> PipelineEnd {
+    PipelineEnd { outcome, denial: None }
 }
 
 /// Tells the consumer what hooks said, and keeps what concerns the model and the turn.
-fn hear(scope: &mut Scope<'_>, verdict: &HookVerdict, heard: &mut Heard) {
+fn hear(scope: &mut PipelineScope<'_>, verdict: &HookVerdict, heard: &mut TurnHookOutcome) {
     let name = |hook: HookRun| scope.env.hooks.get(hook.hook as usize).map_or("", |hook| &*hook.name);
     for (hook, text) in &verdict.contexts {
         scope.effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));

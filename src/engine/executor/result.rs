@@ -43,7 +43,7 @@ fn shortened(content: &Json, keep: u64, note: &str) -> Json {
         kept
     };
     if let Ok(text) = serde_json::from_str::<Cow<'_, str>>(content.as_str()) {
-        return Json::of(&joined(&first(&text), note));
+        return Json::from_value(&joined(&first(&text), note));
     }
     let mut blocks = Vec::new();
     for block in read_content(content.as_str()).unwrap_or_default() {
@@ -109,14 +109,14 @@ mod tests {
 
     #[test]
     fn t_27_a_cut_result_says_how_much_is_left_out() {
-        let text = cut(&Json::of("abcdéf"), 6, 5).to_value();
+        let text = cut(&Json::from_value("abcdéf"), 6, 5).to_value();
         assert_eq!(text, "abcdé\n\n[1 of 6 characters were left out here: there is no place to store them.]");
-        assert!(cut(&Json::of("ab"), 2, 0).to_value().as_str().unwrap().starts_with("[2 of 2 characters"));
+        assert!(cut(&Json::from_value("ab"), 2, 0).to_value().as_str().unwrap().starts_with("[2 of 2 characters"));
     }
 
     #[test]
     fn t_27_a_preview_says_where_the_rest_is() {
-        let text = preview(&Json::of("abcdef"), 6, 2, "/w/x.txt").to_value();
+        let text = preview(&Json::from_value("abcdef"), 6, 2, "/w/x.txt").to_value();
         assert_eq!(text, "ab\n\n[This result has 6 characters. The first 2 are shown; all of it is in /w/x.txt.]");
     }
 

@@ -23,7 +23,7 @@ fn environment(settings: Settings) -> Environment {
     Environment { settings, tools, ..Environment::default() }
 }
 
-struct Bench {
+struct ExecutorHarness {
     env: Environment,
     executor: Executor,
     permissions: PermissionContext,
@@ -31,23 +31,23 @@ struct Bench {
     now: Time,
 }
 
-impl Bench {
+impl ExecutorHarness {
     fn new(settings: Settings) -> Self {
-        Self::of(environment(settings))
+        Self::with_environment(environment(settings))
     }
 
-    fn of(env: Environment) -> Self {
+    fn with_environment(env: Environment) -> Self {
         let (executor, permissions, effects) = (Executor::default(), PermissionContext::default(), Effects::default());
         Self { env, executor, permissions, effects, now: Time::ZERO }
     }
 
     /// Lets the executor do something.
-    fn with<R>(&mut self, body: impl FnOnce(&mut Executor, &mut Scope<'_>) -> R) -> R {
+    fn with<R>(&mut self, body: impl FnOnce(&mut Executor, &mut PipelineScope<'_>) -> R) -> R {
         let Self { env, executor, permissions, effects, now } = self;
-        body(executor, &mut Scope { env, now: *now, permissions, effects })
+        body(executor, &mut PipelineScope { env, now: *now, permissions, effects })
     }
 
-    fn input(&mut self, input: Input) -> Ended {
+    fn input(&mut self, input: Input) -> ToolEvent {
         self.with(|executor, scope| executor.on_input(scope, &input))
     }
 
@@ -70,15 +70,15 @@ impl Bench {
         self.submit(name, ToolInput::Valid(Json::trusted("{}")))
     }
 
-    fn end(&mut self, run: ToolRun) -> Ended {
+    fn end(&mut self, run: ToolRun) -> ToolEvent {
         self.end_with(run, None)
     }
 
-    fn end_with(&mut self, run: ToolRun, change: Option<&str>) -> Ended {
+    fn end_with(&mut self, run: ToolRun, change: Option<&str>) -> ToolEvent {
         self.outcome(run, ToolOutcome { context_change: change.map(Into::into), ..ToolOutcome::text("done") })
     }
 
-    fn outcome(&mut self, run: ToolRun, outcome: ToolOutcome) -> Ended {
+    fn outcome(&mut self, run: ToolRun, outcome: ToolOutcome) -> ToolEvent {
         self.input(Input::ToolEnded { run, outcome: Arc::new(outcome) })
     }
 
@@ -106,7 +106,7 @@ fn at_once(emission_order: EmissionOrder) -> Settings {
 
 #[test]
 fn t_1_an_entry_goes_through_its_states_in_order() {
-    let mut bench = Bench::new(Settings::default());
+    let mut bench = ExecutorHarness::new(Settings::default());
     let run = bench.tool("R");
     let _ = bench.end(run);
     bench.emit();
@@ -123,7 +123,7 @@ fn t_1_an_entry_goes_through_its_states_in_order() {
 
 #[test]
 fn t_2_an_unknown_tool_is_answered_at_once_and_never_starts() {
-    let mut bench = Bench::new(Settings::default());
+    let mut bench = ExecutorHarness::new(Settings::default());
     bench.tool("Nope");
     bench.emit();
     assert_eq!(bench.seen(), ["result A"]);
@@ -134,18 +134,18 @@ fn t_2_an_unknown_tool_is_answered_at_once_and_never_starts() {
 
 #[test]
 fn t_3_a_tool_that_cannot_say_and_an_invalid_input_run_alone() {
-    let mut bench = Bench::new(Settings::default());
+    let mut bench = ExecutorHarness::new(Settings::default());
     bench.tool("R");
     bench.tool("Unsure");
     bench.submit("R", ToolInput::Invalid { text: "{".into(), error: "cut".into() });
     assert_eq!(bench.seen(), ["start A"], "neither starts beside a safe one");
     let classes: Vec<_> = bench.executor.entries.iter().map(|entry| entry.class).collect();
-    assert_eq!(classes, [Class::Safe, Class::Exclusive, Class::Exclusive]);
+    assert_eq!(classes, [ConcurrencyClass::Safe, ConcurrencyClass::Exclusive, ConcurrencyClass::Exclusive]);
 }
 
 #[test]
 fn t_3_an_invalid_input_is_answered_when_its_turn_comes_without_a_call() {
-    let mut bench = Bench::new(at_once(EmissionOrder::Eager));
+    let mut bench = ExecutorHarness::new(at_once(EmissionOrder::Eager));
     let first = bench.tool("W");
     bench.submit("W", ToolInput::Invalid { text: "{".into(), error: "cut".into() });
     bench.tool("R");
@@ -156,7 +156,7 @@ fn t_3_an_invalid_input_is_answered_when_its_turn_comes_without_a_call() {
 
 #[test]
 fn t_4_safe_ones_run_together_and_exclusive_ones_alone() {
-    let mut bench = Bench::new(Settings::default());
+    let mut bench = ExecutorHarness::new(Settings::default());
     let a = bench.tool("R");
     let b = bench.tool("R");
     bench.tool("W");
@@ -170,7 +170,7 @@ fn t_4_safe_ones_run_together_and_exclusive_ones_alone() {
 
 #[test]
 fn t_6_progress_comes_before_its_result_and_never_after() {
-    let mut bench = Bench::new(at_once(EmissionOrder::Arrival));
+    let mut bench = ExecutorHarness::new(at_once(EmissionOrder::Arrival));
     let a = bench.tool("R");
     let b = bench.tool("R");
     let env = bench.env.clone();
@@ -183,13 +183,13 @@ fn t_6_progress_comes_before_its_result_and_never_after() {
 
 #[test]
 fn q_9_at_once_progress_comes_out_in_the_step_in_which_it_arrives() {
-    let mut bench = Bench::new(at_once(EmissionOrder::Eager));
+    let mut bench = ExecutorHarness::new(at_once(EmissionOrder::Eager));
     let a = bench.tool("R");
     bench.seen();
     let env = bench.env.clone();
     bench.executor.on_progress(&env.settings, a, &"half".into(), &mut bench.effects);
     assert_eq!(bench.seen(), ["progress A"]);
-    let mut waiting = Bench::new(Settings::default());
+    let mut waiting = ExecutorHarness::new(Settings::default());
     let a = waiting.tool("R");
     waiting.seen();
     let env = waiting.env.clone();
@@ -199,7 +199,7 @@ fn q_9_at_once_progress_comes_out_in_the_step_in_which_it_arrives() {
 
 #[test]
 fn t_7_an_executing_exclusive_tool_holds_back_what_came_after_it() {
-    let mut bench = Bench::new(at_once(EmissionOrder::Eager));
+    let mut bench = ExecutorHarness::new(at_once(EmissionOrder::Eager));
     let write = bench.tool("W");
     bench.tool("Nope");
     bench.emit();
@@ -211,7 +211,7 @@ fn t_7_an_executing_exclusive_tool_holds_back_what_came_after_it() {
 #[test]
 fn t_8_two_orders_of_emission() {
     for (order, expected) in [(EmissionOrder::Eager, ["result B", "result A"]), (EmissionOrder::Arrival, ["result A", "result B"])] {
-        let mut bench = Bench::new(at_once(order));
+        let mut bench = ExecutorHarness::new(at_once(order));
         let (a, b) = (bench.tool("R"), bench.tool("R"));
         bench.seen();
         let _ = bench.end(b);
@@ -222,7 +222,7 @@ fn t_8_two_orders_of_emission() {
 
 #[test]
 fn t_10_in_progress_runs_from_start_to_the_emission_of_the_result() {
-    let mut bench = Bench::new(Settings::default());
+    let mut bench = ExecutorHarness::new(Settings::default());
     let a = bench.tool("R");
     let b = bench.tool("R");
     let _ = bench.end(a);
@@ -242,7 +242,7 @@ fn t_10_in_progress_runs_from_start_to_the_emission_of_the_result() {
 
 #[test]
 fn t_11_a_context_change_is_applied_for_exclusive_tools_only() {
-    let mut bench = Bench::new(Settings::default());
+    let mut bench = ExecutorHarness::new(Settings::default());
     let safe = bench.tool("R");
     let _ = bench.end_with(safe, Some("deny R"));
     assert!(bench.permissions.is_empty());
@@ -257,7 +257,7 @@ fn t_11_a_context_change_is_applied_for_exclusive_tools_only() {
 
 #[test]
 fn a_late_or_second_outcome_is_ignored() {
-    let mut bench = Bench::new(Settings::default());
+    let mut bench = ExecutorHarness::new(Settings::default());
     let a = bench.tool("R");
     let _ = bench.end(a);
     let before = bench.executor.clone();

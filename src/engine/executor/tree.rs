@@ -3,15 +3,15 @@
 //!
 //! A tool that agents carry out is left out: it waits for them, and would otherwise keep their tools from running.
 
-use super::admission::{Class, Slot};
-use super::{Ended, Executor, Scope};
+use super::admission::{AdmissionSlot, ConcurrencyClass};
+use super::{Executor, PipelineScope, ToolEvent};
 use crate::engine::budget::NanoUsd;
 use crate::engine::settings::Environment;
 use crate::prelude::*;
 
 /// How many tools run in other agents, and what they cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Elsewhere {
+pub(crate) struct TreeLoad {
     /// Beside others.
     pub(crate) safe: usize,
     /// Alone.
@@ -20,11 +20,11 @@ pub(crate) struct Elsewhere {
     pub(crate) spent: NanoUsd,
 }
 
-impl Elsewhere {
+impl TreeLoad {
     /// As what is in the way.
-    pub(super) fn slots(self) -> Vec<(Class, Slot)> {
-        let safe = core::iter::repeat_n((Class::Safe, Slot::Executing), self.safe);
-        safe.chain(core::iter::repeat_n((Class::Exclusive, Slot::Executing), self.exclusive)).collect()
+    pub(super) fn slots(self) -> Vec<(ConcurrencyClass, AdmissionSlot)> {
+        let safe = core::iter::repeat_n((ConcurrencyClass::Safe, AdmissionSlot::Executing), self.safe);
+        safe.chain(core::iter::repeat_n((ConcurrencyClass::Exclusive, AdmissionSlot::Executing), self.exclusive)).collect()
     }
 
     /// Both together.
@@ -32,29 +32,29 @@ impl Elsewhere {
         Self { safe: self.safe + other.safe, exclusive: self.exclusive + other.exclusive, spent: self.spent + other.spent }
     }
 
-    fn add(&mut self, class: Class) {
+    fn add(&mut self, class: ConcurrencyClass) {
         match class {
-            Class::Safe => self.safe += 1,
-            Class::Exclusive => self.exclusive += 1,
+            ConcurrencyClass::Safe => self.safe += 1,
+            ConcurrencyClass::Exclusive => self.exclusive += 1,
         }
     }
 }
 
 impl Executor {
     /// What runs here, as the other agents see it.
-    pub(crate) fn executing(&self, env: &Environment) -> Elsewhere {
+    pub(crate) fn executing(&self, env: &Environment) -> TreeLoad {
         let is_agent = |name: &str| env.tool(name).is_some_and(|tool| tool.agent.is_some());
-        let own = self.entries.iter().filter(|entry| entry.slot() == Slot::Executing && !is_agent(&entry.tool_use.name));
-        let mut executing = Elsewhere::default();
+        let own = self.entries.iter().filter(|entry| entry.slot() == AdmissionSlot::Executing && !is_agent(&entry.tool_use.name));
+        let mut executing = TreeLoad::default();
         own.map(|entry| entry.class).chain(self.ghosts.iter().map(|ghost| ghost.class)).for_each(|class| executing.add(class));
         executing
     }
 
     /// Something ended in another agent: what waited for it may start.
-    pub(crate) fn on_room(&mut self, scope: &mut Scope<'_>) -> Ended {
-        match self.entries.iter().any(|entry| entry.slot() == Slot::Queued) {
+    pub(crate) fn on_room(&mut self, scope: &mut PipelineScope<'_>) -> ToolEvent {
+        match self.entries.iter().any(|entry| entry.slot() == AdmissionSlot::Queued) {
             true => self.scan(scope),
-            false => Ended::default(),
+            false => ToolEvent::default(),
         }
     }
 }

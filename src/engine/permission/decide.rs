@@ -18,11 +18,11 @@ use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, 
 use crate::engine::settings::ToolDefinition;
 use crate::prelude::*;
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 
 /// What is to be decided.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Question<'a> {
+pub(crate) struct PermissionQuestion<'a> {
     /// The tool.
     pub(crate) tool: &'a ToolDefinition,
     /// What it would do.
@@ -37,7 +37,7 @@ pub(crate) struct Question<'a> {
 
 /// What may happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum PermissionDecision {
     /// It may run.
     Allow,
     /// It may not.
@@ -55,8 +55,12 @@ pub(crate) enum Decision {
 }
 
 /// The decision.
-pub(crate) fn decide(question: Question<'_>, settings: Option<&PermissionSettings>, context: &PermissionContext) -> Decision {
-    let Question { tool, input, hooks, check, .. } = question;
+pub(crate) fn decide(
+    question: PermissionQuestion<'_>,
+    settings: Option<&PermissionSettings>,
+    context: &PermissionContext,
+) -> PermissionDecision {
+    let PermissionQuestion { tool, input, hooks, check, .. } = question;
     let mode = context.mode.or(settings.map(|settings| settings.mode));
     let settings_rules = settings.map_or(&[][..], |settings| &settings.rules);
     let rule = deciding(settings_rules.iter().chain(&context.rules), tool, input);
@@ -82,18 +86,18 @@ pub(crate) fn decide(question: Question<'_>, settings: Option<&PermissionSetting
     }
     match word {
         Some(PermissionWord::Ask) => return ask(question, &by_rule()),
-        Some(_) => return Decision::Allow,
+        Some(_) => return PermissionDecision::Allow,
         None => (),
     }
     match mode {
-        Some(PermissionMode::Bypass | PermissionMode::Plan) => return Decision::Allow,
-        Some(PermissionMode::AcceptEdits) if is_inside_edit(question, settings) => return Decision::Allow,
+        Some(PermissionMode::Bypass | PermissionMode::Plan) => return PermissionDecision::Allow,
+        Some(PermissionMode::AcceptEdits) if is_inside_edit(question, settings) => return PermissionDecision::Allow,
         _ => (),
     }
     match (tool_says, hooks_say) {
-        (_, Some(PermissionWord::Allow)) | (Some(PermissionWord::Allow), _) => Decision::Allow,
+        (_, Some(PermissionWord::Allow)) | (Some(PermissionWord::Allow), _) => PermissionDecision::Allow,
         (Some(PermissionWord::Ask), _) => ask(question, check.reason.as_deref().unwrap_or("the tool asks for it")),
-        _ if mode.is_none() => Decision::Allow,
+        _ if mode.is_none() => PermissionDecision::Allow,
         _ => ask(question, "no rule decides it"),
     }
 }
@@ -114,19 +118,19 @@ fn said_by(rule: &PermissionRule) -> String {
     format!("rule {} of {} says {}", rule.about, rule.source.as_str(), rule.word.as_str())
 }
 
-fn deny(reason: &str) -> Decision {
-    Decision::Deny { reason: reason.into() }
+fn deny(reason: &str) -> PermissionDecision {
+    PermissionDecision::Deny { reason: reason.into() }
 }
 
-fn ask(question: Question<'_>, reason: &str) -> Decision {
+fn ask(question: PermissionQuestion<'_>, reason: &str) -> PermissionDecision {
     let own = &question.check.suggestions;
     let suggestions = if own.is_empty() { rule::suggestions(&question.tool.name, question.input) } else { own.clone() };
-    Decision::Ask { reason: reason.into(), suggestions }
+    PermissionDecision::Ask { reason: reason.into(), suggestions }
 }
 
 /// Whether this edits a file inside the working directory or an added one, compared component by component.
-fn is_inside_edit(question: Question<'_>, settings: Option<&PermissionSettings>) -> bool {
-    let path = || Object::parse(question.input.as_str()).ok()?.string("file_path").map(Cow::into_owned);
+fn is_inside_edit(question: PermissionQuestion<'_>, settings: Option<&PermissionSettings>) -> bool {
+    let path = || RawObject::parse(question.input.as_str()).ok()?.string("file_path").map(Cow::into_owned);
     let Some(path) = question.tool.edits.then(path).flatten() else { return false };
     let absolute = if path.starts_with('/') { path } else { format!("{}/{path}", question.cwd) };
     let path = components(&absolute);

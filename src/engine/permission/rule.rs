@@ -12,7 +12,7 @@
 
 use crate::prelude::*;
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 
 /// The members of an input that patterns are held against, the first that is there.
 const ARGUMENTS: [&str; 5] = ["command", "file_path", "path", "pattern", "url"];
@@ -33,7 +33,7 @@ pub fn problem(about: &str) -> Option<&'static str> {
 
 /// The text that patterns are held against.
 pub(crate) fn argument(input: &Json) -> Option<String> {
-    let object = Object::parse(input.as_str()).ok()?;
+    let object = RawObject::parse(input.as_str()).ok()?;
     ARGUMENTS.iter().find_map(|key| object.string(key)).map(Cow::into_owned)
 }
 

@@ -5,11 +5,11 @@
 //!   AwaitingTools ──> aborted_tools
 //! ```
 
-use super::outcome::Ending;
-use super::{Query, State, Turn, Verdict};
+use super::outcome::QueryEnding;
+use super::{Query, QueryState, QueryTurn, QueryVerdict};
 use crate::engine::contract::{Effect, Effects, Terminal};
 use crate::engine::emission::Emission;
-use crate::engine::executor::Scope;
+use crate::engine::executor::PipelineScope;
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
@@ -17,17 +17,17 @@ use crate::prelude::*;
 
 impl Query {
     /// Nobody waits any more for the result of the agent that this is (B-8).
-    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+    pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
         let before = self.before(effects);
         let verdict = self.abort(env, now, AbortKind::Unneeded, effects);
         self.after_step(env, now, &before, verdict, effects)
     }
 
     /// Ends everything. A second abort finds nothing more to end.
-    pub(super) fn abort(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) -> Verdict {
+    pub(super) fn abort(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) -> QueryVerdict {
         self.drop_tool_summary(now, effects);
-        let (mut turn, terminal) = match core::mem::replace(&mut self.state, State::Finished) {
-            State::Calling { mut call, turn } => {
+        let (mut turn, terminal) = match core::mem::replace(&mut self.state, QueryState::Finished) {
+            QueryState::Calling { mut call, turn } => {
                 // Q-10a: consumers are given what the model was saying; it is no part of the conversation.
                 call.unfinished().into_iter().for_each(|message| effects.push(Effect::Emit(Emission::Aborted(message))));
                 call.abort(now, effects);
@@ -35,36 +35,36 @@ impl Query {
                 self.carried.standing = call.standing();
                 (turn, Terminal::AbortedStreaming)
             }
-            State::Compacting { mut compaction, executor, .. } => {
+            QueryState::Compacting { mut compaction, executor, .. } => {
                 let spent = compaction.abort(now, effects);
                 self.spend(env, spent);
-                (Turn { executor, ..Turn::default() }, Terminal::AbortedStreaming)
+                (QueryTurn { executor, ..QueryTurn::default() }, Terminal::AbortedStreaming)
             }
-            State::StopHooks { hooks, executor, .. } => {
+            QueryState::StopHooks { hooks, executor, .. } => {
                 hooks.abort(effects);
-                (Turn { executor, ..Turn::default() }, Terminal::AbortedStreaming)
+                (QueryTurn { executor, ..QueryTurn::default() }, Terminal::AbortedStreaming)
             }
-            State::Settling { executor, .. } => (Turn { executor, ..Turn::default() }, Terminal::AbortedTools),
-            State::AwaitingTools { turn } => {
+            QueryState::Settling { executor, .. } => (QueryTurn { executor, ..QueryTurn::default() }, Terminal::AbortedTools),
+            QueryState::AwaitingTools { turn } => {
                 // Q-18: the answer and its results would have been a turn.
                 if env.settings.session.max_turns.is_some_and(|max| self.totals.turns + 1 >= max) {
                     effects.push(Effect::Emit(Emission::MaxTurnsReached { turns: self.totals.turns + 1 }));
                 }
                 (turn, Terminal::AbortedTools)
             }
-            State::Ending { mut turn, ending } => {
-                turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
-                self.state = State::Ending { turn, ending };
+            QueryState::Ending { mut turn, ending } => {
+                turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
+                self.state = QueryState::Ending { turn, ending };
                 return self.settle(env, now, effects);
             }
-            State::Finished => return Verdict::Running,
+            QueryState::Finished => return QueryVerdict::Running,
         };
-        turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
+        turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, kind);
         let ending = match kind {
             AbortKind::Budget => self.over_budget(env, effects),
-            AbortKind::Cancel | AbortKind::Interrupt | AbortKind::Unneeded => Ending::aborted(terminal, kind),
+            AbortKind::Cancel | AbortKind::Interrupt | AbortKind::Unneeded => QueryEnding::aborted(terminal, kind),
         };
-        self.state = State::Ending { turn, ending: Box::new(ending) };
+        self.state = QueryState::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)
     }
 }

@@ -1,16 +1,16 @@
 //! What is done with the items of a call: finished blocks, the end of an answer, the loss of one.
 
-use super::after_answer::{self, Answer, Next};
-use super::outcome::Ending;
-use super::too_long;
-use super::{Query, State, Turn, Verdict, observable};
-use crate::engine::call::Ended;
+use super::answer_decision::{self, AnswerDecision, AnswerFacts};
+use super::outcome::QueryEnding;
+use super::prompt_too_long;
+use super::{Query, QueryState, QueryTurn, QueryVerdict, observable};
+use crate::engine::call::CompletedAnswer;
 use crate::engine::compaction;
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::emission::{AssistantMessage, Emission, Note, Transition};
 use crate::engine::executor::abort::AbortKind;
-use crate::engine::executor::{Executor, Scope};
-use crate::engine::retry::Failure;
+use crate::engine::executor::{Executor, PipelineScope};
+use crate::engine::retry::AttemptFailure;
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -19,7 +19,13 @@ use crate::wire::usage::Usage;
 
 impl Query {
     /// Q-8 for blocks that are finished, as long as the prompt goes on.
-    pub(super) fn on_blocks(&mut self, env: &Environment, now: Time, messages: &[Arc<AssistantMessage>], effects: &mut Effects) -> Verdict {
+    pub(super) fn on_blocks(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        messages: &[Arc<AssistantMessage>],
+        effects: &mut Effects,
+    ) -> QueryVerdict {
         for message in messages {
             self.take_block(env, now, message, effects);
         }
@@ -30,7 +36,7 @@ impl Query {
     /// any more is answered and never starts (S-10).
     fn take_block(&mut self, env: &Environment, now: Time, message: &Arc<AssistantMessage>, effects: &mut Effects) {
         let is_over_budget = self.is_over_budget(env, effects);
-        let State::Calling { turn, .. } = &mut self.state else { return };
+        let QueryState::Calling { turn, .. } = &mut self.state else { return };
         effects.push(Effect::Emit(Emission::Assistant(observable::emitted(env, message))));
         if let Some(tool_use) = message.block.as_tool_use()
             && turn.blocks.iter().any(|earlier| earlier.block.as_tool_use().is_some_and(|earlier| earlier.id == tool_use.id))
@@ -39,7 +45,7 @@ impl Query {
             effects.push(Effect::Note(Note::Defect { id: message.id, name: "duplicate-tool-use-id".into(), text }));
         }
         turn.blocks.push(message.clone());
-        let scope = &mut Scope { env, now, permissions: &mut self.carried.permissions, effects };
+        let scope = &mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects };
         if is_over_budget {
             turn.executor.abort(scope, AbortKind::Budget);
         }
@@ -50,7 +56,7 @@ impl Query {
     }
 
     /// The answer is complete: its blocks decide what follows.
-    pub(super) fn on_answer(&mut self, env: &Environment, now: Time, ended: Ended, effects: &mut Effects) -> Verdict {
+    pub(super) fn on_answer(&mut self, env: &Environment, now: Time, ended: CompletedAnswer, effects: &mut Effects) -> QueryVerdict {
         for message in &ended.blocks {
             self.take_block(env, now, message, effects); // all of it is here, and paid for
         }
@@ -58,11 +64,11 @@ impl Query {
         let (call, mut turn) = self.state.take_call();
         turn.tell_end(call.id(), ended.stop_reason.clone(), ended.usage, effects);
         self.carried.standing = call.standing();
-        turn.executor.on_stream_over(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }).by_nobody();
+        turn.executor.on_stream_over(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }).by_nobody();
         turn.usage = Some(ended.usage);
         self.totals.count(env, &turn.blocks, &ended, call.is_fast());
         compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);
-        let answer = Answer {
+        let answer = AnswerFacts {
             stop_reason: ended.stop_reason.as_deref(),
             has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),
             is_empty: turn.blocks.is_empty(),
@@ -73,12 +79,12 @@ impl Query {
         if is_over_budget || self.is_over_budget(env, effects) {
             return self.end_over_budget(env, now, turn, effects);
         }
-        match after_answer::decide(answer, &env.settings) {
-            Next::FollowUp => {
-                self.state = State::AwaitingTools { turn };
+        match answer_decision::decide(answer, &env.settings) {
+            AnswerDecision::FollowUp => {
+                self.state = QueryState::AwaitingTools { turn };
                 self.settle(env, now, effects)
             }
-            Next::Completed { defect } => {
+            AnswerDecision::Completed { defect } => {
                 self.keep_answer(&turn.blocks, turn.usage);
                 if let Some(name) = defect {
                     let text = format!("answer {id} ended with {}", ended.stop_reason.as_deref().unwrap_or("no stop reason"));
@@ -86,82 +92,89 @@ impl Query {
                 }
                 self.before_a_good_end(env, now, id, turn.executor, effects)
             }
-            Next::OutputLimit => self.on_output_limit(env, now, id, turn, effects),
-            Next::ResumePause => {
+            AnswerDecision::OutputLimit => self.on_output_limit(env, now, id, turn, effects),
+            AnswerDecision::ResumePause => {
                 self.keep_answer(&turn.blocks, turn.usage);
                 self.chain.pauses += 1;
                 self.ask_again(env, now, id, turn.executor.successor(), Transition::PauseTurnResume, effects)
             }
-            Next::RetryRefusal => {
+            AnswerDecision::RetryRefusal => {
                 self.refusal_retried = true;
                 self.ask_again(env, now, id, turn.executor.successor(), Transition::RefusalRetry, effects)
             }
-            Next::PausedTooOften => {
+            AnswerDecision::PausedTooOften => {
                 self.keep_answer(&turn.blocks, turn.usage);
-                let failure = Failure::of("paused_too_often", "the answer was paused more often than it may be resumed");
-                self.end(env, now, turn.executor, Ending::failed(Terminal::Completed, id, failure), effects)
+                let failure = AttemptFailure::new("paused_too_often", "the answer was paused more often than it may be resumed");
+                self.end(env, now, turn.executor, QueryEnding::failed(Terminal::Completed, id, failure), effects)
             }
-            Next::Refused => {
+            AnswerDecision::Refused => {
                 let category = ended.refusal_category.as_deref().unwrap_or("none given");
-                let failure = Failure::of("refusal", &format!("the model refused to answer (category: {category})"));
-                self.end(env, now, turn.executor, Ending::failed(Terminal::Completed, id, failure), effects)
+                let failure = AttemptFailure::new("refusal", &format!("the model refused to answer (category: {category})"));
+                self.end(env, now, turn.executor, QueryEnding::failed(Terminal::Completed, id, failure), effects)
             }
         }
     }
 
     /// The call is lost. Too long a prompt and too large media can be recovered from when nothing of an answer came;
     /// otherwise tool uses that were already emitted get their results before the error is shown.
-    pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: Failure, effects: &mut Effects) -> Verdict {
+    pub(super) fn on_call_lost(&mut self, env: &Environment, now: Time, failure: AttemptFailure, effects: &mut Effects) -> QueryVerdict {
         let (call, mut turn) = self.state.take_call();
         self.totals.count_lost(env, now, &call);
         self.carried.standing = call.standing();
-        let ending = Ending::call_lost(call.id(), failure.clone());
-        if let Some(kind) = too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {
+        let ending = QueryEnding::call_lost(call.id(), failure.clone());
+        if let Some(kind) = prompt_too_long::kind(&failure).filter(|_| turn.blocks.is_empty()) {
             return self.recover(env, now, kind, (call.id(), turn.executor.successor(), ending), &failure, effects);
         }
-        turn.executor.lose(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects });
-        self.state = State::Ending { turn, ending: Box::new(ending) };
+        turn.executor.lose(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects });
+        self.state = QueryState::Ending { turn, ending: Box::new(ending) };
         self.settle(env, now, effects)
     }
 
     /// T-9: with the stream over, results are emitted as they come; once all are, the next turn begins, or the prompt ends.
-    pub(super) fn settle(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+    pub(super) fn settle(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
         let is_open = match &mut self.state {
-            State::AwaitingTools { turn } => {
+            QueryState::AwaitingTools { turn } => {
                 turn.executor.emit_completed(&env.settings, effects);
                 !turn.executor.is_settled()
             }
-            State::Ending { turn, .. } => {
+            QueryState::Ending { turn, .. } => {
                 turn.executor.emit_completed(&env.settings, effects);
                 !turn.executor.is_quiet()
             }
-            State::Settling { executor, .. } => {
+            QueryState::Settling { executor, .. } => {
                 executor.emit_completed(&env.settings, effects);
                 !executor.is_settled()
             }
-            State::Calling { .. } | State::Compacting { .. } | State::StopHooks { .. } | State::Finished => true,
+            QueryState::Calling { .. } | QueryState::Compacting { .. } | QueryState::StopHooks { .. } | QueryState::Finished => true,
         };
         if is_open {
-            return Verdict::Running;
+            return QueryVerdict::Running;
         }
-        match core::mem::replace(&mut self.state, State::Finished) {
-            State::Ending { mut turn, ending } => {
+        match core::mem::replace(&mut self.state, QueryState::Finished) {
+            QueryState::Ending { mut turn, ending } => {
                 self.totals.denials.extend(turn.executor.take_denials());
                 self.keep_what_is_answered(env, &turn);
                 self.finish(now, *ending, effects)
             }
-            State::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
-            State::Settling { executor, begins } => self.on_orphan_settled(env, now, executor, begins, effects),
-            open @ (State::Calling { .. } | State::Compacting { .. } | State::StopHooks { .. } | State::Finished) => {
+            QueryState::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
+            QueryState::Settling { executor, begins } => self.on_orphan_settled(env, now, executor, begins, effects),
+            open @ (QueryState::Calling { .. } | QueryState::Compacting { .. } | QueryState::StopHooks { .. } | QueryState::Finished) => {
                 self.state = open;
-                Verdict::Running
+                QueryVerdict::Running
             }
         }
     }
 
     /// Ends the prompt once what still runs of a discarded answer has stopped.
-    pub(super) fn end(&mut self, env: &Environment, now: Time, executor: Executor, ending: Ending, effects: &mut Effects) -> Verdict {
-        self.state = State::Ending { turn: Turn { executor, ..Turn::default() }, ending: Box::new(ending) };
+    pub(super) fn end(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        executor: Executor,
+        ending: QueryEnding,
+        effects: &mut Effects,
+    ) -> QueryVerdict {
+        self.state = QueryState::Ending { turn: QueryTurn { executor, ..QueryTurn::default() }, ending: Box::new(ending) };
         self.settle(env, now, effects)
     }
 
@@ -184,7 +197,7 @@ impl Query {
     }
 
     /// What of a broken-off answer the next prompt goes on from: its complete blocks, each tool use with its result.
-    fn keep_what_is_answered(&mut self, env: &Environment, turn: &Turn) {
+    fn keep_what_is_answered(&mut self, env: &Environment, turn: &QueryTurn) {
         use crate::engine::conversation::{ItemKind, results_name};
         self.keep_orphan(env, &turn.executor);
         self.keep_answer(&turn.blocks, None);
@@ -196,7 +209,7 @@ impl Query {
     }
 }
 
-impl Turn {
+impl QueryTurn {
     /// why the model stopped, and its tokens, unless consumers know just that already.
     pub(super) fn tell_end(&mut self, id: RequestId, stop_reason: Option<Arc<str>>, usage: Usage, effects: &mut Effects) {
         let uuid = self.blocks.last().map(|message| message.uuid.clone());

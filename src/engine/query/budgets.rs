@@ -3,12 +3,12 @@
 //! Money is that of the whole tree of agents. It is looked at before each attempt and after each message: here for what the session itself does,
 //! in [`AgentLoop`](crate::engine::agent_loop::AgentLoop) for what others do.
 
-use super::outcome::{Attempt, Ending};
-use super::{Query, State, Turn, Verdict};
+use super::outcome::{AttemptCost, QueryEnding};
+use super::{Query, QueryState, QueryTurn, QueryVerdict};
 use crate::engine::budget::NanoUsd;
 use crate::engine::contract::{Effects, Terminal};
 use crate::engine::emission::ResultMessage;
-use crate::engine::executor::Scope;
+use crate::engine::executor::PipelineScope;
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::session::prompt::with_task_budget;
 use crate::engine::settings::Environment;
@@ -29,9 +29,9 @@ impl Query {
     /// What this session has spent so far, a running answer included.
     pub(crate) fn spent(&self, env: &Environment) -> NanoUsd {
         let running = match &self.state {
-            State::Calling { call, .. } => Attempt::of(call).cost(env),
-            State::Compacting { compaction, .. } => {
-                let costs = compaction.usage().map(|(model, usage)| Attempt { model, usage, is_fast: false }.cost(env));
+            QueryState::Calling { call, .. } => AttemptCost::from_call(call).cost(env),
+            QueryState::Compacting { compaction, .. } => {
+                let costs = compaction.usage().map(|(model, usage)| AttemptCost { model, usage, is_fast: false }.cost(env));
                 costs.fold(NanoUsd::default(), |sum, cost| sum + cost)
             }
             _ => NanoUsd::default(),
@@ -45,25 +45,25 @@ impl Query {
     }
 
     /// Makes the attempt that is due, if there is money for it.
-    pub(super) fn make_what_is_due(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+    pub(super) fn make_what_is_due(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
         let is_due = match &self.state {
-            State::Calling { call, .. } => call.is_due(),
-            State::Compacting { compaction, .. } => compaction.is_due(),
+            QueryState::Calling { call, .. } => call.is_due(),
+            QueryState::Compacting { compaction, .. } => compaction.is_due(),
             _ => false,
         };
         if is_due && self.is_over_budget(env, effects) {
             return self.abort(env, now, AbortKind::Budget, effects);
         }
         match &mut self.state {
-            State::Calling { call, .. } if is_due => call.make(env, now, effects),
-            State::Compacting { compaction, .. } if is_due => compaction.make(env, now, effects),
+            QueryState::Calling { call, .. } if is_due => call.make(env, now, effects),
+            QueryState::Compacting { compaction, .. } if is_due => compaction.make(env, now, effects),
             _ => (),
         }
-        Verdict::Running
+        QueryVerdict::Running
     }
 
     /// Somebody's message came: the session looks at what is spent (S-10).
-    pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+    pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
         let before = self.before(effects);
         let verdict = self.check_budget(env, now, effects);
         self.after_step(env, now, &before, verdict, effects)
@@ -78,28 +78,30 @@ impl Query {
 
     /// After each message: if the budget is used up, what is under way is aborted. A prompt that waits for nothing but its stop hooks finds that out
     /// by itself, should it go on.
-    pub(super) fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> Verdict {
+    pub(super) fn check_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) -> QueryVerdict {
         let is_under_way = match self.state {
-            State::Settling { .. } | State::Calling { .. } | State::Compacting { .. } | State::AwaitingTools { .. } => true,
-            State::StopHooks { .. } | State::Ending { .. } | State::Finished => false,
+            QueryState::Settling { .. } | QueryState::Calling { .. } | QueryState::Compacting { .. } | QueryState::AwaitingTools { .. } => {
+                true
+            }
+            QueryState::StopHooks { .. } | QueryState::Ending { .. } | QueryState::Finished => false,
         };
         match is_under_way && self.is_over_budget(env, effects) {
             true => self.abort(env, now, AbortKind::Budget, effects),
-            false => Verdict::Running,
+            false => QueryVerdict::Running,
         }
     }
 
     /// Ends the prompt behind an answer that is complete: it is kept, and its open tool uses get their results.
-    pub(super) fn end_over_budget(&mut self, env: &Environment, now: Time, mut turn: Turn, effects: &mut Effects) -> Verdict {
-        turn.executor.abort(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, AbortKind::Budget);
-        self.state = State::Ending { turn, ending: Box::new(self.over_budget(env, effects)) };
+    pub(super) fn end_over_budget(&mut self, env: &Environment, now: Time, mut turn: QueryTurn, effects: &mut Effects) -> QueryVerdict {
+        turn.executor.abort(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, AbortKind::Budget);
+        self.state = QueryState::Ending { turn, ending: Box::new(self.over_budget(env, effects)) };
         self.settle(env, now, effects)
     }
 
     /// How a prompt ends whose money is spent.
-    pub(super) fn over_budget(&self, env: &Environment, effects: &Effects) -> Ending {
+    pub(super) fn over_budget(&self, env: &Environment, effects: &Effects) -> QueryEnding {
         let spent = self.spent(env) + effects.elsewhere().spent;
         let max = env.settings.session.max_budget.unwrap_or_default();
-        Ending::limit(Terminal::MaxBudget, &format!("the budget is used up: {spent} of {max}"))
+        QueryEnding::limit(Terminal::MaxBudget, &format!("the budget is used up: {spent} of {max}"))
     }
 }

@@ -3,7 +3,7 @@
 //! Edges are named for what a reader sees: the transition, the terminal, or else what the query goes on to do. What happens
 //! inside of one step is not drawn: an answer after which nothing is left to do goes from `Calling` to `Finished` at once.
 
-use super::{Query, State, Verdict};
+use super::{Query, QueryState, QueryVerdict};
 use crate::engine::contract::{Effect, Effects};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::Note;
@@ -93,7 +93,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
 /// What waits for tools that were told to stop. Whatever the terminal is, all ways lead through it where there is such a tool.
 const ENDING: &str = "Ending";
 
-impl State {
+impl QueryState {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Settling { .. } => "Settling",
@@ -121,12 +121,12 @@ impl State {
 }
 
 /// Where a step began.
-pub(super) struct Before {
+pub(super) struct QueryOrigin {
     state: &'static str,
     effects: usize,
 }
 
-impl Before {
+impl QueryOrigin {
     /// A query that was not there before.
     pub(super) fn at_the_start(self) -> Self {
         Self { state: "", ..self }
@@ -134,27 +134,27 @@ impl Before {
 
     /// Whether the query had ended before.
     pub(super) fn is_over(&self) -> bool {
-        self.state == State::Finished.name()
+        self.state == QueryState::Finished.name()
     }
 }
 
 impl Query {
-    pub(super) fn before(&self, effects: &Effects) -> Before {
-        Before { state: self.state.name(), effects: effects.len() }
+    pub(super) fn before(&self, effects: &Effects) -> QueryOrigin {
+        QueryOrigin { state: self.state.name(), effects: effects.len() }
     }
 
     /// A step is over: what it did is an edge of the diagram, unless it did nothing that shows.
-    pub(super) fn passed(&self, before: &Before, verdict: &Verdict, effects: &Effects) {
+    pub(super) fn passed(&self, before: &QueryOrigin, verdict: &QueryVerdict, effects: &Effects) {
         let transition = effects.iter().skip(before.effects).find_map(|(_, effect)| match effect {
             Effect::Note(Note::Transition(transition)) => Some(transition.as_str()),
             _ => None,
         });
         let cause = match (transition, verdict) {
-            _ if before.state == ENDING && self.state == State::Finished => "tools stopped",
-            (_, Verdict::Finished(outcome)) => outcome.terminal.as_str(),
-            _ if matches!(self.state, State::Ending { .. }) => self.state.purpose(),
-            (Some(transition), Verdict::Running) => transition,
-            (None, Verdict::Running) => self.state.purpose(),
+            _ if before.state == ENDING && self.state == QueryState::Finished => "tools stopped",
+            (_, QueryVerdict::Finished(outcome)) => outcome.terminal.as_str(),
+            _ if matches!(self.state, QueryState::Ending { .. }) => self.state.purpose(),
+            (Some(transition), QueryVerdict::Running) => transition,
+            (None, QueryVerdict::Running) => self.state.purpose(),
         };
         if transition.is_some() || before.state != self.state.name() {
             DIAGRAM.pass(before.state, cause, self.state.name());

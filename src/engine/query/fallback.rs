@@ -7,13 +7,13 @@
 //!
 //! A fallback keeps what was emitted and closes it with results; a tombstone takes it back, so that no result is owed.
 
-use super::outcome::Attempt;
-use super::{DIAGRAM, Query, State, Turn, Verdict};
+use super::outcome::AttemptCost;
+use super::{DIAGRAM, Query, QueryState, QueryTurn, QueryVerdict};
 use crate::engine::call::ApiCall;
 use crate::engine::contract::{Effect, Effects, RequestId};
 use crate::engine::emission::{Emission, Note};
-use crate::engine::executor::Scope;
-use crate::engine::retry::{Failure, Urgency};
+use crate::engine::executor::PipelineScope;
+use crate::engine::retry::{AttemptFailure, CallUrgency};
 use crate::engine::settings::Environment;
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -23,8 +23,15 @@ const FALLBACK_TRIGGERED: &str = "Tool execution discarded: fallback to another 
 
 impl Query {
     /// Q-19. The request is made again in the same iteration: the turn's number stays, the attempt's goes on.
-    pub(super) fn on_fallback(&mut self, env: &Environment, now: Time, to: &Arc<str>, failure: Failure, effects: &mut Effects) -> Verdict {
-        let State::Calling { call, .. } = &self.state else { return Verdict::Running };
+    pub(super) fn on_fallback(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        to: &Arc<str>,
+        failure: AttemptFailure,
+        effects: &mut Effects,
+    ) -> QueryVerdict {
+        let QueryState::Calling { call, .. } = &self.state else { return QueryVerdict::Running };
         if call.model() == to {
             return self.on_call_lost(env, now, failure, effects); // Q-21: there is nowhere to go from here
         }
@@ -34,10 +41,10 @@ impl Query {
             self.carried.standing = call.standing();
             return self.end_over_budget(env, now, turn, effects); // nobody is asked any more
         }
-        let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
+        let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
         let (from, id) = (call.model().clone(), call.id());
         turn.executor.fill_missing_results(FALLBACK_TRIGGERED, effects);
-        turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, id);
+        turn.discard(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, id);
         self.totals.count_lost(env, now, call);
         self.carried.standing = call.standing();
         self.frame = Arc::new(self.frame.with_model(to));
@@ -46,31 +53,31 @@ impl Query {
         DIAGRAM.pass("Calling", "fallback", "Calling");
         let next = RequestId { attempt: id.attempt + 1, ..id };
         let request = self.request(env);
-        if let State::Calling { call, .. } = &mut self.state {
-            **call = ApiCall::open(env, now, (next, Urgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
+        if let QueryState::Calling { call, .. } = &mut self.state {
+            **call = ApiCall::open(env, now, (next, CallUrgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
         }
-        Verdict::Running
+        QueryVerdict::Running
     }
 
     /// Q-20. Tombstoned tool uses need no result, and results that were emitted already are taken back with them.
-    pub(super) fn on_abandoned(&mut self, env: &Environment, now: Time, _failure: Failure, effects: &mut Effects) -> Verdict {
-        let State::Calling { call, turn } = &mut self.state else { return Verdict::Running };
-        self.totals.count_attempt(env, &Attempt::of(call));
+    pub(super) fn on_abandoned(&mut self, env: &Environment, now: Time, _failure: AttemptFailure, effects: &mut Effects) -> QueryVerdict {
+        let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
+        self.totals.count_attempt(env, &AttemptCost::from_call(call));
         call.forget_usage();
         let emitted = turn.blocks.iter().map(|message| message.uuid.clone()).chain(turn.executor.emitted_results());
         for uuid in emitted.collect::<Vec<_>>() {
             effects.push(Effect::Emit(Emission::Tombstone { uuid }));
         }
-        turn.discard(&mut Scope { env, now, permissions: &mut self.carried.permissions, effects }, call.id());
+        turn.discard(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, call.id());
         DIAGRAM.pass("Calling", "attempt taken back", "Calling");
         call.go_on(env, now, effects);
-        Verdict::Running
+        QueryVerdict::Running
     }
 }
 
-impl Turn {
+impl QueryTurn {
     /// T-19: nothing of this answer counts any more, and nothing more comes out of it.
-    fn discard(&mut self, scope: &mut Scope<'_>, id: RequestId) {
+    fn discard(&mut self, scope: &mut PipelineScope<'_>, id: RequestId) {
         self.blocks.clear();
         self.usage = None;
         self.executor = core::mem::take(&mut self.executor).discard(scope);

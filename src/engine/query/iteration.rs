@@ -1,15 +1,17 @@
 //! How an iteration begins: the cascade, a compaction if it asks for one, the request, and how one follows another.
 
-use super::outcome::{Ending, Last};
-use super::{AfterCompaction, Chain, Query, State, Turn, Verdict, structured};
-use crate::engine::budget::Charge;
+use super::outcome::{LastMessage, QueryEnding};
+use super::{AfterCompaction, Query, QueryState, QueryTurn, QueryVerdict, RecoveryChain, structured_output};
+use crate::engine::budget::AnswerCharge;
 use crate::engine::call::ApiCall;
-use crate::engine::compaction::{self, Cause, Compacted, Compaction, Failed, Next, Spent};
+use crate::engine::compaction::{
+    self, CascadeDecision, Compaction, CompactionCause, CompactionUsage, FailedCompaction, SuccessfulCompaction,
+};
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::{ItemKind, results_name};
 use crate::engine::emission::{CompactTrigger, Emission, Note, Transition};
 use crate::engine::executor::Executor;
-use crate::engine::retry::{Failure, Urgency};
+use crate::engine::retry::{AttemptFailure, CallUrgency};
 use crate::engine::settings::Environment;
 use crate::engine::status;
 use crate::engine::time::Time;
@@ -24,38 +26,45 @@ impl Query {
         id: RequestId,
         executor: Executor,
         effects: &mut Effects,
-    ) -> Verdict {
+    ) -> QueryVerdict {
         if self.is_over_budget(env, effects) {
-            return self.end_over_budget(env, now, Turn { executor, ..Turn::default() }, effects);
+            return self.end_over_budget(env, now, QueryTurn { executor, ..QueryTurn::default() }, effects);
         }
         let carried = &mut self.carried;
         let next = compaction::cascade(env, &self.frame, &mut carried.conversation, &mut carried.tracking, effects);
         self.go_on(env, now, next, (id, executor), effects)
     }
 
-    fn go_on(&mut self, env: &Environment, now: Time, next: Next, (id, executor): (RequestId, Executor), effects: &mut Effects) -> Verdict {
+    fn go_on(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        next: CascadeDecision,
+        (id, executor): (RequestId, Executor),
+        effects: &mut Effects,
+    ) -> QueryVerdict {
         match next {
-            Next::Call => self.call(env, now, id, executor, effects),
-            Next::Compact => {
-                let cause = Cause { trigger: CompactTrigger::Auto, instructions: None, excess: None, without_media: false };
+            CascadeDecision::Call => self.call(env, now, id, executor, effects),
+            CascadeDecision::Compact => {
+                let cause = CompactionCause { trigger: CompactTrigger::Auto, instructions: None, excess: None, without_media: false };
                 self.compact(env, now, cause, (id, executor, AfterCompaction::Ask(id)), effects)
             }
-            Next::Blocked { tokens, limit } => {
+            CascadeDecision::Blocked { tokens, limit } => {
                 let text = format!("the prompt is too long: about {tokens} tokens, and {limit} is the limit at which nothing is sent");
-                let failure = Failure::of("prompt_too_long", &text);
-                self.end(env, now, executor, Ending::failed(Terminal::BlockingLimit, id, failure), effects)
+                let failure = AttemptFailure::new("prompt_too_long", &text);
+                self.end(env, now, executor, QueryEnding::failed(Terminal::BlockingLimit, id, failure), effects)
             }
         }
     }
 
     /// a fresh executor for each answer. The request is made at the end of the step, if there is money for it (S-10).
-    fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> Verdict {
+    fn call(&mut self, env: &Environment, now: Time, id: RequestId, executor: Executor, effects: &mut Effects) -> QueryVerdict {
         status::report(env, status::REQUESTING, effects);
         self.heed_host(env, id);
         let request = self.request(env);
-        let call = ApiCall::open(env, now, (id, Urgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
-        self.state = State::Calling { call: Box::new(call), turn: Turn { executor, ..Turn::default() } };
-        Verdict::Running
+        let call = ApiCall::open(env, now, (id, CallUrgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
+        self.state = QueryState::Calling { call: Box::new(call), turn: QueryTurn { executor, ..QueryTurn::default() } };
+        QueryVerdict::Running
     }
 
     /// Opens the next request under a named transition.
@@ -67,21 +76,21 @@ impl Query {
         executor: Executor,
         transition: Transition,
         effects: &mut Effects,
-    ) -> Verdict {
+    ) -> QueryVerdict {
         effects.push(Effect::Note(Note::Transition(transition)));
         let id = RequestId { prompt: asked.prompt, turn: asked.turn + 1, attempt: 1 };
         self.begin_iteration(env, now, id, executor, effects)
     }
 
     /// results, then what was queued, then the turn limit, then the next request.
-    pub(super) fn next_turn(&mut self, env: &Environment, now: Time, mut turn: Turn, effects: &mut Effects) -> Verdict {
+    pub(super) fn next_turn(&mut self, env: &Environment, now: Time, mut turn: QueryTurn, effects: &mut Effects) -> QueryVerdict {
         self.totals.turns += 1;
-        self.totals.last = Last::Results;
-        self.chain = Chain::default();
+        self.totals.last = LastMessage::Results;
+        self.chain = RecoveryChain::default();
         self.carried.tracking.reactively_compacted = false;
         self.keep_answer(&turn.blocks, turn.usage);
         let mut content = turn.executor.results(&env.settings);
-        let structure = structured::given(&turn, &content).filter(|_| structured::is_enforced(env));
+        let structure = structured_output::given(&turn, &content).filter(|_| structured_output::is_enforced(env));
         let results = content.clone();
         content.extend(turn.executor.attachments());
         self.totals.denials.extend(turn.executor.take_denials());
@@ -89,7 +98,7 @@ impl Query {
         if let Some(why) = turn.executor.stopped_by_hook().cloned() {
             self.carried.conversation.push_user(results_name(asked), ItemKind::Results, content);
             effects.push(Effect::Emit(Emission::Warning { text: format!("a hook ends the turn: {why}").into() }));
-            return self.end(env, now, turn.executor.successor(), Ending::well(Terminal::HookStopped), effects);
+            return self.end(env, now, turn.executor.successor(), QueryEnding::well(Terminal::HookStopped), effects);
         }
         for (prompt, message) in core::mem::take(&mut self.queued) {
             content.extend(message.iter().cloned());
@@ -99,11 +108,11 @@ impl Query {
         let executor = turn.executor.successor();
         if let Some(json) = structure {
             self.keep_structure(json, effects);
-            return self.end(env, now, executor, Ending::well(Terminal::Completed), effects);
+            return self.end(env, now, executor, QueryEnding::well(Terminal::Completed), effects);
         }
         if self.is_at_turn_limit(env) {
             effects.push(Effect::Emit(Emission::MaxTurnsReached { turns: self.totals.turns }));
-            return self.end(env, now, executor, Ending::limit(Terminal::MaxTurns, "the turn limit is reached"), effects);
+            return self.end(env, now, executor, QueryEnding::limit(Terminal::MaxTurns, "the turn limit is reached"), effects);
         }
         let asked = self.sum_up_tools(env, now, asked, (&turn.blocks, &results), effects);
         self.ask_again(env, now, asked, executor, Transition::NextTurn, effects)
@@ -118,27 +127,27 @@ impl Query {
         &mut self,
         env: &Environment,
         now: Time,
-        cause: Cause,
+        cause: CompactionCause,
         (id, executor, then): (RequestId, Executor, AfterCompaction),
         effects: &mut Effects,
-    ) -> Verdict {
+    ) -> QueryVerdict {
         let standing = (core::mem::take(&mut self.carried.standing), core::mem::take(&mut self.summary_refusals));
         match Compaction::start(env, now, cause, id, &self.frame, &self.carried.conversation, standing, effects) {
             Ok(compaction) => {
-                self.state = State::Compacting { compaction: Box::new(compaction), executor, then };
-                Verdict::Running
+                self.state = QueryState::Compacting { compaction: Box::new(compaction), executor, then };
+                QueryVerdict::Running
             }
             Err(failed) => self.on_compacted(env, now, Err(failed), (executor, then), effects),
         }
     }
 
     /// What concerns a compaction.
-    pub(super) fn step_compaction(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
-        let State::Compacting { compaction, .. } = &mut self.state else { return Verdict::Running };
+    pub(super) fn step_compaction(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+        let QueryState::Compacting { compaction, .. } = &mut self.state else { return QueryVerdict::Running };
         let result = match compaction.step(env, now, input, effects) {
-            compaction::Verdict::Running => return Verdict::Running,
-            compaction::Verdict::Done(done) => Ok(done),
-            compaction::Verdict::Failed(failed) => Err(failed),
+            compaction::CompactionVerdict::Running => return QueryVerdict::Running,
+            compaction::CompactionVerdict::Done(done) => Ok(done),
+            compaction::CompactionVerdict::Failed(failed) => Err(failed),
         };
         let owed = self.state.take_compaction();
         self.on_compacted(env, now, result, owed, effects)
@@ -149,10 +158,10 @@ impl Query {
         &mut self,
         env: &Environment,
         now: Time,
-        result: Result<Box<Compacted>, Box<Failed>>,
+        result: Result<Box<SuccessfulCompaction>, Box<FailedCompaction>>,
         (executor, then): (Executor, AfterCompaction),
         effects: &mut Effects,
-    ) -> Verdict {
+    ) -> QueryVerdict {
         let (failure, spent) = match result {
             Ok(done) => {
                 self.carried.tracking.on_done(&done);
@@ -178,20 +187,20 @@ impl Query {
                 self.ask_again(env, now, asked, executor, Transition::ReactiveCompactRetry, effects)
             }
             (AfterCompaction::Retry(ending), Some(_)) => self.end(env, now, executor, *ending, effects),
-            (AfterCompaction::End(_), None) => self.end(env, now, executor, Ending::well(Terminal::Completed), effects),
+            (AfterCompaction::End(_), None) => self.end(env, now, executor, QueryEnding::well(Terminal::Completed), effects),
             (AfterCompaction::End(id), Some(failure)) => {
-                self.end(env, now, executor, Ending::call_lost(last.unwrap_or(id), failure), effects)
+                self.end(env, now, executor, QueryEnding::call_lost(last.unwrap_or(id), failure), effects)
             }
         }
     }
 
     /// Counts what a compaction used up.
-    pub(super) fn spend(&mut self, env: &Environment, spent: Spent) {
+    pub(super) fn spend(&mut self, env: &Environment, spent: CompactionUsage) {
         self.carried.standing = spent.standing;
         self.summary_refusals = spent.refusals;
         self.totals.api_time = self.totals.api_time + spent.api_time;
         for (model, usage) in &spent.usage {
-            let charge = Charge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };
+            let charge = AnswerCharge { model, date: env.settings.session.date, is_fast: false, is_refused_at_once: false };
             self.totals.add(model, usage, env.prices.cost(usage, charge));
         }
     }

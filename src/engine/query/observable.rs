@@ -3,7 +3,7 @@
 //! The original is what goes back to the API, byte for byte: prompt caching depends on it.
 
 use crate::engine::emission::AssistantMessage;
-use crate::engine::settings::{Environment, Observable};
+use crate::engine::settings::{Environment, ObservableField};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, ToolInput, ToolUse};
 use crate::wire::json::{Json, push_string};
@@ -19,7 +19,7 @@ pub(super) fn emitted(env: &Environment, message: &Arc<AssistantMessage>) -> Arc
 }
 
 /// The input with the fields at its end; `None` when none is added.
-fn with_fields(input: &Json, fields: &[Observable]) -> Option<Json> {
+fn with_fields(input: &Json, fields: &[ObservableField]) -> Option<Json> {
     let value = (!fields.is_empty()).then(|| input.to_value())?;
     let members = value.as_object()?;
     let mut added = String::new();
@@ -52,8 +52,8 @@ fn with_input(tool_use: &ToolUse, input: Json) -> Block {
 mod tests {
     use super::*;
 
-    fn fields() -> Vec<Observable> {
-        vec![Observable { name: "absolute_path".into(), from: "path".into(), base: "/w".into() }]
+    fn fields() -> Vec<ObservableField> {
+        vec![ObservableField { name: "absolute_path".into(), from: "path".into(), base: "/w".into() }]
     }
 
     #[test]

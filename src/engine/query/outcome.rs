@@ -1,14 +1,14 @@
 //! How a query ends, and what it leaves behind.
 
-use crate::engine::budget::{Charge, NanoUsd};
-use crate::engine::call::{ApiCall, Ended, Standing};
-use crate::engine::compaction::Tracking;
+use crate::engine::budget::{AnswerCharge, NanoUsd};
+use crate::engine::call::{ApiCall, CallStanding, CompletedAnswer};
+use crate::engine::compaction::CompactionTracking;
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::Conversation;
-use crate::engine::emission::{AssistantMessage, Denial, Emission};
+use crate::engine::emission::{AssistantMessage, Emission, PermissionDenial};
 use crate::engine::executor::abort::AbortKind;
 use crate::engine::permission::context::PermissionContext;
-use crate::engine::retry::{Decision, Failure};
+use crate::engine::retry::{AttemptFailure, RetryDecision};
 use crate::engine::settings::{Environment, RequestPlace};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
@@ -18,30 +18,30 @@ use crate::wire::usage::Usage;
 
 /// How a query ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Outcome {
+pub(crate) struct QueryOutcome {
     /// Why.
     pub(crate) terminal: Terminal,
     /// What went wrong; the result is an error if there is anything.
     pub(crate) errors: Vec<Arc<str>>,
     /// What the next prompt goes on from.
-    pub(crate) carried: Carried,
+    pub(crate) carried: SessionMemory,
     /// Submitted messages that found no place in it: they are the next prompts.
     pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
     /// For the result message.
-    pub(crate) totals: Totals,
+    pub(crate) totals: ResultTotals,
 }
 
 /// What goes on from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Carried {
+pub(crate) struct SessionMemory {
     /// The conversation.
     pub(crate) conversation: Conversation,
     /// The model that signed the thinking in it; `None` when no request was made yet.
     pub(super) signed_by: Option<Arc<str>>,
     /// What is remembered of compactions.
-    pub(crate) tracking: Tracking,
+    pub(crate) tracking: CompactionTracking,
     /// What one call leaves to the next.
-    pub(crate) standing: Standing,
+    pub(crate) standing: CallStanding,
     /// The model that the user chose; `None` for the settings' one (S-3).
     pub(crate) model: Option<Arc<str>>,
     /// What the prompts before this one cost (S-10).
@@ -56,27 +56,27 @@ pub(crate) struct Carried {
     pub(super) container: Option<Arc<str>>,
 }
 
-impl Outcome {
+impl QueryOutcome {
     /// A prompt that was answered without the model (S-5).
-    pub(crate) fn local(carried: Carried, text: Arc<str>) -> Self {
-        let totals = Totals { text, ..Totals::default() };
+    pub(crate) fn local(carried: SessionMemory, text: Arc<str>) -> Self {
+        let totals = ResultTotals { text, ..ResultTotals::default() };
         Self { terminal: Terminal::Completed, errors: Vec::new(), carried, queued: Vec::new(), totals }
     }
 }
 
-impl Outcome {
+impl QueryOutcome {
     /// A prompt that was aborted before the model was asked (S-4).
-    pub(crate) fn aborted(prompt: u32, mut carried: Carried, kind: AbortKind, effects: &mut Effects) -> Self {
-        let ending = Ending::aborted(Terminal::AbortedStreaming, kind);
+    pub(crate) fn aborted(prompt: u32, mut carried: SessionMemory, kind: AbortKind, effects: &mut Effects) -> Self {
+        let ending = QueryEnding::aborted(Terminal::AbortedStreaming, kind);
         let errors = ending.say(prompt, effects).into_iter().collect();
         if let Some(text) = ending.kept_text() {
             carried.conversation.push_hidden(format!("p{prompt}.interrupted"), text);
         }
-        Self { terminal: ending.terminal, errors, carried, queued: Vec::new(), totals: Totals::default() }
+        Self { terminal: ending.terminal, errors, carried, queued: Vec::new(), totals: ResultTotals::default() }
     }
 }
 
-impl Carried {
+impl SessionMemory {
     /// From here on another model may be asked: signatures are bound to the one that gave them.
     pub(super) fn turn_to(&mut self, model: &Arc<str>) {
         if self.signed_by.as_ref().is_some_and(|signed_by| signed_by != model) {
@@ -86,7 +86,7 @@ impl Carried {
     }
 }
 
-impl Carried {
+impl SessionMemory {
     /// Takes note of what is done about the next time that a request is made: dead messages (C-1), summaries of spans (C-3).
     pub(crate) fn take_note(&mut self, input: &Input) {
         match input {
@@ -99,42 +99,42 @@ impl Carried {
 
 /// What the result message will say.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Totals {
+pub(crate) struct ResultTotals {
     /// Answers that had tool results (S-7b).
     pub(crate) turns: u32,
     /// Time with a request under way.
     pub(crate) api_time: Micros,
     /// Tokens and money by model, in the order of first use.
-    pub(crate) by_model: Vec<OfModel>,
+    pub(crate) by_model: Vec<ModelTotals>,
     /// The same of the agents that worked for the prompt (S-10).
-    pub(crate) agents_by_model: Vec<OfModel>,
+    pub(crate) agents_by_model: Vec<ModelTotals>,
     /// The last answer's stop reason.
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
     /// What was said last (S-8).
-    pub(crate) last: Last,
+    pub(crate) last: LastMessage,
     /// What the structured-output tool was given (S-9).
     pub(crate) structured_output: Option<Json>,
     /// Tool uses that were not permitted (S-1).
-    pub(crate) denials: Vec<Denial>,
+    pub(crate) denials: Vec<PermissionDenial>,
 }
 
 /// What was said last in a prompt, the prompt itself left out (S-8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Last {
+pub(crate) enum LastMessage {
     /// Nothing: the model was not asked, or did not answer.
     #[default]
     Nothing,
     /// An answer of the model, by its last block.
-    Answer(Tail),
+    Answer(AnswerTail),
     /// Results of tools.
     Results,
 }
 
 /// What an answer ends in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tail {
+pub(crate) enum AnswerTail {
     /// It has no block, which is allowed.
     Empty,
     /// Text or thinking.
@@ -143,8 +143,8 @@ pub(crate) enum Tail {
     Other,
 }
 
-impl Tail {
-    fn of(blocks: &[Arc<AssistantMessage>]) -> Self {
+impl AnswerTail {
+    fn from_blocks(blocks: &[Arc<AssistantMessage>]) -> Self {
         match blocks.last().map(|message| message.block.kind()) {
             None => Self::Empty,
             Some(BlockKind::Text(_) | BlockKind::Thinking { .. } | BlockKind::RedactedThinking) => Self::Words,
@@ -155,18 +155,18 @@ impl Tail {
 
 /// What was asked of one model.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct OfModel {
+pub(crate) struct ModelTotals {
     pub(crate) model: Arc<str>,
     pub(crate) usage: Usage,
     pub(crate) cost: NanoUsd,
 }
 
-impl Totals {
+impl ResultTotals {
     /// Counts an answer, and what it costs.
-    pub(super) fn count(&mut self, env: &Environment, blocks: &[Arc<AssistantMessage>], ended: &Ended, is_fast: bool) {
+    pub(super) fn count(&mut self, env: &Environment, blocks: &[Arc<AssistantMessage>], ended: &CompletedAnswer, is_fast: bool) {
         self.api_time = self.api_time + ended.took;
         self.stop_reason.clone_from(&ended.stop_reason);
-        self.last = Last::Answer(Tail::of(blocks));
+        self.last = LastMessage::Answer(AnswerTail::from_blocks(blocks));
         let text = |message: &Arc<AssistantMessage>| match message.block.kind() {
             BlockKind::Text(text) => Some(text.clone()),
             _ => None,
@@ -175,7 +175,7 @@ impl Totals {
         let answered = blocks.last().map(|message| &message.model).filter(|model| !model.is_empty());
         let model = answered.unwrap_or(&ended.model);
         let is_refused_at_once = blocks.is_empty() && ended.stop_reason.as_deref() == Some("refusal");
-        let charge = Charge { model, date: env.settings.session.date, is_fast, is_refused_at_once };
+        let charge = AnswerCharge { model, date: env.settings.session.date, is_fast, is_refused_at_once };
         self.add(model, &ended.usage, env.prices.cost(&ended.usage, charge));
     }
 
@@ -185,7 +185,7 @@ impl Totals {
     }
 
     /// Tokens and money by model, those of agents included.
-    pub(crate) fn all_by_model(&self) -> Vec<OfModel> {
+    pub(crate) fn all_by_model(&self) -> Vec<ModelTotals> {
         let mut all = self.by_model.clone();
         self.agents_by_model.iter().for_each(|of| add(&mut all, &of.model, &of.usage, of.cost));
         all
@@ -199,11 +199,11 @@ impl Totals {
     /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
     pub(super) fn count_lost(&mut self, env: &Environment, now: Time, call: &ApiCall) {
         self.api_time = self.api_time + now.since(call.since());
-        self.count_attempt(env, &Attempt::of(call));
+        self.count_attempt(env, &AttemptCost::from_call(call));
     }
 
     /// Counts an attempt that was given up in the midst of its answer: what the API said of its tokens holds, too.
-    pub(super) fn count_attempt(&mut self, env: &Environment, attempt: &Attempt) {
+    pub(super) fn count_attempt(&mut self, env: &Environment, attempt: &AttemptCost) {
         if attempt.usage != Usage::default() {
             self.add(&attempt.model, &attempt.usage, attempt.cost(env));
         }
@@ -219,102 +219,102 @@ impl Totals {
     }
 }
 
-fn add(all: &mut Vec<OfModel>, model: &Arc<str>, usage: &Usage, cost: NanoUsd) {
+fn add(all: &mut Vec<ModelTotals>, model: &Arc<str>, usage: &Usage, cost: NanoUsd) {
     match all.iter_mut().find(|of| of.model == *model) {
         Some(of) => {
             of.usage.add(usage);
             of.cost = of.cost + cost;
         }
-        None => all.push(OfModel { model: model.clone(), usage: *usage, cost }),
+        None => all.push(ModelTotals { model: model.clone(), usage: *usage, cost }),
     }
 }
 
 /// What an attempt has brought so far, as far as it is paid for.
 #[derive(Clone, Debug)]
-pub(super) struct Attempt {
+pub(super) struct AttemptCost {
     pub(super) model: Arc<str>,
     pub(super) usage: Usage,
     pub(super) is_fast: bool,
 }
 
-impl Attempt {
-    pub(super) fn of(call: &ApiCall) -> Self {
+impl AttemptCost {
+    pub(super) fn from_call(call: &ApiCall) -> Self {
         Self { model: call.model().clone(), usage: *call.usage(), is_fast: call.is_fast() }
     }
 
     pub(super) fn cost(&self, env: &Environment) -> NanoUsd {
         let date = env.settings.session.date;
-        env.prices.cost(&self.usage, Charge { model: &self.model, date, is_fast: self.is_fast, is_refused_at_once: false })
+        env.prices.cost(&self.usage, AnswerCharge { model: &self.model, date, is_fast: self.is_fast, is_refused_at_once: false })
     }
 }
 
 /// How a query will end, once nothing is open any more.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ending {
+pub(super) struct QueryEnding {
     pub(super) terminal: Terminal,
-    why: Why,
+    why: EndCause,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Why {
+enum EndCause {
     /// The turn ended as it should.
     Well,
     /// This is shown in an answer's place.
-    Failed { id: RequestId, failure: Failure },
+    Failed { id: RequestId, failure: AttemptFailure },
     /// The user aborted, or whoever the agent works for.
     Aborted(AbortKind),
     /// A limit is reached: said in the result alone.
     Limit(Arc<str>),
 }
 
-impl Ending {
+impl QueryEnding {
     pub(super) fn well(terminal: Terminal) -> Self {
-        Self { terminal, why: Why::Well }
+        Self { terminal, why: EndCause::Well }
     }
 
-    pub(super) fn failed(terminal: Terminal, id: RequestId, failure: Failure) -> Self {
-        Self { terminal, why: Why::Failed { id, failure } }
+    pub(super) fn failed(terminal: Terminal, id: RequestId, failure: AttemptFailure) -> Self {
+        Self { terminal, why: EndCause::Failed { id, failure } }
     }
 
     /// Ends at a limit of the settings.
     pub(super) fn limit(terminal: Terminal, text: &str) -> Self {
-        Self { terminal, why: Why::Limit(text.into()) }
+        Self { terminal, why: EndCause::Limit(text.into()) }
     }
 
     /// The request that it is about, where there is one.
     pub(super) fn id(&self, prompt: u32) -> RequestId {
         match &self.why {
-            Why::Failed { id, .. } => *id,
+            EndCause::Failed { id, .. } => *id,
             _ => RequestId::first(prompt),
         }
     }
 
     /// Too long and too large have terminals of their own, all other lost calls share one.
-    pub(super) fn call_lost(id: RequestId, failure: Failure) -> Self {
+    pub(super) fn call_lost(id: RequestId, failure: AttemptFailure) -> Self {
         let terminal = match failure.too_much() {
             None => Terminal::ModelError,
-            Some(Decision::Media) => Terminal::ImageError,
+            Some(RetryDecision::Media) => Terminal::ImageError,
             Some(_) => Terminal::PromptTooLong,
         };
         Self::failed(terminal, id, failure)
     }
 
     pub(super) fn aborted(terminal: Terminal, kind: AbortKind) -> Self {
-        Self { terminal, why: Why::Aborted(kind) }
+        Self { terminal, why: EndCause::Aborted(kind) }
     }
 
     /// Emits what the user should see of it; returns what goes into the result's errors.
     pub(super) fn say(&self, prompt: u32, effects: &mut Effects) -> Option<Arc<str>> {
         match &self.why {
-            Why::Well => None,
-            Why::Limit(text) => Some(text.clone()),
-            Why::Failed { id, failure } => {
+            EndCause::Well => None,
+            EndCause::Limit(text) => Some(text.clone()),
+            EndCause::Failed { id, failure } => {
                 let text: Arc<str> = failure.summary().into();
                 effects.push(Effect::Emit(Emission::Assistant(Arc::new(error_message(*id, &failure.kind, &text)))));
                 Some(text)
             }
-            Why::Aborted(AbortKind::Unneeded) => Some("stopped: nobody waits for the result any more".into()),
-            Why::Aborted(_) => {
+            EndCause::Aborted(AbortKind::Unneeded) => Some("stopped: nobody waits for the result any more".into()),
+            EndCause::Aborted(_) => {
                 if let Some(text) = self.kept_text() {
                     effects.push(Effect::Emit(Emission::Interrupted { prompt, text: text.into() }));
                 }
@@ -327,8 +327,8 @@ impl Ending {
     ///
     pub(super) fn kept_text(&self) -> Option<&'static str> {
         match (&self.why, &self.terminal) {
-            (Why::Aborted(AbortKind::Cancel), Terminal::AbortedTools) => Some("[The user interrupted while tools ran.]"),
-            (Why::Aborted(AbortKind::Cancel), _) => Some("[The user interrupted.]"),
+            (EndCause::Aborted(AbortKind::Cancel), Terminal::AbortedTools) => Some("[The user interrupted while tools ran.]"),
+            (EndCause::Aborted(AbortKind::Cancel), _) => Some("[The user interrupted.]"),
             _ => None,
         }
     }

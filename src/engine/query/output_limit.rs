@@ -1,11 +1,11 @@
 //! The output limit (Q-15): ask again with a raised cap, then ask the model to go on, then say that it did not work out.
 
-use super::outcome::Ending;
-use super::{Chain, Query, Turn, Verdict};
+use super::outcome::QueryEnding;
+use super::{Query, QueryTurn, QueryVerdict, RecoveryChain};
 use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
-use crate::engine::retry::Failure;
+use crate::engine::retry::AttemptFailure;
 use crate::engine::settings::{Environment, Settings};
 use crate::engine::time::Time;
 use crate::prelude::*;
@@ -16,7 +16,7 @@ const GO_ON: &str = "The answer reached the output limit. Go on exactly where it
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Recovery {
+enum OutputLimitRecovery {
     /// The same again with this cap.
     Raise(u64),
     /// Keep the partial answer and ask for the rest.
@@ -27,13 +27,13 @@ enum Recovery {
 
 /// Q-15. The cap is raised once in a chain, and only where nobody has chosen another one than the default; the settings can name the
 /// raised cap, and then it holds whatever the first one is.
-fn decide(chain: Chain, max_tokens: u64, settings: &Settings) -> Recovery {
+fn decide(chain: RecoveryChain, max_tokens: u64, settings: &Settings) -> OutputLimitRecovery {
     let raised = settings.session.raised_max_tokens;
     let raised = raised.or((max_tokens == Settings::DEFAULT_MAX_TOKENS).then_some(Settings::RAISED_MAX_TOKENS));
     match raised {
-        Some(raised) if chain.raised_cap.is_none() && chain.recoveries == 0 && raised > max_tokens => Recovery::Raise(raised),
-        _ if chain.recoveries < settings.session.max_output_recoveries => Recovery::GoOn,
-        _ => Recovery::GiveUp,
+        Some(raised) if chain.raised_cap.is_none() && chain.recoveries == 0 && raised > max_tokens => OutputLimitRecovery::Raise(raised),
+        _ if chain.recoveries < settings.session.max_output_recoveries => OutputLimitRecovery::GoOn,
+        _ => OutputLimitRecovery::GiveUp,
     }
 }
 
@@ -44,27 +44,27 @@ impl Query {
         env: &Environment,
         now: Time,
         id: RequestId,
-        mut turn: Turn,
+        mut turn: QueryTurn,
         effects: &mut Effects,
-    ) -> Verdict {
+    ) -> QueryVerdict {
         match decide(self.chain, self.frame.max_tokens(), &env.settings) {
-            Recovery::Raise(cap) => {
+            OutputLimitRecovery::Raise(cap) => {
                 for message in &turn.blocks {
                     effects.push(Effect::Emit(Emission::Tombstone { uuid: message.uuid.clone() }));
                 }
                 self.chain.raised_cap = Some(cap);
                 self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensEscalate, effects)
             }
-            Recovery::GoOn => {
+            OutputLimitRecovery::GoOn => {
                 self.keep_answer(&turn.blocks, turn.usage);
                 self.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), GO_ON, effects);
                 self.chain.recoveries += 1;
                 self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensRecovery, effects)
             }
-            Recovery::GiveUp => {
+            OutputLimitRecovery::GiveUp => {
                 self.keep_answer(&turn.blocks, turn.usage);
-                let failure = Failure::of("max_output_tokens", "the answer reached the output limit before it was complete");
-                self.end(env, now, turn.executor, Ending::failed(Terminal::Completed, id, failure), effects)
+                let failure = AttemptFailure::new("max_output_tokens", "the answer reached the output limit before it was complete");
+                self.end(env, now, turn.executor, QueryEnding::failed(Terminal::Completed, id, failure), effects)
             }
         }
     }
@@ -83,27 +83,29 @@ mod tests {
     #[test]
     fn q_15_the_cap_is_raised_once_then_the_model_is_asked_three_times() {
         let settings = Settings::default();
-        let of = |raised_cap, recoveries| decide(Chain { raised_cap, recoveries, ..Chain::default() }, settings.max_tokens, &settings);
-        assert_eq!(of(None, 0), Recovery::Raise(64_000));
-        assert_eq!(of(Some(64_000), 0), Recovery::GoOn);
-        assert_eq!(of(Some(64_000), 2), Recovery::GoOn);
-        assert_eq!(of(Some(64_000), 3), Recovery::GiveUp);
+        let of = |raised_cap, recoveries| {
+            decide(RecoveryChain { raised_cap, recoveries, ..RecoveryChain::default() }, settings.max_tokens, &settings)
+        };
+        assert_eq!(of(None, 0), OutputLimitRecovery::Raise(64_000));
+        assert_eq!(of(Some(64_000), 0), OutputLimitRecovery::GoOn);
+        assert_eq!(of(Some(64_000), 2), OutputLimitRecovery::GoOn);
+        assert_eq!(of(Some(64_000), 3), OutputLimitRecovery::GiveUp);
     }
 
     #[test]
     fn q_15_a_client_that_asks_for_nothing_more_ends_at_once() {
         let mut settings = Settings { max_tokens: 500, ..Settings::default() };
         settings.session.max_output_recoveries = 0;
-        assert_eq!(decide(Chain::default(), settings.max_tokens, &settings), Recovery::GiveUp);
+        assert_eq!(decide(RecoveryChain::default(), settings.max_tokens, &settings), OutputLimitRecovery::GiveUp);
     }
 
     #[test]
     fn q_15_a_chosen_cap_is_raised_only_to_a_chosen_one() {
         let mut settings = Settings { max_tokens: 500, ..Settings::default() };
-        assert_eq!(decide(Chain::default(), settings.max_tokens, &settings), Recovery::GoOn);
+        assert_eq!(decide(RecoveryChain::default(), settings.max_tokens, &settings), OutputLimitRecovery::GoOn);
         settings.session.raised_max_tokens = Some(600);
-        assert_eq!(decide(Chain::default(), settings.max_tokens, &settings), Recovery::Raise(600));
+        assert_eq!(decide(RecoveryChain::default(), settings.max_tokens, &settings), OutputLimitRecovery::Raise(600));
         settings.session.raised_max_tokens = Some(500);
-        assert_eq!(decide(Chain::default(), settings.max_tokens, &settings), Recovery::GoOn, "that would be no raise");
+        assert_eq!(decide(RecoveryChain::default(), settings.max_tokens, &settings), OutputLimitRecovery::GoOn, "that would be no raise");
     }
 }

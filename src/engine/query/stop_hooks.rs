@@ -1,7 +1,7 @@
 //! Before a prompt ends well: stop hooks may object, the token budget may ask for more.
 
-use super::outcome::Ending;
-use super::{HOOK_TIMER, Query, State, Verdict, structured, token_budget};
+use super::outcome::QueryEnding;
+use super::{HOOK_TIMER, Query, QueryState, QueryVerdict, structured_output, token_budget};
 use crate::engine::contract::{Effect, Effects, Input, RequestId, Terminal};
 use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
@@ -15,7 +15,7 @@ use crate::wire::json::Json;
 
 /// What the hooks' words come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Word {
+enum StopHookDecision {
     /// The prompt may end.
     Silent,
     /// What the model is told, in order.
@@ -25,14 +25,14 @@ enum Word {
 }
 
 /// "prevent continuation" wins over an objection; an objection without a reason says at least that there is one.
-fn word(verdict: &HookVerdict) -> Word {
+fn word(verdict: &HookVerdict) -> StopHookDecision {
     match (&verdict.stop, verdict.decision) {
-        (Some(why), _) => Word::Prevents(why.clone()),
+        (Some(why), _) => StopHookDecision::Prevents(why.clone()),
         (None, Some(PermissionWord::Deny)) if verdict.reasons.is_empty() => {
-            Word::Objects(vec!["A stop hook objects, and does not say why.".into()])
+            StopHookDecision::Objects(vec!["A stop hook objects, and does not say why.".into()])
         }
-        (None, Some(PermissionWord::Deny)) => Word::Objects(verdict.reasons.clone()),
-        (None, _) => Word::Silent,
+        (None, Some(PermissionWord::Deny)) => StopHookDecision::Objects(verdict.reasons.clone()),
+        (None, _) => StopHookDecision::Silent,
     }
 }
 
@@ -45,30 +45,30 @@ impl Query {
         id: RequestId,
         mut executor: Executor,
         effects: &mut Effects,
-    ) -> Verdict {
-        if structured::is_enforced(env) && self.totals.structured_output.is_none() {
+    ) -> QueryVerdict {
+        if structured_output::is_enforced(env) && self.totals.structured_output.is_none() {
             return self.ask_for_structure(env, now, id, executor.successor(), effects);
         }
-        let told = without_tool(HookEvent::Stop, Json::of(&*self.totals.text));
+        let told = without_tool(HookEvent::Stop, Json::from_value(&*self.totals.text));
         let input = HookInput { stop_hook_active: self.stop_hook_active, ..told };
         match RunningHooks::start(env, now, HookSubject::Stop(id), input, effects) {
             Some(hooks) => {
-                self.state = State::StopHooks { hooks: Box::new(hooks), answered: id, executor: executor.successor() };
-                Verdict::Running
+                self.state = QueryState::StopHooks { hooks: Box::new(hooks), answered: id, executor: executor.successor() };
+                QueryVerdict::Running
             }
             None => self.after_stop_hooks(env, now, (id, executor), &[], effects),
         }
     }
 
     /// What concerns stop hooks.
-    pub(super) fn step_stop_hooks(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Verdict {
-        let State::StopHooks { hooks, .. } = &mut self.state else { return Verdict::Running };
+    pub(super) fn step_stop_hooks(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
+        let QueryState::StopHooks { hooks, .. } = &mut self.state else { return QueryVerdict::Running };
         let verdict = match input {
             Input::HookEnded { hook, outcome } => hooks.on_ended(now, *hook, outcome),
             Input::Timer(HOOK_TIMER) => hooks.on_timer(now, effects),
             _ => None,
         };
-        let Some(verdict) = verdict else { return Verdict::Running };
+        let Some(verdict) = verdict else { return QueryVerdict::Running };
         let owed = self.state.take_stop_hooks();
         self.on_stop_hooks(env, now, owed, &verdict, effects)
     }
@@ -80,19 +80,19 @@ impl Query {
         (answered, executor): (RequestId, Executor),
         verdict: &HookVerdict,
         effects: &mut Effects,
-    ) -> Verdict {
+    ) -> QueryVerdict {
         for (hook, failure) in &verdict.failures {
             let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
             effects.push(Effect::Emit(Emission::Warning { text: format!("stop hook {name} failed: {failure}").into() }));
         }
         let contexts = heard(env, verdict, effects);
         match word(verdict) {
-            Word::Silent => self.after_stop_hooks(env, now, (answered, executor), &contexts, effects),
-            Word::Prevents(why) => {
+            StopHookDecision::Silent => self.after_stop_hooks(env, now, (answered, executor), &contexts, effects),
+            StopHookDecision::Prevents(why) => {
                 effects.push(Effect::Emit(Emission::Warning { text: format!("a stop hook ends the turn: {why}").into() }));
-                self.end(env, now, executor, Ending::well(Terminal::StopHookPrevented), effects)
+                self.end(env, now, executor, QueryEnding::well(Terminal::StopHookPrevented), effects)
             }
-            Word::Objects(reasons) => {
+            StopHookDecision::Objects(reasons) => {
                 for (number, reason) in (1..).zip(&reasons) {
                     let name = format!("{}.stop-hook{number}", answer_name(answered));
                     self.say_hidden(&name, Transition::StopHookBlocking.as_str(), reason, effects);
@@ -119,7 +119,7 @@ impl Query {
         (id, executor): (RequestId, Executor),
         contexts: &[Arc<str>],
         effects: &mut Effects,
-    ) -> Verdict {
+    ) -> QueryVerdict {
         if let Some(budget) = env.settings.session.token_budget {
             let used = self.totals.output_tokens();
             if let Some(percent) = token_budget::percent_to_go_on(budget, used, self.nudges) {
@@ -130,7 +130,7 @@ impl Query {
                 return self.ask_again(env, now, id, executor, Transition::TokenBudgetContinuation, effects);
             }
         }
-        self.end(env, now, executor, Ending::well(Terminal::Completed), effects)
+        self.end(env, now, executor, QueryEnding::well(Terminal::Completed), effects)
     }
 }
 
@@ -155,10 +155,10 @@ mod tests {
             let reasons = reasons.iter().map(|reason| Arc::from(*reason)).collect();
             word(&HookVerdict { decision, reasons, stop: stop.map(Arc::from), ..HookVerdict::default() })
         };
-        assert_eq!(of(None, &[], None), Word::Silent);
-        assert_eq!(of(Some(PermissionWord::Allow), &["fine"], None), Word::Silent);
-        assert_eq!(of(Some(PermissionWord::Deny), &["a", "b"], None), Word::Objects(vec!["a".into(), "b".into()]));
-        assert!(matches!(of(Some(PermissionWord::Deny), &[], None), Word::Objects(reasons) if reasons.len() == 1));
-        assert_eq!(of(Some(PermissionWord::Deny), &["a"], Some("enough")), Word::Prevents("enough".into()));
+        assert_eq!(of(None, &[], None), StopHookDecision::Silent);
+        assert_eq!(of(Some(PermissionWord::Allow), &["fine"], None), StopHookDecision::Silent);
+        assert_eq!(of(Some(PermissionWord::Deny), &["a", "b"], None), StopHookDecision::Objects(vec!["a".into(), "b".into()]));
+        assert!(matches!(of(Some(PermissionWord::Deny), &[], None), StopHookDecision::Objects(reasons) if reasons.len() == 1));
+        assert_eq!(of(Some(PermissionWord::Deny), &["a"], Some("enough")), StopHookDecision::Prevents("enough".into()));
     }
 }

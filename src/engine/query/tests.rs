@@ -4,9 +4,9 @@
 
 mod aborts;
 mod answers;
-mod beginnings;
 mod budgets;
 mod recoveries;
+mod start;
 mod stops;
 mod turns;
 
@@ -17,12 +17,12 @@ use crate::engine::emission::Note;
 use crate::engine::hook::{HookDefinition, HookEvent, HookInput, HookOutcome, HookRun};
 use crate::engine::settings::{InterruptBehaviour, Settings, ToolDefinition};
 use crate::wire::block::{BlockKind, Role};
-use crate::wire::event::Event;
+use crate::wire::event::StreamEvent;
 use crate::wire::json::Json;
 use crate::wire::request::Request;
 
 /// A query and all that surrounds it.
-struct Bench {
+struct QueryHarness {
     env: Environment,
     query: Query,
     now: Time,
@@ -31,7 +31,7 @@ struct Bench {
     requests: Vec<(RequestId, Arc<Request>)>,
     hooks: Vec<(HookRun, Arc<HookInput>)>,
     runs: Vec<(Arc<str>, ToolRun)>,
-    outcome: Option<Box<Outcome>>,
+    outcome: Option<Box<QueryOutcome>>,
     /// What answers say of their input.
     input_tokens: u64,
 }
@@ -57,21 +57,21 @@ fn hook(name: &str, event: HookEvent) -> HookDefinition {
     HookDefinition { name: name.into(), event, matcher: None, timeout: HookDefinition::TIMEOUT }
 }
 
-impl Bench {
+impl QueryHarness {
     /// A first prompt that says "hi".
     fn new(change: impl FnOnce(&mut Settings)) -> Self {
         Self::with(environment(change))
     }
 
     fn with(env: Environment) -> Self {
-        Self::begin(env, Carried::default(), Begins::Asking)
+        Self::begin(env, SessionMemory::default(), QueryBeginning::Asking)
     }
 
     /// A prompt that says "hi" behind what is carried.
-    fn begin(env: Environment, mut carried: Carried, begins: Begins) -> Self {
+    fn begin(env: Environment, mut carried: SessionMemory, begins: QueryBeginning) -> Self {
         let mut effects = Effects::default();
         carried.conversation.push_user("p1", ItemKind::Prompt, vec![Block::text("hi")]);
-        let frame = Arc::new(Frame::of(&env));
+        let frame = Arc::new(RequestFrame::from_environment(&env));
         let (query, verdict) = Query::start(&env, Time::ZERO, 1, (frame, begins), carried, &mut effects);
         let (requests, hooks, runs) = (Vec::new(), Vec::new(), Vec::new());
         let mut bench = Self { env, query, now: Time::ZERO, effects, requests, hooks, runs, outcome: None, input_tokens: 100 };
@@ -79,7 +79,7 @@ impl Bench {
         bench
     }
 
-    fn take(&mut self, verdict: Verdict) {
+    fn take(&mut self, verdict: QueryVerdict) {
         for (_, effect) in self.effects.iter() {
             match effect {
                 Effect::Request { id, request } if !self.requests.iter().any(|(known, _)| known == id) => {
@@ -94,7 +94,7 @@ impl Bench {
                 _ => (),
             }
         }
-        if let Verdict::Finished(outcome) = verdict {
+        if let QueryVerdict::Finished(outcome) = verdict {
             assert!(self.outcome.is_none(), "a prompt ends once");
             self.outcome = Some(outcome);
         }
@@ -111,7 +111,7 @@ impl Bench {
     }
 
     fn event(&mut self, id: RequestId, data: &str) {
-        self.input(&Input::Stream { id, event: Arc::new(Event::decode("event", data)) });
+        self.input(&Input::Stream { id, event: Arc::new(StreamEvent::decode("event", data)) });
     }
 
     fn head(&mut self, id: RequestId, status: u16) {
@@ -201,7 +201,7 @@ impl Bench {
         picture(&self.requests.last().unwrap().1.messages)
     }
 
-    fn outcome(&self) -> &Outcome {
+    fn outcome(&self) -> &QueryOutcome {
         self.outcome.as_ref().unwrap_or_else(|| panic!("the prompt goes on in {}", self.query.state.name()))
     }
 
@@ -221,8 +221,8 @@ fn message(prompt: u32) -> (u32, Arc<[Block]>) {
 }
 
 /// Something was said before, so that there is something to summarise.
-fn earlier() -> Carried {
-    let mut carried = Carried::default();
+fn earlier() -> SessionMemory {
+    let mut carried = SessionMemory::default();
     carried.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text(&"before ".repeat(500))]);
     carried.conversation.push_answer(RequestId::first(0), vec![Block::text(&"yes ".repeat(500))], None);
     carried

@@ -4,7 +4,7 @@
 //! Tools that stop share one timer, and hooks share another. So none of them can know whether it is the last one that needs the timer: that is
 //! looked at here, once after each step. Calls have timers of their own.
 
-use super::{Query, State};
+use super::{Query, QueryState};
 use crate::engine::contract::{Effect, Effects, Input, TimerId};
 use crate::engine::executor::GRACE_TIMER;
 use crate::engine::hook::HOOK_TIMER;
@@ -12,12 +12,12 @@ use crate::engine::time::Time;
 
 /// For when each timer is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Timers {
+pub(super) struct QueryTimers {
     grace: Option<Time>,
     hooks: Option<Time>,
 }
 
-impl Timers {
+impl QueryTimers {
     /// A timer that rings is not set any more; one that rings too early is an older setting of it.
     pub(super) fn hear(&mut self, now: Time, input: &Input) {
         let rung = match input {
@@ -58,12 +58,12 @@ impl Query {
     pub(super) fn set_timers(&mut self, effects: &mut Effects) {
         let executor = self.state.executor();
         let own_hooks = match &self.state {
-            State::StopHooks { hooks, .. } => hooks.until(),
-            State::Compacting { compaction, .. } => compaction.hooks_until(),
+            QueryState::StopHooks { hooks, .. } => hooks.until(),
+            QueryState::Compacting { compaction, .. } => compaction.hooks_until(),
             _ => None,
         };
         let hooks = executor.and_then(|executor| executor.hooks_until()).into_iter().chain(own_hooks).min();
-        self.timers.turn_to(Timers { grace: executor.and_then(|executor| executor.grace_until()), hooks }, effects);
+        self.timers.turn_to(QueryTimers { grace: executor.and_then(|executor| executor.grace_until()), hooks }, effects);
     }
 }
 
@@ -74,13 +74,13 @@ mod tests {
     #[test]
     fn o_27_a_timer_is_set_for_what_is_wanted_and_cancelled_when_nothing_is() {
         let at = |seconds| Some(Time(seconds));
-        let mut timers = Timers::default();
+        let mut timers = QueryTimers::default();
         let mut turn = |wanted, input: Option<(u64, TimerId)>| {
             let mut effects = Effects::default();
             if let Some((now, timer)) = input {
                 timers.hear(Time(now), &Input::Timer(timer));
             }
-            timers.turn_to(Timers { grace: wanted, hooks: None }, &mut effects);
+            timers.turn_to(QueryTimers { grace: wanted, hooks: None }, &mut effects);
             effects.drain().map(|(_, effect)| effect).collect::<Vec<_>>()
         };
         let (set, cancel) = (|at| Effect::SetTimer { timer: GRACE_TIMER, at: Time(at) }, Effect::CancelTimer { timer: GRACE_TIMER });

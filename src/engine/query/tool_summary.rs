@@ -11,8 +11,8 @@
 //! is dropped: the user waits for the answer, and not for a caption of what led to it. It counts as any other in usage and cost, and not as time
 //! spent waiting for the model, because nobody waits.
 
-use super::outcome::Attempt;
-use super::{Query, Verdict};
+use super::outcome::AttemptCost;
+use super::{Query, QueryVerdict};
 use crate::engine::contract::{AnswerEnd, Effect, Effects, Input, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note};
 use crate::engine::settings::Environment;
@@ -20,10 +20,10 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 use crate::wire::request::Request;
 use crate::wire::usage::Usage;
-use crate::wire::whole::whole_message;
+use crate::wire::whole_message::whole_message;
 
 /// What the model is told to do.
 const SYSTEM: &str = "You are shown the tool calls of one turn of an agent, with what came of them. Say in one line of at most ten words what they \
@@ -73,7 +73,7 @@ impl Query {
     }
 
     /// Takes what concerns the line; `None` for what does not.
-    pub(super) fn step_tool_summary(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Option<Verdict> {
+    pub(super) fn step_tool_summary(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> Option<QueryVerdict> {
         let summary = self.tool_summary.as_mut()?;
         match input {
             Input::Head { id, status, .. } if *id == summary.id => {
@@ -85,7 +85,7 @@ impl Query {
             Input::Stream { id, .. } if *id == summary.id => (), // nobody asked for a stream
             _ => return None,
         }
-        Some(Verdict::Running)
+        Some(QueryVerdict::Running)
     }
 
     /// Nobody wants the line any more.
@@ -96,18 +96,18 @@ impl Query {
         }
     }
 
-    fn end_tool_summary(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> Verdict {
-        let Some(summary) = self.tool_summary.take() else { return Verdict::Running };
+    fn end_tool_summary(&mut self, env: &Environment, now: Time, how: &AnswerEnd, effects: &mut Effects) -> QueryVerdict {
+        let Some(summary) = self.tool_summary.take() else { return QueryVerdict::Running };
         let whole = match (summary.status, how) {
             (Some(200), AnswerEnd::Complete) => whole_message(&summary.body).ok(),
             _ => None,
         };
         let Some(whole) = whole else {
             summary.report(now, "not answered, and not asked again", Usage::default(), effects);
-            return Verdict::Running;
+            return QueryVerdict::Running;
         };
         summary.report(now, "ok", whole.usage, effects);
-        let attempt = Attempt { model: summary.model.clone(), usage: whole.usage, is_fast: false };
+        let attempt = AttemptCost { model: summary.model.clone(), usage: whole.usage, is_fast: false };
         self.totals.count_attempt(env, &attempt);
         if let Some(text) = line(&whole.blocks) {
             effects.push(Effect::Emit(Emission::ToolUseSummary { text, tool_use_ids: summary.tool_use_ids }));
@@ -130,11 +130,11 @@ fn request(model: &Arc<str>, blocks: &[Arc<AssistantMessage>], results: &[Block]
     let mut text = String::new();
     for tool_use in blocks.iter().filter_map(|message| message.block.as_tool_use()) {
         let answers = |block: &&Block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if *tool_use_id == tool_use.id);
-        let result = results.iter().find(answers).and_then(|block| Object::parse(block.json().as_str()).ok()?.get("content"));
+        let result = results.iter().find(answers).and_then(|block| RawObject::parse(block.json().as_str()).ok()?.get("content"));
         text.push_str(&format!("{} {}\n-> {}\n\n", tool_use.name, shown(tool_use.input.as_str()), shown(result.unwrap_or_default())));
     }
     let mut request = Request::new(model, TOKENS_MAX).with_messages([Message::user(vec![Block::text(text.trim_end())])]);
-    request.system = Some(Json::of(SYSTEM));
+    request.system = Some(Json::from_value(SYSTEM));
     request.stream = false;
     request
 }
@@ -180,7 +180,7 @@ mod tests {
             error: None,
         };
         let uses = |id: &str| Arc::new(said(&format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file":"{id}"}}}}"#)));
-        let result = |id: &str| Block::tool_result(id, &Json::of(&format!("in {id}")), false);
+        let result = |id: &str| Block::tool_result(id, &Json::from_value(&format!("in {id}")), false);
         let asked = request(&"small".into(), &[uses("a"), uses("b")], &[result("b"), result("a")]);
         let BlockKind::Text(text) = asked.messages[0].content[0].kind() else { panic!("no text") };
         assert_eq!(&**text, "Read {\"file\":\"a\"}\n-> \"in a\"\n\nRead {\"file\":\"b\"}\n-> \"in b\"");

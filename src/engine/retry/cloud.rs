@@ -1,10 +1,10 @@
 //! Credentials of a cloud provider that stands before the API: each says in its own way that they are no longer good.
 
-use super::Failure;
-use crate::engine::settings::Cloud;
+use super::AttemptFailure;
+use crate::engine::settings::CloudProvider;
 
 /// Whether a failure asks for new credentials of this provider.
-pub(super) fn wants_credentials(provider: Cloud, failure: &Failure) -> bool {
+pub(super) fn wants_credentials(provider: CloudProvider, failure: &AttemptFailure) -> bool {
     if failure.status.is_some_and(|status| status >= 500) {
         return false;
     }
@@ -12,7 +12,11 @@ pub(super) fn wants_credentials(provider: Cloud, failure: &Failure) -> bool {
     let says = |all: &[&str]| all.iter().all(|part| said.contains(part));
     match provider {
         // The token of a session, or the credentials that it is made from.
-        Cloud::Bedrock => failure.status == Some(403) || says(&["security token"]) || says(&["expired", "token"]) || says(&["credentials"]),
-        Cloud::Vertex => failure.status == Some(401) || says(&["invalid_grant"]) || says(&["access token"]) || says(&["credentials"]),
+        CloudProvider::Bedrock => {
+            failure.status == Some(403) || says(&["security token"]) || says(&["expired", "token"]) || says(&["credentials"])
+        }
+        CloudProvider::Vertex => {
+            failure.status == Some(401) || says(&["invalid_grant"]) || says(&["access token"]) || says(&["credentials"])
+        }
     }
 }

@@ -1,36 +1,36 @@
 //! How long to wait before the next attempt, if there is to be one.
 
-use super::{Case, Decision, unattended};
+use super::{FailedAttempt, RetryDecision, unattended_mode};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 
 /// Another attempt after a wait, unless there were enough of them or the wait is too long.
-pub(super) fn repeat(case: &Case<'_>) -> Decision {
-    let Case { failure, history, settings, .. } = case;
-    let counted = !unattended::has_no_limit(case);
+pub(super) fn repeat(case: &FailedAttempt<'_>) -> RetryDecision {
+    let FailedAttempt { failure, history, settings, .. } = case;
+    let counted = !unattended_mode::has_no_limit(case);
     if counted && history.retries >= settings.max_retries {
-        return Decision::GiveUp(None);
+        return RetryDecision::GiveUp(None);
     }
     let new_client = matches!(&*failure.kind, "connection_reset" | "broken_pipe");
-    let after = |delay| Decision::After { delay, new_client, counted };
+    let after = |delay| RetryDecision::After { delay, new_client, counted };
     if let Some(reason) = too_long(case) {
-        return Decision::GiveUp(Some(reason));
+        return RetryDecision::GiveUp(Some(reason));
     }
     match failure.retry_after {
         Some(asked) => after(asked),
         None if counted => after(computed(case, history.retries, settings.max_delay)),
-        None => after(unattended::delay(case)),
+        None => after(unattended_mode::delay(case)),
     }
 }
 
 /// why the wait that the server asks for is not made, if it is too long a one.
-pub(super) fn too_long(case: &Case<'_>) -> Option<String> {
+pub(super) fn too_long(case: &FailedAttempt<'_>) -> Option<String> {
     let most = case.settings.max_retry_after;
     case.failure.retry_after.filter(|asked| *asked > most).map(|asked| format!("the server asks to wait {asked}, more than {most}"))
 }
 
 /// doubled each time, up to a cap, plus jitter; or as it is given (F-11).
-pub(super) fn computed(case: &Case<'_>, doublings: u32, max: Micros) -> Micros {
+pub(super) fn computed(case: &FailedAttempt<'_>, doublings: u32, max: Micros) -> Micros {
     if let Some(given) = case.given {
         return given;
     }

@@ -1,15 +1,15 @@
 //! Fast mode: whether an attempt that asked for a fast answer is made again at standard speed.
 
-use super::{Case, Decision, overload};
+use super::{FailedAttempt, RetryDecision, overload};
 
 /// What fast mode has to say about a failed attempt; `None` for nothing, and the rest of the policy decides.
-pub(super) fn decide(case: &Case<'_>) -> Option<Decision> {
-    let Case { failure, settings, .. } = case;
+pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
+    let FailedAttempt { failure, settings, .. } = case;
     if !case.call.fast {
         return None;
     }
     if is_refused(&failure.message) {
-        return Some(Decision::StandardSpeed { cooldown: None });
+        return Some(RetryDecision::StandardSpeed { cooldown: None });
     }
     if failure.status != Some(429) && !overload::is_overload(failure) {
         return None;
@@ -19,7 +19,7 @@ pub(super) fn decide(case: &Case<'_>) -> Option<Decision> {
         Some(asked) if asked < settings.fast_wait_max => None,
         asked => {
             let named = asked.unwrap_or(settings.fast_cooldown);
-            Some(Decision::StandardSpeed { cooldown: Some(named.max(settings.fast_cooldown_min)) })
+            Some(RetryDecision::StandardSpeed { cooldown: Some(named.max(settings.fast_cooldown_min)) })
         }
     }
 }

@@ -3,13 +3,13 @@
 //! What the settings define comes first, so that a built-in command can be replaced. A command that nobody knows is answered locally: sent to
 //! the model it would be a riddle. Text with a second slash in its first word is a path, and goes to the model.
 
-use crate::engine::settings::{CommandDeed, Settings};
+use crate::engine::settings::{CommandAction, Settings};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
 
 /// What a prompt asks for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Asked {
+pub(crate) enum PromptDemand {
     /// The model, with this.
     Model(Arc<[Block]>),
     /// An answer without the model.
@@ -23,16 +23,16 @@ pub(crate) enum Asked {
 }
 
 /// Reads a prompt: what it asks for, and rules for what may run from then on.
-pub(crate) fn read<'s>(content: &Arc<[Block]>, settings: &'s Settings) -> (Asked, &'s [Arc<str>]) {
+pub(crate) fn read<'s>(content: &Arc<[Block]>, settings: &'s Settings) -> (PromptDemand, &'s [Arc<str>]) {
     let (name, rest) = match name_and_rest(content).filter(|_| settings.session.slash_commands) {
         Some(command) => command,
-        None => return (Asked::Model(content.clone()), &[]),
+        None => return (PromptDemand::Model(content.clone()), &[]),
     };
     if let Some(command) = settings.session.commands.iter().find(|command| &*command.name == name) {
         let asked = match &command.does {
-            CommandDeed::Answer(text) => Asked::Answer(text.clone()),
-            CommandDeed::Ask(text) => Asked::Model([Block::text(&text.replace("$ARGUMENTS", rest))].into()),
-            CommandDeed::Switch(model) => Asked::Switch(model.clone()),
+            CommandAction::Answer(text) => PromptDemand::Answer(text.clone()),
+            CommandAction::Ask(text) => PromptDemand::Model([Block::text(&text.replace("$ARGUMENTS", rest))].into()),
+            CommandAction::Switch(model) => PromptDemand::Switch(model.clone()),
         };
         return (asked, &command.allows);
     }
@@ -50,13 +50,13 @@ fn name_and_rest(content: &[Block]) -> Option<(&str, &str)> {
     (!name.is_empty() && !name.contains('/')).then_some((name, rest))
 }
 
-fn built_in(name: &str, rest: &str, settings: &Settings) -> Asked {
+fn built_in(name: &str, rest: &str, settings: &Settings) -> PromptDemand {
     match (name, rest) {
-        ("compact", rest) => Asked::Compact((!rest.is_empty()).then(|| rest.into())),
-        ("clear", _) => Asked::Clear,
-        ("model", "") => Asked::Answer(format!("The model is {}. /model NAME changes it.", settings.model).into()),
-        ("model", model) => Asked::Switch(model.into()),
-        (name, _) => Asked::Answer(unknown(name, settings).into()),
+        ("compact", rest) => PromptDemand::Compact((!rest.is_empty()).then(|| rest.into())),
+        ("clear", _) => PromptDemand::Clear,
+        ("model", "") => PromptDemand::Answer(format!("The model is {}. /model NAME changes it.", settings.model).into()),
+        ("model", model) => PromptDemand::Switch(model.into()),
+        (name, _) => PromptDemand::Answer(unknown(name, settings).into()),
     }
 }
 
@@ -69,30 +69,30 @@ fn unknown(name: &str, settings: &Settings) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::settings::Command;
+    use crate::engine::settings::SlashCommand;
 
     #[test]
     fn s_3_a_slash_makes_a_command() {
         let mut settings = Settings::default();
         settings.session.commands = vec![
-            Command { name: "cost".into(), does: CommandDeed::Answer("Nothing.".into()), allows: Vec::new() },
-            Command { name: "review".into(), does: CommandDeed::Ask("Review $ARGUMENTS.".into()), allows: vec!["Read".into()] },
-            Command { name: "clear".into(), does: CommandDeed::Answer("No.".into()), allows: Vec::new() },
+            SlashCommand { name: "cost".into(), does: CommandAction::Answer("Nothing.".into()), allows: Vec::new() },
+            SlashCommand { name: "review".into(), does: CommandAction::Ask("Review $ARGUMENTS.".into()), allows: vec!["Read".into()] },
+            SlashCommand { name: "clear".into(), does: CommandAction::Answer("No.".into()), allows: Vec::new() },
         ];
         let of = |text: &str| read(&[Block::text(text)].into(), &settings).0;
-        let asks = |text: &str| Asked::Model([Block::text(text)].into());
+        let asks = |text: &str| PromptDemand::Model([Block::text(text)].into());
         assert_eq!(of("hello /clear"), asks("hello /clear"));
         assert_eq!(of("/etc/hosts is odd"), asks("/etc/hosts is odd"), "a path is no command");
         assert_eq!(of("/"), asks("/"));
-        assert_eq!(of("/cost"), Asked::Answer("Nothing.".into()));
+        assert_eq!(of("/cost"), PromptDemand::Answer("Nothing.".into()));
         assert_eq!(of("/review src/a.rs"), asks("Review src/a.rs."));
-        assert_eq!(of("/clear"), Asked::Answer("No.".into()), "the settings' own comes first");
-        assert_eq!(of("/compact"), Asked::Compact(None));
-        assert_eq!(of("/compact  the plan "), Asked::Compact(Some("the plan".into())));
-        assert_eq!(of("/model opus"), Asked::Switch("opus".into()));
-        assert!(matches!(of("/modle opus"), Asked::Answer(text) if text.contains("/modle") && text.contains("/model")));
+        assert_eq!(of("/clear"), PromptDemand::Answer("No.".into()), "the settings' own comes first");
+        assert_eq!(of("/compact"), PromptDemand::Compact(None));
+        assert_eq!(of("/compact  the plan "), PromptDemand::Compact(Some("the plan".into())));
+        assert_eq!(of("/model opus"), PromptDemand::Switch("opus".into()));
+        assert!(matches!(of("/modle opus"), PromptDemand::Answer(text) if text.contains("/modle") && text.contains("/model")));
         let two: Arc<[Block]> = [Block::text("/clear"), Block::text("and")].into();
-        assert_eq!(read(&two, &settings).0, Asked::Model(two));
+        assert_eq!(read(&two, &settings).0, PromptDemand::Model(two));
         let allowed = |text: &str| read(&[Block::text(text)].into(), &settings).1.to_vec();
         assert_eq!((allowed("/review it"), allowed("/cost"), allowed("review")), (vec!["Read".into()], Vec::new(), Vec::new()));
     }

@@ -4,26 +4,26 @@
 
 mod change;
 
-use crate::engine::settings::{Environment, Neighbours, Settings, Thinking, ToolDefinition};
+use crate::engine::settings::{Environment, NeighbourMerging, Settings, ThinkingSetting, ToolDefinition};
 use crate::prelude::*;
 use crate::wire::block::{Block, Message};
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 use crate::wire::request::{Request, list_with_breakpoint, system_with_breakpoint};
 use crate::wire::tokens;
 
 /// All of a request but its messages.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Frame {
+pub(crate) struct RequestFrame {
     request: Request,
     user_context: Option<Block>,
-    neighbours: Neighbours,
+    neighbours: NeighbourMerging,
 }
 
-impl Frame {
+impl RequestFrame {
     /// Puts the frame together (S-2): custom or default prompt, then the memory part, then the appended part, then the system
     /// context; breakpoints at system and tools if the settings ask for them (N-7).
-    pub(crate) fn of(env: &Environment) -> Self {
+    pub(crate) fn from_environment(env: &Environment) -> Self {
         let settings = &env.settings;
         let (mut system, mut tools) = (system_prompt(settings), tool_list(env));
         if settings.cache_breakpoints {
@@ -50,7 +50,7 @@ impl Frame {
     }
 
     /// What becomes of messages of one role in a row (N-7).
-    pub(crate) fn neighbours(&self) -> Neighbours {
+    pub(crate) fn neighbours(&self) -> NeighbourMerging {
         self.neighbours
     }
 
@@ -90,8 +90,8 @@ impl Frame {
 }
 
 /// The further members with how the model thinks, if the settings say so (S-11).
-fn with_thinking(extra: &Json, thinking: Option<Thinking>) -> Json {
-    match (thinking, Object::parse(extra.as_str())) {
+fn with_thinking(extra: &Json, thinking: Option<ThinkingSetting>) -> Json {
+    match (thinking, RawObject::parse(extra.as_str())) {
         (Some(thinking), Ok(members)) => Json::trusted(members.with(&[("thinking", thinking.json())])),
         _ => extra.clone(),
     }
@@ -100,7 +100,7 @@ fn with_thinking(extra: &Json, thinking: Option<Thinking>) -> Json {
 /// The further members with the task budget among what is said of the output (S-10).
 pub(crate) fn with_task_budget(extra: &Json, total: u64, left: u64) -> Json {
     let budget = format!(r#"{{"type":"tokens","total":{total},"remaining":{left}}}"#);
-    let Ok(members) = Object::parse(extra.as_str()) else { return extra.clone() };
+    let Ok(members) = RawObject::parse(extra.as_str()) else { return extra.clone() };
     let config = members
         .object("output_config")
         .map_or_else(|| format!(r#"{{"task_budget":{budget}}}"#), |config| config.with(&[("task_budget", budget.clone())]));
@@ -114,15 +114,15 @@ fn system_prompt(settings: &Settings) -> Option<Json> {
             .into_iter()
             .flatten()
             .collect();
-    let base = settings.system_prompt.clone().unwrap_or_else(|| Json::of(Settings::DEFAULT_SYSTEM_PROMPT));
+    let base = settings.system_prompt.clone().unwrap_or_else(|| Json::from_value(Settings::DEFAULT_SYSTEM_PROMPT));
     let is_empty = matches!(base.as_str(), "\"\"" | "[]" | "null");
     if added.is_empty() {
         return (!is_empty).then_some(base);
     }
     let added = added.join("\n\n");
     Some(match serde_json::from_str::<Cow<'_, str>>(base.as_str()) {
-        Ok(text) if text.is_empty() => Json::of(&added),
-        Ok(text) => Json::of(&format!("{text}\n\n{added}")),
+        Ok(text) if text.is_empty() => Json::from_value(&added),
+        Ok(text) => Json::from_value(&format!("{text}\n\n{added}")),
         Err(_) => blocks_with(&base, &Block::text(&added)),
     })
 }
@@ -149,13 +149,13 @@ mod tests {
 
     fn system(settings: Settings) -> Option<String> {
         let settings = Settings { cache_breakpoints: false, ..settings };
-        Frame::of(&Environment { settings, ..Environment::default() }).request.system.map(|json| json.to_string())
+        RequestFrame::from_environment(&Environment { settings, ..Environment::default() }).request.system.map(|json| json.to_string())
     }
 
     #[test]
     fn s_2_parts_follow_each_other_in_order() {
         let settings = Settings {
-            system_prompt: Some(Json::of("custom")),
+            system_prompt: Some(Json::from_value("custom")),
             memory: true,
             append_system_prompt: Some("appended".into()),
             system_context: Some("context".into()),
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn s_2_the_default_prompt_is_used_when_none_is_set_and_an_empty_one_is_none() {
-        assert_eq!(system(Settings::default()).unwrap(), Json::of(Settings::DEFAULT_SYSTEM_PROMPT).to_string());
-        assert_eq!(system(Settings { system_prompt: Some(Json::of("")), ..Settings::default() }), None);
+        assert_eq!(system(Settings::default()).unwrap(), Json::from_value(Settings::DEFAULT_SYSTEM_PROMPT).to_string());
+        assert_eq!(system(Settings { system_prompt: Some(Json::from_value("")), ..Settings::default() }), None);
     }
 
     #[test]
@@ -184,9 +184,9 @@ mod tests {
         let of = |thinking| with_thinking(&Json::trusted(r#"{"temperature":1}"#), thinking).to_value();
         assert_eq!(of(None), serde_json::json!({"temperature": 1}));
         let table = [
-            (Thinking::Off, serde_json::json!({"type": "disabled"})),
-            (Thinking::Adaptive, serde_json::json!({"type": "adaptive"})),
-            (Thinking::Budget(2_000), serde_json::json!({"type": "enabled", "budget_tokens": 2_000})),
+            (ThinkingSetting::Off, serde_json::json!({"type": "disabled"})),
+            (ThinkingSetting::Adaptive, serde_json::json!({"type": "adaptive"})),
+            (ThinkingSetting::Budget(2_000), serde_json::json!({"type": "enabled", "budget_tokens": 2_000})),
         ];
         for (thinking, expected) in table {
             assert_eq!(of(Some(thinking)), serde_json::json!({"temperature": 1, "thinking": expected}));
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn s_2a_the_user_context_is_sent_and_not_stored() {
         let settings = Settings { user_context: Some("today".into()), ..Settings::default() };
-        let frame = Frame::of(&Environment { settings, ..Environment::default() });
+        let frame = RequestFrame::from_environment(&Environment { settings, ..Environment::default() });
         let conversation = [Arc::new(Message::user(vec![Block::text("hi")]))];
         let request = frame.request(&conversation, None);
         assert_eq!(request.messages.len(), 1, "two user messages are one");

@@ -3,13 +3,13 @@
 use crate::engine::budget::PriceTable;
 use crate::engine::contract::Terminal;
 use crate::engine::emission::{ResultMessage, ResultSubtype};
-use crate::engine::query::{Last, OfModel, Outcome, Tail};
+use crate::engine::query::{AnswerTail, LastMessage, ModelTotals, QueryOutcome};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::usage::Usage;
 
 /// Puts the message together. A prompt went well when it ended without an error of its own.
-pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcome: &Outcome) -> ResultMessage {
+pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcome: &QueryOutcome) -> ResultMessage {
     let totals = &outcome.totals;
     let by_model = totals.all_by_model();
     let mut usage = Usage::default();
@@ -39,16 +39,16 @@ pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcom
 }
 
 /// S-8: whether what was said last is how a prompt ends that went well. `end_turn` and what counts as that end an answer well.
-fn went_well(last: Last, stop_reason: Option<&str>, terminal: &Terminal) -> bool {
+fn went_well(last: LastMessage, stop_reason: Option<&str>, terminal: &Terminal) -> bool {
     match last {
         // A command that needs no answer.
-        Last::Nothing => true,
-        Last::Answer(Tail::Other) => false,
-        Last::Answer(Tail::Empty | Tail::Words) => {
+        LastMessage::Nothing => true,
+        LastMessage::Answer(AnswerTail::Other) => false,
+        LastMessage::Answer(AnswerTail::Empty | AnswerTail::Words) => {
             !matches!(stop_reason, Some("max_tokens" | "model_context_window_exceeded" | "pause_turn" | "compaction" | "refusal"))
         }
         // Only what a hook, a limit or the structured output ended has results at its end on purpose.
-        Last::Results => matches!(terminal, Terminal::HookStopped | Terminal::MaxTurns | Terminal::MaxBudget | Terminal::Completed),
+        LastMessage::Results => matches!(terminal, Terminal::HookStopped | Terminal::MaxTurns | Terminal::MaxBudget | Terminal::Completed),
     }
 }
 
@@ -57,7 +57,7 @@ fn broken_off(stop_reason: Option<&str>) -> Arc<str> {
 }
 
 /// S-10: a stated default, and a word about it.
-fn unpriced(of: &OfModel) -> Arc<str> {
+fn unpriced(of: &ModelTotals) -> Arc<str> {
     format!("no price is known for {}: {} is reckoned at the prices of a mid-sized model", of.model, of.cost).into()
 }
 
@@ -76,24 +76,24 @@ fn subtype(terminal: &Terminal, is_error: bool) -> ResultSubtype {
 mod tests {
     use super::*;
     use crate::engine::budget::NanoUsd;
-    use crate::engine::query::Totals;
+    use crate::engine::query::ResultTotals;
 
-    fn outcome(errors: &[&str]) -> Outcome {
+    fn outcome(errors: &[&str]) -> QueryOutcome {
         let usage = |tokens| Usage { output_tokens: Some(tokens), ..Usage::default() };
-        let of = |model: &str, tokens| OfModel { model: model.into(), usage: usage(tokens), cost: NanoUsd(tokens) };
-        Outcome {
+        let of = |model: &str, tokens| ModelTotals { model: model.into(), usage: usage(tokens), cost: NanoUsd(tokens) };
+        QueryOutcome {
             terminal: Terminal::Completed,
             errors: errors.iter().map(|text| Arc::from(*text)).collect(),
-            carried: crate::engine::query::Carried::default(),
+            carried: crate::engine::query::SessionMemory::default(),
             queued: Vec::new(),
-            totals: Totals { by_model: vec![of("a", 3), of("b", 4)], ..Totals::default() },
+            totals: ResultTotals { by_model: vec![of("a", 3), of("b", 4)], ..ResultTotals::default() },
         }
     }
 
     #[test]
     fn s_8_what_was_said_last_decides() {
-        use Last::{Answer, Nothing, Results};
-        use Tail::{Empty, Other, Words};
+        use AnswerTail::{Empty, Other, Words};
+        use LastMessage::{Answer, Nothing, Results};
         let completed = || Terminal::Completed;
         let table = [
             (Nothing, None, completed(), true),
@@ -114,8 +114,8 @@ mod tests {
         ];
         for (last, stop_reason, terminal, expected) in table {
             assert_eq!(went_well(last, stop_reason, &terminal), expected, "{last:?} {stop_reason:?} {terminal:?}");
-            let totals = Totals { last, stop_reason: stop_reason.map(Arc::from), ..Totals::default() };
-            let result = message(&PriceTable::default(), 1, Micros(5), &Outcome { terminal, totals, ..outcome(&[]) });
+            let totals = ResultTotals { last, stop_reason: stop_reason.map(Arc::from), ..ResultTotals::default() };
+            let result = message(&PriceTable::default(), 1, Micros(5), &QueryOutcome { terminal, totals, ..outcome(&[]) });
             assert_eq!((result.is_error, result.errors.is_empty()), (!expected, expected), "an error says what is wrong");
         }
     }

@@ -13,7 +13,7 @@ pub struct CompactionSettings {
     /// Whether dead messages go (C-1).
     pub snip: bool,
     /// How old results are cleared (C-2).
-    pub microcompact: Microcompact,
+    pub microcompact: MicrocompactMode,
     /// How many of the newest results stay (C-2).
     pub keep_results: u32,
     /// Whether staged summaries are committed (C-3).
@@ -54,7 +54,7 @@ pub struct CompactionSettings {
 /// C-2: the two ways, or neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Microcompact {
+pub enum MicrocompactMode {
     /// Results stay.
     #[default]
     Off,
@@ -69,7 +69,7 @@ impl Default for CompactionSettings {
         Self {
             context_window: None,
             snip: true,
-            microcompact: Microcompact::Off,
+            microcompact: MicrocompactMode::Off,
             keep_results: 5,
             collapse: true,
             collapse_percent: 90,

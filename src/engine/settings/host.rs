@@ -69,7 +69,7 @@ pub enum MessagePlace {
 /// N-7: what becomes of messages of one role in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Neighbours {
+pub enum NeighbourMerging {
     /// They are one message, as the API reads them.
     #[default]
     Joined,

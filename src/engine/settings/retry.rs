@@ -21,7 +21,7 @@ pub struct RetrySettings {
     /// After this many answers in a row that the API is overloaded, waiting is no longer enough.
     pub overloads_to_fallback: u32,
     /// What is done then when no other model can take over.
-    pub on_overload: OnOverload,
+    pub on_overload: OverloadPolicy,
     /// Whether requests ask for fast answers.
     pub fast_mode: bool,
     /// A shorter `retry-after` is waited for at fast speed; otherwise the speed is switched.
@@ -56,7 +56,7 @@ pub struct RetrySettings {
     /// A stream that brings no event for this long, once its answer has begun, counts as broken; zero for never.
     pub stream_idle: Micros,
     /// The cloud provider whose credentials the requests carry.
-    pub cloud: Option<Cloud>,
+    pub cloud: Option<CloudProvider>,
 }
 
 impl Default for RetrySettings {
@@ -68,7 +68,7 @@ impl Default for RetrySettings {
             jitter_percent: 25,
             max_retry_after: Micros::from_secs(6 * 3_600),
             overloads_to_fallback: 3,
-            on_overload: OnOverload::GiveUp,
+            on_overload: OverloadPolicy::GiveUp,
             fast_mode: false,
             fast_wait_max: Micros::from_secs(20),
             fast_cooldown_min: Micros::from_secs(10 * 60),
@@ -93,7 +93,7 @@ impl Default for RetrySettings {
 /// What is done about an API that stays overloaded: both are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OnOverload {
+pub enum OverloadPolicy {
     /// The call gives up and says so.
     #[default]
     GiveUp,
@@ -104,14 +104,14 @@ pub enum OnOverload {
 /// A cloud provider that stands before the API and has credentials of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cloud {
+pub enum CloudProvider {
     /// AWS: expired credentials are a 403.
     Bedrock,
     /// Google: an expired token is a 401.
     Vertex,
 }
 
-impl Cloud {
+impl CloudProvider {
     /// The word that scenarios and transcripts use.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -34,7 +34,7 @@ pub struct SessionSettings {
     /// How often the model is asked for its structured output (S-9).
     pub max_structured_output_retries: u32,
     /// Commands beside the built-in ones (S-3).
-    pub commands: Vec<Command>,
+    pub commands: Vec<SlashCommand>,
     /// Whether a prompt that begins with a slash is a command (S-3); otherwise it goes to the model as it is.
     pub slash_commands: bool,
     /// Whether what the user says is said again to consumers (S-7).
@@ -52,7 +52,7 @@ pub struct SessionSettings {
     /// Whether plugins are.
     pub look_up_plugins: bool,
     /// Whether and how the model thinks; `None` to leave it to the API.
-    pub thinking: Option<Thinking>,
+    pub thinking: Option<ThinkingSetting>,
     /// What a person answered about a tool use of an earlier session that was not run (S-3).
     pub orphaned_permission: Option<OrphanedPermission>,
     /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`, and
@@ -81,7 +81,7 @@ pub struct SessionSettings {
 /// S-11: the `thinking` of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Thinking {
+pub enum ThinkingSetting {
     /// It does not.
     Off,
     /// As much as it sees fit.
@@ -90,7 +90,7 @@ pub enum Thinking {
     Budget(u32),
 }
 
-impl Thinking {
+impl ThinkingSetting {
     /// The least budget that the API takes.
     pub const LEAST_BUDGET: u32 = 1_024;
 
@@ -158,11 +158,11 @@ impl Default for SessionSettings {
 
 /// A slash command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Command {
+pub struct SlashCommand {
     /// Its name, without the slash.
     pub name: Arc<str>,
     /// What it does.
-    pub does: CommandDeed,
+    pub does: CommandAction,
     /// Rules for what may run from then on without being asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allows: Vec<Arc<str>>,
@@ -171,7 +171,7 @@ pub struct Command {
 /// What a slash command does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CommandDeed {
+pub enum CommandAction {
     /// It answers without the model.
     Answer(Arc<str>),
     /// It asks the model this; `$ARGUMENTS` is what follows the command.

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{Saboteur, Trick};
+use super::{CanaryTrick, Saboteur};
 use crate::engine::contract::{Block, Effect, Effects, Emission, Environment, Input, Json, Note, Request, RequestId, Role, ToolRun};
 use crate::engine::emission::AssistantMessage;
 use crate::prelude::*;
@@ -11,13 +11,13 @@ use crate::wire::block::BlockKind;
 impl<E> Saboteur<E> {
     /// Whether the engine does not get to know of an input.
     pub(super) fn swallows(&self, input: &Input) -> bool {
-        self.canary.trick == Trick::DropCancel && *input == Input::Cancel
+        self.canary.trick == CanaryTrick::DropCancel && *input == Input::Cancel
     }
 
     /// Another input than the real one.
     pub(super) fn garbles(&self, input: &Input) -> Option<Input> {
         match input {
-            Input::Head { id, status, headers } if self.canary.trick == Trick::HideRetryAfter => {
+            Input::Head { id, status, headers } if self.canary.trick == CanaryTrick::HideRetryAfter => {
                 let headers = headers.iter().filter(|header| !header.name.starts_with("retry-after")).cloned().collect();
                 Some(Input::Head { id: *id, status: *status, headers })
             }
@@ -28,16 +28,18 @@ impl<E> Saboteur<E> {
     /// Another environment than the real one.
     pub(super) fn lies(&self, env: &Environment) -> Option<Environment> {
         let mut lies = match self.canary.trick {
-            Trick::CallAllToolsSafe | Trick::ForgetTheCap | Trick::ForgetTheTurnLimit | Trick::ForgetTheMoney => env.clone(),
+            CanaryTrick::CallAllToolsSafe | CanaryTrick::ForgetTheCap | CanaryTrick::ForgetTheTurnLimit | CanaryTrick::ForgetTheMoney => {
+                env.clone()
+            }
             _ => return None,
         };
         match self.canary.trick {
-            Trick::ForgetTheCap => {
+            CanaryTrick::ForgetTheCap => {
                 lies.settings.max_concurrent_tools = None;
                 lies.settings.max_batch_tools = u32::MAX;
             }
-            Trick::ForgetTheTurnLimit => lies.settings.session.max_turns = None,
-            Trick::ForgetTheMoney => lies.settings.session.max_budget = None,
+            CanaryTrick::ForgetTheTurnLimit => lies.settings.session.max_turns = None,
+            CanaryTrick::ForgetTheMoney => lies.settings.session.max_budget = None,
             _ => lies.tools.iter_mut().for_each(|tool| tool.safe = Some(true)),
         }
         Some(lies)
@@ -45,15 +47,15 @@ impl<E> Saboteur<E> {
 
     /// What goes out before the engine's own effects.
     pub(super) fn before(&mut self, input: &Input, effects: &mut Effects) {
-        if self.canary.trick == Trick::RepeatTooLong && matches!(input, Input::Head { status: 400 | 413, .. }) {
+        if self.canary.trick == CanaryTrick::RepeatTooLong && matches!(input, Input::Head { status: 400 | 413, .. }) {
             self.is_done = true;
         }
         if *input != Input::Cancel {
             return;
         }
         match self.canary.trick {
-            Trick::DropResultsAfterCancel => self.is_done = true,
-            Trick::RequestAfterCancel => self.ask_again(effects),
+            CanaryTrick::DropResultsAfterCancel => self.is_done = true,
+            CanaryTrick::RequestAfterCancel => self.ask_again(effects),
             _ => (),
         }
     }
@@ -63,18 +65,20 @@ impl<E> Saboteur<E> {
         match effect {
             Effect::Request { id, request } => self.pass_request(id, &request, effects),
             Effect::Emit(Emission::User(_)) => self.pass_result(effect, effects),
-            Effect::Emit(Emission::Progress { .. }) if self.canary.trick == Trick::DelayProgress => self.held.push(effect),
-            Effect::Emit(Emission::Result(_)) if self.canary.trick == Trick::ResultAfterTerminal => self.held.push(effect),
-            Effect::Emit(Emission::ApiRetry { .. }) if self.canary.trick == Trick::DropRetryNotice => (),
-            Effect::Emit(Emission::Tombstone { .. }) if self.canary.trick == Trick::DropTombstone && !self.is_done => self.is_done = true,
-            Effect::Note(Note::Repeated { .. }) if self.canary.trick == Trick::DropRepetition => (),
-            Effect::CancelTimer { .. } if self.canary.trick == Trick::KeepTimers => (),
-            Effect::CloseRequest { .. } if self.canary.trick == Trick::KeepRequestsOpen => (),
-            Effect::Note(Note::Transition(_)) if self.canary.trick == Trick::ErrorBeforeRecovery => {
+            Effect::Emit(Emission::Progress { .. }) if self.canary.trick == CanaryTrick::DelayProgress => self.held.push(effect),
+            Effect::Emit(Emission::Result(_)) if self.canary.trick == CanaryTrick::ResultAfterTerminal => self.held.push(effect),
+            Effect::Emit(Emission::ApiRetry { .. }) if self.canary.trick == CanaryTrick::DropRetryNotice => (),
+            Effect::Emit(Emission::Tombstone { .. }) if self.canary.trick == CanaryTrick::DropTombstone && !self.is_done => {
+                self.is_done = true
+            }
+            Effect::Note(Note::Repeated { .. }) if self.canary.trick == CanaryTrick::DropRepetition => (),
+            Effect::CancelTimer { .. } if self.canary.trick == CanaryTrick::KeepTimers => (),
+            Effect::CloseRequest { .. } if self.canary.trick == CanaryTrick::KeepRequestsOpen => (),
+            Effect::Note(Note::Transition(_)) if self.canary.trick == CanaryTrick::ErrorBeforeRecovery => {
                 effects.push(Effect::Emit(Emission::Assistant(Arc::new(self.error()))));
                 effects.push(effect);
             }
-            Effect::Emit(Emission::CompactBoundary { .. }) if self.canary.trick == Trick::GrowAfterCompaction => {
+            Effect::Emit(Emission::CompactBoundary { .. }) if self.canary.trick == CanaryTrick::GrowAfterCompaction => {
                 self.is_done = true;
                 effects.push(effect);
             }
@@ -86,12 +90,12 @@ impl<E> Saboteur<E> {
     fn pass_request(&mut self, id: RequestId, request: &Arc<Request>, effects: &mut Effects) {
         self.release(effects);
         let mut request = request.clone();
-        if self.canary.trick == Trick::KeepSignatures
+        if self.canary.trick == CanaryTrick::KeepSignatures
             && let Some((_, last)) = self.last_request.as_ref().filter(|(_, last)| last.model != request.model)
         {
             Arc::make_mut(&mut request).messages.clone_from(&last.messages);
         }
-        if self.canary.trick == Trick::RepeatTooLong
+        if self.canary.trick == CanaryTrick::RepeatTooLong
             && core::mem::take(&mut self.is_done)
             && let Some((_, last)) = &self.last_request
         {
@@ -108,7 +112,7 @@ impl<E> Saboteur<E> {
     fn spoil(&mut self, content: &mut Vec<Block>) {
         let is_result = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { .. });
         match self.canary.trick {
-            Trick::DropResultFromRequest => {
+            CanaryTrick::DropResultFromRequest => {
                 if let Some(last) = content.iter().rposition(is_result) {
                     content.remove(last);
                     // A message without content would be another oracle's to see.
@@ -117,31 +121,33 @@ impl<E> Saboteur<E> {
                     }
                 }
             }
-            Trick::SwapResultsInRequest => {
+            CanaryTrick::SwapResultsInRequest => {
                 let results = content.iter().take_while(|block| is_result(block)).count();
                 content[..results].reverse();
             }
-            Trick::SendEmptyText => content.push(Block::text("")),
-            Trick::TextBeforeResults if content.first().is_some_and(is_result) => content.insert(0, Block::text("Here they are:")),
-            Trick::InventResultInRequest => content.insert(0, Block::tool_result("toolu_invented", &Json::of("nothing"), false)),
-            Trick::GrowAfterCompaction if core::mem::take(&mut self.is_done) => content.push(Block::text(&"long ".repeat(1_000))),
+            CanaryTrick::SendEmptyText => content.push(Block::text("")),
+            CanaryTrick::TextBeforeResults if content.first().is_some_and(is_result) => content.insert(0, Block::text("Here they are:")),
+            CanaryTrick::InventResultInRequest => {
+                content.insert(0, Block::tool_result("toolu_invented", &Json::from_value("nothing"), false))
+            }
+            CanaryTrick::GrowAfterCompaction if core::mem::take(&mut self.is_done) => content.push(Block::text(&"long ".repeat(1_000))),
             _ => (),
         }
     }
 
     fn pass_result(&mut self, result: Effect, effects: &mut Effects) {
         match self.canary.trick {
-            Trick::DropResult if !self.is_done => self.is_done = true,
-            Trick::DropResultsAfterCancel if self.is_done => (),
-            Trick::DoubleResult => {
+            CanaryTrick::DropResult if !self.is_done => self.is_done = true,
+            CanaryTrick::DropResultsAfterCancel if self.is_done => (),
+            CanaryTrick::DoubleResult => {
                 effects.push(result.clone());
                 effects.push(result);
             }
-            Trick::SwapResults if self.held.is_empty() => self.held.push(result),
-            Trick::SwapResults | Trick::DelayProgress => {
+            CanaryTrick::SwapResults if self.held.is_empty() => self.held.push(result),
+            CanaryTrick::SwapResults | CanaryTrick::DelayProgress => {
                 let run = run_of(&result);
                 effects.push(result);
-                let is_due = |held: &mut Effect| self.canary.trick == Trick::SwapResults || run_of(held) == run;
+                let is_due = |held: &mut Effect| self.canary.trick == CanaryTrick::SwapResults || run_of(held) == run;
                 self.held.extract_if(.., is_due).for_each(|held| effects.push(held));
             }
             _ => effects.push(result),
@@ -150,25 +156,25 @@ impl<E> Saboteur<E> {
 
     fn pass_terminal(&mut self, terminal: Effect, effects: &mut Effects) {
         match self.canary.trick {
-            Trick::DropTerminal => return,
-            Trick::DoubleTerminal => effects.push(terminal.clone()),
-            Trick::InventInterruption => {
+            CanaryTrick::DropTerminal => return,
+            CanaryTrick::DoubleTerminal => effects.push(terminal.clone()),
+            CanaryTrick::InventInterruption => {
                 if let Effect::Finished { prompt, .. } = terminal {
                     effects.push(Effect::Emit(Emission::Interrupted { prompt, text: "[The user interrupted.]".into() }));
                 }
             }
-            Trick::CountAcrossCopies => {
+            CanaryTrick::CountAcrossCopies => {
                 let count = self.shared.fetch_add(1, Ordering::Relaxed);
                 let text = format!("terminal {count}").into();
                 effects.push(Effect::Note(Note::Defect { id: RequestId::first(1), name: "canary".into(), text }));
             }
-            Trick::SwapResults | Trick::DelayProgress => self.release(effects),
+            CanaryTrick::SwapResults | CanaryTrick::DelayProgress => self.release(effects),
             _ => (),
         }
         effects.push(terminal);
         match self.canary.trick {
-            Trick::ResultAfterTerminal => self.release(effects),
-            Trick::RequestAfterTerminal => self.ask_again(effects),
+            CanaryTrick::ResultAfterTerminal => self.release(effects),
+            CanaryTrick::RequestAfterTerminal => self.ask_again(effects),
             _ => (),
         }
         self.last_request = None; // what is over is not cancelled

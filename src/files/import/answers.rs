@@ -1,15 +1,15 @@
 //! Answers alone: the body of one streamed answer, its events a line each, a message, or status, headers and body (K-5).
 
-use super::collect::{Collector, Found};
-use super::node::Node;
+use super::collect::{FoundExchange, TapeCollector};
+use super::node::DataNode;
 use super::parts::{RESPONSE_SPELLING, body, headers, status};
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 
 /// What a recording of answers alone does not have.
 pub(super) const LOST: [&str; 2] = ["requests", "status"];
 
 /// The body of one streamed answer.
-pub(super) fn stream(mut bytes: Vec<u8>, collector: &mut Collector) -> Found {
+pub(super) fn stream(mut bytes: Vec<u8>, collector: &mut TapeCollector) -> FoundExchange {
     let missing = missing_end(&bytes);
     if !missing.is_empty() {
         collector.lose("the blank line after the last event, which was added");
@@ -46,8 +46,8 @@ pub(super) fn each_stream(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Appends an event, rebuilt as the API writes it, from its data.
-pub(super) fn push_event(stream: &mut String, event: &Node, text: Option<&str>) {
-    let kind = event.get("type").and_then(Node::text).unwrap_or_default();
+pub(super) fn push_event(stream: &mut String, event: &DataNode, text: Option<&str>) {
+    let kind = event.get("type").and_then(DataNode::text).unwrap_or_default();
     // An event's data is one line, however the file breaks it.
     let data = text.filter(|text| !text.contains(['\n', '\r'])).map_or_else(
         || {
@@ -61,22 +61,22 @@ pub(super) fn push_event(stream: &mut String, event: &Node, text: Option<&str>) 
 }
 
 /// Status, headers and body, without a request.
-pub(super) fn answer(node: &Node, collector: &mut Collector) -> Result<Found, String> {
+pub(super) fn answer(node: &DataNode, collector: &mut TapeCollector) -> Result<FoundExchange, String> {
     collector.lose("requests");
     let response_body = body(node, RESPONSE_SPELLING, collector)?;
-    Ok(Found {
+    Ok(FoundExchange {
         method: "POST".into(),
         status: status(node)?,
         response_headers: headers(node.get("headers")),
         response_body,
-        ..Found::default()
+        ..FoundExchange::default()
     })
 }
 
 /// A body whose request is not known: as the API answers when all is well.
-pub(super) fn alone(response_body: Vec<u8>, collector: &mut Collector) -> Found {
+pub(super) fn alone(response_body: Vec<u8>, collector: &mut TapeCollector) -> FoundExchange {
     LOST.iter().for_each(|lost| collector.lose(lost));
-    Found { method: "POST".into(), status: 200, response_body, ..Found::default() }
+    FoundExchange { method: "POST".into(), status: 200, response_body, ..FoundExchange::default() }
 }
 
 /// What the last event lacks to be dispatched. Editors strip blank lines from the ends of files; but only after a `message_stop` is it sure that the
@@ -84,8 +84,10 @@ pub(super) fn alone(response_body: Vec<u8>, collector: &mut Collector) -> Found 
 fn missing_end(bytes: &[u8]) -> &'static [u8] {
     let text = bytes.trim_ascii_end();
     let last_line = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    let stops =
-        last_line.strip_prefix(b"data:").and_then(|data| std::str::from_utf8(data).ok()).and_then(|data| Object::parse(data.trim()).ok());
+    let stops = last_line
+        .strip_prefix(b"data:")
+        .and_then(|data| std::str::from_utf8(data).ok())
+        .and_then(|data| RawObject::parse(data.trim()).ok());
     if stops.is_none_or(|event| event.string("type").as_deref() != Some("message_stop")) {
         return b"";
     }

@@ -7,8 +7,8 @@ use std::io::Read;
 
 use super::eventstream;
 use super::parts::from_base64;
-use crate::wire::http::Header;
-use crate::wire::raw::string;
+use crate::wire::http::HttpHeader;
+use crate::wire::raw_json::string;
 
 /// A body that grows beyond this is not a recorded answer.
 const BODY_BYTES_MAX: u64 = 256 << 20;
@@ -18,19 +18,20 @@ const WRAPPED_MAX: usize = 8;
 
 /// A body as it reads.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Decoded {
+pub(super) struct DecodedBody {
     pub(super) body: Vec<u8>,
     /// What stood around it and does not any more.
     pub(super) lost: Vec<String>,
 }
 
 /// Takes off what is around a body; the headers that speak of it are left out.
-pub(super) fn decode(headers: &mut Vec<Header>, mut body: Vec<u8>) -> Result<Decoded, String> {
+pub(super) fn decode(headers: &mut Vec<HttpHeader>, mut body: Vec<u8>) -> Result<DecodedBody, String> {
     let mut lost = Vec::new();
     let mut encodings = encodings(headers);
     let mut is_chunked = is_named(headers, "transfer-encoding", "chunked");
     let was_encoded = !encodings.is_empty();
-    let speaks_of_it = |header: &Header| ["content-encoding", "content-length"].iter().any(|name| header.name.eq_ignore_ascii_case(name));
+    let speaks_of_it =
+        |header: &HttpHeader| ["content-encoding", "content-length"].iter().any(|name| header.name.eq_ignore_ascii_case(name));
     if was_encoded {
         headers.retain(|header| !speaks_of_it(header));
     }
@@ -55,17 +56,17 @@ pub(super) fn decode(headers: &mut Vec<Header>, mut body: Vec<u8>) -> Result<Dec
     }
     match was_encoded && !body.is_empty() && !is_plain(&body) && !eventstream::begins(&body) {
         true => Err(String::from("the body is not compressed as its header says, and no text: the recorder has damaged it")),
-        false => Ok(Decoded { body, lost }),
+        false => Ok(DecodedBody { body, lost }),
     }
 }
 
 /// The encodings that the headers name, the last one applied at the end.
-fn encodings(headers: &[Header]) -> Vec<String> {
+fn encodings(headers: &[HttpHeader]) -> Vec<String> {
     let values = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("content-encoding"));
     values.flat_map(|header| header.value.split(',')).map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty()).collect()
 }
 
-fn is_named(headers: &[Header], name: &str, value: &str) -> bool {
+fn is_named(headers: &[HttpHeader], name: &str, value: &str) -> bool {
     headers.iter().any(|header| header.name.eq_ignore_ascii_case(name) && header.value.to_ascii_lowercase().contains(value))
 }
 
@@ -171,8 +172,8 @@ mod tests {
 
     const TEXT: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
 
-    fn headers(list: &[(&str, &str)]) -> Vec<Header> {
-        list.iter().map(|(name, value)| Header::new(name, value)).collect()
+    fn headers(list: &[(&str, &str)]) -> Vec<HttpHeader> {
+        list.iter().map(|(name, value)| HttpHeader::new(name, value)).collect()
     }
 
     fn read(list: &[(&str, &str)], body: impl Into<Vec<u8>>) -> (String, String) {
@@ -197,7 +198,7 @@ mod tests {
         {
             let mut list = headers(&[("Content-Encoding", encoding), ("content-length", "9"), ("x", "y")]);
             let decoded = decode(&mut list, body).unwrap();
-            assert_eq!(decoded, Decoded { body: TEXT.into(), lost: vec![format!("compressed bytes ({encoding})")] });
+            assert_eq!(decoded, DecodedBody { body: TEXT.into(), lost: vec![format!("compressed bytes ({encoding})")] });
             assert_eq!(list, headers(&[("x", "y")]));
         }
         assert_eq!(read(&[("content-encoding", "br")], TEXT).0, TEXT, "decompressed by the recorder, which left the header");

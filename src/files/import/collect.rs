@@ -6,16 +6,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::coding::decode;
-use super::folded::{Folded, Folder};
-use super::packed::{Packed, PackedExchange};
-use super::service::{Service, service};
+use super::folding::{FoldedBody, Folder};
+use super::packing::{PackedBytes, PackedExchange};
+use super::service::{ExchangeService, service};
 use super::{ImportOptions, cloud, eventstream};
 use crate::engine::time::Micros;
 use crate::files::redact::{self, AnswerRedactor, Redactor};
 use crate::prelude::plural;
-use crate::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, TapeHeader};
+use crate::scenario::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
 use crate::scenario::thread::{self, Threads, asks_for_message};
-use crate::wire::http::{self, Header};
+use crate::wire::http::{self, HttpHeader};
 
 /// A longer body is put in pieces of this length, so that it need not be in memory twice.
 const PIECE_BYTES: usize = 8 << 20;
@@ -25,7 +25,7 @@ const PROBLEMS_MAX: usize = 20;
 
 /// One exchange as a format has it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FoundExchange {
     pub(super) method: String,
     /// Absolute, or only a path; empty when it is not known.
     pub(super) url: String,
@@ -44,22 +44,22 @@ pub(super) struct Found {
     /// From the request.
     pub(super) end_at: Option<Micros>,
     /// How it ended, where the source says so; else it was cut when there is no status.
-    pub(super) end: Option<End>,
+    pub(super) end: Option<ResponseEnd>,
     /// Why it is of no use if it is one with the Messages API.
     pub(super) problem: Option<&'static str>,
 }
 
 /// An exchange as it reads, its secrets still in it.
 #[derive(Debug)]
-struct Decoded {
+struct DecodedExchange {
     host: Option<String>,
     path: String,
-    request_headers: Vec<Header>,
-    request_body: Folded,
-    response_headers: Vec<Header>,
-    response_body: Packed,
+    request_headers: Vec<HttpHeader>,
+    request_body: FoldedBody,
+    response_headers: Vec<HttpHeader>,
+    response_body: PackedBytes,
     /// Everything else.
-    found: Found,
+    found: FoundExchange,
 }
 
 /// The bodies of an exchange while they are looked at.
@@ -70,7 +70,7 @@ struct Bodies {
 
 /// What became of everything in a file.
 #[derive(Debug)]
-pub(super) struct Collected {
+pub(super) struct CollectionSummary {
     pub(super) header: TapeHeader,
     pub(super) exchanges: Vec<PackedExchange>,
     /// How often each rule replaced or left out something.
@@ -81,8 +81,8 @@ pub(super) struct Collected {
 
 /// Collects exchanges into a tape.
 #[derive(Debug)]
-pub(super) struct Collector {
-    decoded: Vec<Decoded>,
+pub(super) struct TapeCollector {
+    decoded: Vec<DecodedExchange>,
     folder: Folder,
     lost: BTreeSet<String>,
     recorded_at: Option<String>,
@@ -98,7 +98,7 @@ pub(super) struct Collector {
     problems: BTreeMap<String, (String, u64)>,
 }
 
-impl Collector {
+impl TapeCollector {
     pub(super) fn new(options: &ImportOptions) -> Self {
         let ImportOptions { provenance, rules, keep_bodies } = options;
         Self {
@@ -146,13 +146,13 @@ impl Collector {
     }
 
     /// Takes the next exchange.
-    pub(super) fn push(&mut self, place: &str, found: Found) {
+    pub(super) fn push(&mut self, place: &str, found: FoundExchange) {
         if let Err(problem) = self.take(found) {
             self.skip(place, problem);
         }
     }
 
-    fn take(&mut self, mut found: Found) -> Result<(), String> {
+    fn take(&mut self, mut found: FoundExchange) -> Result<(), String> {
         let had_headers = !found.request_headers.is_empty() || !found.response_headers.is_empty();
         let mut request_headers = named(std::mem::take(&mut found.request_headers));
         let mut response_headers = named(std::mem::take(&mut found.response_headers));
@@ -166,18 +166,18 @@ impl Collector {
         let (host, path) = split_url(&found.url);
         let service = service(&found.method, (host.as_deref(), &path), &request_body, body);
         match service {
-            Service::OtherApi(name) => self.other_api(name),
-            Service::Elsewhere => self.other("requests to other services"),
+            ExchangeService::OtherApi(name) => self.other_api(name),
+            ExchangeService::Elsewhere => self.other("requests to other services"),
             _ => {
                 let answer = answer?;
-                if let Some(problem) = found.problem.filter(|_| service != Service::Endpoint) {
+                if let Some(problem) = found.problem.filter(|_| service != ExchangeService::Endpoint) {
                     return Err(problem.to_owned());
                 }
                 let mut bodies = Bodies { request: request_body, response: answer.body };
-                let (request_body, response_body) = (Folded::default(), Packed::default());
-                let mut decoded = Decoded { host, path, request_headers, request_body, response_headers, response_body, found };
+                let (request_body, response_body) = (FoldedBody::default(), PackedBytes::default());
+                let mut decoded = DecodedExchange { host, path, request_headers, request_body, response_headers, response_body, found };
                 self.put(&service, &mut decoded, &mut bodies)?;
-                (decoded.request_body, decoded.response_body) = (self.folder.fold(&bodies.request), Packed::new(&bodies.response));
+                (decoded.request_body, decoded.response_body) = (self.folder.fold(&bodies.request), PackedBytes::new(&bodies.response));
                 self.has_headers |= had_headers;
                 request_lost.iter().chain(&answer.lost).for_each(|lost| self.lose(lost));
                 self.decoded.push(decoded);
@@ -187,11 +187,11 @@ impl Collector {
     }
 
     /// Puts an exchange as the Messages API has it under its own path.
-    fn put(&mut self, service: &Service, decoded: &mut Decoded, bodies: &mut Bodies) -> Result<(), String> {
+    fn put(&mut self, service: &ExchangeService, decoded: &mut DecodedExchange, bodies: &mut Bodies) -> Result<(), String> {
         match service {
-            Service::Gateway if decoded.path.is_empty() => (),
-            Service::Gateway => self.lose(&format!("the path of a gateway ({})", decoded.path)),
-            Service::Cloud { name, model, streams } => {
+            ExchangeService::Gateway if decoded.path.is_empty() => (),
+            ExchangeService::Gateway => self.lose(&format!("the path of a gateway ({})", decoded.path)),
+            ExchangeService::Cloud { name, model, streams } => {
                 self.lose(&format!("the form of requests to {name}: path, model, version"));
                 let body = std::str::from_utf8(&bodies.request).unwrap_or_default();
                 if let Some(body) = cloud::request(body, model, *streams, &mut decoded.request_headers) {
@@ -202,7 +202,7 @@ impl Collector {
                     let events = eventstream::events(&bodies.response)?;
                     bodies.response = events.body;
                     cloud::stream_headers(&mut decoded.response_headers);
-                    decoded.found.end = decoded.found.end.or(events.is_cut.then_some(End::Reset));
+                    decoded.found.end = decoded.found.end.or(events.is_cut.then_some(ResponseEnd::Reset));
                 }
             }
             _ => return Ok(()),
@@ -211,13 +211,13 @@ impl Collector {
         Ok(())
     }
 
-    pub(super) fn finish(mut self, imported_from: &str) -> Collected {
+    pub(super) fn finish(mut self, imported_from: &str) -> CollectionSummary {
         let mut decoded = std::mem::take(&mut self.decoded);
         // Exchanges without a time keep their place behind those that have one; the sort is stable.
         decoded.sort_by_key(|decoded| decoded.found.asked.unwrap_or(i64::MAX));
         self.note_what_is_lost(&decoded);
         // Bodies may repeat the keys that stand in headers, also in those of later exchanges.
-        for Decoded { request_headers, response_headers, .. } in &decoded {
+        for DecodedExchange { request_headers, response_headers, .. } in &decoded {
             self.redactor.learn_headers(request_headers);
             self.redactor.learn_headers(response_headers);
         }
@@ -249,10 +249,10 @@ impl Collector {
         header.lost = self.lost.into_iter().collect();
         let redacted = self.redactor.counts().clone();
         header.redactions = redacted.keys().cloned().collect();
-        Collected { header, exchanges, redacted, left_out }
+        CollectionSummary { header, exchanges, redacted, left_out }
     }
 
-    fn note_what_is_lost(&mut self, decoded: &[Decoded]) {
+    fn note_what_is_lost(&mut self, decoded: &[DecodedExchange]) {
         self.lose("chunk times");
         self.lose("packet boundaries");
         if !self.has_headers {
@@ -281,8 +281,8 @@ impl Collector {
     }
 
     /// An exchange as it stands on the tape. `zero` is when the first request was made.
-    fn redacted(&mut self, id: u32, zero: Option<i64>, decoded: Decoded) -> Exchange {
-        let Decoded { host: _, path, request_headers, request_body, response_headers, response_body, found } = decoded;
+    fn redacted(&mut self, id: u32, zero: Option<i64>, decoded: DecodedExchange) -> Exchange {
+        let DecodedExchange { host: _, path, request_headers, request_body, response_headers, response_body, found } = decoded;
         let (request_body, response_body) = (request_body.unfolded(), response_body.unpacked());
         let headers = self.redactor.headers(&request_headers);
         let body = if self.keep_bodies { request_body } else { self.redactor.body(&request_body) };
@@ -290,7 +290,7 @@ impl Collector {
         let answer_headers = self.redactor.headers(&response_headers);
         let pieces = pieces(response_body, PIECE_BYTES);
         let pieces = if self.keep_bodies { pieces } else { self.redacted_answer(&response_headers, pieces) };
-        let chunks: Vec<Chunk> = pieces.into_iter().map(|bytes| Chunk { at: None, bytes: bytes.into() }).collect();
+        let chunks: Vec<BodyChunk> = pieces.into_iter().map(|bytes| BodyChunk { at: None, bytes: bytes.into() }).collect();
         Exchange {
             id,
             thread: thread::MAIN.into(),
@@ -301,23 +301,23 @@ impl Collector {
             path: path.into(),
             headers: headers.into(),
             body: body.into(),
-            answer: Answer {
+            answer: RecordedResponse {
                 status: found.status,
                 headers: answer_headers.into(),
                 head_at: found.head_at,
                 chunks: chunks.into(),
-                end: found.end.unwrap_or(if found.status == 0 { End::Reset } else { End::Complete }),
+                end: found.end.unwrap_or(if found.status == 0 { ResponseEnd::Reset } else { ResponseEnd::Complete }),
                 end_at: found.end_at,
             },
         }
     }
 
     /// The pieces of an answer, their lengths kept.
-    fn redacted_answer(&mut self, headers: &[Header], pieces: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-        let (mut answer, mut out) = (AnswerRedactor::of(headers), Vec::with_capacity(pieces.len()));
-        let mut sink = |chunk: redact::Chunk| out.push(chunk.bytes);
+    fn redacted_answer(&mut self, headers: &[HttpHeader], pieces: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let (mut answer, mut out) = (AnswerRedactor::from_headers(headers), Vec::with_capacity(pieces.len()));
+        let mut sink = |chunk: redact::HeldChunk| out.push(chunk.bytes);
         for bytes in pieces {
-            answer.feed(&mut self.redactor, redact::Chunk { at: Micros::ZERO, bytes }, &mut sink);
+            answer.feed(&mut self.redactor, redact::HeldChunk { at: Micros::ZERO, bytes }, &mut sink);
         }
         answer.finish(&mut self.redactor, &mut sink);
         out
@@ -337,8 +337,8 @@ fn pieces(mut body: Vec<u8>, length: usize) -> Vec<Vec<u8>> {
 }
 
 /// HTTP/2 tools write the request line among the headers.
-fn named(headers: Vec<(String, String)>) -> Vec<Header> {
-    headers.iter().filter(|(name, _)| !name.starts_with(':')).map(|(name, value)| Header::new(name, value)).collect()
+fn named(headers: Vec<(String, String)>) -> Vec<HttpHeader> {
+    headers.iter().filter(|(name, _)| !name.starts_with(':')).map(|(name, value)| HttpHeader::new(name, value)).collect()
 }
 
 /// Host, and path with query; both empty when there is no URL.
@@ -356,10 +356,10 @@ fn split_url(url: &str) -> (Option<String>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::redact::Rules;
+    use crate::files::redact::RedactionRules;
     use crate::scenario::tape::Tape;
 
-    impl Collected {
+    impl CollectionSummary {
         /// As it will be written.
         pub(in crate::files::import) fn tape(&self) -> Tape {
             let exchanges = self.exchanges.iter().map(PackedExchange::exchange).collect();
@@ -367,31 +367,32 @@ mod tests {
         }
     }
 
-    fn collected(founds: impl IntoIterator<Item = Found>) -> Collected {
-        let mut collector = Collector::new(&ImportOptions::with(&Rules::with(&[]).unwrap()));
+    fn collected(founds: impl IntoIterator<Item = FoundExchange>) -> CollectionSummary {
+        let mut collector = TapeCollector::new(&ImportOptions::with(&RedactionRules::with(&[]).unwrap()));
         for (number, found) in (1..).zip(founds) {
             collector.push(&format!("exchange {number}"), found);
         }
         collector.finish("a test")
     }
 
-    fn pushed(found: Found) -> Tape {
+    fn pushed(found: FoundExchange) -> Tape {
         collected([found]).tape()
     }
 
-    fn messages() -> Found {
-        Found { method: "POST".into(), url: "https://x.example/v1/messages".into(), status: 200, ..Found::default() }
+    fn messages() -> FoundExchange {
+        FoundExchange { method: "POST".into(), url: "https://x.example/v1/messages".into(), status: 200, ..FoundExchange::default() }
     }
 
     #[test]
     fn k_5_one_bad_exchange_does_not_cost_the_others() {
-        let bad = |encoding: &str| Found {
+        let bad = |encoding: &str| FoundExchange {
             response_headers: vec![("content-encoding".into(), encoding.into())],
             response_body: vec![0x1f, 0x8b, 1, 2],
             ..messages()
         };
-        let request = Found { request_headers: vec![("content-encoding".into(), "gzip".into())], request_body: vec![0xff], ..messages() };
-        let collected = collected([bad("gzip"), request, bad("gzip"), Found { url: "https://x.example/y".into(), ..bad("gzip") }]);
+        let request =
+            FoundExchange { request_headers: vec![("content-encoding".into(), "gzip".into())], request_body: vec![0xff], ..messages() };
+        let collected = collected([bad("gzip"), request, bad("gzip"), FoundExchange { url: "https://x.example/y".into(), ..bad("gzip") }]);
         assert_eq!(collected.exchanges.len(), 1);
         assert!(collected.tape().exchanges[0].body.is_empty(), "what cannot be searched for secrets stays out");
         assert!(
@@ -405,7 +406,7 @@ mod tests {
 
     #[test]
     fn k_5_exchanges_of_other_apis_are_counted_and_left_out() {
-        let at = |url: &str| Found { url: url.into(), ..messages() };
+        let at = |url: &str| FoundExchange { url: url.into(), ..messages() };
         let chat = "https://api.openai.com/v1/chat/completions";
         let collected = collected([at(chat), messages(), at(chat), at("https://x.example/v1/models")]);
         assert_eq!(collected.left_out, ["2 exchanges with OpenAI Chat Completions: not supported"]);
@@ -416,7 +417,7 @@ mod tests {
 
     #[test]
     fn k_5_exchanges_stand_in_the_order_of_their_requests() {
-        let at = |asked, status| Found { asked, status, ..messages() };
+        let at = |asked, status| FoundExchange { asked, status, ..messages() };
         let tape = collected([at(None, 1), at(Some(5_000_000), 2), at(Some(3_000_000), 3)]).tape();
         let order: Vec<_> = tape.exchanges.iter().map(|exchange| (exchange.answer.status, exchange.at)).collect();
         assert_eq!(order, [(3, Some(Micros::ZERO)), (2, Some(Micros(2_000_000))), (1, None)]);
@@ -432,18 +433,18 @@ mod tests {
 
     #[test]
     fn k_2_secrets_are_dropped_and_named() {
-        let tape = pushed(Found {
+        let tape = pushed(FoundExchange {
             method: "post".into(),
             url: "https://user:pass@api.example:8443/v1/messages?beta=true&api_key=abc#x".into(),
             request_headers: vec![("X-Api-Key".into(), "abc".into()), (":path".into(), "/".into()), ("accept".into(), "*/*".into())],
             response_headers: vec![("Set-Cookie".into(), "abc".into())],
             status: 200,
-            ..Found::default()
+            ..FoundExchange::default()
         });
         let exchange = &tape.exchanges[0];
         assert_eq!(tape.header.upstream.as_deref(), Some("api.example:8443"));
         assert_eq!((&*exchange.method, &*exchange.path), ("POST", "/v1/messages?beta=true&api_key=xxx"));
-        assert_eq!(*exchange.headers, [Header::new("accept", "*/*")]);
+        assert_eq!(*exchange.headers, [HttpHeader::new("accept", "*/*")]);
         assert!(exchange.answer.headers.is_empty());
         assert_eq!(tape.header.redactions, ["header set-cookie", "header x-api-key", "url-parameter"]);
     }
@@ -452,15 +453,15 @@ mod tests {
     fn k_2_a_key_that_a_later_header_shows_is_found_in_earlier_bodies() {
         const KEYS: [&str; 2] = ["first-of-the-house", "second-of-the-house"];
         let text = format!("they are {} and {}", KEYS[0], KEYS[1]);
-        let says = Found {
+        let says = FoundExchange {
             url: format!("/v1/messages/{}", KEYS[1]),
             request_headers: vec![("x-note".into(), KEYS[0].into())],
             request_body: text.clone().into(),
             response_body: text.into(),
             status: 200,
-            ..Found::default()
+            ..FoundExchange::default()
         };
-        let shows = Found {
+        let shows = FoundExchange {
             request_headers: vec![("x-api-key".into(), KEYS[0].into())],
             response_headers: vec![("set-cookie".into(), format!("session={}; Secure", KEYS[1]))],
             ..messages()

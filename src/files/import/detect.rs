@@ -1,12 +1,12 @@
 //! What a value of a file is, found from what it holds (K-5): names and endings of recordings follow no rule.
 
-use super::node::Node;
+use super::node::DataNode;
 use super::service::answer_shape;
-use super::source::Foreign;
+use super::source::ForeignFile;
 
 /// A format that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum RecordingFormat {
     /// vcrpy and pytest-recording, YAML or JSON, with the `parsed_body` variant.
     Vcrpy,
     /// go-vcr, YAML.
@@ -37,7 +37,7 @@ pub enum Format {
     Answers,
 }
 
-impl Format {
+impl RecordingFormat {
     /// What people call it.
     pub fn name(self) -> &'static str {
         match self {
@@ -71,13 +71,13 @@ impl Format {
 
 /// What one value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// An exchange, or a part of one, that can be imported.
-    Recording(Format),
+    Recording(RecordingFormat),
     /// The header line of a tape.
     Tape,
     /// Something else that people have.
-    Foreign(Foreign),
+    Foreign(ForeignFile),
     /// A recording that cannot be imported.
     NotYet(&'static str),
     /// An answer of another API.
@@ -86,55 +86,55 @@ pub(super) enum Kind {
 }
 
 /// What the value is that stands in the list of this name; the name is empty for a value that stands alone.
-pub(super) fn kind(list: &str, node: &Node) -> Kind {
+pub(super) fn kind(list: &str, node: &DataNode) -> ValueKind {
     let has = |names: &[&str]| names.iter().all(|name| node.get(name).is_some());
     if node.get("reenact_tape").is_some() {
-        return Kind::Tape;
+        return ValueKind::Tape;
     }
     if has(&["when", "then"]) {
-        return Kind::Recording(Format::Httpmock);
+        return ValueKind::Recording(RecordingFormat::Httpmock);
     }
     if list == "entries" && has(&["request"]) {
-        return Kind::Recording(Format::Har);
+        return ValueKind::Recording(RecordingFormat::Har);
     }
-    if let Some(request) = node.get("request").filter(|request| matches!(request, Node::Map(_))) {
+    if let Some(request) = node.get("request").filter(|request| matches!(request, DataNode::Map(_))) {
         return pair(list, node, request);
     }
     if let Some(not_yet) = not_yet(node) {
-        return Kind::NotYet(not_yet);
+        return ValueKind::NotYet(not_yet);
     }
     if let Some(foreign) = transcript(node) {
-        return Kind::Foreign(foreign);
+        return ValueKind::Foreign(foreign);
     }
     if node.get("status").or_else(|| node.get("statusCode")).is_some() && has(&["body"]) {
-        return Kind::Recording(Format::Answers);
+        return ValueKind::Recording(RecordingFormat::Answers);
     }
     match (answer_shape(node), word(node, "type")) {
-        (Some(None), "message") => Kind::Recording(Format::Message),
-        (Some(None), _) => Kind::Recording(Format::Chunks),
-        (Some(Some(other)), _) => Kind::OtherApi(other),
-        (None, _) => Kind::Unknown,
+        (Some(None), "message") => ValueKind::Recording(RecordingFormat::Message),
+        (Some(None), _) => ValueKind::Recording(RecordingFormat::Chunks),
+        (Some(Some(other)), _) => ValueKind::OtherApi(other),
+        (None, _) => ValueKind::Unknown,
     }
 }
 
 /// An object with a request, by what only one recorder writes.
-fn pair(list: &str, node: &Node, request: &Node) -> Kind {
-    let response = node.get("response").unwrap_or(&Node::Null);
+fn pair(list: &str, node: &DataNode, request: &DataNode) -> ValueKind {
+    let response = node.get("response").unwrap_or(&DataNode::Null);
     let (asks, answers) = (|name: &str| request.get(name).is_some(), |name: &str| response.get(name).is_some());
     let is_json_pair = asks("url") && answers("status");
-    Kind::Recording(match list {
-        _ if node.get("logged_at").is_some() => Format::ClaudeTrace,
-        "http_interactions" => Format::RubyVcr,
-        "interactions" if answers("code") => Format::GoVcr,
-        "interactions" if asks("uri") => Format::Vcrpy,
-        "interactions" if node.get("transport").is_some() || is_json_pair => Format::Opencode,
-        "" if answers("status_code") => Format::AnthropicSdk,
+    ValueKind::Recording(match list {
+        _ if node.get("logged_at").is_some() => RecordingFormat::ClaudeTrace,
+        "http_interactions" => RecordingFormat::RubyVcr,
+        "interactions" if answers("code") => RecordingFormat::GoVcr,
+        "interactions" if asks("uri") => RecordingFormat::Vcrpy,
+        "interactions" if node.get("transport").is_some() || is_json_pair => RecordingFormat::Opencode,
+        "" if answers("status_code") => RecordingFormat::AnthropicSdk,
         // Web sockets of the same recorder have neither.
-        _ => Format::Pairs,
+        _ => RecordingFormat::Pairs,
     })
 }
 
-fn not_yet(node: &Node) -> Option<&'static str> {
+fn not_yet(node: &DataNode) -> Option<&'static str> {
     let has = |names: &[&str]| names.iter().all(|name| node.get(name).is_some());
     let method = word(node, "method");
     match () {
@@ -150,7 +150,7 @@ const RECORD: &str = "it holds messages, and not the exchanges with the API that
      `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`";
 
 /// What agents keep of their sessions, and print of them.
-fn transcript(node: &Node) -> Option<Foreign> {
+fn transcript(node: &DataNode) -> Option<ForeignFile> {
     let has = |names: &[&str]| names.iter().all(|name| node.get(name).is_some());
     let (kind, role) = (word(node, "type"), word(node, "role"));
     let starts = |name: &str, start: &str| word(node, name).starts_with(start);
@@ -191,7 +191,7 @@ fn transcript(node: &Node) -> Option<Foreign> {
         () if has(&["sessionId", "message"]) => "a session transcript of an agent",
         () if has(&["chat_messages"]) => "an export of chats",
         () if has(&["messages", "max_tokens"]) => {
-            return Some(Foreign {
+            return Some(ForeignFile {
                 what: "a request to the Messages API without its answer",
                 next: "import it together with its answer: `{\"request\": {…}, \"response\": {…}}`",
             });
@@ -201,12 +201,12 @@ fn transcript(node: &Node) -> Option<Foreign> {
         }
         () => return None,
     };
-    Some(Foreign { what, next: RECORD })
+    Some(ForeignFile { what, next: RECORD })
 }
 
-fn word<'a>(node: &'a Node, name: &str) -> &'a str {
+fn word<'a>(node: &'a DataNode, name: &str) -> &'a str {
     match node.get(name) {
-        Some(Node::Text(text)) => text,
+        Some(DataNode::Text(text)) => text,
         _ => "",
     }
 }
@@ -216,12 +216,12 @@ mod tests {
     use super::*;
 
     fn name(list: &str, json: &str) -> &'static str {
-        match kind(list, &Node::from_json(json).unwrap()) {
-            Kind::Recording(format) => format.name(),
-            Kind::Tape => "a tape",
-            Kind::Foreign(Foreign { what, .. }) => what,
-            Kind::NotYet(name) | Kind::OtherApi(name) => name,
-            Kind::Unknown => "",
+        match kind(list, &DataNode::from_json(json).unwrap()) {
+            ValueKind::Recording(format) => format.name(),
+            ValueKind::Tape => "a tape",
+            ValueKind::Foreign(ForeignFile { what, .. }) => what,
+            ValueKind::NotYet(name) | ValueKind::OtherApi(name) => name,
+            ValueKind::Unknown => "",
         }
     }
 

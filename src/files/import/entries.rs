@@ -2,33 +2,33 @@
 
 use std::ops::ControlFlow;
 
-use super::node::Node;
+use super::node::DataNode;
 
 /// The lists that hold exchanges, as the recorders call them. `entries` stand in HAR's `log`.
 pub(super) const LISTS: [&str; 6] = ["interactions", "http_interactions", "entries", "exchanges", "recordings", "mappings"];
 
 /// One value of a file that may be an exchange.
 #[derive(Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct FileEntry<'a> {
     /// The list that it stands in; empty for a value that stands alone.
     pub(super) list: &'a str,
     /// Where, for people: `interactions[3]`, `document 2`.
     pub(super) place: String,
-    pub(super) node: Node,
+    pub(super) node: DataNode,
     /// The value as JSON spells it; `None` where the file is not JSON.
     pub(super) text: Option<&'a str>,
 }
 
 /// Where the parts of a file go as they are read.
-pub(super) trait Entries {
+pub(super) trait EntrySink {
     /// A list of exchanges begins.
     fn list(&mut self, name: &str);
 
     /// The next value. `Break` when no further one is wanted.
-    fn entry(&mut self, entry: Entry<'_>) -> ControlFlow<()>;
+    fn entry(&mut self, entry: FileEntry<'_>) -> ControlFlow<()>;
 
     /// A member beside the list of exchanges.
-    fn member(&mut self, name: &str, value: Node);
+    fn member(&mut self, name: &str, value: DataNode);
 
     /// A line that is no JSON. `Break` when the rest is of no use without it.
     fn broken(&mut self, place: String, problem: String) -> ControlFlow<()>;

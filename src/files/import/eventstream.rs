@@ -9,7 +9,7 @@
 
 use super::parts::from_base64;
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 
 /// What stands before the headers of a frame.
 const PRELUDE: usize = 12;
@@ -22,7 +22,7 @@ const TEXT: u8 = 7;
 
 /// An answer as server-sent events.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Events {
+pub(super) struct DecodedEvents {
     pub(super) body: Vec<u8>,
     /// The last frame is not whole.
     pub(super) is_cut: bool,
@@ -34,7 +34,7 @@ pub(super) fn begins(body: &[u8]) -> bool {
 }
 
 /// The frames of a body as the events that they hold.
-pub(super) fn events(mut rest: &[u8]) -> Result<Events, String> {
+pub(super) fn events(mut rest: &[u8]) -> Result<DecodedEvents, String> {
     let mut body = Vec::new();
     let mut is_cut = false;
     while !rest.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn events(mut rest: &[u8]) -> Result<Events, String> {
         push(&mut body, &inside[PRELUDE..PRELUDE + headers], &inside[PRELUDE + headers..])?;
         rest = tail;
     }
-    Ok(Events { body, is_cut })
+    Ok(DecodedEvents { body, is_cut })
 }
 
 /// The length of the frame and of its headers.
@@ -74,13 +74,13 @@ fn crc(bytes: &[u8]) -> u32 {
 /// Appends the event of one frame.
 fn push(body: &mut Vec<u8>, headers: &[u8], payload: &[u8]) -> Result<(), String> {
     let payload = std::str::from_utf8(payload).map_err(|_| "a frame of the event stream holds no text")?;
-    let object = Object::parse(payload).map_err(|_| "a frame of the event stream holds no JSON")?;
+    let object = RawObject::parse(payload).map_err(|_| "a frame of the event stream holds no JSON")?;
     let data = match object.string("bytes") {
         Some(bytes) => String::from_utf8(from_base64(&bytes).map_err(|problem| format!("a frame's `bytes` are not base64: {problem}"))?)
             .map_err(|_| "a frame's `bytes` are no text")?,
         None => error(text_header(headers, ":exception-type").unwrap_or_default(), &object.string("message").unwrap_or_default()),
     };
-    let kind = Object::parse(&data).ok().and_then(|event| event.string("type").map(|kind| kind.into_owned())).unwrap_or_default();
+    let kind = RawObject::parse(&data).ok().and_then(|event| event.string("type").map(|kind| kind.into_owned())).unwrap_or_default();
     body.extend_from_slice(format!("event: {kind}\ndata: {data}\n\n").as_bytes());
     Ok(())
 }
@@ -94,7 +94,7 @@ fn error(exception: &str, message: &str) -> String {
         "modelTimeoutException" => "timeout_error",
         _ => "api_error",
     };
-    format!(r#"{{"type":"error","error":{{"type":"{kind}","message":{}}}}}"#, Json::of(message))
+    format!(r#"{{"type":"error","error":{{"type":"{kind}","message":{}}}}}"#, Json::from_value(message))
 }
 
 /// The value of a header that is text.
@@ -158,7 +158,7 @@ mod tests {
             "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"too \\\"many\\\"\"}}\n\n",
         );
         assert!(begins(&whole) && !begins(b"event: ping\ndata: {}\n\n"));
-        assert_eq!(events(&whole).unwrap(), Events { body: text.into(), is_cut: false });
+        assert_eq!(events(&whole).unwrap(), DecodedEvents { body: text.into(), is_cut: false });
         for length in chunk.len()..whole.len() {
             assert_eq!(events(&whole[..length]).unwrap().is_cut, length > chunk.len(), "{length}");
         }

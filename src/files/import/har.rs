@@ -2,8 +2,8 @@
 //!
 //! The order of entries is the writer's, so they are sorted by when they began.
 
-use super::collect::Found;
-use super::node::Node;
+use super::collect::FoundExchange;
+use super::node::DataNode;
 use super::parts::{epoch_micros, from_base64, headers, method};
 use crate::engine::time::Micros;
 
@@ -12,24 +12,24 @@ const NO_BODY: &str = "the archive leaves out the answer's body: save it again w
      or record with `reenact record`";
 
 /// One entry.
-pub(super) fn exchange(entry: &Node) -> Result<Found, String> {
+pub(super) fn exchange(entry: &DataNode) -> Result<FoundExchange, String> {
     let request = entry.get("request").ok_or("it has no `request`")?;
     let response = entry.get("response").ok_or("it has no `response`")?;
-    let status: i32 = response.get("status").and_then(Node::number).ok_or("the answer has no HTTP status")?;
+    let status: i32 = response.get("status").and_then(DataNode::number).ok_or("the answer has no HTTP status")?;
     let (head_at, end_at) = times(entry);
-    let when = entry.get("startedDateTime").and_then(Node::text);
+    let when = entry.get("startedDateTime").and_then(DataNode::text);
     let post_data = request.get("postData");
-    let body = post_data.and_then(|data| data.get("text")).and_then(Node::text).unwrap_or_default();
-    let request_body = match post_data.and_then(|data| data.get("encoding")).and_then(Node::text) {
+    let body = post_data.and_then(|data| data.get("text")).and_then(DataNode::text).unwrap_or_default();
+    let request_body = match post_data.and_then(|data| data.get("encoding")).and_then(DataNode::text) {
         Some("base64") => from_base64(body).map_err(|problem| format!("`request.postData.text` is not base64: {problem}"))?,
         _ => body.as_bytes().to_vec(),
     };
     let method = method(request);
     let is_answered = (200..300).contains(&status) && method == "POST";
-    let response_body = content(response.get("content").unwrap_or(&Node::Null))?;
-    Ok(Found {
+    let response_body = content(response.get("content").unwrap_or(&DataNode::Null))?;
+    Ok(FoundExchange {
         method,
-        url: request.get("url").and_then(Node::text).unwrap_or_default().to_owned(),
+        url: request.get("url").and_then(DataNode::text).unwrap_or_default().to_owned(),
         request_headers: headers(request.get("headers")),
         request_body,
         // Browsers write 0, and some tools -1, for a request that failed or was given up.
@@ -46,9 +46,9 @@ pub(super) fn exchange(entry: &Node) -> Result<Found, String> {
 }
 
 /// The body; `None` when the archive does not have it. That it says nothing of it does not mean that there was none.
-fn content(content: &Node) -> Result<Option<Vec<u8>>, String> {
-    let Some(text) = content.present("text").and_then(Node::text) else { return Ok(None) };
-    match content.get("encoding").and_then(Node::text) {
+fn content(content: &DataNode) -> Result<Option<Vec<u8>>, String> {
+    let Some(text) = content.present("text").and_then(DataNode::text) else { return Ok(None) };
+    match content.get("encoding").and_then(DataNode::text) {
         Some("base64") => from_base64(text).map(Some).map_err(|problem| format!("`response.content.text` is not base64: {problem}")),
         _ => Ok(Some(text.as_bytes().to_vec())),
     }
@@ -56,11 +56,11 @@ fn content(content: &Node) -> Result<Option<Vec<u8>>, String> {
 
 /// When the head and the end came, from the request. Polly.js counts the whole answer as waiting, so without a time of receiving
 /// nothing is known of the head.
-fn times(entry: &Node) -> (Option<Micros>, Option<Micros>) {
+fn times(entry: &DataNode) -> (Option<Micros>, Option<Micros>) {
     let timing = |name: &str| entry.get("timings").and_then(|timings| timings.get(name)?.number::<f64>()).filter(|ms| *ms >= 0.0);
     let before: f64 = ["blocked", "dns", "connect", "send", "wait"].iter().filter_map(|name| timing(name)).sum();
     let receive = timing("receive").filter(|ms| *ms > 0.0);
-    let whole = entry.get("time").and_then(Node::number::<f64>).filter(|ms| *ms > 0.0);
+    let whole = entry.get("time").and_then(DataNode::number::<f64>).filter(|ms| *ms > 0.0);
     let micros = |ms: f64| Micros((ms * 1e3).round() as u64);
     (receive.map(|_| micros(before)), whole.or_else(|| receive.map(|receive| before + receive)).map(micros))
 }
@@ -71,11 +71,11 @@ mod tests {
 
     use super::*;
     use crate::files::import::{ImportOptions, import_bytes};
-    use crate::files::redact::Rules;
+    use crate::files::redact::RedactionRules;
 
     #[test]
     fn k_5_no_head_time_is_invented() {
-        let entry = |timings: &str| Node::from_json(&format!(r#"{{"time":3504,"timings":{timings}}}"#)).unwrap();
+        let entry = |timings: &str| DataNode::from_json(&format!(r#"{{"time":3504,"timings":{timings}}}"#)).unwrap();
         assert_eq!(times(&entry(r#"{"blocked":-1,"send":0,"wait":3504,"receive":0}"#)), (None, Some(Micros(3_504_000))));
         assert_eq!(times(&entry(r#"{"blocked":1.5,"dns":-1,"send":0,"wait":2,"receive":7}"#)).0, Some(Micros(3_500)));
     }
@@ -99,7 +99,7 @@ mod tests {
         // What is left of compressed bytes that somebody took for text.
         let entries = [entry("br", "\u{1}\u{fffd}\u{fffd}sk-\u{3}garbled"), entry("br", body), entry("identity", body)];
         let har = serde_json::json!({ "log": { "version": "1.2", "creator": {}, "entries": entries } }).to_string();
-        let imported = import_bytes(Path::new("x.har"), har.as_bytes(), &ImportOptions::with(&Rules::with(&[]).unwrap())).unwrap();
+        let imported = import_bytes(Path::new("x.har"), har.as_bytes(), &ImportOptions::with(&RedactionRules::with(&[]).unwrap())).unwrap();
         let tape = imported.tape();
         let bodies: Vec<&[u8]> = tape.exchanges.iter().map(|exchange| &*exchange.body).collect();
         assert_eq!(bodies, [&b""[..], body.as_bytes(), body.as_bytes()]);

@@ -9,7 +9,7 @@
 use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
 
-use super::collect::Found;
+use super::collect::FoundExchange;
 
 /// A size beyond this is none.
 const MESSAGE_BYTES_MAX: u64 = 1 << 30;
@@ -17,7 +17,7 @@ const MESSAGE_BYTES_MAX: u64 = 1 << 30;
 /// Gives each exchange, or what is wrong with it, to `sink`. An error is at the line of this number.
 pub(super) fn read(
     mut reader: Box<dyn BufRead + '_>,
-    sink: &mut dyn FnMut(String, Result<Found, String>) -> ControlFlow<()>,
+    sink: &mut dyn FnMut(String, Result<FoundExchange, String>) -> ControlFlow<()>,
 ) -> Result<(), String> {
     next_line(&mut reader)?;
     for number in 1.. {
@@ -64,7 +64,7 @@ fn message(reader: &mut dyn BufRead, size: u64) -> Option<Vec<u8>> {
     (message.len() as u64 == size).then_some(message)
 }
 
-fn found(request: &[u8], response: Vec<u8>) -> Result<Found, String> {
+fn found(request: &[u8], response: Vec<u8>) -> Result<FoundExchange, String> {
     let (asks, request_body) = parts(request)?;
     let (answers, response_body) = parts(&response)?;
     let mut line = asks.first.split(' ');
@@ -75,7 +75,7 @@ fn found(request: &[u8], response: Vec<u8>) -> Result<Found, String> {
         _ => target.to_owned(),
     };
     let status = answers.first.split(' ').nth(1).and_then(|status| status.parse().ok());
-    Ok(Found {
+    Ok(FoundExchange {
         method: method.to_owned(),
         url,
         request_headers: asks.headers,
@@ -83,17 +83,17 @@ fn found(request: &[u8], response: Vec<u8>) -> Result<Found, String> {
         status: status.ok_or("the answer has no HTTP status")?,
         response_headers: answers.headers,
         response_body: response_body.to_vec(),
-        ..Found::default()
+        ..FoundExchange::default()
     })
 }
 
 /// What stands before a body.
-struct Head {
+struct HttprrHead {
     first: String,
     headers: Vec<(String, String)>,
 }
 
-fn parts(message: &[u8]) -> Result<(Head, &[u8]), String> {
+fn parts(message: &[u8]) -> Result<(HttprrHead, &[u8]), String> {
     let find = |end: &[u8]| memchr::memmem::find(message, end).map(|at| (at, at + end.len()));
     // Git may have changed the line ends; a body may hold a blank line of either kind.
     let end = [find(b"\r\n\r\n"), find(b"\n\n")].into_iter().flatten().min().ok_or("a message without a blank line after its headers")?;
@@ -101,14 +101,14 @@ fn parts(message: &[u8]) -> Result<(Head, &[u8]), String> {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().trim().to_owned();
     let header = |line: &str| line.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-    Ok((Head { first, headers: lines.filter_map(header).collect() }, &message[end.1..]))
+    Ok((HttprrHead { first, headers: lines.filter_map(header).collect() }, &message[end.1..]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn all(text: &str) -> Result<Vec<Result<Found, String>>, String> {
+    fn all(text: &str) -> Result<Vec<Result<FoundExchange, String>>, String> {
         let mut all = Vec::new();
         read(Box::new(text.as_bytes()), &mut |_, found| {
             all.push(found);

@@ -7,24 +7,24 @@ use serde::Deserialize as _;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::entries::{Entries, Entry, LISTS, place};
-use super::node::{Node, SyntaxError};
-use super::source::Source;
+use super::entries::{EntrySink, FileEntry, LISTS, place};
+use super::node::{DataNode, SyntaxError};
+use super::source::RecordingSource;
 
 /// A member beside the list of exchanges that is larger says nothing about a recording.
 const MEMBER_BYTES_MAX: usize = 64 << 10;
 
 /// Gives every value of the file to `sink`.
-pub(super) fn read(source: Source<'_>, sink: &mut dyn Entries) -> Result<(), SyntaxError> {
+pub(super) fn read(source: RecordingSource<'_>, sink: &mut dyn EntrySink) -> Result<(), SyntaxError> {
     let is_list = source.head.trim_ascii_start().starts_with(b"[");
-    let mut feed = Feed { reader: source.reader, line: 1, column: 0, last: 0 };
+    let mut feed = JsonFeed { reader: source.reader, line: 1, column: 0, last: 0 };
     if !is_list && !begins_container(&source.head) {
         return values(&mut feed, sink);
     }
-    let mut walk = Walk { sink, stopped: false };
+    let mut walk = JsonWalk { sink, stopped: false };
     let mut deserializer = serde_json::Deserializer::from_reader(&mut feed);
-    let seed = if is_list { Seed::List("") } else { Seed::Root };
-    let read = Part { walk: &mut walk, seed }.deserialize(&mut deserializer).and_then(|()| deserializer.end());
+    let seed = if is_list { ValueSeed::List("") } else { ValueSeed::Root };
+    let read = JsonPart { walk: &mut walk, seed }.deserialize(&mut deserializer).and_then(|()| deserializer.end());
     match read {
         Err(error) if !walk.stopped => Err(feed.error(&error)),
         _ => Ok(()),
@@ -32,7 +32,7 @@ pub(super) fn read(source: Source<'_>, sink: &mut dyn Entries) -> Result<(), Syn
 }
 
 /// Values one after another, most often a line each. A line that is no JSON does not cost the others.
-fn values(feed: &mut Feed<'_>, sink: &mut dyn Entries) -> Result<(), SyntaxError> {
+fn values(feed: &mut JsonFeed<'_>, sink: &mut dyn EntrySink) -> Result<(), SyntaxError> {
     for number in 1.. {
         if !feed.skip_space() {
             break;
@@ -63,18 +63,18 @@ fn values(feed: &mut Feed<'_>, sink: &mut dyn Entries) -> Result<(), SyntaxError
 }
 
 /// One value to `sink`; when it holds a list of exchanges, each of them.
-fn give(sink: &mut dyn Entries, list: &str, name: String, text: &str) -> ControlFlow<()> {
-    let node = match Node::from_json(text) {
+fn give(sink: &mut dyn EntrySink, list: &str, name: String, text: &str) -> ControlFlow<()> {
+    let node = match DataNode::from_json(text) {
         Ok(node) => node,
         Err(error) => return sink.broken(name, error.problem),
     };
-    let outer = if list.is_empty() { node.get("log").unwrap_or(&node) } else { &Node::Null };
+    let outer = if list.is_empty() { node.get("log").unwrap_or(&node) } else { &DataNode::Null };
     let Some((key, items)) = LISTS.iter().find_map(|key| Some((*key, outer.get(key)?.list()?))) else {
-        return sink.entry(Entry { list, place: name, node, text: Some(text) });
+        return sink.entry(FileEntry { list, place: name, node, text: Some(text) });
     };
     sink.list(key);
     for (index, item) in items.iter().enumerate() {
-        sink.entry(Entry { list: key, place: place(key, index), node: item.clone(), text: None })?;
+        sink.entry(FileEntry { list: key, place: place(key, index), node: item.clone(), text: None })?;
     }
     ControlFlow::Continue(())
 }
@@ -114,7 +114,7 @@ fn begins_container(head: &[u8]) -> bool {
 }
 
 /// The bytes of a file, and where they are.
-struct Feed<'a> {
+struct JsonFeed<'a> {
     reader: Box<dyn BufRead + 'a>,
     /// From 1.
     line: usize,
@@ -123,7 +123,7 @@ struct Feed<'a> {
     last: u8,
 }
 
-impl Read for Feed<'_> {
+impl Read for JsonFeed<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let available = self.reader.fill_buf()?;
         let length = available.len().min(out.len());
@@ -134,7 +134,7 @@ impl Read for Feed<'_> {
     }
 }
 
-impl Feed<'_> {
+impl JsonFeed<'_> {
     fn count(&mut self, byte: u8) {
         if self.last == b'\n' {
             self.column = 0;
@@ -180,27 +180,27 @@ impl Feed<'_> {
 }
 
 /// A walk through the values of one file.
-struct Walk<'s> {
-    sink: &'s mut dyn Entries,
+struct JsonWalk<'s> {
+    sink: &'s mut dyn EntrySink,
     /// The sink wants no more.
     stopped: bool,
 }
 
 /// A value of the file, by what it should be.
 #[derive(Clone, Copy)]
-enum Seed {
+enum ValueSeed {
     /// The outermost object, or HAR's `log`.
     Root,
     /// A list of exchanges with this name.
     List(&'static str),
 }
 
-struct Part<'w, 's> {
-    walk: &'w mut Walk<'s>,
-    seed: Seed,
+struct JsonPart<'w, 's> {
+    walk: &'w mut JsonWalk<'s>,
+    seed: ValueSeed,
 }
 
-impl<'de> DeserializeSeed<'de> for Part<'_, '_> {
+impl<'de> DeserializeSeed<'de> for JsonPart<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -209,7 +209,7 @@ impl<'de> DeserializeSeed<'de> for Part<'_, '_> {
 }
 
 /// Values of another kind than expected are read over.
-impl<'de> Visitor<'de> for Part<'_, '_> {
+impl<'de> Visitor<'de> for JsonPart<'_, '_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -218,15 +218,15 @@ impl<'de> Visitor<'de> for Part<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            let list = LISTS.iter().find(|list| **list == key && matches!(self.seed, Seed::Root));
+            let list = LISTS.iter().find(|list| **list == key && matches!(self.seed, ValueSeed::Root));
             if let Some(list) = list {
-                map.next_value_seed(Part { walk: &mut *self.walk, seed: Seed::List(list) })?;
+                map.next_value_seed(JsonPart { walk: &mut *self.walk, seed: ValueSeed::List(list) })?;
             } else if key == "log" {
-                map.next_value_seed(Part { walk: &mut *self.walk, seed: Seed::Root })?;
+                map.next_value_seed(JsonPart { walk: &mut *self.walk, seed: ValueSeed::Root })?;
             } else {
                 let value = map.next_value::<Box<RawValue>>()?;
                 if value.get().len() <= MEMBER_BYTES_MAX
-                    && let Ok(node) = Node::from_json(value.get())
+                    && let Ok(node) = DataNode::from_json(value.get())
                 {
                     self.walk.sink.member(&key, node);
                 }
@@ -236,7 +236,7 @@ impl<'de> Visitor<'de> for Part<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Seed::List(list) = self.seed else {
+        let ValueSeed::List(list) = self.seed else {
             while items.next_element::<IgnoredAny>()?.is_some() {}
             return Ok(());
         };
@@ -282,21 +282,21 @@ mod tests {
 
     /// Writes down what it is given.
     #[derive(Default)]
-    struct Notes(Vec<String>);
+    struct EntryNotes(Vec<String>);
 
-    impl Entries for Notes {
+    impl EntrySink for EntryNotes {
         fn list(&mut self, name: &str) {
             self.0.push(format!("list {name}"));
         }
 
-        fn entry(&mut self, entry: Entry<'_>) -> ControlFlow<()> {
+        fn entry(&mut self, entry: FileEntry<'_>) -> ControlFlow<()> {
             let mut text = String::new();
             entry.node.push_json(&mut text);
             self.0.push(format!("{}: {text}", entry.place));
             if text.contains("stop") { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
 
-        fn member(&mut self, name: &str, _: Node) {
+        fn member(&mut self, name: &str, _: DataNode) {
             self.0.push(format!("member {name}"));
         }
 
@@ -311,8 +311,8 @@ mod tests {
     }
 
     fn notes(text: &str) -> (String, Result<(), SyntaxError>) {
-        let mut notes = Notes::default();
-        let read = read(Source::open(text.as_bytes()).ok().unwrap(), &mut notes);
+        let mut notes = EntryNotes::default();
+        let read = read(RecordingSource::open(text.as_bytes()).ok().unwrap(), &mut notes);
         (notes.0.join(", "), read)
     }
 

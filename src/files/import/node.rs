@@ -4,11 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::wire::json::push_string;
-use crate::wire::raw::{self, Object, elements};
+use crate::wire::raw_json::{self, RawObject, elements};
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Node {
+pub(super) enum DataNode {
     Null,
     Bool(bool),
     /// A number as JSON writes it.
@@ -16,8 +16,8 @@ pub(super) enum Node {
     Text(String),
     /// YAML's `!!binary`.
     Bytes(Vec<u8>),
-    List(Vec<Node>),
-    Map(Vec<(String, Node)>),
+    List(Vec<DataNode>),
+    Map(Vec<(String, DataNode)>),
 }
 
 /// Where a file stops being YAML or JSON.
@@ -31,7 +31,7 @@ pub(super) struct SyntaxError {
 /// No recording is nested so deep; a hostile one would fill the stack.
 pub(super) const DEPTH_MAX: usize = 200;
 
-impl Node {
+impl DataNode {
     /// A JSON value.
     pub(super) fn from_json(text: &str) -> Result<Self, SyntaxError> {
         let checked = serde_json::from_str::<&serde_json::value::RawValue>(text);
@@ -47,14 +47,14 @@ impl Node {
         }
         Some(match value.as_bytes().first() {
             Some(b'{') => {
-                let object = Object::parse(value).ok()?;
+                let object = RawObject::parse(value).ok()?;
                 let member = |(name, value): (&str, &str)| Some((name.to_owned(), Self::from_checked(value, depth + 1)?));
                 Self::Map(object.members().map(member).collect::<Option<_>>()?)
             }
             Some(b'[') => {
                 Self::List(elements(value).ok()?.into_iter().map(|item| Self::from_checked(item, depth + 1)).collect::<Option<_>>()?)
             }
-            Some(b'"') => Self::Text(raw::string(value).unwrap_or_default().into_owned()),
+            Some(b'"') => Self::Text(raw_json::string(value).unwrap_or_default().into_owned()),
             Some(b't') => Self::Bool(true),
             Some(b'f') => Self::Bool(false),
             Some(b'n') | None => Self::Null,
@@ -63,7 +63,7 @@ impl Node {
     }
 
     /// A member of a map.
-    pub(super) fn get(&self, name: &str) -> Option<&Node> {
+    pub(super) fn get(&self, name: &str) -> Option<&DataNode> {
         match self {
             Self::Map(members) => members.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value),
             _ => None,
@@ -71,11 +71,11 @@ impl Node {
     }
 
     /// A member of a map that is there and not null.
-    pub(super) fn present(&self, name: &str) -> Option<&Node> {
+    pub(super) fn present(&self, name: &str) -> Option<&DataNode> {
         self.get(name).filter(|value| **value != Self::Null)
     }
 
-    pub(super) fn list(&self) -> Option<&[Node]> {
+    pub(super) fn list(&self) -> Option<&[DataNode]> {
         match self {
             Self::List(items) => Some(items),
             _ => None,
@@ -134,7 +134,7 @@ impl Node {
 mod tests {
     use super::*;
 
-    fn json(node: &Node) -> String {
+    fn json(node: &DataNode) -> String {
         let mut out = String::new();
         node.push_json(&mut out);
         out
@@ -143,6 +143,6 @@ mod tests {
     #[test]
     fn k_5_json_keeps_its_numbers_and_order() {
         let text = r#"{"b":1e3,"a":[true,null,"x\ny"],"c":{}}"#;
-        assert_eq!(json(&Node::from_json(text).unwrap()), text);
+        assert_eq!(json(&DataNode::from_json(text).unwrap()), text);
     }
 }

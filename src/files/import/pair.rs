@@ -4,41 +4,41 @@
 //! write by themselves differ in the names of members and in how a body is written, and never so that one could be taken for another. So
 //! each form of a member is known here once, whoever writes it.
 
-use super::collect::{Collector, Found};
-use super::detect::Format;
-use super::node::Node;
+use super::collect::{FoundExchange, TapeCollector};
+use super::detect::RecordingFormat;
+use super::node::DataNode;
 use super::parts::{REQUEST_SPELLING, RESPONSE_SPELLING, body, headers, method, plain, status};
 use super::service::answer_shape;
 use crate::engine::time::Micros;
-use crate::scenario::tape::End;
+use crate::scenario::tape::ResponseEnd;
 
 /// Reads an exchange that a recorder of this format wrote.
-pub(super) fn exchange(entry: &Node, format: Format, collector: &mut Collector) -> Result<Found, String> {
+pub(super) fn exchange(entry: &DataNode, format: RecordingFormat, collector: &mut TapeCollector) -> Result<FoundExchange, String> {
     let part = |one: &str, other: &str| entry.get(one).or_else(|| entry.get(other)).ok_or_else(|| format!("it has no `{one}`"));
     let (request, response) = (part("request", "when")?, part("response", "then")?);
     // YAML's writers sort the members of what they have parsed.
     let (of_request, of_response) = match format {
-        Format::Vcrpy | Format::GoVcr => ("request key order", "response key order"),
+        RecordingFormat::Vcrpy | RecordingFormat::GoVcr => ("request key order", "response key order"),
         _ => (REQUEST_SPELLING, RESPONSE_SPELLING),
     };
-    if format == Format::Httpmock {
+    if format == RecordingFormat::Httpmock {
         collector.lose("host");
     }
-    let found = Found {
+    let found = FoundExchange {
         method: method(request),
         url: url(request),
         request_headers: headers(request.get("headers").or_else(|| request.get("header"))),
         request_body: if is_bare(request) { plain(Some(request), of_request, collector) } else { body(request, of_request, collector)? },
-        when: entry.get("recorded_at").and_then(Node::text).map(str::to_owned),
-        ..Found::default()
+        when: entry.get("recorded_at").and_then(DataNode::text).map(str::to_owned),
+        ..FoundExchange::default()
     };
-    if *response == Node::Null {
-        return Ok(Found { end: Some(End::ClientGone), ..found });
+    if *response == DataNode::Null {
+        return Ok(FoundExchange { end: Some(ResponseEnd::ClientGone), ..found });
     }
-    Ok(Found {
+    Ok(FoundExchange {
         status: match format {
             // A mock that names none answers with this one.
-            Format::Httpmock if response.present("status").is_none() => 200,
+            RecordingFormat::Httpmock if response.present("status").is_none() => 200,
             _ if is_bare(response) => 200,
             _ => status(response)?,
         },
@@ -48,27 +48,27 @@ pub(super) fn exchange(entry: &Node, format: Format, collector: &mut Collector) 
         } else {
             body(response, of_response, collector)?
         },
-        end_at: response.get("duration").and_then(Node::text).and_then(duration),
+        end_at: response.get("duration").and_then(DataNode::text).and_then(duration),
         ..found
     })
 }
 
 /// Whether this is the body itself, without what is around it: a request to the Messages API, its events, or the message of a success.
-fn is_bare(part: &Node) -> bool {
+fn is_bare(part: &DataNode) -> bool {
     match part {
-        Node::Text(_) => true,
+        DataNode::Text(_) => true,
         part => part.get("messages").is_some_and(|messages| messages.list().is_some()) || answer_shape(part) == Some(None),
     }
 }
 
 /// The URL, or the path with its query.
-fn url(request: &Node) -> String {
+fn url(request: &DataNode) -> String {
     let whole = ["uri", "url"].iter().find_map(|name| request.get(name)?.text());
-    whole.map_or_else(|| format!("{}{}", request.get("path").and_then(Node::text).unwrap_or_default(), query(request)), str::to_owned)
+    whole.map_or_else(|| format!("{}{}", request.get("path").and_then(DataNode::text).unwrap_or_default(), query(request)), str::to_owned)
 }
 
 /// The parameters as a URL has them, names and values escaped.
-fn query(request: &Node) -> String {
+fn query(request: &DataNode) -> String {
     let mut query = String::new();
     for (name, value) in headers(request.get("query_param")) {
         query.push(if query.is_empty() { '?' } else { '&' });
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn k_5_query_parameters_become_a_query() {
-        let when = Node::from_json(r#"{"query_param":[{"name":"beta","value":"true"},{"name":"a b","value":"ü&"}]}"#).unwrap();
+        let when = DataNode::from_json(r#"{"query_param":[{"name":"beta","value":"true"},{"name":"a b","value":"ü&"}]}"#).unwrap();
         assert_eq!(query(&when), "?beta=true&a%20b=%C3%BC%26");
-        assert_eq!(query(&Node::Null), "");
+        assert_eq!(query(&DataNode::Null), "");
     }
 
     #[test]

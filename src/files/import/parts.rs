@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 
-use super::collect::Collector;
-use super::node::Node;
+use super::collect::TapeCollector;
+use super::node::DataNode;
 
 /// What is lost of a request body that the recorder parsed and wrote again.
 pub(super) const REQUEST_SPELLING: &str = "request JSON as it was spelt";
@@ -14,29 +14,29 @@ pub(super) const REQUEST_SPELLING: &str = "request JSON as it was spelt";
 pub(super) const RESPONSE_SPELLING: &str = "response JSON as it was spelt";
 
 /// A member that is text; empty when it is not there.
-pub(super) fn text(node: &Node, name: &str) -> String {
-    node.get(name).and_then(Node::text).unwrap_or_default().to_owned()
+pub(super) fn text(node: &DataNode, name: &str) -> String {
+    node.get(name).and_then(DataNode::text).unwrap_or_default().to_owned()
 }
 
 /// The method, for requests that say none that of the API's endpoints. Old cassettes write Ruby's symbols.
-pub(super) fn method(request: &Node) -> String {
-    request.get("method").and_then(Node::text).unwrap_or("POST").trim_start_matches(':').to_owned()
+pub(super) fn method(request: &DataNode) -> String {
+    request.get("method").and_then(DataNode::text).unwrap_or("POST").trim_start_matches(':').to_owned()
 }
 
 /// Headers in any of the forms that recorders use: names with a value or a list of values, or a list of pairs of `name` and `value`.
-pub(super) fn headers(node: Option<&Node>) -> Vec<(String, String)> {
+pub(super) fn headers(node: Option<&DataNode>) -> Vec<(String, String)> {
     let mut headers = Vec::new();
     match node {
-        Some(Node::Map(members)) => {
+        Some(DataNode::Map(members)) => {
             for (name, value) in members {
                 let one = std::slice::from_ref(value);
                 let values = value.list().unwrap_or(one);
-                headers.extend(values.iter().filter_map(Node::text).map(|value| (name.clone(), value.to_owned())));
+                headers.extend(values.iter().filter_map(DataNode::text).map(|value| (name.clone(), value.to_owned())));
             }
         }
-        Some(Node::List(items)) => {
-            let text = |item: &Node, name: &str, position: usize| {
-                item.get(name).or_else(|| item.list().and_then(|pair| pair.get(position))).and_then(Node::text).map(str::to_owned)
+        Some(DataNode::List(items)) => {
+            let text = |item: &DataNode, name: &str, position: usize| {
+                item.get(name).or_else(|| item.list().and_then(|pair| pair.get(position))).and_then(DataNode::text).map(str::to_owned)
             };
             headers.extend(items.iter().filter_map(|item| Some((text(item, "name", 0)?, text(item, "value", 1)?))));
         }
@@ -46,14 +46,14 @@ pub(super) fn headers(node: Option<&Node>) -> Vec<(String, String)> {
 }
 
 /// The status of an answer: a number, text that begins with it, or either in a map.
-pub(super) fn status(response: &Node) -> Result<u16, String> {
+pub(super) fn status(response: &DataNode) -> Result<u16, String> {
     let members = ["code", "status", "status_code", "statusCode"];
-    let numbers = |node: &Node| members.iter().find_map(|name| number(node.get(name)?));
+    let numbers = |node: &DataNode| members.iter().find_map(|name| number(node.get(name)?));
     let status = numbers(response).or_else(|| response.get("status").and_then(numbers));
     status.ok_or_else(|| String::from("the answer has no HTTP status"))
 }
 
-fn number(node: &Node) -> Option<u16> {
+fn number(node: &DataNode) -> Option<u16> {
     node.text().and_then(|text| text.split(' ').next()?.parse().ok())
 }
 
@@ -63,40 +63,40 @@ const WRAPPERS: [&str; 11] =
 
 /// The body of a message in any of the forms that recorders use: text, bytes, parsed, in a map under the name of how it is written, or under a
 /// name that says so itself. What was parsed is written as JSON again: the bytes are not those that travelled, and `lost` says so.
-pub(super) fn body(message: &Node, lost: &str, collector: &mut Collector) -> Result<Vec<u8>, String> {
+pub(super) fn body(message: &DataNode, lost: &str, collector: &mut TapeCollector) -> Result<Vec<u8>, String> {
     if let Some(parsed) = message.present("parsed_body").or_else(|| message.present("jsonBody")) {
         return Ok(plain(Some(parsed), lost, collector));
     }
-    if let Some(packed) = message.get("base64Body").and_then(Node::text) {
+    if let Some(packed) = message.get("base64Body").and_then(DataNode::text) {
         return from_base64(packed).map_err(|problem| format!("`base64Body` is not base64: {problem}"));
     }
     let outer = message.present("body_raw").or_else(|| message.get("body"));
     let encoding = ["bodyEncoding", "body_encoding"].iter().find_map(|name| message.get(name)?.text());
-    let is_base64 = message.get("isBase64Encoded").and_then(Node::text) == Some("true");
+    let is_base64 = message.get("isBase64Encoded").and_then(DataNode::text) == Some("true");
     match outer {
-        Some(Node::Map(members)) if is_wrapper(members) => wrapped(outer, lost, collector),
+        Some(DataNode::Map(members)) if is_wrapper(members) => wrapped(outer, lost, collector),
         _ => coded(outer, encoding.or(is_base64.then_some("base64")), lost, collector),
     }
 }
 
 /// Whether a map is around a body, and not the body, parsed.
-fn is_wrapper(members: &[(String, Node)]) -> bool {
+fn is_wrapper(members: &[(String, DataNode)]) -> bool {
     members.iter().all(|(name, _)| WRAPPERS.contains(&name.as_str()))
         && members.iter().any(|(name, _)| WRAPPERS[..7].contains(&name.as_str()))
 }
 
-fn wrapped(outer: Option<&Node>, lost: &str, collector: &mut Collector) -> Result<Vec<u8>, String> {
+fn wrapped(outer: Option<&DataNode>, lost: &str, collector: &mut TapeCollector) -> Result<Vec<u8>, String> {
     let inner = |name: &&str| outer.and_then(|outer| outer.get(name));
-    if let Some(packed) = ["base64_string", "base64", "b64"].iter().find_map(inner).and_then(Node::text) {
+    if let Some(packed) = ["base64_string", "base64", "b64"].iter().find_map(inner).and_then(DataNode::text) {
         return from_base64(packed).map_err(|problem| format!("the body is not base64: {problem}"));
     }
     // Ruby's VCR writes the name of a character set.
-    let encoding = inner(&"encoding").or_else(|| inner(&"type")).and_then(Node::text).filter(|encoding| *encoding == "base64");
+    let encoding = inner(&"encoding").or_else(|| inner(&"type")).and_then(DataNode::text).filter(|encoding| *encoding == "base64");
     coded(["string", "content", "text", "data"].iter().find_map(inner), encoding, lost, collector)
 }
 
-fn coded(body: Option<&Node>, encoding: Option<&str>, lost: &str, collector: &mut Collector) -> Result<Vec<u8>, String> {
-    match (encoding, body.and_then(Node::text)) {
+fn coded(body: Option<&DataNode>, encoding: Option<&str>, lost: &str, collector: &mut TapeCollector) -> Result<Vec<u8>, String> {
+    match (encoding, body.and_then(DataNode::text)) {
         (Some("base64"), Some(packed)) => from_base64(packed).map_err(|problem| format!("the body is not base64: {problem}")),
         (Some(other), _) if !["base64", "text", "utf-8", "utf8", "json"].contains(&other) => {
             Err(format!("the body's encoding is not known: {other}"))
@@ -106,11 +106,11 @@ fn coded(body: Option<&Node>, encoding: Option<&str>, lost: &str, collector: &mu
 }
 
 /// A body as text, as bytes, or parsed.
-pub(super) fn plain(body: Option<&Node>, lost: &str, collector: &mut Collector) -> Vec<u8> {
+pub(super) fn plain(body: Option<&DataNode>, lost: &str, collector: &mut TapeCollector) -> Vec<u8> {
     match body {
-        None | Some(Node::Null) => Vec::new(),
-        Some(Node::Bytes(bytes)) => bytes.clone(),
-        Some(Node::Text(text) | Node::Number(text)) => text.clone().into_bytes(),
+        None | Some(DataNode::Null) => Vec::new(),
+        Some(DataNode::Bytes(bytes)) => bytes.clone(),
+        Some(DataNode::Text(text) | DataNode::Number(text)) => text.clone().into_bytes(),
         Some(parsed) => {
             collector.lose(lost);
             let mut out = String::new();
@@ -155,7 +155,7 @@ pub(super) fn epoch_micros(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::files::import::ImportOptions;
-    use crate::files::redact::Rules;
+    use crate::files::redact::RedactionRules;
 
     #[test]
     fn k_5_times_of_day() {
@@ -167,8 +167,8 @@ mod tests {
     }
 
     fn read(message: &str) -> Result<String, String> {
-        let mut collector = Collector::new(&ImportOptions::with(&Rules::with(&[]).unwrap()));
-        body(&Node::from_json(message).unwrap(), "", &mut collector).map(|body| String::from_utf8(body).unwrap())
+        let mut collector = TapeCollector::new(&ImportOptions::with(&RedactionRules::with(&[]).unwrap()));
+        body(&DataNode::from_json(message).unwrap(), "", &mut collector).map(|body| String::from_utf8(body).unwrap())
     }
 
     #[test]
@@ -212,8 +212,8 @@ mod tests {
             r#"{"status":"200 OK","code":200}"#,
         ];
         for response in table {
-            assert_eq!(status(&Node::from_json(response).unwrap()), Ok(200), "{response}");
+            assert_eq!(status(&DataNode::from_json(response).unwrap()), Ok(200), "{response}");
         }
-        assert!(status(&Node::from_json(r#"{"status":"fine"}"#).unwrap()).is_err());
+        assert!(status(&DataNode::from_json(r#"{"status":"fine"}"#).unwrap()).is_err());
     }
 }

@@ -3,14 +3,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::{Imported, PackedExchange};
+use super::{ImportedRecording, PackedExchange};
 use crate::engine::agent_loop::AgentLoop;
 use crate::prelude::*;
-use crate::scenario::derive::Derived;
+use crate::scenario::derive::DerivedScenario;
 use crate::scenario::parse;
 use crate::scenario::write::toml;
 use crate::sim::Run;
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 /// A run holds all that is different in the requests of a thread, and its answers, several times over. In a recording of more bytes than this that has
 /// to be little against the whole: an import takes no more memory than its file has bytes.
@@ -26,7 +26,7 @@ const NAMED: usize = 2;
 const OF_REQUESTS: [&str; 3] = ["O-1", "O-6", "O-10"];
 
 /// What a replay of the scenario will not do, a sentence; `None` when it goes well.
-pub(super) fn problem(derived: &mut Derived, recording: &Imported) -> Option<String> {
+pub(super) fn problem(derived: &mut DerivedScenario, recording: &ImportedRecording) -> Option<String> {
     if !is_light(recording, &derived.thread) {
         return Some(String::from("The recording is too large to be replayed while it is imported: whether a replay fails is not known."));
     }
@@ -42,7 +42,7 @@ pub(super) fn problem(derived: &mut Derived, recording: &Imported) -> Option<Str
 }
 
 /// Whether a replay takes little memory, as it does where each request repeats those before it.
-fn is_light(recording: &Imported, thread: &str) -> bool {
+fn is_light(recording: &ImportedRecording, thread: &str) -> bool {
     let of_thread = || recording.exchanges.iter().filter(|exchange| &*exchange.outline().thread == thread);
     let longest = of_thread().map(PackedExchange::request_bytes).max().unwrap_or(0);
     let different = longest + of_thread().map(PackedExchange::answer_bytes).sum::<usize>();
@@ -51,14 +51,14 @@ fn is_light(recording: &Imported, thread: &str) -> bool {
 }
 
 /// What came of a run.
-struct Replay {
+struct RehearsalOutcome {
     failures: Vec<String>,
     /// The rules that it breaks.
     broken: Vec<&'static str>,
 }
 
 /// Whether nothing else is wrong than that requests break rules as the recorded ones did; then the scenario expects it.
-fn breaks_as_recorded(derived: &mut Derived, recording: &Imported, broken: &[&'static str]) -> bool {
+fn breaks_as_recorded(derived: &mut DerivedScenario, recording: &ImportedRecording, broken: &[&'static str]) -> bool {
     if broken.is_empty() || !broken.iter().all(|rule| OF_REQUESTS.contains(rule)) {
         return false;
     }
@@ -72,15 +72,15 @@ fn breaks_as_recorded(derived: &mut Derived, recording: &Imported, broken: &[&'s
 }
 
 /// Reads the scenario as it is written, and runs it; what came of it, or why it does not run.
-fn replay(derived: &Derived, recording: &Imported) -> Result<Replay, String> {
+fn replay(derived: &DerivedScenario, recording: &ImportedRecording) -> Result<RehearsalOutcome, String> {
     let text = toml(&derived.scenario, &derived.notes);
     let parsed = parse::scenario("the imported scenario", &text, &[]).map_err(|faults| faults.to_string())?;
-    let setup = Setup::with_recording(parsed.scenario, Some(recording)).map_err(|error| error.to_string())?;
+    let setup = RunSetup::with_recording(parsed.scenario, Some(recording)).map_err(|error| error.to_string())?;
     setup.check_results().map_err(|error| error.to_string())?;
     let run = Run::new(Arc::new(setup), AgentLoop::default());
     let report = catch_unwind(AssertUnwindSafe(|| run.to_end())).map_err(|_| String::from("the engine panicked"))?;
     let mut broken: Vec<&'static str> = report.violations.iter().flatten().map(|violation| violation.oracle).collect();
     broken.sort_unstable();
     broken.dedup();
-    Ok(Replay { failures: report.failures, broken })
+    Ok(RehearsalOutcome { failures: report.failures, broken })
 }

@@ -1,12 +1,12 @@
 //! Whose exchange it is: of the Messages API, wherever it is served, or of another one (K-5).
 
-use super::node::Node;
+use super::node::DataNode;
 use crate::scenario::thread::is_messages;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 
 /// Where an exchange took place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Service {
+pub(super) enum ExchangeService {
     /// The Messages API, under its own path.
     Messages,
     /// The same behind a gateway that gives it another path.
@@ -50,39 +50,39 @@ const HOSTS: [(&str, &str); 8] = [
 ];
 
 /// Finds out whose exchange it is, by method, host, path and, where these do not tell, by what was asked and answered.
-pub(super) fn service(method: &str, (host, path): (Option<&str>, &str), request: &[u8], answer: &[u8]) -> Service {
+pub(super) fn service(method: &str, (host, path): (Option<&str>, &str), request: &[u8], answer: &[u8]) -> ExchangeService {
     let bare = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let host = host.unwrap_or_default();
     if let Some(cloud) = vertex(bare).or_else(|| bedrock(bare, request)) {
         return cloud;
     }
     if is_messages(path) {
-        return Service::Messages;
+        return ExchangeService::Messages;
     }
     // Clients look whether the service is there, and browsers whether they may ask.
     if ["HEAD", "OPTIONS"].iter().any(|known| method.eq_ignore_ascii_case(known)) && (bare.is_empty() || bare.ends_with("/messages")) {
-        return Service::Endpoint;
+        return ExchangeService::Endpoint;
     }
     let is_post = method.is_empty() || method.eq_ignore_ascii_case("POST");
     if is_post && (bare.is_empty() || bare.ends_with("/messages")) && asks_messages(request, answer) {
-        return Service::Gateway;
+        return ExchangeService::Gateway;
     }
     // A host that serves one API alone says more than a path that several have.
     let by_host = HOSTS.iter().find(|(part, _)| host.contains(part)).map(|(_, name)| *name);
     let by_path = PATHS.iter().find(|(end, _)| bare.ends_with(end)).map(|(_, name)| *name);
     match (by_host, by_path) {
-        (Some("OpenAI") | None, Some(name)) | (Some(name), _) => Service::OtherApi(name),
-        (None, None) if bare.contains("/responses/") => Service::OtherApi("OpenAI Responses"),
-        (None, None) if bare.contains("/v1/") => Service::Endpoint,
+        (Some("OpenAI") | None, Some(name)) | (Some(name), _) => ExchangeService::OtherApi(name),
+        (None, None) if bare.contains("/responses/") => ExchangeService::OtherApi("OpenAI Responses"),
+        (None, None) if bare.contains("/v1/") => ExchangeService::Endpoint,
         (None, None) => match body_shape(answer) {
-            Some(Some(name)) => Service::OtherApi(name),
-            _ => Service::Elsewhere,
+            Some(Some(name)) => ExchangeService::OtherApi(name),
+            _ => ExchangeService::Elsewhere,
         },
     }
 }
 
 /// `…/publishers/anthropic/models/MODEL:rawPredict`.
-fn vertex(path: &str) -> Option<Service> {
+fn vertex(path: &str) -> Option<ExchangeService> {
     let (before, verb) = path.rsplit_once(':')?;
     let streams = match verb {
         "rawPredict" => false,
@@ -91,36 +91,38 @@ fn vertex(path: &str) -> Option<Service> {
     };
     let model = decoded(before.rsplit('/').next().unwrap_or_default());
     Some(match () {
-        () if model == "count-tokens" => Service::Endpoint,
-        () if before.contains("publishers/anthropic/") || model.contains("claude") => Service::Cloud { name: "Vertex AI", model, streams },
-        () => Service::OtherApi("Vertex AI, models other than Claude"),
+        () if model == "count-tokens" => ExchangeService::Endpoint,
+        () if before.contains("publishers/anthropic/") || model.contains("claude") => {
+            ExchangeService::Cloud { name: "Vertex AI", model, streams }
+        }
+        () => ExchangeService::OtherApi("Vertex AI, models other than Claude"),
     })
 }
 
 /// `…/model/MODEL/invoke`.
-fn bedrock(path: &str, request: &[u8]) -> Option<Service> {
+fn bedrock(path: &str, request: &[u8]) -> Option<ExchangeService> {
     let (before, verb) = path.rsplit_once('/')?;
     let model = decoded(before.rsplit_once("/model/").map(|(_, model)| model)?);
     let streams = match verb {
-        "converse" | "converse-stream" => return Some(Service::OtherApi("Bedrock Converse")),
+        "converse" | "converse-stream" => return Some(ExchangeService::OtherApi("Bedrock Converse")),
         "invoke" => false,
         "invoke-with-response-stream" => true,
         _ => return None,
     };
-    let request = std::str::from_utf8(request).ok().and_then(|text| Object::parse(text).ok());
+    let request = std::str::from_utf8(request).ok().and_then(|text| RawObject::parse(text).ok());
     let asks = |name: &str| request.as_ref().is_some_and(|request| request.get(name).is_some());
     // An inference profile does not name its model.
     let is_claude = model.contains("anthropic") || model.contains("claude") || asks("anthropic_version");
     Some(match () {
-        () if is_claude && asks("prompt") => Service::OtherApi("Anthropic Text Completions"),
-        () if is_claude => Service::Cloud { name: "Bedrock", model, streams },
-        () => Service::OtherApi("Bedrock, models other than Claude"),
+        () if is_claude && asks("prompt") => ExchangeService::OtherApi("Anthropic Text Completions"),
+        () if is_claude => ExchangeService::Cloud { name: "Bedrock", model, streams },
+        () => ExchangeService::OtherApi("Bedrock, models other than Claude"),
     })
 }
 
 /// Whether a request, or where there is none an answer, is one of the Messages API.
 fn asks_messages(request: &[u8], answer: &[u8]) -> bool {
-    let request = std::str::from_utf8(request).ok().and_then(|text| Object::parse(text).ok());
+    let request = std::str::from_utf8(request).ok().and_then(|text| RawObject::parse(text).ok());
     let asks = request.is_none_or(|request| request.get("messages").is_some());
     // An error says little of whose it is; a request for a chat elsewhere has another answer.
     asks && body_shape(answer).is_none_or(|shape| shape.is_none())
@@ -133,13 +135,13 @@ fn body_shape(body: &[u8]) -> Option<Option<&'static str>> {
         text if text.starts_with('{') => text,
         _ => text.lines().find_map(|line| line.strip_prefix("data:")).map(str::trim)?,
     };
-    answer_shape(&Node::from_json(json).ok()?)
+    answer_shape(&DataNode::from_json(json).ok()?)
 }
 
 /// The same for a body that was read.
-pub(super) fn answer_shape(answer: &Node) -> Option<Option<&'static str>> {
+pub(super) fn answer_shape(answer: &DataNode) -> Option<Option<&'static str>> {
     let word = |name: &str| match answer.get(name) {
-        Some(Node::Text(text)) => text.as_str(),
+        Some(DataNode::Text(text)) => text.as_str(),
         _ => "",
     };
     let has = |name: &str| answer.get(name).is_some();
@@ -193,33 +195,33 @@ mod tests {
 
     #[test]
     fn k_5_the_messages_api_is_known_wherever_it_is_served() {
-        let cloud = |name, model: &str, streams| Service::Cloud { name, model: model.into(), streams };
+        let cloud = |name, model: &str, streams| ExchangeService::Cloud { name, model: model.into(), streams };
         let table = [
-            ("/v1/messages?beta=true", Service::Messages),
-            ("/v1/account/gateway/anthropic/v1/messages", Service::Messages),
-            ("/proxy/anthropic/messages", Service::Gateway),
-            ("/messages", Service::Gateway),
-            ("", Service::Gateway),
+            ("/v1/messages?beta=true", ExchangeService::Messages),
+            ("/v1/account/gateway/anthropic/v1/messages", ExchangeService::Messages),
+            ("/proxy/anthropic/messages", ExchangeService::Gateway),
+            ("/messages", ExchangeService::Gateway),
+            ("", ExchangeService::Gateway),
             ("/v1/projects/p/locations/l/publishers/anthropic/models/claude-x@1:rawPredict", cloud("Vertex AI", "claude-x@1", false)),
             (
                 "/v1/projects/p/locations/l/publishers/anthropic/models/claude-x%401:streamRawPredict",
                 cloud("Vertex AI", "claude-x@1", true),
             ),
-            ("/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict", Service::Endpoint),
+            ("/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict", ExchangeService::Endpoint),
             ("/model/us.anthropic.claude-x-v1%3A0/invoke", cloud("Bedrock", "us.anthropic.claude-x-v1:0", false)),
             ("/gateway/model/anthropic.claude-x/invoke-with-response-stream", cloud("Bedrock", "anthropic.claude-x", true)),
-            ("/v1/messages/count_tokens", Service::Endpoint),
-            ("/v1/models", Service::Endpoint),
-            ("/telemetry", Service::Elsewhere),
+            ("/v1/messages/count_tokens", ExchangeService::Endpoint),
+            ("/v1/models", ExchangeService::Endpoint),
+            ("/telemetry", ExchangeService::Elsewhere),
         ];
         for (path, expected) in table {
             assert_eq!(service("POST", (Some("x.example"), path), ASKS.as_bytes(), b"{}"), expected, "{path}");
         }
         for (method, path, expected) in [
-            ("HEAD", "/", Service::Endpoint),
-            ("OPTIONS", "/proxy/messages", Service::Endpoint),
-            ("GET", "/", Service::Elsewhere),
-            ("", "", Service::Gateway),
+            ("HEAD", "/", ExchangeService::Endpoint),
+            ("OPTIONS", "/proxy/messages", ExchangeService::Endpoint),
+            ("GET", "/", ExchangeService::Elsewhere),
+            ("", "", ExchangeService::Gateway),
         ] {
             assert_eq!(service(method, (Some("x.example"), path), b"", b""), expected, "{method} {path}");
         }
@@ -245,7 +247,7 @@ mod tests {
             ("localhost", "/api/chat", ASKS, "Ollama"),
         ];
         for (host, path, request, name) in table {
-            assert_eq!(service("POST", (Some(host), path), request.as_bytes(), b""), Service::OtherApi(name), "{host}{path}");
+            assert_eq!(service("POST", (Some(host), path), request.as_bytes(), b""), ExchangeService::OtherApi(name), "{host}{path}");
         }
         let answers = [
             (r#"{"object":"chat.completion"}"#, "OpenAI Chat Completions"),
@@ -253,7 +255,7 @@ mod tests {
             (r#"{"candidates":[]}"#, "Gemini"),
         ];
         for (answer, name) in answers {
-            assert_eq!(service("POST", (None, ""), b"", answer.as_bytes()), Service::OtherApi(name), "{answer}");
+            assert_eq!(service("POST", (None, ""), b"", answer.as_bytes()), ExchangeService::OtherApi(name), "{answer}");
         }
     }
 

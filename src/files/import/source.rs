@@ -14,8 +14,8 @@ const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 const PACKED_MAX: usize = 3;
 
 /// A file that was opened.
-pub(super) struct Source<'a> {
-    pub(super) syntax: Syntax,
+pub(super) struct RecordingSource<'a> {
+    pub(super) syntax: FileSyntax,
     /// Its first bytes, without a byte order mark.
     pub(super) head: Vec<u8>,
     /// All of it, `head` included.
@@ -24,7 +24,7 @@ pub(super) struct Source<'a> {
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Syntax {
+pub(super) enum FileSyntax {
     /// JSON: one value, or several in a row.
     Json,
     /// Any other text.
@@ -40,31 +40,31 @@ pub(super) enum Syntax {
 pub(super) enum SourceError {
     Io(io::Error),
     Empty,
-    Foreign(Foreign),
+    Foreign(ForeignFile),
 }
 
 /// Something that people have and that is no recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Foreign {
+pub(super) struct ForeignFile {
     /// What it is.
     pub(super) what: &'static str,
     /// What to do.
     pub(super) next: &'static str,
 }
 
-const UTF_16: Foreign = Foreign {
+const UTF_16: ForeignFile = ForeignFile {
     what: "text in UTF-16",
     next: "write it again as UTF-8 (in PowerShell: `Get-Content FILE | Set-Content -Encoding utf8 OTHER`) and import that",
 };
-const ZIP: Foreign = Foreign { what: "a zip archive", next: "unpack it and import the files in it" };
-const DATABASE: Foreign = Foreign {
+const ZIP: ForeignFile = ForeignFile { what: "a zip archive", next: "unpack it and import the files in it" };
+const DATABASE: ForeignFile = ForeignFile {
     what: "a database of SQLite, as opencode and crush keep their sessions in: messages, not wire traffic",
     next: "record the agent at work with `reenact record`",
 };
-const FLOWS: Foreign =
-    Foreign { what: "a file of mitmproxy's flows", next: "export it with `mitmdump -nr FILE --set hardump=OUT.har` and import that" };
+const FLOWS: ForeignFile =
+    ForeignFile { what: "a file of mitmproxy's flows", next: "export it with `mitmdump -nr FILE --set hardump=OUT.har` and import that" };
 
-impl<'a> Source<'a> {
+impl<'a> RecordingSource<'a> {
     pub(super) fn open(reader: impl Read + 'a) -> Result<Self, SourceError> {
         let mut reader: Box<dyn Read + 'a> = Box::new(reader);
         for _ in 0..=PACKED_MAX {
@@ -97,7 +97,7 @@ impl<'a> Source<'a> {
     }
 }
 
-fn foreign(head: &[u8]) -> Option<Foreign> {
+fn foreign(head: &[u8]) -> Option<ForeignFile> {
     let has = |word: &[u8]| memchr::memmem::find(head, word).is_some();
     // Text of ASCII in UTF-16 has a zero in every second byte, also without a mark.
     let utf_16 = head.starts_with(b"\xff\xfe")
@@ -112,28 +112,30 @@ fn foreign(head: &[u8]) -> Option<Foreign> {
     }
 }
 
-fn syntax(head: &[u8]) -> Syntax {
+fn syntax(head: &[u8]) -> FileSyntax {
     let first = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty()).unwrap_or_default();
     let has_data = || head.starts_with(b"data:") || memchr::memmem::find(head, b"\ndata:").is_some();
     match () {
-        () if first.starts_with(b"httprr trace") => Syntax::Httprr,
-        () if [&b"event:"[..], b"data:", b"id:", b"retry:", b":"].iter().any(|field| first.starts_with(field)) && has_data() => Syntax::Sse,
-        () if matches!(first.first(), Some(b'{' | b'[')) => Syntax::Json,
-        () => Syntax::Yaml,
+        () if first.starts_with(b"httprr trace") => FileSyntax::Httprr,
+        () if [&b"event:"[..], b"data:", b"id:", b"retry:", b":"].iter().any(|field| first.starts_with(field)) && has_data() => {
+            FileSyntax::Sse
+        }
+        () if matches!(first.first(), Some(b'{' | b'[')) => FileSyntax::Json,
+        () => FileSyntax::Yaml,
     }
 }
 
 fn bounded<'a>(reader: impl Read + 'a) -> Box<dyn Read + 'a> {
-    Box::new(Bounded { reader, left: UNPACKED_BYTES_MAX })
+    Box::new(BoundedReader { reader, left: UNPACKED_BYTES_MAX })
 }
 
 /// A reader that gives an error when there is too much to read.
-struct Bounded<R> {
+struct BoundedReader<R> {
     reader: R,
     left: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let length = self.reader.read(out)?;
         self.left = self.left.checked_sub(length as u64).ok_or_else(|| {
@@ -149,8 +151,8 @@ mod tests {
 
     use super::*;
 
-    fn opened(bytes: &[u8]) -> Result<(Syntax, Vec<u8>), SourceError> {
-        Source::open(bytes).map(|mut source| {
+    fn opened(bytes: &[u8]) -> Result<(FileSyntax, Vec<u8>), SourceError> {
+        RecordingSource::open(bytes).map(|mut source| {
             let mut whole = Vec::new();
             source.reader.read_to_end(&mut whole).unwrap();
             (source.syntax, whole)
@@ -159,15 +161,15 @@ mod tests {
 
     #[test]
     fn k_5_a_syntax_is_seen_in_how_a_file_begins() {
-        let table: [(&[u8], Syntax); 8] = [
-            (b"event: message_start\r\ndata: {}\r\n\r\n", Syntax::Sse),
-            (b": hello\n\ndata: {}\n\n", Syntax::Sse),
-            (b"data: {}\n\n", Syntax::Sse),
-            (b"\n {\"a\": 1}", Syntax::Json),
-            (b"[]", Syntax::Json),
-            (b"httprr trace v1\n1 2\n", Syntax::Httprr),
-            (b"interactions: []\n", Syntax::Yaml),
-            (b"event: a thing of YAML\n", Syntax::Yaml),
+        let table: [(&[u8], FileSyntax); 8] = [
+            (b"event: message_start\r\ndata: {}\r\n\r\n", FileSyntax::Sse),
+            (b": hello\n\ndata: {}\n\n", FileSyntax::Sse),
+            (b"data: {}\n\n", FileSyntax::Sse),
+            (b"\n {\"a\": 1}", FileSyntax::Json),
+            (b"[]", FileSyntax::Json),
+            (b"httprr trace v1\n1 2\n", FileSyntax::Httprr),
+            (b"interactions: []\n", FileSyntax::Yaml),
+            (b"event: a thing of YAML\n", FileSyntax::Yaml),
         ];
         for (bytes, syntax) in table {
             assert_eq!(opened(bytes).unwrap(), (syntax, bytes.to_vec()), "{}", String::from_utf8_lossy(bytes));
@@ -183,7 +185,7 @@ mod tests {
         };
         let zstd = ruzstd::encoding::compress_to_vec(&b"{}"[..], ruzstd::encoding::CompressionLevel::Fastest);
         for packed in [gzip(b"{}"), gzip(&gzip(b"\xef\xbb\xbf{}")), zstd] {
-            assert_eq!(opened(&packed).unwrap(), (Syntax::Json, b"{}".to_vec()));
+            assert_eq!(opened(&packed).unwrap(), (FileSyntax::Json, b"{}".to_vec()));
         }
         let too_often = (0..5).fold(b"{}".to_vec(), |bytes, _| gzip(&bytes));
         assert!(matches!(opened(&too_often), Err(SourceError::Io(_))));
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn k_5_what_is_no_recording_is_known_for_what_it_is() {
-        let table: [(&[u8], Foreign); 5] = [
+        let table: [(&[u8], ForeignFile); 5] = [
             (b"\xff\xfe{\0", UTF_16),
             (b"{\0\"\0", UTF_16),
             (b"PK\x03\x04", ZIP),
@@ -210,7 +212,7 @@ mod tests {
 
     #[test]
     fn k_5_an_unpacked_file_is_bounded() {
-        let mut bounded = Bounded { reader: io::repeat(b'a'), left: 10 };
+        let mut bounded = BoundedReader { reader: io::repeat(b'a'), left: 10 };
         assert_eq!(bounded.read(&mut [0; 8]).unwrap(), 8);
         assert!(bounded.read(&mut [0; 8]).unwrap_err().to_string().contains("larger than 1024 MiB"));
     }

@@ -9,18 +9,18 @@ use std::ops::ControlFlow;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
-use super::entries::{Entries, Entry, LISTS, place};
-use super::node::{DEPTH_MAX, Node, SyntaxError};
+use super::entries::{EntrySink, FileEntry, LISTS, place};
+use super::node::{DEPTH_MAX, DataNode, SyntaxError};
 use super::parts::from_base64;
-use super::source::Source;
+use super::source::RecordingSource;
 
 /// No file that people have repeats so much by aliases; a hostile one would fill the memory.
 const NODES_MAX: usize = 20_000_000;
 
 /// Gives every exchange of the file to `sink`. The name of the syntax that is broken stands beside the error.
-pub(super) fn read(source: Source<'_>, sink: &mut dyn Entries) -> Result<(), (&'static str, SyntaxError)> {
+pub(super) fn read(source: RecordingSource<'_>, sink: &mut dyn EntrySink) -> Result<(), (&'static str, SyntaxError)> {
     let mut trouble = None;
-    let read = parse(Chars { reader: source.reader, line: String::new(), at: 0, number: 0, trouble: &mut trouble }, sink);
+    let read = parse(YamlChars { reader: source.reader, line: String::new(), at: 0, number: 0, trouble: &mut trouble }, sink);
     // What ends the text too soon is the cause of what the parser says.
     match trouble {
         Some(trouble) => Err(("UTF-8", trouble)),
@@ -28,9 +28,9 @@ pub(super) fn read(source: Source<'_>, sink: &mut dyn Entries) -> Result<(), (&'
     }
 }
 
-fn parse(chars: Chars<'_>, sink: &mut dyn Entries) -> Result<(), SyntaxError> {
+fn parse(chars: YamlChars<'_>, sink: &mut dyn EntrySink) -> Result<(), SyntaxError> {
     let mut parser = Parser::new_from_iter(chars);
-    let mut builder = Builder { sink, open: Vec::new(), anchors: BTreeMap::new(), nodes: 0, documents: 0, has_list: false };
+    let mut builder = NodeBuilder { sink, open: Vec::new(), anchors: BTreeMap::new(), nodes: 0, documents: 0, has_list: false };
     while let Some(next) = parser.next_event() {
         let (event, span) = next.map_err(|error| at_mark(&error))?;
         let wrong = |problem| SyntaxError { line: span.start.line(), column: span.start.col() + 1, problem };
@@ -42,7 +42,7 @@ fn parse(chars: Chars<'_>, sink: &mut dyn Entries) -> Result<(), SyntaxError> {
 }
 
 /// The characters of a file, a line in memory at a time.
-struct Chars<'a> {
+struct YamlChars<'a> {
     reader: Box<dyn BufRead + 'a>,
     line: String,
     at: usize,
@@ -52,7 +52,7 @@ struct Chars<'a> {
     trouble: &'a mut Option<SyntaxError>,
 }
 
-impl Iterator for Chars<'_> {
+impl Iterator for YamlChars<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
@@ -68,7 +68,7 @@ impl Iterator for Chars<'_> {
     }
 }
 
-impl Chars<'_> {
+impl YamlChars<'_> {
     fn next_line(&mut self) -> Option<()> {
         let mut bytes = std::mem::take(&mut self.line).into_bytes();
         bytes.clear();
@@ -94,10 +94,10 @@ impl Chars<'_> {
 }
 
 /// Builds nodes from the parser's events.
-struct Builder<'s> {
-    sink: &'s mut dyn Entries,
-    open: Vec<Open>,
-    anchors: BTreeMap<usize, Node>,
+struct NodeBuilder<'s> {
+    sink: &'s mut dyn EntrySink,
+    open: Vec<OpenNode>,
+    anchors: BTreeMap<usize, DataNode>,
     nodes: usize,
     /// How many documents began.
     documents: usize,
@@ -106,7 +106,7 @@ struct Builder<'s> {
 }
 
 /// A list or a map that has not ended.
-struct Open {
+struct OpenNode {
     anchor: usize,
     /// Python's objects are written as the list of what makes them again: one text is that text.
     is_python: bool,
@@ -114,18 +114,18 @@ struct Open {
 }
 
 enum OpenKind {
-    List(Vec<Node>),
+    List(Vec<DataNode>),
     /// A list of exchanges, which are given away one by one: its name, and how many there were.
     Exchanges(String, usize),
     /// With the key whose value comes next.
-    Map(Vec<(String, Node)>, Option<String>),
+    Map(Vec<(String, DataNode)>, Option<String>),
 }
 
 type Step = Result<ControlFlow<()>, String>;
 
 const NEXT: Step = Ok(ControlFlow::Continue(()));
 
-impl Builder<'_> {
+impl NodeBuilder<'_> {
     fn on_event(&mut self, event: Event<'_>) -> Step {
         match event {
             Event::DocumentStart(_) => {
@@ -139,20 +139,20 @@ impl Builder<'_> {
             }
             Event::SequenceStart(anchor, tag) => {
                 let kind = self.list_kind();
-                self.open.push(Open { anchor, is_python: tag.is_some_and(|tag| tag.suffix.starts_with("python/")), kind });
+                self.open.push(OpenNode { anchor, is_python: tag.is_some_and(|tag| tag.suffix.starts_with("python/")), kind });
                 NEXT
             }
             Event::MappingStart(anchor, _) => {
-                self.open.push(Open { anchor, is_python: false, kind: OpenKind::Map(Vec::new(), None) });
+                self.open.push(OpenNode { anchor, is_python: false, kind: OpenKind::Map(Vec::new(), None) });
                 NEXT
             }
             Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
-                Some(Open { anchor, is_python, kind: OpenKind::List(mut items) }) => match (is_python, items.len()) {
+                Some(OpenNode { anchor, is_python, kind: OpenKind::List(mut items) }) => match (is_python, items.len()) {
                     (true, 1) => self.value(anchor, items.remove(0)),
-                    _ => self.value(anchor, Node::List(items)),
+                    _ => self.value(anchor, DataNode::List(items)),
                 },
-                Some(Open { anchor, kind: OpenKind::Map(members, _), .. }) => self.value(anchor, Node::Map(members)),
-                Some(Open { kind: OpenKind::Exchanges(..), .. }) => self.value(0, Node::Null),
+                Some(OpenNode { anchor, kind: OpenKind::Map(members, _), .. }) => self.value(anchor, DataNode::Map(members)),
+                Some(OpenNode { kind: OpenKind::Exchanges(..), .. }) => self.value(0, DataNode::Null),
                 None => Err(String::from("an end without a beginning")),
             },
             Event::Alias(anchor) => self.alias(anchor),
@@ -164,7 +164,7 @@ impl Builder<'_> {
     fn list_kind(&mut self) -> OpenKind {
         let name = match self.open.as_slice() {
             [] => "",
-            [Open { kind: OpenKind::Map(_, Some(key)), .. }] if LISTS.contains(&key.as_str()) => key,
+            [OpenNode { kind: OpenKind::Map(_, Some(key)), .. }] if LISTS.contains(&key.as_str()) => key,
             _ => return OpenKind::List(Vec::new()),
         };
         let name = name.to_owned();
@@ -183,7 +183,7 @@ impl Builder<'_> {
         self.value(0, node)
     }
 
-    fn value(&mut self, anchor: usize, node: Node) -> Step {
+    fn value(&mut self, anchor: usize, node: DataNode) -> Step {
         if anchor > 0 {
             self.anchors.insert(anchor, node.clone());
         }
@@ -192,7 +192,7 @@ impl Builder<'_> {
             Some(OpenKind::List(items)) => items.push(node),
             Some(OpenKind::Exchanges(list, index)) => {
                 *index += 1;
-                return Ok(self.sink.entry(Entry { list, place: place(list, *index - 1), node, text: None }));
+                return Ok(self.sink.entry(FileEntry { list, place: place(list, *index - 1), node, text: None }));
             }
             Some(OpenKind::Map(members, key)) => match key.take() {
                 Some(name) => members.push((name, node)),
@@ -203,19 +203,19 @@ impl Builder<'_> {
     }
 
     /// A whole document.
-    fn document(&mut self, node: Node) -> ControlFlow<()> {
+    fn document(&mut self, node: DataNode) -> ControlFlow<()> {
         match node {
             // A file may end with `---`.
-            Node::Null => (),
-            Node::Map(members) if self.has_list => members.into_iter().for_each(|(name, value)| self.sink.member(&name, value)),
-            node => return self.sink.entry(Entry { list: "", place: format!("document {}", self.documents), node, text: None }),
+            DataNode::Null => (),
+            DataNode::Map(members) if self.has_list => members.into_iter().for_each(|(name, value)| self.sink.member(&name, value)),
+            node => return self.sink.entry(FileEntry { list: "", place: format!("document {}", self.documents), node, text: None }),
         }
         ControlFlow::Continue(())
     }
 }
 
 /// A key is text, or is put as text: nothing asks for such a key, and the rest of the file can be read.
-fn key_text(key: Node) -> String {
+fn key_text(key: DataNode) -> String {
     key.text().map_or_else(
         || {
             let mut json = String::new();
@@ -226,32 +226,32 @@ fn key_text(key: Node) -> String {
     )
 }
 
-fn count(node: &Node) -> usize {
+fn count(node: &DataNode) -> usize {
     match node {
-        Node::List(items) => 1 + items.iter().map(count).sum::<usize>(),
-        Node::Map(members) => 1 + members.iter().map(|(_, value)| count(value)).sum::<usize>(),
+        DataNode::List(items) => 1 + items.iter().map(count).sum::<usize>(),
+        DataNode::Map(members) => 1 + members.iter().map(|(_, value)| count(value)).sum::<usize>(),
         _ => 1,
     }
 }
 
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Node, String> {
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<DataNode, String> {
     // Ruby writes `!binary`, with one mark.
     match tag.filter(|tag| tag.is_yaml_core_schema() || tag.handle == "!").map(|tag| tag.suffix.as_str()) {
         Some("binary") => {
-            return from_base64(text).map(Node::Bytes).map_err(|problem| format!("`!!binary` that is not base64: {problem}"));
+            return from_base64(text).map(DataNode::Bytes).map_err(|problem| format!("`!!binary` that is not base64: {problem}"));
         }
-        Some("str") => return Ok(Node::Text(text.to_owned())),
+        Some("str") => return Ok(DataNode::Text(text.to_owned())),
         _ => (),
     }
     if style != ScalarStyle::Plain {
-        return Ok(Node::Text(text.to_owned()));
+        return Ok(DataNode::Text(text.to_owned()));
     }
     Ok(match text {
-        "" | "~" | "null" | "Null" | "NULL" => Node::Null,
-        "true" | "True" | "TRUE" => Node::Bool(true),
-        "false" | "False" | "FALSE" => Node::Bool(false),
-        _ if serde_json::from_str::<serde_json::Number>(text).is_ok() => Node::Number(text.to_owned()),
-        _ => Node::Text(text.to_owned()),
+        "" | "~" | "null" | "Null" | "NULL" => DataNode::Null,
+        "true" | "True" | "TRUE" => DataNode::Bool(true),
+        "false" | "False" | "FALSE" => DataNode::Bool(false),
+        _ if serde_json::from_str::<serde_json::Number>(text).is_ok() => DataNode::Number(text.to_owned()),
+        _ => DataNode::Text(text.to_owned()),
     })
 }
 
@@ -265,20 +265,20 @@ mod tests {
 
     /// Keeps what it is given.
     #[derive(Default)]
-    struct Kept {
-        entries: Vec<(String, Node)>,
+    struct NodeCollection {
+        entries: Vec<(String, DataNode)>,
         members: Vec<String>,
     }
 
-    impl Entries for Kept {
+    impl EntrySink for NodeCollection {
         fn list(&mut self, _: &str) {}
 
-        fn entry(&mut self, entry: Entry<'_>) -> ControlFlow<()> {
+        fn entry(&mut self, entry: FileEntry<'_>) -> ControlFlow<()> {
             self.entries.push((entry.place, entry.node));
             ControlFlow::Continue(())
         }
 
-        fn member(&mut self, name: &str, _: Node) {
+        fn member(&mut self, name: &str, _: DataNode) {
             self.members.push(name.to_owned());
         }
 
@@ -289,13 +289,13 @@ mod tests {
         fn cut(&mut self) {}
     }
 
-    fn kept(text: &[u8]) -> Result<Kept, (&'static str, SyntaxError)> {
-        let mut kept = Kept::default();
-        read(Source::open(text).ok().unwrap(), &mut kept)?;
+    fn kept(text: &[u8]) -> Result<NodeCollection, (&'static str, SyntaxError)> {
+        let mut kept = NodeCollection::default();
+        read(RecordingSource::open(text).ok().unwrap(), &mut kept)?;
         Ok(kept)
     }
 
-    fn json(node: &Node) -> String {
+    fn json(node: &DataNode) -> String {
         let mut out = String::new();
         node.push_json(&mut out);
         out
@@ -314,11 +314,11 @@ mod tests {
             "---\nb: 2\n---\n",
         );
         let kept = kept(text.as_bytes()).unwrap();
-        let [(_, node), (place, second)] = <[(String, Node); 2]>::try_from(kept.entries).unwrap();
+        let [(_, node), (place, second)] = <[(String, DataNode); 2]>::try_from(kept.entries).unwrap();
         assert_eq!((&*place, &*json(&second)), ("document 2", r#"{"b":2}"#));
         assert_eq!(node.get("ruby"), node.get("bytes"));
         assert_eq!(node.get("stream").unwrap().text(), Some("event: a\ndata: {}   \n\nevent: b\n\n"));
-        assert_eq!(node.get("bytes"), Some(&Node::Bytes(b"hello".to_vec())));
+        assert_eq!(node.get("bytes"), Some(&DataNode::Bytes(b"hello".to_vec())));
         assert_eq!(json(node.get("again").unwrap()), r#"{"n":1.0,"t":"2025-01-01","q":"1","no":null,"yes":true}"#);
         assert_eq!(json(&node).split(",\"stream").next().unwrap(), "{\"z\":\"folded over two lines\",\"a\":\"wide 😀  spaced\\n\"");
     }

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::blocks::Blocks;
-use super::region::Region;
-use super::{Hit, Redactor};
+use super::blocks::BlockReader;
+use super::region::HeldRegion;
+use super::{Redactor, SecretHit};
 use crate::engine::time::Micros;
-use crate::wire::http::{Header, is_event_stream};
+use crate::wire::http::{HttpHeader, is_event_stream};
 
 /// A line of a stream that grows beyond this is no event; the rest is read as one text.
 const LINE_BYTES_MAX: usize = 4 << 20;
@@ -16,7 +16,7 @@ const EVENT_FIELD_BYTES: usize = b"event:".len();
 
 /// A piece of a body with its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
+pub struct HeldChunk {
     /// When it came.
     pub at: Micros,
     /// Its bytes.
@@ -26,28 +26,28 @@ pub struct Chunk {
 /// Holds the chunks of one answer until their secrets are replaced. Chunks keep their number, order and lengths.
 #[derive(Clone, Debug)]
 pub struct AnswerRedactor {
-    held: VecDeque<(u64, Chunk)>,
+    held: VecDeque<(u64, HeldChunk)>,
     received: u64,
-    hits: Vec<Hit>,
+    hits: Vec<SecretHit>,
     /// The rules and offsets of hits that nobody has asked for yet, and how many of `hits` are among them.
     found: Vec<(usize, u64)>,
     noted: usize,
-    form: Form,
+    form: AnswerForm,
 }
 
 #[derive(Clone, Debug)]
-enum Form {
+enum AnswerForm {
     /// A body of which too little came to say what it is.
     Unknown(Vec<u8>),
     /// A stream of events.
-    Events(Box<Blocks>),
+    Events(Box<BlockReader>),
     /// Any other body.
-    Whole(Box<Region>),
+    Whole(Box<HeldRegion>),
 }
 
 impl AnswerRedactor {
     /// For an answer with these headers. What a body is shows in how it begins, whatever its content type says.
-    pub fn of(headers: &[Header]) -> Self {
+    pub fn from_headers(headers: &[HttpHeader]) -> Self {
         match is_event_stream(headers) {
             Some(true) => Self::events(),
             Some(false) | None => Self::body(),
@@ -56,19 +56,19 @@ impl AnswerRedactor {
 
     /// For a stream of events.
     pub(super) fn events() -> Self {
-        Self { held: VecDeque::new(), received: 0, hits: Vec::new(), found: Vec::new(), noted: 0, form: Form::Events(Box::default()) }
+        Self { held: VecDeque::new(), received: 0, hits: Vec::new(), found: Vec::new(), noted: 0, form: AnswerForm::Events(Box::default()) }
     }
 
     /// For any other body.
     pub(super) fn body() -> Self {
-        Self { form: Form::Unknown(Vec::new()), ..Self::events() }
+        Self { form: AnswerForm::Unknown(Vec::new()), ..Self::events() }
     }
 
     /// Takes the next chunk; gives those that are decided to `sink`.
-    pub fn feed(&mut self, redactor: &mut Redactor, chunk: Chunk, sink: &mut impl FnMut(Chunk)) {
+    pub fn feed(&mut self, redactor: &mut Redactor, chunk: HeldChunk, sink: &mut impl FnMut(HeldChunk)) {
         let start = self.received;
         self.received += chunk.bytes.len() as u64;
-        if let Form::Unknown(beginning) = &mut self.form {
+        if let AnswerForm::Unknown(beginning) = &mut self.form {
             beginning.extend_from_slice(&chunk.bytes);
             if beginning.len() >= EVENT_FIELD_BYTES {
                 self.begin(redactor);
@@ -78,22 +78,22 @@ impl AnswerRedactor {
         }
         self.held.push_back((start, chunk));
         let decided = match &self.form {
-            Form::Unknown(_) => 0,
-            Form::Events(blocks) => blocks.undecided().unwrap_or(self.received),
-            Form::Whole(region) => region.undecided().unwrap_or(self.received),
+            AnswerForm::Unknown(_) => 0,
+            AnswerForm::Events(blocks) => blocks.undecided().unwrap_or(self.received),
+            AnswerForm::Whole(region) => region.undecided().unwrap_or(self.received),
         };
         self.release(decided, sink);
     }
 
     /// The answer has ended, in whatever way.
-    pub fn finish(&mut self, redactor: &mut Redactor, sink: &mut impl FnMut(Chunk)) {
-        if matches!(self.form, Form::Unknown(_)) {
+    pub fn finish(&mut self, redactor: &mut Redactor, sink: &mut impl FnMut(HeldChunk)) {
+        if matches!(self.form, AnswerForm::Unknown(_)) {
             self.begin(redactor);
         }
         match &mut self.form {
-            Form::Unknown(_) => (),
-            Form::Events(blocks) => blocks.finish(redactor, &mut self.hits),
-            Form::Whole(region) => self.hits.extend(region.decide_all(redactor)),
+            AnswerForm::Unknown(_) => (),
+            AnswerForm::Events(blocks) => blocks.finish(redactor, &mut self.hits),
+            AnswerForm::Whole(region) => self.hits.extend(region.decide_all(redactor)),
         }
         self.release(self.received, sink);
     }
@@ -110,12 +110,12 @@ impl AnswerRedactor {
 
     /// Decides what the body is, and reads what came of it.
     fn begin(&mut self, redactor: &mut Redactor) {
-        let Form::Unknown(beginning) = &mut self.form else { return };
+        let AnswerForm::Unknown(beginning) = &mut self.form else { return };
         let beginning = std::mem::take(beginning);
         let is_events = [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field));
         self.form = match is_events {
-            true => Form::Events(Box::default()),
-            false => Form::Whole(Box::new(Region::of_body(beginning.first().copied()))),
+            true => AnswerForm::Events(Box::default()),
+            false => AnswerForm::Whole(Box::new(HeldRegion::of_body(beginning.first().copied()))),
         };
         self.read(0, &beginning, redactor);
     }
@@ -123,17 +123,17 @@ impl AnswerRedactor {
     /// Looks at the next bytes of a body that is known.
     fn read(&mut self, start: u64, bytes: &[u8], redactor: &mut Redactor) {
         match &mut self.form {
-            Form::Unknown(_) => (),
-            Form::Events(blocks) => {
+            AnswerForm::Unknown(_) => (),
+            AnswerForm::Events(blocks) => {
                 blocks.feed(start, bytes, redactor, &mut self.hits);
                 if blocks.line_bytes() > LINE_BYTES_MAX {
-                    let mut region = Region::json();
+                    let mut region = HeldRegion::json();
                     blocks.give_up(redactor, &mut self.hits, &mut region);
                     self.hits.extend(region.decide_some(redactor));
-                    self.form = Form::Whole(Box::new(region));
+                    self.form = AnswerForm::Whole(Box::new(region));
                 }
             }
-            Form::Whole(region) => {
+            AnswerForm::Whole(region) => {
                 region.feed_source(start, bytes);
                 self.hits.extend(region.decide_some(redactor));
             }
@@ -141,7 +141,7 @@ impl AnswerRedactor {
     }
 
     /// Lets go of the chunks that end before the offset.
-    fn release(&mut self, decided: u64, sink: &mut impl FnMut(Chunk)) {
+    fn release(&mut self, decided: u64, sink: &mut impl FnMut(HeldChunk)) {
         self.found.extend(self.hits[self.noted..].iter().map(|hit| (hit.rule, hit.span().start)));
         let mut released = None;
         while let Some((start, chunk)) = self.held.front_mut() {

@@ -11,30 +11,30 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::mapped::{Mapped, Place};
-use super::region::Region;
-use super::{Hit, Redactor};
-use crate::wire::raw::Object;
+use super::region::HeldRegion;
+use super::text_map::{ByteRole, MappedText};
+use super::{Redactor, SecretHit};
+use crate::wire::raw_json::RawObject;
 
 /// An event of a fragment that says this much more than it must is looked at as a whole, too.
 const EXTRA_BYTES: usize = 256;
 
 /// Reads events and keeps the blocks that are open.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Blocks {
+pub(super) struct BlockReader {
     /// The line that has not ended, and where it begins.
     line: Vec<u8>,
     line_start: u64,
     after_cr: bool,
     /// The data of the event that has not ended.
-    data: Mapped,
-    open: BTreeMap<u64, Region>,
+    data: MappedText,
+    open: BTreeMap<u64, HeldRegion>,
 }
 
 /// What an event means for blocks.
-enum Event {
+enum BlockEvent {
     /// A fragment of a block: which, in what form, and where it stands in the data.
-    Fragment { index: u64, kind: Kind, inner: Range<usize> },
+    Fragment { index: u64, kind: BlockContentKind, inner: Range<usize> },
     /// Nothing of it is looked at.
     Opaque,
     /// A block ends, or begins anew.
@@ -44,13 +44,13 @@ enum Event {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BlockContentKind {
     Text,
     Json,
 }
 
-impl Blocks {
-    pub(super) fn feed(&mut self, start: u64, bytes: &[u8], redactor: &mut Redactor, hits: &mut Vec<Hit>) {
+impl BlockReader {
+    pub(super) fn feed(&mut self, start: u64, bytes: &[u8], redactor: &mut Redactor, hits: &mut Vec<SecretHit>) {
         let mut at = 0;
         while at < bytes.len() {
             if std::mem::take(&mut self.after_cr) && bytes[at] == b'\n' {
@@ -82,11 +82,11 @@ impl Blocks {
     /// Where the stream is not decided yet.
     pub(super) fn undecided(&self) -> Option<u64> {
         let line = (!self.line.is_empty()).then_some(self.line_start);
-        self.open.values().filter_map(Region::undecided).chain(self.data.first_origin()).chain(line).min()
+        self.open.values().filter_map(HeldRegion::undecided).chain(self.data.first_origin()).chain(line).min()
     }
 
     /// Nothing follows. What was cut in the middle of an event counts as far as it goes.
-    pub(super) fn finish(&mut self, redactor: &mut Redactor, hits: &mut Vec<Hit>) {
+    pub(super) fn finish(&mut self, redactor: &mut Redactor, hits: &mut Vec<SecretHit>) {
         let line = std::mem::take(&mut self.line);
         self.line(&line, redactor, hits);
         self.event(redactor, hits);
@@ -96,19 +96,19 @@ impl Blocks {
     }
 
     /// The rest of the stream is no events: what is unfinished goes into `region`.
-    pub(super) fn give_up(&mut self, redactor: &mut Redactor, hits: &mut Vec<Hit>, region: &mut Region) {
+    pub(super) fn give_up(&mut self, redactor: &mut Redactor, hits: &mut Vec<SecretHit>, region: &mut HeldRegion) {
         let (line, start) = (std::mem::take(&mut self.line), self.line_start);
         self.finish(redactor, hits);
         region.feed_source(start, &line);
     }
 
-    fn line(&mut self, line: &[u8], redactor: &mut Redactor, hits: &mut Vec<Hit>) {
+    fn line(&mut self, line: &[u8], redactor: &mut Redactor, hits: &mut Vec<SecretHit>) {
         if line.is_empty() {
             return self.event(redactor, hits);
         }
         let Some(data) = line.strip_prefix(b"data:") else {
             if !line.starts_with(b"event:") || line.len() > 64 {
-                let mut region = Region::plain();
+                let mut region = HeldRegion::plain();
                 region.feed_source(self.line_start, line);
                 hits.extend(region.decide_all(redactor));
             }
@@ -123,60 +123,61 @@ impl Blocks {
         }
         if !self.data.text().is_empty() {
             // The line end between two lines of data: no byte of the source that could be replaced.
-            self.data.push_run(origin - 1, b"\n", Place::Structure);
+            self.data.push_run(origin - 1, b"\n", ByteRole::Structure);
         }
-        self.data.push_run(origin, data, Place::String);
+        self.data.push_run(origin, data, ByteRole::String);
     }
 
     /// The next part of a block.
     fn fragment<'a>(
         &mut self,
         index: u64,
-        kind: Kind,
+        kind: BlockContentKind,
         pieces: impl Iterator<Item = (u64, u64, &'a [u8])>,
         redactor: &mut Redactor,
-        hits: &mut Vec<Hit>,
+        hits: &mut Vec<SecretHit>,
     ) {
         let region = self.open.entry(index).or_insert_with(|| match kind {
-            Kind::Text => Region::text_block(),
-            Kind::Json => Region::json_block(),
+            BlockContentKind::Text => HeldRegion::text_block(),
+            BlockContentKind::Json => HeldRegion::json_block(),
         });
         region.feed_fragment(pieces);
         hits.extend(region.decide_some(redactor));
     }
 
     /// An event is complete.
-    fn event(&mut self, redactor: &mut Redactor, hits: &mut Vec<Hit>) {
+    fn event(&mut self, redactor: &mut Redactor, hits: &mut Vec<SecretHit>) {
         let data = std::mem::take(&mut self.data);
         if data.text().is_empty() {
             return;
         }
         match read(data.text()) {
-            Event::Opaque => (),
-            Event::Fragment { index, kind, inner } => {
+            BlockEvent::Opaque => (),
+            BlockEvent::Fragment { index, kind, inner } => {
                 let extra = data.text().len() - inner.len();
                 let before = data.origins(inner.clone());
                 self.fragment(index, kind, data.pieces(inner), redactor, hits);
                 if extra > EXTRA_BYTES {
-                    let outside = |hit: &Hit| before.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
+                    let outside =
+                        |hit: &SecretHit| before.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
                     hits.extend(whole(&data, redactor).into_iter().filter(outside));
                 }
             }
-            Event::Stop(index) => {
+            BlockEvent::Stop(index) => {
                 if let Some(mut region) = self.open.remove(&index) {
                     hits.extend(region.decide_all(redactor));
                 }
                 hits.extend(whole(&data, redactor));
             }
-            Event::Other => hits.extend(whole(&data, redactor)),
+            BlockEvent::Other => hits.extend(whole(&data, redactor)),
         }
     }
 }
 
 /// Looks at the data of one event by itself.
-fn whole(data: &Mapped, redactor: &mut Redactor) -> Vec<Hit> {
+fn whole(data: &MappedText, redactor: &mut Redactor) -> Vec<SecretHit> {
     let first = data.text().first().copied();
-    let mut region = Region::of_body(first);
+    let mut region = HeldRegion::of_body(first);
     for (origin, _, bytes) in data.pieces(0..data.text().len()) {
         region.feed_source(origin, bytes);
     }
@@ -185,15 +186,15 @@ fn whole(data: &Mapped, redactor: &mut Redactor) -> Vec<Hit> {
 
 /// A fragment in the spelling that the API uses, which nearly every event of a stream is: it is taken apart without a parser. An event that is spelt in
 /// any other way is no worse off.
-fn usual_fragment(data: &[u8]) -> Option<(u64, Kind, Range<usize>)> {
+fn usual_fragment(data: &[u8]) -> Option<(u64, BlockContentKind, Range<usize>)> {
     let rest = data.strip_prefix(br#"{"type":"content_block_delta","index":"#)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let index = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
     let rest = rest[digits..].strip_prefix(br#","delta":{"type":""#)?;
-    let table: [(&[u8], Kind); 3] = [
-        (br#"text_delta","text":""#, Kind::Text),
-        (br#"input_json_delta","partial_json":""#, Kind::Json),
-        (br#"thinking_delta","thinking":""#, Kind::Text),
+    let table: [(&[u8], BlockContentKind); 3] = [
+        (br#"text_delta","text":""#, BlockContentKind::Text),
+        (br#"input_json_delta","partial_json":""#, BlockContentKind::Json),
+        (br#"thinking_delta","thinking":""#, BlockContentKind::Text),
     ];
     let (rest, kind) = table.iter().find_map(|(start, kind)| Some((rest.strip_prefix(*start)?, *kind)))?;
     let start = data.len() - rest.len();
@@ -208,38 +209,42 @@ fn usual_fragment(data: &[u8]) -> Option<(u64, Kind, Range<usize>)> {
 }
 
 /// Understands an event as far as blocks go.
-fn read(data: &[u8]) -> Event {
-    let Ok(text) = std::str::from_utf8(data) else { return Event::Other };
-    let Ok(event) = Object::parse(text) else { return cut(text) };
+fn read(data: &[u8]) -> BlockEvent {
+    let Ok(text) = std::str::from_utf8(data) else { return BlockEvent::Other };
+    let Ok(event) = RawObject::parse(text) else { return cut(text) };
     let index = || event.count("index").unwrap_or_default();
     match event.string("type").as_deref() {
-        Some("content_block_start" | "content_block_stop") => Event::Stop(index()),
+        Some("content_block_start" | "content_block_stop") => BlockEvent::Stop(index()),
         Some("content_block_delta") => {
-            let Some(delta) = event.object("delta") else { return Event::Other };
+            let Some(delta) = event.object("delta") else { return BlockEvent::Other };
             let (name, kind) = match delta.string("type").as_deref() {
-                Some("text_delta") => ("text", Kind::Text),
-                Some("thinking_delta") => ("thinking", Kind::Text),
-                Some("input_json_delta") => ("partial_json", Kind::Json),
-                Some("signature_delta") => return Event::Opaque,
-                _ => return Event::Other,
+                Some("text_delta") => ("text", BlockContentKind::Text),
+                Some("thinking_delta") => ("thinking", BlockContentKind::Text),
+                Some("input_json_delta") => ("partial_json", BlockContentKind::Json),
+                Some("signature_delta") => return BlockEvent::Opaque,
+                _ => return BlockEvent::Other,
             };
             let inner = delta.get(name).and_then(|value| value.strip_prefix('"')?.strip_suffix('"'));
-            let Some(inner) = inner else { return Event::Other };
+            let Some(inner) = inner else { return BlockEvent::Other };
             let start = inner.as_ptr() as usize - text.as_ptr() as usize;
-            Event::Fragment { index: index(), kind, inner: start..start + inner.len() }
+            BlockEvent::Fragment { index: index(), kind, inner: start..start + inner.len() }
         }
-        _ => Event::Other,
+        _ => BlockEvent::Other,
     }
 }
 
 /// An event that was cut: its fragment goes on to the end.
-fn cut(text: &str) -> Event {
-    let table = [(r#""partial_json":""#, Kind::Json), (r#""text":""#, Kind::Text), (r#""thinking":""#, Kind::Text)];
+fn cut(text: &str) -> BlockEvent {
+    let table = [
+        (r#""partial_json":""#, BlockContentKind::Json),
+        (r#""text":""#, BlockContentKind::Text),
+        (r#""thinking":""#, BlockContentKind::Text),
+    ];
     let is_delta = text.contains("content_block_delta");
     let Some((at, kind)) = table.iter().find_map(|(name, kind)| Some((text.find(name)? + name.len(), *kind))).filter(|_| is_delta) else {
-        return Event::Other;
+        return BlockEvent::Other;
     };
     let after = text.split_once(r#""index":"#).map_or("", |(_, after)| after);
     let digits = after.trim_start().split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-    Event::Fragment { index: digits.parse().unwrap_or_default(), kind, inner: at..text.len() }
+    BlockEvent::Fragment { index: digits.parse().unwrap_or_default(), kind, inner: at..text.len() }
 }

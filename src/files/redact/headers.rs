@@ -1,7 +1,7 @@
 //! Headers and addresses: which are left out, and what of the others is replaced.
 
 use super::Redactor;
-use crate::wire::http::Header;
+use crate::wire::http::HttpHeader;
 
 /// Headers that hold secrets, or ids of an account or a person.
 const SECRET: &[&str] = &[
@@ -65,8 +65,8 @@ pub(super) fn parameter_is_secret(name: &str) -> bool {
 
 impl Redactor {
     /// Remembers the keys that stand in headers, where these are at hand before what may repeat them.
-    pub fn learn_headers(&mut self, headers: &[Header]) {
-        for Header { name, value } in headers {
+    pub fn learn_headers(&mut self, headers: &[HttpHeader]) {
+        for HttpHeader { name, value } in headers {
             if KEYS.iter().any(|key| name.eq_ignore_ascii_case(key)) {
                 self.learn_value(&name.to_ascii_lowercase(), value);
             }
@@ -74,17 +74,17 @@ impl Redactor {
     }
 
     /// The headers to keep, secrets in their values replaced. Values of those left out are looked for in bodies from now on.
-    pub fn headers(&mut self, headers: &[Header]) -> Vec<Header> {
+    pub fn headers(&mut self, headers: &[HttpHeader]) -> Vec<HttpHeader> {
         self.learn_headers(headers);
         let mut kept = Vec::new();
-        for Header { name, value } in headers {
+        for HttpHeader { name, value } in headers {
             if let Some(secret) = is_secret(name) {
                 *self.counts.entry(format!("header {secret}")).or_default() += 1;
             } else if IDS.iter().any(|id| name.eq_ignore_ascii_case(id)) {
                 let made = self.stand_in("request-id", value.as_bytes(), value.len());
-                kept.push(Header::new(name, &String::from_utf8_lossy(&made)));
+                kept.push(HttpHeader::new(name, &String::from_utf8_lossy(&made)));
             } else {
-                kept.push(Header::new(name, &self.text(value)));
+                kept.push(HttpHeader::new(name, &self.text(value)));
             }
         }
         kept

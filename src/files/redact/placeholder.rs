@@ -9,13 +9,13 @@ use crate::scenario::tape::placeholder::{DIGITS_MAX, SHORT_WORD, WORD, length_at
 
 /// Which secrets were seen. They themselves are not kept.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Numbers {
+pub(super) struct SecretNumbers {
     known: BTreeMap<[u8; 32], u32>,
 }
 
-impl Numbers {
+impl SecretNumbers {
     /// The number of a secret.
-    pub(super) fn of(&mut self, secret: &[u8]) -> u32 {
+    pub(super) fn number(&mut self, secret: &[u8]) -> u32 {
         let next = u32::try_from(self.known.len() + 1).unwrap_or(u32::MAX);
         *self.known.entry(*blake3::hash(secret).as_bytes()).or_insert(next)
     }
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn k_2_the_same_secret_has_the_same_number() {
-        let mut numbers = Numbers::default();
-        assert_eq!([&b"a"[..], b"b", b"a"].map(|secret| numbers.of(secret)), [1, 2, 1]);
+        let mut numbers = SecretNumbers::default();
+        assert_eq!([&b"a"[..], b"b", b"a"].map(|secret| numbers.number(secret)), [1, 2, 1]);
         assert_eq!(numbers.count(), 2);
     }
 }

@@ -13,15 +13,15 @@ use serde::Deserialize;
 const PATTERN_BYTES_MAX: usize = 8 << 20;
 
 /// A rule of the shipped table.
-struct Shipped {
+struct ShippedRule {
     name: &'static str,
     pattern: &'static str,
-    check: Check,
+    check: PatternCheck,
 }
 
 /// What a pattern cannot say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Check {
+pub(super) enum PatternCheck {
     /// Every match counts.
     None,
     /// The secret has letters and digits, or capitals and small letters with a sign between: a word of a language has not.
@@ -30,67 +30,67 @@ pub(super) enum Check {
     Unbroken,
 }
 
-const fn rule(name: &'static str, pattern: &'static str, check: Check) -> Shipped {
-    Shipped { name, pattern, check }
+const fn rule(name: &'static str, pattern: &'static str, check: PatternCheck) -> ShippedRule {
+    ShippedRule { name, pattern, check }
 }
 
 /// Sources: the providers' documentation, and what such keys look like in the public rule sets of secret scanners.
-const SHIPPED: &[Shipped] = &[
-    rule("anthropic-key", r"sk-ant-[a-z]+[0-9]{2}-[A-Za-z0-9_-]{10,}", Check::None),
-    rule("openai-key", r"\bsk-[A-Za-z0-9_-]{20,}", Check::Mixed),
-    rule("jwt", r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", Check::None),
-    rule("aws-access-key", r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b", Check::None),
-    rule("aws-credential", r"(?i)\bCredential=([^,\s\x22'\x01&]{16,})", Check::None),
-    rule("aws-signature", r"(?i)\bSignature=([0-9a-f]{64})", Check::None),
+const SHIPPED: &[ShippedRule] = &[
+    rule("anthropic-key", r"sk-ant-[a-z]+[0-9]{2}-[A-Za-z0-9_-]{10,}", PatternCheck::None),
+    rule("openai-key", r"\bsk-[A-Za-z0-9_-]{20,}", PatternCheck::Mixed),
+    rule("jwt", r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", PatternCheck::None),
+    rule("aws-access-key", r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b", PatternCheck::None),
+    rule("aws-credential", r"(?i)\bCredential=([^,\s\x22'\x01&]{16,})", PatternCheck::None),
+    rule("aws-signature", r"(?i)\bSignature=([0-9a-f]{64})", PatternCheck::None),
     rule(
         "aws-secret-key",
         r"(?i)aws_?(?:secret)?_?(?:access)?_?key\\*[\x22'\x01]?\s{0,3}[:=]\s{0,3}\\*[\x22'\x01]?([A-Za-z0-9/+=]{40})",
-        Check::None,
+        PatternCheck::None,
     ),
-    rule("bedrock-key", r"\bABSK[A-Za-z0-9+/]{40,}={0,2}", Check::None),
-    rule("bedrock-key", r"bedrock-api-key-[A-Za-z0-9+/=_-]{20,}", Check::None),
-    rule("google-key", r"\bAIza[A-Za-z0-9_-]{35}", Check::None),
-    rule("google-token", r"\bya29\.[A-Za-z0-9_.-]{20,}", Check::None),
-    rule("google-secret", r"\bGOCSPX-[A-Za-z0-9_-]{20,}", Check::None),
-    rule("private-key", r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----((?:[A-Za-z0-9+/=:,\s]|\\+[nrt]){16,})", Check::None),
-    rule("github-token", r"\bgh[pousr]_[A-Za-z0-9]{36,}", Check::None),
-    rule("github-token", r"\bgithub_pat_[A-Za-z0-9_]{22,}", Check::None),
-    rule("gitlab-token", r"\bgl(?:pat|ptt|dt|rt)-[A-Za-z0-9_-]{20,}", Check::None),
-    rule("slack-token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}", Check::None),
-    rule("slack-token", r"\bxapp-[0-9]-[A-Za-z0-9-]{10,}", Check::None),
-    rule("slack-webhook", r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/]{20,})", Check::None),
-    rule("stripe-key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{10,}", Check::None),
-    rule("stripe-key", r"\bwhsec_[A-Za-z0-9+/=]{20,}", Check::None),
-    rule("npm-token", r"\bnpm_[A-Za-z0-9]{36}", Check::None),
-    rule("pypi-token", r"\bpypi-[A-Za-z0-9_-]{50,}", Check::None),
-    rule("huggingface-token", r"\bhf_[A-Za-z0-9]{30,}", Check::None),
-    rule("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", Check::None),
-    rule("digitalocean-token", r"\bdo[opr]_v1_[a-f0-9]{64}", Check::None),
-    rule("telegram-token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", Check::None),
-    rule("azure-key", r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{40,})", Check::None),
-    rule("bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_~+/=-]=*)", Check::None),
-    rule("basic", r"(?i)\b(?:basic|token)\s+([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_~+/=-]=*)", Check::Mixed),
+    rule("bedrock-key", r"\bABSK[A-Za-z0-9+/]{40,}={0,2}", PatternCheck::None),
+    rule("bedrock-key", r"bedrock-api-key-[A-Za-z0-9+/=_-]{20,}", PatternCheck::None),
+    rule("google-key", r"\bAIza[A-Za-z0-9_-]{35}", PatternCheck::None),
+    rule("google-token", r"\bya29\.[A-Za-z0-9_.-]{20,}", PatternCheck::None),
+    rule("google-secret", r"\bGOCSPX-[A-Za-z0-9_-]{20,}", PatternCheck::None),
+    rule("private-key", r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----((?:[A-Za-z0-9+/=:,\s]|\\+[nrt]){16,})", PatternCheck::None),
+    rule("github-token", r"\bgh[pousr]_[A-Za-z0-9]{36,}", PatternCheck::None),
+    rule("github-token", r"\bgithub_pat_[A-Za-z0-9_]{22,}", PatternCheck::None),
+    rule("gitlab-token", r"\bgl(?:pat|ptt|dt|rt)-[A-Za-z0-9_-]{20,}", PatternCheck::None),
+    rule("slack-token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}", PatternCheck::None),
+    rule("slack-token", r"\bxapp-[0-9]-[A-Za-z0-9-]{10,}", PatternCheck::None),
+    rule("slack-webhook", r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/]{20,})", PatternCheck::None),
+    rule("stripe-key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{10,}", PatternCheck::None),
+    rule("stripe-key", r"\bwhsec_[A-Za-z0-9+/=]{20,}", PatternCheck::None),
+    rule("npm-token", r"\bnpm_[A-Za-z0-9]{36}", PatternCheck::None),
+    rule("pypi-token", r"\bpypi-[A-Za-z0-9_-]{50,}", PatternCheck::None),
+    rule("huggingface-token", r"\bhf_[A-Za-z0-9]{30,}", PatternCheck::None),
+    rule("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", PatternCheck::None),
+    rule("digitalocean-token", r"\bdo[opr]_v1_[a-f0-9]{64}", PatternCheck::None),
+    rule("telegram-token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", PatternCheck::None),
+    rule("azure-key", r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{40,})", PatternCheck::None),
+    rule("bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_~+/=-]=*)", PatternCheck::None),
+    rule("basic", r"(?i)\b(?:basic|token)\s+([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_~+/=-]=*)", PatternCheck::Mixed),
     rule(
         "header",
         r"(?i)\b(?:x-api-key|api-key|x-goog-api-key|x-amz-security-token|x-auth-token|x-access-token|x-session-token)\\*[\x22'\x01]?\s{0,3}[:=,]\s{0,3}\\*[\x22'\x01]?([^\s\x22'\x01,;&\\]{6,})",
-        Check::None,
+        PatternCheck::None,
     ),
     rule(
         "authorization",
         r"(?i)\bauthorization\\*[\x22'\x01]?\s{0,3}[:=,]\s{0,3}\\*[\x22'\x01]?(?:[a-z]+\s+)?([A-Za-z0-9._~+/-]{7,}[A-Za-z0-9_~+/=-]=*)",
-        Check::Mixed,
+        PatternCheck::Mixed,
     ),
     rule(
         "cookie",
         r"(?i)\b(?:set-)?cookie\\*[\x22'\x01]?\s{0,3}:\s{0,3}\\*[\x22'\x01]?([^\x22'\x01\r\n\\]{0,64}=[^\x22'\x01\r\n\\]{4,})",
-        Check::None,
+        PatternCheck::None,
     ),
-    rule("url-userinfo", r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/@:\x22'\x01<>\\]*:[^\s/@\x22'\x01<>\\]+)@", Check::None),
-    rule("url-userinfo", r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/@:\x22'\x01<>\\]{16,})@", Check::Mixed),
+    rule("url-userinfo", r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/@:\x22'\x01<>\\]*:[^\s/@\x22'\x01<>\\]+)@", PatternCheck::None),
+    rule("url-userinfo", r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/@:\x22'\x01<>\\]{16,})@", PatternCheck::Mixed),
     rule(
         "url-parameter",
         r"(?i)[?&;][a-z0-9_.-]*(?:key|token|secret|signature|sig|password|passwd|credential|code|auth)=([^&;\s\x22'\x01<>#\\]{4,})",
-        Check::None,
+        PatternCheck::None,
     ),
     rule(
         "member",
@@ -99,39 +99,39 @@ const SHIPPED: &[Shipped] = &[
             r"|idtoken|authtoken|sessiontoken|clientsecret|passwd|password|passphrase|credentials?|authorization)\\*[\x22'\x01]",
             r"\s{0,4}[:=]\s{0,4}(?:\x22((?:[^\x22\\]|\\.){4,})|\\*\x01([^\x22\x01\\]{4,})|'([^'\x22\x01\n]{4,}))"
         ),
-        Check::Unbroken,
+        PatternCheck::Unbroken,
     ),
     rule(
         "password",
         r"(?i)[\x22'\x01](?:password|passphrase)\\*[\x22'\x01]\s{0,4}[:=]\s{0,4}(?:\x22((?:[^\x22\\]|\\.)+)|\\*\x01([^\x22\x01\\]+)|'([^'\x22\x01\n]+))",
-        Check::None,
+        PatternCheck::None,
     ),
     rule(
         "variable",
         r"\b[A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|CREDENTIALS?)\s?[=:]\s?\\*[\x22'\x01]?([^\s\x22'\x01;&|$\\(){}]{6,})",
-        Check::None,
+        PatternCheck::None,
     ),
-    rule("variable", r"\b[A-Z][A-Z0-9_]*(?:KEY|TOKEN)\s?[=:]\s?\\*[\x22'\x01]?([^\s\x22'\x01;&|$\\(){}]{8,})", Check::Mixed),
+    rule("variable", r"\b[A-Z][A-Z0-9_]*(?:KEY|TOKEN)\s?[=:]\s?\\*[\x22'\x01]?([^\s\x22'\x01;&|$\\(){}]{8,})", PatternCheck::Mixed),
     rule(
         "assignment",
         r"(?i)\b(?:password|passwd|passphrase|api_?key|secret_?key|access_?token|auth_?token|client_?secret)\s{0,2}[=:]\s{0,2}\\*[\x22'\x01]?([A-Za-z0-9_+/=.~!@#%^*-]{8,})",
-        Check::Mixed,
+        PatternCheck::Mixed,
     ),
-    rule("user-id", r"\x22metadata\x22\s*:\s*\{[^{}]*?\x22user_id\x22\s*:\s*\x22((?:[^\x22\\]|\\.)+)", Check::None),
+    rule("user-id", r"\x22metadata\x22\s*:\s*\{[^{}]*?\x22user_id\x22\s*:\s*\x22((?:[^\x22\\]|\\.)+)", PatternCheck::None),
     rule(
         "account-id",
         r"(?i)\b(?:organi[sz]ation|org|account|user|workspace|device|tenant|profile|customer|subscription)(?:[ _-]?u?u?id)?[\x22'\x01\x60]?\s{0,2}[:=(]?\s{0,2}[\x22'\x01\x60]?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})",
-        Check::None,
+        PatternCheck::None,
     ),
     rule(
         "account-id",
         r"(?i)[\x22\x01](?:organi[sz]ation|org|account|user|workspace|device|tenant)_?(?:id|uuid)\\*[\x22\x01]\s{0,4}:\s{0,4}\\*[\x22\x01]([^\x22\x01\\]{12,})",
-        Check::Mixed,
+        PatternCheck::Mixed,
     ),
-    rule("account-id", r"\buser_[A-Za-z0-9]{18,}(?:_account_[A-Za-z0-9-]*)?(?:_session_[A-Za-z0-9-]+)?", Check::Mixed),
-    rule("account-id", r"\b(?:org|wrkspc|acct|apikey|svac|fdrl)_[A-Za-z0-9]{16,}", Check::Mixed),
-    rule("object-id", r"\b(?:file|container)_[A-Za-z0-9]{16,}", Check::Mixed),
-    rule("request-id", r"\breq_[A-Za-z0-9]{16,}", Check::None),
+    rule("account-id", r"\buser_[A-Za-z0-9]{18,}(?:_account_[A-Za-z0-9-]*)?(?:_session_[A-Za-z0-9-]+)?", PatternCheck::Mixed),
+    rule("account-id", r"\b(?:org|wrkspc|acct|apikey|svac|fdrl)_[A-Za-z0-9]{16,}", PatternCheck::Mixed),
+    rule("object-id", r"\b(?:file|container)_[A-Za-z0-9]{16,}", PatternCheck::Mixed),
+    rule("request-id", r"\breq_[A-Za-z0-9]{16,}", PatternCheck::None),
 ];
 
 /// What is opaque and must come back as it was: signatures, and what the model keeps encrypted.
@@ -160,10 +160,10 @@ pub enum RulesError {
 
 /// The rules in force. They are shared, because what a search learns of its patterns is kept with them.
 #[derive(Debug)]
-pub struct Rules {
+pub struct RedactionRules {
     pub(super) names: Vec<String>,
     pub(super) patterns: Vec<Regex>,
-    pub(super) checks: Vec<Check>,
+    pub(super) checks: Vec<PatternCheck>,
     /// All patterns at once: most text holds nothing, and then this is the only pass over it.
     pub(super) any: RegexSet,
     pub(super) opaque: Regex,
@@ -184,7 +184,7 @@ struct FurtherRule {
     pattern: String,
 }
 
-impl Rules {
+impl RedactionRules {
     /// The shipped rules, and those of files: TOML with `[[rule]]`, `name` and `pattern` (a regular expression; its first group, if it has one, is
     /// the secret).
     ///
@@ -193,12 +193,12 @@ impl Rules {
     pub fn with(files: &[String]) -> Result<Arc<Self>, RulesError> {
         let mut names: Vec<String> = SHIPPED.iter().map(|rule| rule.name.to_owned()).collect();
         let mut patterns: Vec<String> = SHIPPED.iter().map(|rule| rule.pattern.to_owned()).collect();
-        let mut checks: Vec<Check> = SHIPPED.iter().map(|rule| rule.check).collect();
+        let mut checks: Vec<PatternCheck> = SHIPPED.iter().map(|rule| rule.check).collect();
         for file in files {
             for further in toml::from_str::<RulesFile>(file)?.rule {
                 names.push(further.name);
                 patterns.push(further.pattern);
-                checks.push(Check::None);
+                checks.push(PatternCheck::None);
             }
         }
         let compile = |(name, pattern): (&String, &String)| {
@@ -227,7 +227,7 @@ impl Rules {
     }
 }
 
-impl Check {
+impl PatternCheck {
     pub(super) fn holds(self, secret: &[u8]) -> bool {
         let has = |of: fn(&u8) -> bool| secret.iter().any(of);
         match self {

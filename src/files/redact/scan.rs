@@ -6,20 +6,20 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::mapped::{Flattener, Mapped};
 use super::placeholder::is_placeholder;
-use super::region::Region;
-use super::{AnswerRedactor, Chunk, Hit, Redactor, Rules, is_secret_header, parameter_is_secret};
+use super::region::HeldRegion;
+use super::text_map::{Flattener, MappedText};
+use super::{AnswerRedactor, HeldChunk, RedactionRules, Redactor, SecretHit, is_secret_header, parameter_is_secret};
 use crate::engine::time::Micros;
-use crate::scenario::tape::line::{Line, LineKind, Piece, SpanId, WINDOW};
-use crate::wire::raw::{Object, elements};
+use crate::scenario::tape::line::{BodyPiece, LineKind, SpanId, TapeLine, WINDOW};
+use crate::wire::raw_json::{RawObject, elements};
 
 /// Stands for the place of what was told before, where it was new.
 const ELSEWHERE: u64 = u64::MAX / 2;
 
 /// A secret in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct SecretFinding {
     /// The line, from 1.
     pub line: usize,
     /// The column, from 1, in bytes.
@@ -29,10 +29,10 @@ pub struct Finding {
 }
 
 /// Looks through the contents of a tape, or of any other file as they stand.
-pub fn scan(contents: &[u8], rules: &Arc<Rules>) -> Vec<Finding> {
-    let mut scanner = Scanner::new(rules);
+pub fn scan(contents: &[u8], rules: &Arc<RedactionRules>) -> Vec<SecretFinding> {
+    let mut scanner = SecretScanner::new(rules);
     if !contents.starts_with(b"{\"reenact_tape\"") {
-        let mut region = Region::of_body(contents.first().copied());
+        let mut region = HeldRegion::of_body(contents.first().copied());
         region.feed_source(0, contents);
         scanner.decide(region);
     } else {
@@ -46,32 +46,33 @@ pub fn scan(contents: &[u8], rules: &Arc<Rules>) -> Vec<Finding> {
     scanner.findings(contents)
 }
 
-struct Scanner {
+struct SecretScanner {
     redactor: Redactor,
     found: Vec<(String, u64)>,
     spans: BTreeMap<SpanId, Arc<[u8]>>,
     recent: VecDeque<(u32, Vec<Arc<[u8]>>)>,
-    answers: BTreeMap<u32, Answer>,
+    answers: BTreeMap<u32, ScannedAnswer>,
 }
 
 /// An answer that has not ended.
-struct Answer {
+struct ScannedAnswer {
     redactor: AnswerRedactor,
     /// Its bytes with their places in the file.
-    source: Mapped,
+    source: MappedText,
 }
 
-impl Scanner {
-    fn new(rules: &Arc<Rules>) -> Self {
+impl SecretScanner {
+    fn new(rules: &Arc<RedactionRules>) -> Self {
         let redactor = Redactor::new(rules);
         Self { redactor, found: Vec::new(), spans: BTreeMap::new(), recent: VecDeque::new(), answers: BTreeMap::new() }
     }
 
     /// One line of a tape that begins at `start` in the file.
     fn line(&mut self, start: u64, line: &[u8]) {
-        let parsed = std::str::from_utf8(line).ok().and_then(|text| Some((text, Object::parse(text).ok()?, Line::read(line).ok()?.kind)));
+        let parsed =
+            std::str::from_utf8(line).ok().and_then(|text| Some((text, RawObject::parse(text).ok()?, TapeLine::read(line).ok()?.kind)));
         let Some((text, object, kind)) = parsed else {
-            let mut region = Region::json();
+            let mut region = HeldRegion::json();
             region.feed_source(start, line);
             return self.decide(region);
         };
@@ -88,38 +89,38 @@ impl Scanner {
             }
             LineKind::Head { id, headers, .. } => {
                 self.headers(&object, at);
-                let redactor = AnswerRedactor::of(&headers);
-                self.answers.insert(id, Answer { redactor, source: Mapped::default() });
+                let redactor = AnswerRedactor::from_headers(&headers);
+                self.answers.insert(id, ScannedAnswer { redactor, source: MappedText::default() });
             }
             LineKind::Chunk { id, bytes, .. } => {
                 let answer = self.answers.entry(id);
-                let answer = answer.or_insert_with(|| Answer { redactor: AnswerRedactor::body(), source: Mapped::default() });
+                let answer = answer.or_insert_with(|| ScannedAnswer { redactor: AnswerRedactor::body(), source: MappedText::default() });
                 match (object.get("text"), object.get("base64")) {
                     (Some(value), _) => Flattener::string().feed(at(value) + 1, inner(value).as_bytes(), &mut answer.source),
                     (None, Some(value)) => answer.source.push_escape(at(value), value.len() as u64, &bytes),
                     (None, None) => (),
                 }
-                answer.redactor.feed(&mut self.redactor, Chunk { at: Micros(0), bytes }, &mut |_| ());
+                answer.redactor.feed(&mut self.redactor, HeldChunk { at: Micros(0), bytes }, &mut |_| ());
                 self.told(id);
             }
             LineKind::End { id, .. } => self.end(id),
             LineKind::Header { .. } => {
                 // The names of rules are no secrets, and look like the beginnings of some.
                 for (_, value) in object.members().filter(|(name, _)| *name != "redactions") {
-                    let mut region = Region::json();
+                    let mut region = HeldRegion::json();
                     region.feed_source(at(value), value.as_bytes());
                     self.decide(region);
                 }
             }
             LineKind::Unknown(_) => {
-                let mut region = Region::json();
+                let mut region = HeldRegion::json();
                 region.feed_source(start, line);
                 self.decide(region);
             }
         }
     }
 
-    fn headers(&mut self, object: &Object<'_>, at: impl Fn(&str) -> u64) {
+    fn headers(&mut self, object: &RawObject<'_>, at: impl Fn(&str) -> u64) {
         let headers = object.get("headers").and_then(|headers| elements(headers).ok()).unwrap_or_default();
         for header in headers {
             let Some([name, value]) = elements(header).ok().and_then(|pair| <[&str; 2]>::try_from(pair).ok()) else { continue };
@@ -149,39 +150,39 @@ impl Scanner {
 
     /// One string of JSON, quotes included.
     fn string(&mut self, at: u64, text: &str) {
-        let mut region = Region::text_block();
+        let mut region = HeldRegion::text_block();
         let inner = inner(text);
         region.feed_fragment(std::iter::once((at + 1, inner.len() as u64, inner.as_bytes())));
         self.decide(region);
     }
 
     /// A request's body: put together from what is new in this line, with its places, and what was there before.
-    fn body(&mut self, id: u32, pieces: &[Piece], places: Vec<(u64, &str)>) {
-        let (mut source, mut list) = (Mapped::default(), Vec::new());
+    fn body(&mut self, id: u32, pieces: &[BodyPiece], places: Vec<(u64, &str)>) {
+        let (mut source, mut list) = (MappedText::default(), Vec::new());
         for (piece, (at, text)) in pieces.iter().zip(places) {
             match piece {
-                Piece::Literal(literal) => {
+                BodyPiece::Literal(literal) => {
                     Flattener::string().feed(at + 1, inner(text).as_bytes(), &mut source);
                     list.push(Arc::from(literal.as_bytes()));
                 }
-                Piece::Span(span, content) => {
-                    let value = Object::parse(text).ok().and_then(|object| object.get("text")).unwrap_or_default();
+                BodyPiece::Span(span, content) => {
+                    let value = RawObject::parse(text).ok().and_then(|object| object.get("text")).unwrap_or_default();
                     let value_at = at + (value.as_ptr() as u64).saturating_sub(text.as_ptr() as u64);
                     Flattener::string().feed(value_at + 1, inner(value).as_bytes(), &mut source);
                     let content: Arc<[u8]> = content.as_bytes().into();
                     self.spans.insert(*span, Arc::clone(&content));
                     list.push(content);
                 }
-                Piece::Bytes(bytes) => {
+                BodyPiece::Bytes(bytes) => {
                     source.push_escape(at, text.len() as u64, bytes);
                     list.push(Arc::clone(bytes));
                 }
-                Piece::Ref(span) => {
+                BodyPiece::Ref(span) => {
                     let content = self.spans.get(span).cloned().unwrap_or_default();
                     source.push_escape(ELSEWHERE, 0, &content);
                     list.push(content);
                 }
-                Piece::Run { of, first, count } => {
+                BodyPiece::Run { of, first, count } => {
                     let known = self.recent.iter().rev().find(|(id, _)| id == of);
                     let run = known.and_then(|(_, list)| list.get(*first..first.checked_add(*count)?)).unwrap_or_default();
                     run.iter().for_each(|content| source.push_escape(ELSEWHERE, 0, content));
@@ -193,7 +194,7 @@ impl Scanner {
             self.recent.pop_front();
         }
         self.recent.push_back((id, list));
-        let mut region = Region::of_body(source.text().first().copied());
+        let mut region = HeldRegion::of_body(source.text().first().copied());
         region.feed_source(0, source.text());
         let hits = region.decide_all(&mut self.redactor);
         self.tell(&hits.iter().map(|hit| (hit.rule, hit.span().start)).collect::<Vec<_>>(), &source);
@@ -221,7 +222,7 @@ impl Scanner {
         }
     }
 
-    fn tell(&mut self, hits: &[(usize, u64)], source: &Mapped) {
+    fn tell(&mut self, hits: &[(usize, u64)], source: &MappedText) {
         for (rule, offset) in hits {
             let local = source.local(*offset);
             let place = source.origins(local..local + 1).first().map(|place| place.start);
@@ -232,21 +233,21 @@ impl Scanner {
     }
 
     /// Takes what is in a region whose source is the file.
-    fn decide(&mut self, mut region: Region) {
-        let hits: Vec<Hit> = region.decide_all(&mut self.redactor);
+    fn decide(&mut self, mut region: HeldRegion) {
+        let hits: Vec<SecretHit> = region.decide_all(&mut self.redactor);
         for hit in hits {
             self.found.push((self.redactor.rule_name(hit.rule).to_owned(), hit.span().start));
         }
     }
 
-    fn findings(self, contents: &[u8]) -> Vec<Finding> {
+    fn findings(self, contents: &[u8]) -> Vec<SecretFinding> {
         let ends: Vec<u64> = memchr::memchr_iter(b'\n', contents).map(|end| end as u64).collect();
         let place = |(rule, offset): (String, u64)| {
             let line = ends.partition_point(|end| *end < offset);
             let start = if line == 0 { 0 } else { ends[line - 1] + 1 };
-            Finding { line: line + 1, column: (offset - start) as usize + 1, rule }
+            SecretFinding { line: line + 1, column: (offset - start) as usize + 1, rule }
         };
-        let mut findings: Vec<Finding> = self.found.into_iter().map(place).collect();
+        let mut findings: Vec<SecretFinding> = self.found.into_iter().map(place).collect();
         findings.sort();
         findings.dedup();
         findings

@@ -2,23 +2,23 @@
 //!
 //! All values are made up, and put together here so that no line of this file looks like a secret itself.
 
-mod planted;
+mod planted_secrets;
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::LazyLock;
 
-use self::planted::{PLANTED, Planted, filled};
+use self::planted_secrets::{PLANTED, PlantedSecret, filled};
 use super::placeholder::is_placeholder;
 use super::scan::scan;
 use super::*;
 use crate::engine::time::Micros;
-use crate::scenario::tape::line::{Encoder, NewRequest};
-use crate::scenario::tape::{End, Provenance, TapeHeader};
-use crate::wire::http::Header;
+use crate::scenario::tape::line::{NewRequest, TapeEncoder};
+use crate::scenario::tape::{Provenance, ResponseEnd, TapeHeader};
+use crate::wire::http::HttpHeader;
 use crate::wire::json::push_string;
 
-static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| Rules::with(&[]).unwrap());
+static RULES: LazyLock<Arc<RedactionRules>> = LazyLock::new(|| RedactionRules::with(&[]).unwrap());
 
 fn redactor() -> Redactor {
     Redactor::new(&RULES)
@@ -61,7 +61,7 @@ fn assert_all_fine(problems: impl IntoIterator<Item = String>) {
 }
 
 /// A request whose only message is this text, and where the secret stands in it.
-fn request(case: &Planted) -> (String, Range<usize>) {
+fn request(case: &PlantedSecret) -> (String, Range<usize>) {
     let start = format!(r#"{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":"{}"#, escaped(&case.before));
     let secret = escaped(&case.secret);
     let body = format!(r#"{start}{secret}{}"}}]}}"#, escaped(&case.after));
@@ -87,7 +87,7 @@ fn block(kind: &str, name: &str, content: &str, cuts: &[usize]) -> Vec<String> {
 fn streamed(redactor: &mut Redactor, mut answer: AnswerRedactor, chunks: &[impl AsRef<[u8]>]) -> Vec<Vec<u8>> {
     let mut out = Vec::new();
     for (chunk, at) in chunks.iter().zip(0..) {
-        let chunk = Chunk { at: Micros(at), bytes: chunk.as_ref().to_vec() };
+        let chunk = HeldChunk { at: Micros(at), bytes: chunk.as_ref().to_vec() };
         answer.feed(redactor, chunk, &mut |chunk| out.push(chunk));
     }
     answer.finish(redactor, &mut |chunk| out.push(chunk));
@@ -201,16 +201,16 @@ fn k_2_planted_in_the_text_of_an_error_that_comes_in_pieces() {
 }
 
 /// A tape of one exchange, as it stands.
-fn tape(path: &str, headers: &[Header], body: &[u8], answer: &[Vec<u8>]) -> String {
-    let mut encoder = Encoder::new();
+fn tape(path: &str, headers: &[HttpHeader], body: &[u8], answer: &[Vec<u8>]) -> String {
+    let mut encoder = TapeEncoder::new();
     let mut out =
         encoder.header(&TapeHeader { redactions: RULES.names().iter().map(|name| (*name).to_owned()).collect(), ..TapeHeader::default() });
     let request =
         NewRequest { id: 1, thread: "main", parent: None, provenance: Provenance::Recorded, at: None, method: "POST", path, headers, body };
     out.push_str(&encoder.request(&request));
-    out.push_str(&encoder.head(1, None, 200, &[Header::new("content-type", "text/event-stream")]));
+    out.push_str(&encoder.head(1, None, 200, &[HttpHeader::new("content-type", "text/event-stream")]));
     answer.iter().for_each(|chunk| out.push_str(&encoder.chunk(1, None, chunk)));
-    out.push_str(&encoder.end(1, None, End::Complete));
+    out.push_str(&encoder.end(1, None, ResponseEnd::Complete));
     out
 }
 
@@ -242,9 +242,9 @@ fn k_2_secret_headers_are_left_out_and_found() {
     let names =
         ["Authorization", "proxy-authorization", "X-Api-Key", "api-key", "Cookie", "set-cookie", "x-amz-security-token", "x-amz-date"];
     let more = ["x-goog-api-key", "anthropic-organization-id", "anthropic-workspace-id", "cf-ray", "traceparent", "x-amzn-requestid"];
-    let plain = Header::new("x-plain", "stays");
+    let plain = HttpHeader::new("x-plain", "stays");
     for name in names.into_iter().chain(more) {
-        let headers = [Header::new(name, &filled(20)), plain.clone()];
+        let headers = [HttpHeader::new(name, &filled(20)), plain.clone()];
         assert_eq!(redactor().headers(&headers), std::slice::from_ref(&plain), "{name}");
         let findings = scan(tape("/", &headers, b"", &[]).as_bytes(), &RULES);
         assert_eq!(findings.len(), 1, "{name}: {findings:?}");
@@ -256,7 +256,7 @@ fn k_2_secret_headers_are_left_out_and_found() {
 fn k_2_what_was_sent_as_a_key_is_known_everywhere() {
     let key = format!("gateway {}", filled(14)).replace(' ', "/");
     let mut redactor = redactor();
-    redactor.headers(&[Header::new("Authorization", &format!("Bearer {key}"))]);
+    redactor.headers(&[HttpHeader::new("Authorization", &format!("Bearer {key}"))]);
     let body = format!("{{\"note\":\"the key {key} is of no known shape\"}}");
     let out = redactor.body(body.as_bytes());
     let start = body.find(&key).unwrap();
@@ -267,7 +267,8 @@ fn k_2_what_was_sent_as_a_key_is_known_everywhere() {
 fn k_2_kept_headers_and_paths_are_redacted_too() {
     let key = format!("sk-ant-api03-{}", filled(20));
     let mut redactor = redactor();
-    let kept = redactor.headers(&[Header::new("x-custom", &format!("a {key} b")), Header::new("request-id", "not-of-the-usual-shape")]);
+    let kept =
+        redactor.headers(&[HttpHeader::new("x-custom", &format!("a {key} b")), HttpHeader::new("request-id", "not-of-the-usual-shape")]);
     assert!(kept[0].value.starts_with("a REDACTED") && kept[0].value.ends_with("x b"), "{kept:?}");
     assert!(is_placeholder(kept[1].value.as_bytes()));
     assert_eq!(redactor.path("/v1/messages?beta=true&api_key=abc"), "/v1/messages?beta=true&api_key=xxx");
@@ -387,7 +388,8 @@ fn k_2_a_long_block_is_released_while_it_streams_and_secrets_at_the_seams_are_fo
         let text = if round % 7 == 3 { format!("{filler}{key} ") } else { filler.clone() };
         for event in &block("text_delta", "text", &text, &[text.len() - 50])[1..3] {
             fed += event.len();
-            answer.feed(&mut redactor, Chunk { at: Micros(0), bytes: event.clone().into_bytes() }, &mut |chunk| out.extend(chunk.bytes));
+            answer
+                .feed(&mut redactor, HeldChunk { at: Micros(0), bytes: event.clone().into_bytes() }, &mut |chunk| out.extend(chunk.bytes));
         }
         held_max = held_max.max(answer.held_bytes());
     }
@@ -400,13 +402,13 @@ fn k_2_a_long_block_is_released_while_it_streams_and_secrets_at_the_seams_are_fo
 
 #[test]
 fn k_2_rules_of_a_file_are_added() {
-    let rules = Rules::with(&[String::from("[[rule]]\nname = \"ticket\"\npattern = 'TICKET-(\\d+)'\n")]).unwrap();
+    let rules = RedactionRules::with(&[String::from("[[rule]]\nname = \"ticket\"\npattern = 'TICKET-(\\d+)'\n")]).unwrap();
     let mut redactor = Redactor::new(&rules);
     assert_eq!(redactor.text("see TICKET-123456"), "see TICKET-RX0001");
     assert_eq!(redactor.body(br#"{"n":"TICKET-123456", "TICKET-1":TICKET-5}"#), br#"{"n":"TICKET-RX0001", "TICKET-x":TICKET-5}"#);
-    let wrong = Rules::with(&[String::from("[[rule]]\nname = \"x\"\npattern = '('\n")]).unwrap_err().to_string();
+    let wrong = RedactionRules::with(&[String::from("[[rule]]\nname = \"x\"\npattern = '('\n")]).unwrap_err().to_string();
     assert!(wrong.starts_with("rule `x`: "), "{wrong}");
-    assert!(Rules::with(&[String::from("[[rule]]\nnme = \"x\"\n")]).unwrap_err().to_string().contains("nme"));
+    assert!(RedactionRules::with(&[String::from("[[rule]]\nnme = \"x\"\n")]).unwrap_err().to_string().contains("nme"));
 }
 
 #[test]
@@ -430,8 +432,8 @@ fn k_2_of_headers_with_parts_only_the_secret_is_learned() {
     let mut redactor = redactor();
     let value = filled(20);
     redactor.headers(&[
-        Header::new("set-cookie", &format!("__cf_bm={value}; Path=/; Domain=.api.example.com; SameSite=None; Secure")),
-        Header::new("authorization", "AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host;x-amz-content-sha256, Signature=y"),
+        HttpHeader::new("set-cookie", &format!("__cf_bm={value}; Path=/; Domain=.api.example.com; SameSite=None; Secure")),
+        HttpHeader::new("authorization", "AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host;x-amz-content-sha256, Signature=y"),
     ]);
     for text in ["the domain .api.example.com", "AWS4-HMAC-SHA256 signs x-amz-content-sha256"] {
         assert_eq!(redactor.text(text), text);
@@ -444,10 +446,10 @@ fn k_2_a_stream_is_known_by_how_it_begins() {
     let key = format!("sk-ant-api03-{}", filled(40));
     let stream = block("text_delta", "text", &key, &[20]).concat();
     for kind in [None, Some("application/json"), Some("Text/Event-Stream; charset=utf-8")] {
-        let headers: Vec<Header> = kind.map(|kind| Header::new("content-type", kind)).into_iter().collect();
+        let headers: Vec<HttpHeader> = kind.map(|kind| HttpHeader::new("content-type", kind)).into_iter().collect();
         for size in [1, 5, 1000] {
             let chunks: Vec<&[u8]> = stream.as_bytes().chunks(size).collect();
-            let out = streamed(&mut redactor(), AnswerRedactor::of(&headers), &chunks).concat();
+            let out = streamed(&mut redactor(), AnswerRedactor::from_headers(&headers), &chunks).concat();
             assert!(!String::from_utf8_lossy(&out).contains(&key[20..]), "{kind:?} {size}");
         }
     }

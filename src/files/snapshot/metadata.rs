@@ -9,12 +9,12 @@ use std::fmt;
 
 /// The entries between the `---` lines. Its `Display` is their text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Metadata {
-    entries: Vec<Entry>,
+pub struct SnapshotMetadata {
+    entries: Vec<MetadataEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct MetadataEntry {
     key: String,
     /// The entry's lines as in the file, key included, each ended by `\n`.
     text: String,
@@ -23,7 +23,7 @@ struct Entry {
 /// The order in which insta writes the keys; unknown ones come last.
 const ORDER: &[&str] = &["source", "assertion_line", "description", "expression", "info", "input_file", "extension", "snapshot_kind"];
 
-impl Metadata {
+impl SnapshotMetadata {
     /// Where the snapshot comes from: the scenario's path, relative to the checkout, with `/` between its parts.
     pub fn source(&self) -> Option<String> {
         self.get("source")
@@ -50,8 +50,8 @@ impl Metadata {
 
     /// With this text for this key, in the place of an earlier one or where insta would put it.
     #[must_use]
-    pub fn with(mut self, key: &str, value: &str) -> Metadata {
-        let entry = Entry { key: key.to_string(), text: format!("{key}: {}\n", Scalar(value)) };
+    pub fn with(mut self, key: &str, value: &str) -> SnapshotMetadata {
+        let entry = MetadataEntry { key: key.to_string(), text: format!("{key}: {}\n", YamlScalar(value)) };
         if let Some(old) = self.entries.iter_mut().find(|entry| entry.key == key) {
             *old = entry;
         } else {
@@ -63,14 +63,14 @@ impl Metadata {
 
     /// Without this key.
     #[must_use]
-    pub fn without(mut self, key: &str) -> Metadata {
+    pub fn without(mut self, key: &str) -> SnapshotMetadata {
         self.entries.retain(|entry| entry.key != key);
         self
     }
 
     /// Takes apart the lines between the `---` lines: an entry begins with a key at the margin and goes on to the next.
-    pub(super) fn from_lines(lines: &[&str]) -> Result<Metadata, ParseSnapshotError> {
-        let mut entries: Vec<Entry> = Vec::new();
+    pub(super) fn from_lines(lines: &[&str]) -> Result<SnapshotMetadata, ParseSnapshotError> {
+        let mut entries: Vec<MetadataEntry> = Vec::new();
         for (index, line) in lines.iter().enumerate() {
             let goes_on = line.is_empty() || line.starts_with([' ', '\t', '-', '#', ']', '}']);
             match (entries.last_mut(), key_of(line)) {
@@ -78,17 +78,17 @@ impl Metadata {
                     last.text.push_str(line);
                     last.text.push('\n');
                 }
-                (_, Some(key)) if !goes_on => entries.push(Entry { key, text: format!("{line}\n") }),
+                (_, Some(key)) if !goes_on => entries.push(MetadataEntry { key, text: format!("{line}\n") }),
                 (None, _) if line.is_empty() || *line == "{}" || line.starts_with('#') => (),
                 // The first `---` is line 1.
                 _ => return Err(ParseSnapshotError::BadMetadata { line: index + 2 }),
             }
         }
-        Ok(Metadata { entries })
+        Ok(SnapshotMetadata { entries })
     }
 }
 
-impl fmt::Display for Metadata {
+impl fmt::Display for SnapshotMetadata {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.entries.is_empty() {
             return out.write_str("{}\n");
@@ -117,9 +117,9 @@ fn rank(key: &str) -> usize {
 }
 
 /// A text as a YAML value: bare where that reads back as the same text, else in double quotes.
-struct Scalar<'a>(&'a str);
+struct YamlScalar<'a>(&'a str);
 
-impl fmt::Display for Scalar<'_> {
+impl fmt::Display for YamlScalar<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if reads_back_bare(self.0) {
             return out.write_str(self.0);
@@ -163,8 +163,8 @@ fn reads_back_bare(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn metadata(text: &str) -> Metadata {
-        Metadata::from_lines(&text.lines().collect::<Vec<_>>()).expect("metadata")
+    fn metadata(text: &str) -> SnapshotMetadata {
+        SnapshotMetadata::from_lines(&text.lines().collect::<Vec<_>>()).expect("metadata")
     }
 
     #[test]
@@ -211,16 +211,16 @@ mod tests {
             ".5",
         ];
         for value in values {
-            let metadata = metadata(&Metadata::default().with("description", value).to_string());
+            let metadata = metadata(&SnapshotMetadata::default().with("description", value).to_string());
             assert_eq!(metadata.description().as_deref(), Some(value), "{metadata}");
         }
     }
 
     #[test]
     fn v_1_keys_stand_in_the_order_of_insta() {
-        let metadata = Metadata::default().with("ours", "x").with("expression", "e").with("source", "s").with("description", "d");
+        let metadata = SnapshotMetadata::default().with("ours", "x").with("expression", "e").with("source", "s").with("description", "d");
         assert_eq!(metadata.to_string(), "source: s\ndescription: d\nexpression: e\nours: x\n");
         assert_eq!(metadata.with("source", "t").to_string(), "source: t\ndescription: d\nexpression: e\nours: x\n");
-        assert_eq!(Metadata::default().to_string(), "{}\n");
+        assert_eq!(SnapshotMetadata::default().to_string(), "{}\n");
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// How a new snapshot stands to the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SnapshotOutcome {
     /// The contents are equal. Metadata may differ: it says where a snapshot comes from, not what was approved.
     Same,
     /// There is no file yet.
@@ -61,21 +61,21 @@ pub enum SnapshotError {
 ///
 /// # Errors
 /// The file is there but cannot be read, or is no snapshot.
-pub fn compare(path: &Path, new: &Snapshot) -> Result<Outcome, SnapshotError> {
-    let Some(old) = read(path)? else { return Ok(Outcome::Missing) };
+pub fn compare(path: &Path, new: &Snapshot) -> Result<SnapshotOutcome, SnapshotError> {
+    let Some(old) = read(path)? else { return Ok(SnapshotOutcome::Missing) };
     let is_same = old.contents() == new.contents();
-    Ok(if is_same { Outcome::Same } else { Outcome::Different { old: old.contents } })
+    Ok(if is_same { SnapshotOutcome::Same } else { SnapshotOutcome::Different { old: old.contents } })
 }
 
 /// Compares, and leaves `new` pending if it is not the same; if it is, a pending file of an earlier run is stale and removed (V-1).
 ///
 /// # Errors
 /// As [`compare`], and when the pending file cannot be written or removed.
-pub fn compare_and_leave_pending(path: &Path, new: &Snapshot) -> Result<Outcome, SnapshotError> {
+pub fn compare_and_leave_pending(path: &Path, new: &Snapshot) -> Result<SnapshotOutcome, SnapshotError> {
     let outcome = compare(path, new)?;
     match outcome {
-        Outcome::Same => drop(reject(path)?),
-        Outcome::Missing | Outcome::Different { .. } => drop(write_pending(path, new)?),
+        SnapshotOutcome::Same => drop(reject(path)?),
+        SnapshotOutcome::Missing | SnapshotOutcome::Different { .. } => drop(write_pending(path, new)?),
     }
     Ok(outcome)
 }
@@ -106,7 +106,7 @@ pub fn accept(path: &Path) -> Result<Snapshot, SnapshotError> {
 
 /// Whether [`reject`] found something to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rejected {
+pub enum RejectionOutcome {
     /// A pending file was there and is gone.
     Removed,
     /// Nothing was pending.
@@ -117,11 +117,11 @@ pub enum Rejected {
 ///
 /// # Errors
 /// The pending file cannot be removed.
-pub fn reject(path: &Path) -> Result<Rejected, SnapshotError> {
+pub fn reject(path: &Path) -> Result<RejectionOutcome, SnapshotError> {
     let pending = pending_path(path);
     match std::fs::remove_file(&pending) {
-        Ok(()) => Ok(Rejected::Removed),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rejected::NothingPending),
+        Ok(()) => Ok(RejectionOutcome::Removed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(RejectionOutcome::NothingPending),
         Err(error) => Err(SnapshotError::Write { path: pending, error }),
     }
 }
@@ -148,27 +148,27 @@ fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Metadata;
+    use super::super::SnapshotMetadata;
     use super::*;
 
     fn snapshot(contents: &str) -> Snapshot {
-        Snapshot::new(Metadata::default().with("source", "a.toml"), contents)
+        Snapshot::new(SnapshotMetadata::default().with("source", "a.toml"), contents)
     }
 
     #[test]
     fn v_1_from_missing_to_accepted_to_different_and_back() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("retry/a.snap");
-        assert_eq!(compare(&path, &snapshot("one")).expect("compares"), Outcome::Missing);
+        assert_eq!(compare(&path, &snapshot("one")).expect("compares"), SnapshotOutcome::Missing);
         assert!(!folder.path().join("retry").exists(), "comparing writes nothing");
-        assert_eq!(compare_and_leave_pending(&path, &snapshot("one")).expect("compares"), Outcome::Missing);
+        assert_eq!(compare_and_leave_pending(&path, &snapshot("one")).expect("compares"), SnapshotOutcome::Missing);
         assert_eq!(accept(&path).expect("accepts"), snapshot("one"));
         assert!(!pending_path(&path).exists());
-        assert_eq!(compare(&path, &snapshot("one\n\n")).expect("compares"), Outcome::Same);
-        let different = Outcome::Different { old: "one".to_string() };
+        assert_eq!(compare(&path, &snapshot("one\n\n")).expect("compares"), SnapshotOutcome::Same);
+        let different = SnapshotOutcome::Different { old: "one".to_string() };
         assert_eq!(compare_and_leave_pending(&path, &snapshot("two")).expect("compares"), different);
         assert!(pending_path(&path).exists());
-        assert_eq!(compare_and_leave_pending(&path, &snapshot("one")).expect("compares"), Outcome::Same);
+        assert_eq!(compare_and_leave_pending(&path, &snapshot("one")).expect("compares"), SnapshotOutcome::Same);
         assert!(!pending_path(&path).exists(), "a stale pending file is removed");
     }
 
@@ -188,7 +188,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a.snap");
         assert!(accept(&path).expect_err("nothing is pending").to_string().ends_with("run the scenario again to get one"));
-        assert_eq!(reject(&path).expect("nothing to reject"), Rejected::NothingPending);
+        assert_eq!(reject(&path).expect("nothing to reject"), RejectionOutcome::NothingPending);
         std::fs::write(&path, "no snapshot").expect("writes");
         let error = compare(&path, &snapshot("")).expect_err("no snapshot").to_string();
         assert!(error.contains("a.snap") && error.contains("not `---`"), "{error}");

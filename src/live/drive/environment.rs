@@ -5,21 +5,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Drive, Surroundings};
+use super::{ClientHarness, ClientSurroundings};
 use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
-use crate::scenario::tape::Folder;
+use crate::scenario::tape::ClientFolder;
 
 /// A key that is none, in the shape that clients want to see.
 const DUMMY_KEY: &str = "sk-ant-test-000";
 
 /// The folders of one run. They are removed with this.
 #[derive(Debug)]
-pub(super) struct Folders {
+pub(super) struct RunFolders {
     root: PathBuf,
 }
 
-impl Folders {
+impl RunFolders {
     pub(super) fn new(client: Option<KnownClient>) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let root = loop {
@@ -65,9 +65,9 @@ impl Folders {
     pub(super) fn named(&self) -> Vec<(String, &'static str)> {
         let shown = |path: &Path| path.display().to_string();
         vec![
-            (shown(&self.home()), Folder::Home.as_str()),
-            (shown(&self.root.join("tmp")), Folder::Tmp.as_str()),
-            (shown(&self.work()), Folder::Work.as_str()),
+            (shown(&self.home()), ClientFolder::Home.as_str()),
+            (shown(&self.root.join("tmp")), ClientFolder::Tmp.as_str()),
+            (shown(&self.work()), ClientFolder::Work.as_str()),
             (shown(&self.root), "<run>"),
         ]
     }
@@ -78,7 +78,7 @@ impl Folders {
     }
 
     /// The variables that the client is started with; `PATH` and the like come from whoever drives.
-    pub(super) fn variables(&self, drive: &Drive, base: &str) -> Vec<(String, String)> {
+    pub(super) fn variables(&self, drive: &ClientHarness, base: &str) -> Vec<(String, String)> {
         let shown = |path: &Path| path.display().to_string();
         let tmp = shown(&self.root.join("tmp"));
         let mut variables = vec![
@@ -90,7 +90,7 @@ impl Folders {
             ("ANTHROPIC_API_BASE", base.into()),
             ("ANTHROPIC_API_KEY", DUMMY_KEY.into()),
         ];
-        if drive.surroundings == Surroundings::Clean {
+        if drive.surroundings == ClientSurroundings::Clean {
             variables.extend([("LANG", "C.UTF-8".into()), ("TZ", "UTC".into()), ("TERM", "dumb".into()), ("NO_COLOR", "1".into())]);
         }
         match drive.client {
@@ -112,7 +112,7 @@ impl Folders {
     }
 }
 
-impl Drop for Folders {
+impl Drop for RunFolders {
     fn drop(&mut self) {
         // What a process that was left behind still writes there is nobody's loss.
         let _ = fs::remove_dir_all(&self.root);

@@ -12,8 +12,8 @@ use tokio::process::Command;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::environment::{Folders, inherited};
-use super::{Drive, DriveError, Surroundings};
+use super::environment::{RunFolders, inherited};
+use super::{ClientHarness, ClientHarnessError, ClientSurroundings};
 use crate::prelude::*;
 
 /// How long processes may take to go when the client has gone.
@@ -24,20 +24,20 @@ const EMPTY_LOOKS: u32 = 3;
 
 /// What a client printed, and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
+pub struct ClientOutput {
     /// Standard output, a line each.
     pub lines: Vec<String>,
     /// Standard error.
     pub errors: String,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ClientExit,
     /// The names of processes that were there when it had gone; they were killed.
     pub left_behind: Vec<String>,
 }
 
 /// How a client ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ClientExit {
     /// With this exit code.
     Code(i32),
     /// By this signal.
@@ -48,7 +48,7 @@ pub enum Ended {
 
 /// A signal to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub enum ClientSignal {
     /// As Ctrl-C sends.
     Interrupt,
     /// As a service manager sends.
@@ -59,11 +59,11 @@ pub enum Signal {
 
 /// A client's group of processes, as signals know it.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(super) struct ProcessGroup {
     id: u32,
 }
 
-impl Output {
+impl ClientOutput {
     /// The lines that are JSON.
     pub fn json_lines(&self) -> impl Iterator<Item = serde_json::Value> {
         self.lines.iter().filter_map(|line| serde_json::from_str(line).ok())
@@ -85,26 +85,26 @@ impl Output {
 
 /// Runs a command to its end.
 pub(super) async fn run(
-    drive: &Drive,
+    drive: &ClientHarness,
     words: &[String],
-    folders: &Folders,
+    folders: &RunFolders,
     base: &str,
-    process: watch::Sender<Option<Group>>,
+    process: watch::Sender<Option<ProcessGroup>>,
     mut more_input: mpsc::UnboundedReceiver<String>,
-) -> Result<Output, DriveError> {
-    let Some((program, rest)) = words.split_first() else { return Err(DriveError::NoCommand) };
+) -> Result<ClientOutput, ClientHarnessError> {
+    let Some((program, rest)) = words.split_first() else { return Err(ClientHarnessError::NoCommand) };
     let mut command = Command::new(program);
     command.args(rest.iter().map(|word| word.replace("{base}", base)));
-    if drive.surroundings == Surroundings::Clean {
+    if drive.surroundings == ClientSurroundings::Clean {
         command.env_clear().envs(inherited());
     }
     command.envs(folders.variables(drive, base)).current_dir(folders.work());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
-    let start = |problem: io::Error| DriveError::Start { program: program.clone(), problem };
+    let start = |problem: io::Error| ClientHarnessError::Start { program: program.clone(), problem };
     let mut child = command.spawn().map_err(start)?;
-    let group = Group { id: child.id().unwrap_or_default() };
+    let group = ProcessGroup { id: child.id().unwrap_or_default() };
     process.send_replace(Some(group.clone()));
     let mut whole = WholeRun { group: group.clone(), mark: folders.mark(), is_over: false };
     let (mut lines, mut errors) = (Vec::new(), Vec::new());
@@ -131,11 +131,11 @@ pub(super) async fn run(
             tokio::select! {
                 biased;
                 _ = &mut reading, if !is_read => is_read = true,
-                status = child.wait() => break status.map_or(Ended::TimedOut, ended),
+                status = child.wait() => break status.map_or(ClientExit::TimedOut, ended),
                 () = sleep_until(deadline) => {
                     group.kill_all(&folders.mark());
                     let _ = child.wait().await;
-                    break Ended::TimedOut;
+                    break ClientExit::TimedOut;
                 }
                 () = &mut writing => (),
             }
@@ -150,21 +150,21 @@ pub(super) async fn run(
         (ended, left_behind)
     };
     let lines = String::from_utf8_lossy(&lines).lines().map(str::to_string).collect();
-    Ok(Output { lines, errors: String::from_utf8_lossy(&errors).into_owned(), ended, left_behind })
+    Ok(ClientOutput { lines, errors: String::from_utf8_lossy(&errors).into_owned(), ended, left_behind })
 }
 
-fn ended(status: std::process::ExitStatus) -> Ended {
+fn ended(status: std::process::ExitStatus) -> ClientExit {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return Ended::Signal(signal);
+        return ClientExit::Signal(signal);
     }
-    Ended::Code(status.code().unwrap_or(-1))
+    ClientExit::Code(status.code().unwrap_or(-1))
 }
 
-impl Group {
+impl ProcessGroup {
     /// Sends a signal to the client alone: what it started is its own to stop.
     #[cfg(unix)]
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(super) fn signal(&self, signal: ClientSignal) {
         if let Some(client) = pid(self.id) {
             // A client that is gone needs no signal.
             let _ = rustix::process::kill_process(client, of_system(signal));
@@ -172,7 +172,7 @@ impl Group {
     }
 
     #[cfg(not(unix))]
-    pub(super) fn signal(&self, _: Signal) {}
+    pub(super) fn signal(&self, _: ClientSignal) {}
 
     /// Kills all processes of the run.
     #[cfg(unix)]
@@ -214,7 +214,7 @@ impl Group {
 
 /// Whoever gives up a run before it is over leaves no process of it behind.
 struct WholeRun {
-    group: Group,
+    group: ProcessGroup,
     mark: String,
     is_over: bool,
 }
@@ -233,11 +233,11 @@ fn pid(id: u32) -> Option<rustix::process::Pid> {
 }
 
 #[cfg(unix)]
-fn of_system(signal: Signal) -> rustix::process::Signal {
+fn of_system(signal: ClientSignal) -> rustix::process::Signal {
     match signal {
-        Signal::Interrupt => rustix::process::Signal::INT,
-        Signal::Terminate => rustix::process::Signal::TERM,
-        Signal::Kill => rustix::process::Signal::KILL,
+        ClientSignal::Interrupt => rustix::process::Signal::INT,
+        ClientSignal::Terminate => rustix::process::Signal::TERM,
+        ClientSignal::Kill => rustix::process::Signal::KILL,
     }
 }
 
@@ -258,7 +258,7 @@ fn marked(mark: &str) -> Vec<(u32, String)> {
 }
 
 /// `exit 0`, `killed by SIGINT`, `timed out`.
-impl fmt::Display for Ended {
+impl fmt::Display for ClientExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exit {code}"),

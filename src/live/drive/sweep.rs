@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::{Act, Deed, Drive, DriveError, Driven, Ended, drive};
-use crate::live::serve::gate::Boundary;
+use super::{BoundaryAction, ClientAction, ClientExit, ClientHarness, ClientHarnessError, ClientRun, drive};
+use crate::live::serve::gate::AnswerBoundary;
 use crate::prelude::*;
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 /// A sweep over a client.
 #[derive(Clone, Debug)]
-pub struct Sweep {
+pub struct ClientSweep {
     /// What is done at each boundary.
-    pub what: Deed,
+    pub what: ClientAction,
     /// How long the answer stands still before: the client has read all that was sent.
     pub lead: Duration,
     /// How long the answer stands still after.
@@ -25,22 +25,22 @@ pub struct Sweep {
 
 /// What came of a sweep.
 #[derive(Clone, Debug)]
-pub struct Swept {
+pub struct ClientSweepReport {
     /// The run in which nothing was done.
-    pub usual: Driven,
+    pub usual: ClientRun,
     /// One run for each boundary, in their order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ClientSweepRow>,
 }
 
 /// One run.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ClientSweepRow {
     /// Where it was interfered with.
-    pub boundary: Boundary,
+    pub boundary: AnswerBoundary,
     /// The event that would have come next.
     pub event: Option<Arc<str>>,
     /// What came of it, or why it was not to be had.
-    pub run: Result<Driven, String>,
+    pub run: Result<ClientRun, String>,
     /// What is wrong with it; empty when nothing is.
     pub problems: Vec<String>,
 }
@@ -49,10 +49,10 @@ pub struct Row {
 ///
 /// # Errors
 /// When the client cannot be started at all.
-pub async fn sweep(setup: &Arc<Setup>, client: &Drive, sweep: &Sweep) -> Result<Swept, DriveError> {
-    let once = Drive { again: None, ..client.clone() };
+pub async fn sweep(setup: &Arc<RunSetup>, client: &ClientHarness, sweep: &ClientSweep) -> Result<ClientSweepReport, ClientHarnessError> {
+    let once = ClientHarness { again: None, ..client.clone() };
     let usual = drive(setup, &once, None).await?;
-    let mut rows: Vec<Option<Row>> = usual.boundaries.iter().map(|_| None).collect();
+    let mut rows: Vec<Option<ClientSweepRow>> = usual.boundaries.iter().map(|_| None).collect();
     let mut running = JoinSet::new();
     let mut left = usual.boundaries.iter().cloned().enumerate();
     loop {
@@ -60,7 +60,7 @@ pub async fn sweep(setup: &Arc<Setup>, client: &Drive, sweep: &Sweep) -> Result<
             && let Some((place, (boundary, event))) = left.next()
         {
             let (setup, client) = (setup.clone(), client.clone());
-            let act = Act { at: boundary.clone(), what: sweep.what.clone(), lead: sweep.lead, wait: sweep.wait };
+            let act = BoundaryAction { at: boundary.clone(), what: sweep.what.clone(), lead: sweep.lead, wait: sweep.wait };
             running.spawn(async move { (place, boundary, event, drive(&setup, &client, Some(&act)).await) });
         }
         let Some(ended) = running.join_next().await else { break };
@@ -68,17 +68,17 @@ pub async fn sweep(setup: &Arc<Setup>, client: &Drive, sweep: &Sweep) -> Result<
             Ok((place, boundary, event, run)) => {
                 let run = run.map_err(|error| error.to_string());
                 let problems = problems(&usual, &run);
-                rows[place] = Some(Row { boundary, event, run, problems });
+                rows[place] = Some(ClientSweepRow { boundary, event, run, problems });
             }
             // A panic of ours must not pass for a run that went well.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => (),
         }
     }
-    Ok(Swept { usual, rows: rows.into_iter().flatten().collect() })
+    Ok(ClientSweepReport { usual, rows: rows.into_iter().flatten().collect() })
 }
 
-fn problems(usual: &Driven, run: &Result<Driven, String>) -> Vec<String> {
+fn problems(usual: &ClientRun, run: &Result<ClientRun, String>) -> Vec<String> {
     let driven = match run {
         Ok(driven) => driven,
         Err(error) => return vec![error.clone()],
@@ -89,7 +89,7 @@ fn problems(usual: &Driven, run: &Result<Driven, String>) -> Vec<String> {
     }
     // Who is killed prints nothing more, and owes nothing.
     let (wanted, got) = (usual.output.results(), driven.output.results());
-    if wanted != got && driven.output.ended != Ended::Signal(9) {
+    if wanted != got && driven.output.ended != ClientExit::Signal(9) {
         problems.push(format!("{got} result lines, usually {wanted}"));
     }
     if wanted > 0
@@ -100,7 +100,7 @@ fn problems(usual: &Driven, run: &Result<Driven, String>) -> Vec<String> {
     problems
 }
 
-impl Swept {
+impl ClientSweepReport {
     /// Whether there were runs, and nothing is wrong with any of them.
     pub fn is_fine(&self) -> bool {
         self.usual.failures.is_empty() && !self.rows.is_empty() && self.rows.iter().all(|row| row.problems.is_empty())
@@ -108,7 +108,7 @@ impl Swept {
 }
 
 /// The table, boundary by outcome, and below it what is wrong.
-impl fmt::Display for Swept {
+impl fmt::Display for ClientSweepReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let header = ["boundary", "before", "ended", "results", "requests", "left", "again", "verdict"].map(String::from);
         let usual = line(String::from("-"), String::from("(nothing done)"), &self.usual, self.usual.failures.is_empty());
@@ -143,7 +143,7 @@ impl fmt::Display for Swept {
     }
 }
 
-fn line(boundary: String, event: String, driven: &Driven, is_fine: bool) -> [String; 8] {
+fn line(boundary: String, event: String, driven: &ClientRun, is_fine: bool) -> [String; 8] {
     let left = if driven.output.left_behind.is_empty() { String::from("-") } else { driven.output.left_behind.len().to_string() };
     let again = driven.again.as_ref().map_or(String::from("-"), |again| format!("{}, {} results", again.ended, again.results()));
     let requests = driven.verdict.asked.iter().filter(|asked| asked.message.is_some()).count().to_string();

@@ -6,21 +6,21 @@ use core::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Driven, Output};
+use super::{ClientOutput, ClientRun};
 use crate::engine::contract::{Agent, Message, RequestId};
-use crate::live::serve::verdict::Asked;
+use crate::live::serve::verdict::ServedExchange;
 use crate::prelude::*;
 use crate::scenario::drive::KnownClient;
-use crate::transcript::event::{Event, RequestRecord, What};
+use crate::transcript::event::{Event, EventKind, RequestRecord};
 use crate::wire::json::Json;
 use crate::world::normalise::{Normaliser, lines_in_order};
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 /// How much of a text is shown; a digest of the whole stands behind it.
 const SHOWN_MAX: usize = 160;
 
 /// The whole.
-pub(super) fn render(setup: &Setup, driven: &Driven, client: Option<KnownClient>, normaliser: &mut Normaliser) -> String {
+pub(super) fn render(setup: &RunSetup, driven: &ClientRun, client: Option<KnownClient>, normaliser: &mut Normaliser) -> String {
     let mut out = String::new();
     let title = setup.scenario.title.as_deref().unwrap_or("(untitled)");
     let client = KnownClient::ALL.iter().find(|(_, known)| Some(*known) == client).map_or("a client", |(word, _)| word);
@@ -33,14 +33,14 @@ pub(super) fn render(setup: &Setup, driven: &Driven, client: Option<KnownClient>
     }
     for event in events {
         match &event.what {
-            What::Request { id, request } => {
+            EventKind::Request { id, request } => {
                 request_lines(&mut out, normaliser, &event.agent, *id, request);
                 if let Some(asked) = asked_of(driven, &event.agent, *id) {
                     answer_line(&mut out, normaliser, asked);
                 }
             }
-            What::Refused { rule, text, .. } => drop(writeln!(out, "  refused   {rule}: {text}")),
-            What::Difference { difference, .. } => drop(writeln!(out, "  differs   {}", normaliser.text(&difference.to_string()))),
+            EventKind::Refused { rule, text, .. } => drop(writeln!(out, "  refused   {rule}: {text}")),
+            EventKind::Difference { difference, .. } => drop(writeln!(out, "  differs   {}", normaliser.text(&difference.to_string()))),
             _ => (),
         }
     }
@@ -94,13 +94,13 @@ fn message_lines(out: &mut String, normaliser: &mut Normaliser, message: &Messag
     }
 }
 
-fn answer_line(out: &mut String, normaliser: &mut Normaliser, asked: &Asked) {
+fn answer_line(out: &mut String, normaliser: &mut Normaliser, asked: &ServedExchange) {
     let answer = normaliser.text(asked.answer.as_deref().unwrap_or("-"));
     let status = asked.status.map(|status| format!("{status}, ")).unwrap_or_default();
     let _ = writeln!(out, "answer    {answer}: {status}{}", asked.how.as_str());
 }
 
-fn output_lines(out: &mut String, normaliser: &mut Normaliser, name: &str, output: &Output) {
+fn output_lines(out: &mut String, normaliser: &mut Normaliser, name: &str, output: &ClientOutput) {
     let _ = writeln!(out);
     let mut lines = output.lines.clone();
     if normaliser.has("order") {
@@ -118,8 +118,8 @@ fn output_lines(out: &mut String, normaliser: &mut Normaliser, name: &str, outpu
     }
 }
 
-fn asked_of<'a>(driven: &'a Driven, agent: &Agent, id: RequestId) -> Option<&'a Asked> {
-    let is_it = |asked: &&Asked| asked.message.as_ref().is_some_and(|message| (&message.agent, message.id) == (agent, id));
+fn asked_of<'a>(driven: &'a ClientRun, agent: &Agent, id: RequestId) -> Option<&'a ServedExchange> {
+    let is_it = |asked: &&ServedExchange| asked.message.as_ref().is_some_and(|message| (&message.agent, message.id) == (agent, id));
     driven.verdict.asked.iter().find(is_it)
 }
 

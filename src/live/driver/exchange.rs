@@ -11,17 +11,17 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::Sender;
 use tokio::time::timeout;
 
-use super::upstream::Upstream;
+use super::upstream::ApiAddress;
 use crate::engine::contract::{Agent, AnswerEnd, Input, RequestId};
 use crate::engine::time::Micros;
-use crate::live::clock::Scale;
+use crate::live::clock::TimeScale;
 use crate::live::network::Network;
 use crate::live::serve::{END_HEADER, NAME_HEADER, name};
 use crate::prelude::*;
-use crate::wire::event::Event;
-use crate::wire::http::{Header, find, is_event_stream};
+use crate::wire::event::StreamEvent;
+use crate::wire::http::{HttpHeader, find, is_event_stream};
 use crate::wire::request::Request;
-use crate::wire::sse::Framer;
+use crate::wire::sse::SseFramer;
 
 /// How long a connection may take to come about.
 const CONNECT_TIME_MAX: Micros = Micros::from_secs(30);
@@ -30,10 +30,10 @@ const CONNECT_TIME_MAX: Micros = Micros::from_secs(30);
 const SILENCE_MAX: Micros = Micros::from_secs(600);
 
 /// What is asked, and where.
-pub(super) struct Wanted<N> {
+pub(super) struct RequestToSend<N> {
     pub(super) network: N,
-    pub(super) upstream: Arc<Upstream>,
-    pub(super) scale: Scale,
+    pub(super) upstream: Arc<ApiAddress>,
+    pub(super) scale: TimeScale,
     pub(super) agent: Agent,
     pub(super) id: RequestId,
     pub(super) request: Arc<Request>,
@@ -41,15 +41,15 @@ pub(super) struct Wanted<N> {
 
 /// Something came of a request.
 #[derive(Debug)]
-pub(super) struct Came {
+pub(super) struct ExchangeEvent {
     pub(super) agent: Agent,
     pub(super) id: RequestId,
-    pub(super) what: What,
+    pub(super) what: ExchangeEventKind,
 }
 
 /// What came.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum ExchangeEventKind {
     /// A part of the answer, or its end.
     Input(Input),
     /// A replay server has no answer left (M-3).
@@ -57,33 +57,33 @@ pub(super) enum What {
 }
 
 /// Where what comes is told.
-struct Teller {
+struct ExchangeEventSender {
     agent: Agent,
     id: RequestId,
-    scale: Scale,
-    sender: Sender<Came>,
+    scale: TimeScale,
+    sender: Sender<ExchangeEvent>,
 }
 
 /// Whoever listened is gone: nobody wants to know how it ends.
-struct Gone;
+struct ListenerLoss;
 
-impl Teller {
-    async fn tell(&self, input: Input) -> Result<(), Gone> {
-        self.say(What::Input(input)).await
+impl ExchangeEventSender {
+    async fn tell(&self, input: Input) -> Result<(), ListenerLoss> {
+        self.say(ExchangeEventKind::Input(input)).await
     }
 
-    async fn say(&self, what: What) -> Result<(), Gone> {
-        self.sender.send(Came { agent: self.agent.clone(), id: self.id, what }).await.map_err(|_| Gone)
+    async fn say(&self, what: ExchangeEventKind) -> Result<(), ListenerLoss> {
+        self.sender.send(ExchangeEvent { agent: self.agent.clone(), id: self.id, what }).await.map_err(|_| ListenerLoss)
     }
 }
 
 /// Makes a request and tells what comes of it.
-pub(super) async fn exchange<N: Network>(wanted: Wanted<N>, sender: Sender<Came>) {
-    let Wanted { network, upstream, scale, agent, id, request } = wanted;
-    let teller = Teller { agent, id, scale, sender };
+pub(super) async fn exchange<N: Network>(wanted: RequestToSend<N>, sender: Sender<ExchangeEvent>) {
+    let RequestToSend { network, upstream, scale, agent, id, request } = wanted;
+    let teller = ExchangeEventSender { agent, id, scale, sender };
     let how = match connect(&network, &upstream, scale).await {
-        Ok(Connection::Plain(stream)) => talk(stream, &upstream, &request, &teller).await,
-        Ok(Connection::Secure(stream)) => talk(stream, &upstream, &request, &teller).await,
+        Ok(ApiConnection::Plain(stream)) => talk(stream, &upstream, &request, &teller).await,
+        Ok(ApiConnection::Secure(stream)) => talk(stream, &upstream, &request, &teller).await,
         Err(how) => Ok(how),
     };
     if let Ok(how) = how {
@@ -92,17 +92,17 @@ pub(super) async fn exchange<N: Network>(wanted: Wanted<N>, sender: Sender<Came>
     }
 }
 
-enum Connection<S> {
+enum ApiConnection<S> {
     Plain(S),
     Secure(Box<tokio_rustls::client::TlsStream<S>>),
 }
 
-async fn connect<N: Network>(network: &N, upstream: &Upstream, scale: Scale) -> Result<Connection<N::Stream>, AnswerEnd> {
+async fn connect<N: Network>(network: &N, upstream: &ApiAddress, scale: TimeScale) -> Result<ApiConnection<N::SimulatedStream>, AnswerEnd> {
     let connecting = async {
         let stream = network.connect(&upstream.host, upstream.port).await.map_err(|error| connect_end(&error))?;
-        let Some((tls, name)) = &upstream.tls else { return Ok(Connection::Plain(stream)) };
+        let Some((tls, name)) = &upstream.tls else { return Ok(ApiConnection::Plain(stream)) };
         let secure = tls.connect(name.clone(), stream).await.map_err(|_| AnswerEnd::Tls)?;
-        Ok(Connection::Secure(Box::new(secure)))
+        Ok(ApiConnection::Secure(Box::new(secure)))
     };
     timeout(scale.duration(CONNECT_TIME_MAX), connecting).await.unwrap_or(Err(AnswerEnd::ConnectTimeout))
 }
@@ -118,7 +118,7 @@ fn connect_end(error: &io::Error) -> AnswerEnd {
 }
 
 /// Sends the request over a connection of its own and reads the answer; how it ended.
-async fn talk<S>(stream: S, upstream: &Upstream, request: &Request, teller: &Teller) -> Result<AnswerEnd, Gone>
+async fn talk<S>(stream: S, upstream: &ApiAddress, request: &Request, teller: &ExchangeEventSender) -> Result<AnswerEnd, ListenerLoss>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -142,7 +142,7 @@ where
     }
 }
 
-fn http_request(upstream: &Upstream, request: &Request, teller: &Teller) -> hyper::Request<Full<Bytes>> {
+fn http_request(upstream: &ApiAddress, request: &Request, teller: &ExchangeEventSender) -> hyper::Request<Full<Bytes>> {
     let mut built = hyper::Request::new(Full::new(Bytes::from(request.to_json())));
     *built.method_mut() = hyper::Method::POST;
     // A prefix comes from a URL, so that it is one again.
@@ -165,20 +165,20 @@ fn http_request(upstream: &Upstream, request: &Request, teller: &Teller) -> hype
     built
 }
 
-async fn read(response: hyper::Response<Incoming>, teller: &Teller) -> Result<AnswerEnd, Gone> {
+async fn read(response: hyper::Response<Incoming>, teller: &ExchangeEventSender) -> Result<AnswerEnd, ListenerLoss> {
     let id = teller.id;
     let (head, mut body) = response.into_parts();
     let header = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
-        Header::new(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))
+        HttpHeader::new(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))
     };
-    let headers: Arc<[Header]> = head.headers.iter().map(header).collect();
+    let headers: Arc<[HttpHeader]> = head.headers.iter().map(header).collect();
     let is_stream = is_event_stream(&headers) == Some(true);
     if find(&headers, END_HEADER).is_some() {
-        teller.say(What::Exhausted).await?;
-        return Err(Gone);
+        teller.say(ExchangeEventKind::Exhausted).await?;
+        return Err(ListenerLoss);
     }
     teller.tell(Input::Head { id, status: head.status.as_u16(), headers }).await?;
-    let (mut framer, mut whole) = (Framer::new(), Vec::new());
+    let (mut framer, mut whole) = (SseFramer::new(), Vec::new());
     loop {
         let frame = match timeout(teller.scale.duration(SILENCE_MAX), body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
@@ -192,7 +192,7 @@ async fn read(response: hyper::Response<Incoming>, teller: &Teller) -> Result<An
             continue;
         }
         let mut events = Vec::new();
-        let fed = framer.feed(data, &mut |frame: crate::wire::sse::Frame<'_>| events.push(Event::decode(frame.event, frame.data)));
+        let fed = framer.feed(data, &mut |frame: crate::wire::sse::SseFrame<'_>| events.push(StreamEvent::decode(frame.event, frame.data)));
         for event in events {
             teller.tell(Input::Stream { id, event: Arc::new(event) }).await?;
         }

@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 /// A Messages API.
 #[derive(Clone)]
-pub struct Upstream {
+pub struct ApiAddress {
     pub(super) host: String,
     pub(super) port: u16,
     /// What stands before `/v1/messages`.
@@ -55,7 +55,7 @@ pub enum UpstreamError {
     Setup(String),
 }
 
-impl Upstream {
+impl ApiAddress {
     /// Reads a base URL. A server behind `https` is checked against the certificates in `ca`, or the system's.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Upstream {
     }
 }
 
-impl core::fmt::Debug for Upstream {
+impl core::fmt::Debug for ApiAddress {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         // The key is not for anyone's eyes.
         f.debug_struct("Upstream").field("host", &self.host).field("port", &self.port).field("prefix", &self.prefix).finish_non_exhaustive()

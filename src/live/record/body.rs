@@ -10,11 +10,11 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::sync::oneshot;
 
-use super::passing::{Client, Passing};
-use super::upstream::Lane;
-use super::{END_WAIT_MAX, Event, Link, ROOM_BYTES, micros_since};
+use super::chunk_writer::{ChunkWriter, ClientConnection};
+use super::upstream::UpstreamLane;
+use super::{END_WAIT_MAX, ROOM_BYTES, TapeWriterEvent, TapeWriterLink, micros_since};
 use crate::engine::time::Micros;
-use crate::scenario::tape::End;
+use crate::scenario::tape::ResponseEnd;
 
 /// What a chunk costs beside its bytes.
 const CHUNK_COST_BYTES: usize = 128;
@@ -25,23 +25,23 @@ const COPIED_BYTES_MAX: usize = 2 << 10;
 
 /// An exchange as the proxy follows it. When it is dropped without an end, the client went away, or the recorder stops.
 #[derive(Debug)]
-pub(super) struct Exchange {
-    pub(super) link: Link,
+pub(super) struct ProxiedExchange {
+    pub(super) link: TapeWriterLink,
     pub(super) id: u32,
     pub(super) since: Instant,
     pub(super) is_open: bool,
 }
 
-impl Exchange {
+impl ProxiedExchange {
     pub(super) fn at(&self) -> Micros {
         micros_since(self.since)
     }
 
     /// Notes the end, and gives what to wait for before the client may see it.
-    pub(super) fn end(&mut self, how: End) -> Written {
+    pub(super) fn end(&mut self, how: ResponseEnd) -> LinesWritten {
         self.is_open = false;
         let (sender, written) = oneshot::channel();
-        self.link.send(Event::End { id: self.id, at: self.at(), how, written: sender });
+        self.link.send(TapeWriterEvent::End { id: self.id, at: self.at(), how, written: sender });
         let link = self.link.clone();
         Box::pin(async move {
             // A keeper or a disk that gave up drops its side: there is nothing to wait for then.
@@ -59,33 +59,33 @@ impl Exchange {
 
     fn chunk(&self, at: Micros, bytes: &Bytes) {
         let bytes = if bytes.len() > COPIED_BYTES_MAX { bytes.clone() } else { Bytes::copy_from_slice(bytes) };
-        self.link.send(Event::Chunk { id: self.id, at, bytes });
+        self.link.send(TapeWriterEvent::Chunk { id: self.id, at, bytes });
     }
 }
 
-impl Drop for Exchange {
+impl Drop for ProxiedExchange {
     fn drop(&mut self) {
         if self.is_open {
             let stopping = self.link.shared.is_stopping.load(Ordering::Relaxed);
-            drop(self.end(if stopping { End::Reset } else { End::ClientGone }));
+            drop(self.end(if stopping { ResponseEnd::Reset } else { ResponseEnd::ClientGone }));
         }
     }
 }
 
 /// Resolves when the lines of an exchange are written.
-pub(super) type Written = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(super) type LinesWritten = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A request's body.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct ProxiedRequestBody {
     inner: Incoming,
-    link: Link,
+    link: TapeWriterLink,
     id: u32,
     is_open: bool,
 }
 
-impl Asking {
-    pub(super) fn new(inner: Incoming, link: Link, id: u32) -> Self {
+impl ProxiedRequestBody {
+    pub(super) fn new(inner: Incoming, link: TapeWriterLink, id: u32) -> Self {
         let mut asking = Self { inner, link, id, is_open: true };
         asking.note_end();
         asking
@@ -99,11 +99,11 @@ impl Asking {
 
     fn end(&mut self) {
         self.is_open = false;
-        self.link.send(Event::RequestEnd { id: self.id });
+        self.link.send(TapeWriterEvent::RequestEnd { id: self.id });
     }
 }
 
-impl Body for Asking {
+impl Body for ProxiedRequestBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -112,7 +112,7 @@ impl Body for Asking {
         match &frame {
             Some(Ok(frame)) => {
                 if let Some(bytes) = frame.data_ref() {
-                    self.link.send(Event::RequestBody { id: self.id, bytes: bytes.clone() });
+                    self.link.send(TapeWriterEvent::RequestBody { id: self.id, bytes: bytes.clone() });
                 }
                 self.note_end();
             }
@@ -132,38 +132,45 @@ impl Body for Asking {
 }
 
 /// Where the connection upstream waits for the client's next request.
-pub(super) type Slot = std::sync::Arc<tokio::sync::Mutex<Option<Lane>>>;
+pub(super) type UpstreamSlot = std::sync::Arc<tokio::sync::Mutex<Option<UpstreamLane>>>;
 
 /// An answer's body, with the connections that it comes and goes over.
-pub(super) struct Answering {
+pub(super) struct ProxiedResponseBody {
     inner: Incoming,
-    lane: Option<Lane>,
-    slot: Slot,
-    exchange: Exchange,
-    client: Client,
+    lane: Option<UpstreamLane>,
+    slot: UpstreamSlot,
+    exchange: ProxiedExchange,
+    client: ClientConnection,
     /// Where the chunks are written; `None` for an answer that hyper has to write.
-    passing: Option<Passing>,
-    stage: Stage,
+    passing: Option<ChunkWriter>,
+    stage: ResponseStage,
 }
 
-enum Stage {
+enum ResponseStage {
     Streaming,
     /// The keeper is behind: bytes that came wait for room.
     Waiting(Bytes, Micros, Pin<Box<dyn Future<Output = ()> + Send>>),
     /// The answer has ended; the client sees its end when it is written.
-    Holding(Option<Frame<Bytes>>, Written),
+    Holding(Option<Frame<Bytes>>, LinesWritten),
     /// The answer was cut; the client sees it when it has what came before.
     Breaking(Option<hyper::Error>),
     Done,
 }
 
-type Polled = Poll<Option<Result<Frame<Bytes>, io::Error>>>;
+type PolledFrame = Poll<Option<Result<Frame<Bytes>, io::Error>>>;
 
-impl Answering {
+impl ProxiedResponseBody {
     /// `is_chunked` when hyper will write it in chunks of HTTP.
-    pub(super) fn new(inner: Incoming, lane: Lane, slot: Slot, exchange: Exchange, client: Client, is_chunked: bool) -> Self {
-        let stage = if exchange.is_open { Stage::Streaming } else { Stage::Done };
-        let passing = is_chunked.then(|| Passing::new(client.clone()));
+    pub(super) fn new(
+        inner: Incoming,
+        lane: UpstreamLane,
+        slot: UpstreamSlot,
+        exchange: ProxiedExchange,
+        client: ClientConnection,
+        is_chunked: bool,
+    ) -> Self {
+        let stage = if exchange.is_open { ResponseStage::Streaming } else { ResponseStage::Done };
+        let passing = is_chunked.then(|| ChunkWriter::new(client.clone()));
         let mut answering = Self { inner, lane: Some(lane), slot, exchange, client, passing, stage };
         if answering.is_end_stream() {
             answering.keep_lane();
@@ -182,13 +189,13 @@ impl Answering {
 
     /// The answer has come to its end: the connection may serve the next.
     fn keep_lane(&mut self) {
-        if let (Some(lane), Ok(mut slot)) = (self.lane.take().filter(Lane::may_stay), self.slot.try_lock()) {
+        if let (Some(lane), Ok(mut slot)) = (self.lane.take().filter(UpstreamLane::may_stay), self.slot.try_lock()) {
             *slot = Some(lane);
         }
     }
 
     /// The next step of a body that streams; `None` to take another at once.
-    fn step(&mut self, context: &mut Context<'_>) -> Option<Polled> {
+    fn step(&mut self, context: &mut Context<'_>) -> Option<PolledFrame> {
         let Poll::Ready(came) = self.poll_inner(context) else {
             return match self.passing.as_mut().map(|passing| passing.poll_pause(context)) {
                 Some(Poll::Ready(Err(error))) => Some(Poll::Ready(Some(Err(error)))),
@@ -209,7 +216,7 @@ impl Answering {
                     match self.take_room(bytes.len()) {
                         None => self.pass(context, bytes, at),
                         Some(room) => {
-                            self.stage = Stage::Waiting(bytes, at, room);
+                            self.stage = ResponseStage::Waiting(bytes, at, room);
                             None
                         }
                     }
@@ -227,16 +234,16 @@ impl Answering {
                 None
             }
             Err(error) => {
-                drop(self.exchange.end(End::Reset));
-                self.stage = Stage::Breaking(Some(error));
+                drop(self.exchange.end(ResponseEnd::Reset));
+                self.stage = ResponseStage::Breaking(Some(error));
                 None
             }
         }
     }
 
     /// Passes bytes on and notes them; where they are the last, they are held like the end.
-    fn pass(&mut self, context: &mut Context<'_>, bytes: Bytes, at: Micros) -> Option<Polled> {
-        self.stage = Stage::Streaming;
+    fn pass(&mut self, context: &mut Context<'_>, bytes: Bytes, at: Micros) -> Option<PolledFrame> {
+        self.stage = ResponseStage::Streaming;
         let is_last = self.inner.is_end_stream();
         let passed = match &mut self.passing {
             Some(passing) if !is_last => Some(passing.poll_pass(context, &bytes)),
@@ -256,7 +263,7 @@ impl Answering {
     }
 
     fn hold(&mut self, last: Option<Frame<Bytes>>) {
-        self.stage = Stage::Holding(last, self.exchange.end(End::Complete));
+        self.stage = ResponseStage::Holding(last, self.exchange.end(ResponseEnd::Complete));
         self.keep_lane();
     }
 
@@ -298,11 +305,11 @@ pub(super) fn is_reset(error: &hyper::Error) -> bool {
     false
 }
 
-impl Body for Answering {
+impl Body for ProxiedResponseBody {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> PolledFrame {
         let this = &mut *self;
         if let Some(passing) = &mut this.passing
             && let Err(error) = ready!(passing.poll_ready(context))
@@ -311,8 +318,8 @@ impl Body for Answering {
         }
         loop {
             match &mut this.stage {
-                Stage::Done => return Poll::Ready(None),
-                Stage::Holding(frame, written) => {
+                ResponseStage::Done => return Poll::Ready(None),
+                ResponseStage::Holding(frame, written) => {
                     if let Some(passing) = &mut this.passing
                         && let Err(error) = ready!(passing.poll_pause(context))
                     {
@@ -320,10 +327,10 @@ impl Body for Answering {
                     }
                     ready!(written.as_mut().poll(context));
                     let frame = frame.take();
-                    this.stage = Stage::Done;
+                    this.stage = ResponseStage::Done;
                     return Poll::Ready(frame.map(Ok));
                 }
-                Stage::Breaking(error) => {
+                ResponseStage::Breaking(error) => {
                     if let Some(passing) = &mut this.passing
                         && let Err(error) = ready!(passing.poll_pause(context))
                     {
@@ -333,17 +340,17 @@ impl Body for Answering {
                     if error.as_ref().is_some_and(is_reset) {
                         this.client.break_on_close();
                     }
-                    this.stage = Stage::Done;
+                    this.stage = ResponseStage::Done;
                     return Poll::Ready(error.map(|error| Err(io::Error::other(error))));
                 }
-                Stage::Waiting(bytes, at, room) => {
+                ResponseStage::Waiting(bytes, at, room) => {
                     ready!(room.as_mut().poll(context));
                     let (bytes, at) = (std::mem::take(bytes), *at);
                     if let Some(polled) = this.pass(context, bytes, at) {
                         return polled;
                     }
                 }
-                Stage::Streaming => {
+                ResponseStage::Streaming => {
                     if let Some(polled) = this.step(context) {
                         return polled;
                     }
@@ -353,7 +360,7 @@ impl Body for Answering {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.stage, Stage::Done)
+        matches!(self.stage, ResponseStage::Done)
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -361,10 +368,10 @@ impl Body for Answering {
     }
 }
 
-impl Drop for Answering {
+impl Drop for ProxiedResponseBody {
     fn drop(&mut self) {
         // What waits for room has arrived all the same; it is little.
-        if let Stage::Waiting(bytes, at, _) = &self.stage {
+        if let ResponseStage::Waiting(bytes, at, _) = &self.stage {
             self.exchange.chunk(*at, bytes);
         }
     }
@@ -375,13 +382,13 @@ mod tests {
     use std::sync::{Arc, mpsc};
 
     use super::*;
-    use crate::live::record::{Shared, now};
+    use crate::live::record::{RecorderState, now};
 
     #[test]
     fn k_3_an_end_that_is_passed_on_before_it_is_written_is_counted() {
-        let shared = Arc::new(Shared::new());
+        let shared = Arc::new(RecorderState::new());
         let (events, keeper) = mpsc::channel();
-        let link = Link {
+        let link = TapeWriterLink {
             events,
             keeper: std::thread::current(),
             shared: Arc::clone(&shared),
@@ -390,15 +397,15 @@ mod tests {
             durable: false,
             notice: |_| (),
         };
-        let mut exchange = Exchange { link, id: 1, since: now(), is_open: true };
+        let mut exchange = ProxiedExchange { link, id: 1, since: now(), is_open: true };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let written = exchange.end(End::Complete);
-            let Ok(Event::End { written: done, .. }) = keeper.recv() else { panic!("the keeper is told") };
+            let written = exchange.end(ResponseEnd::Complete);
+            let Ok(TapeWriterEvent::End { written: done, .. }) = keeper.recv() else { panic!("the keeper is told") };
             done.send(()).unwrap();
             written.await;
             assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 0, "it was written in time");
-            exchange.end(End::Complete).await; // of a keeper that does nothing
+            exchange.end(ResponseEnd::Complete).await; // of a keeper that does nothing
             assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 1);
         });
     }

@@ -8,11 +8,11 @@ use std::sync::mpsc::Receiver;
 
 use tokio::sync::oneshot;
 
-use super::{Options, Shared};
+use super::{RecordOptions, RecorderState};
 
 /// Lines to append at once, and who waits for them.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct LineBatch {
     pub(super) lines: String,
     pub(super) written: Vec<oneshot::Sender<()>>,
 }
@@ -23,7 +23,13 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
 }
 
 /// Appends what comes until nothing more can. The problem, if one ended the recording.
-pub(super) fn run(mut file: File, path: &Path, batches: &Receiver<Batch>, shared: &Shared, options: &Options) -> Option<String> {
+pub(super) fn run(
+    mut file: File,
+    path: &Path,
+    batches: &Receiver<LineBatch>,
+    shared: &RecorderState,
+    options: &RecordOptions,
+) -> Option<String> {
     let mut problem = None;
     let mut whole_bytes = 0;
     if options.durable {

@@ -9,7 +9,7 @@ use brotli_decompressor::DecompressorWriter;
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use ruzstd::decoding::FrameDecoder;
 
-use crate::wire::http::{Header, find};
+use crate::wire::http::{HttpHeader, find};
 
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -17,13 +17,13 @@ const BUFFER_BYTES: usize = 64 << 10;
 const ZSTD_HEADER_BYTES: usize = 18;
 
 /// Takes the encodings of a body off.
-pub(super) struct Inflate {
+pub(super) struct BodyInflater {
     /// The names, as the header has them; empty for a body that is not encoded.
     pub(super) names: String,
-    layers: Vec<Layer>,
+    layers: Vec<EncodingLayer>,
 }
 
-enum Layer {
+enum EncodingLayer {
     Gzip(Box<MultiGzDecoder<Vec<u8>>>),
     /// Which of the two it is shows with its first byte.
     Deflate,
@@ -33,21 +33,21 @@ enum Layer {
     Zstd(Box<FrameDecoder>, Vec<u8>),
 }
 
-impl Inflate {
+impl BodyInflater {
     /// For a body with these headers.
     ///
     /// # Errors
     /// The name of an encoding that is not known.
-    pub(super) fn of(headers: &[Header]) -> Result<Self, String> {
+    pub(super) fn from_headers(headers: &[HttpHeader]) -> Result<Self, String> {
         let names = find(headers, "content-encoding").unwrap_or_default();
         let each = names.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty() && name != "identity");
         let mut layers = Vec::new();
         for name in each {
             layers.push(match name.as_str() {
-                "gzip" | "x-gzip" => Layer::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
-                "deflate" => Layer::Deflate,
-                "br" => Layer::Brotli(Box::new(DecompressorWriter::new(Vec::new(), BUFFER_BYTES))),
-                "zstd" => Layer::Zstd(Box::new(FrameDecoder::new()), Vec::new()),
+                "gzip" | "x-gzip" => EncodingLayer::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
+                "deflate" => EncodingLayer::Deflate,
+                "br" => EncodingLayer::Brotli(Box::new(DecompressorWriter::new(Vec::new(), BUFFER_BYTES))),
+                "zstd" => EncodingLayer::Zstd(Box::new(FrameDecoder::new()), Vec::new()),
                 _ => return Err(name),
             });
         }
@@ -74,7 +74,7 @@ impl Inflate {
     }
 }
 
-impl Layer {
+impl EncodingLayer {
     fn feed(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         if let (Self::Deflate, Some(first)) = (&self, bytes.first()) {
             // Zlib names its method in its first byte; a raw stream with the same bits would begin with a reserved kind of block.

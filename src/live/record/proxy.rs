@@ -15,14 +15,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
-use super::body::{Answering, Asking, Exchange, Slot};
-use super::passing::Client as ClientConnection;
-use super::upstream::{Unanswered, Upstream};
-use super::{Client, Event, Link, Options, RecordError, micros_since, now};
-use crate::live::network::{Machine, Network as _};
-use crate::live::signals::{Signal, Signals};
-use crate::scenario::tape::End;
-use crate::wire::http::Header;
+use super::body::{ProxiedExchange, ProxiedRequestBody, ProxiedResponseBody, UpstreamSlot};
+use super::chunk_writer::ClientConnection;
+use super::upstream::{RecorderUpstream, UpstreamFailure};
+use super::{ClientCommand, RecordError, RecordOptions, TapeWriterEvent, TapeWriterLink, micros_since, now};
+use crate::live::network::{MachineNetwork, Network as _};
+use crate::live::signals::{StopSignal, StopSignals};
+use crate::scenario::tape::ResponseEnd;
+use crate::wire::http::HttpHeader;
 
 /// What belongs to one connection and not to the message (RFC 9110, 7.6.1).
 const HOP_BY_HOP: [&str; 7] = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
@@ -38,31 +38,31 @@ const LAST_WORDS: Duration = Duration::from_millis(50);
 
 /// Opens the port.
 pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, RecordError> {
-    Machine.bind(address).await.map_err(|source| RecordError::Listen { address, source })
+    MachineNetwork.bind(address).await.map_err(|source| RecordError::Listen { address, source })
 }
 
 /// Passes traffic on until the client ends, or until Ctrl-C.
 pub(super) async fn serve(
     listener: TcpListener,
-    upstream: Upstream,
-    link: Link,
-    options: &Options,
+    upstream: RecorderUpstream,
+    link: TapeWriterLink,
+    options: &RecordOptions,
 ) -> Result<Option<ExitStatus>, RecordError> {
-    let address = Machine::address(&listener).map_err(RecordError::System)?;
+    let address = MachineNetwork::address(&listener).map_err(RecordError::System)?;
     let mut client = options.client.as_ref().map(|client| start(client, address)).transpose()?;
     (options.notice)(&format!("recording http://{address} (to {}) in {}", options.upstream, options.out.display()));
     if client.is_none() {
         (options.notice)(&format!("point the client there: ANTHROPIC_BASE_URL=http://{address}; Ctrl-C ends the recording"));
     }
     let mut connections: JoinSet<()> = JoinSet::new();
-    let mut signals = Signals::listen().map_err(RecordError::System)?;
+    let mut signals = StopSignals::listen().map_err(RecordError::System)?;
     let status = loop {
         tokio::select! {
             biased;
             status = ended(&mut client) => break Some(status.map_err(RecordError::System)?),
             signal = signals.next() => {
                 // A client is in the same group of processes and got an interrupt, too: it decides when to end.
-                if signal == Signal::Terminate || client.is_none() {
+                if signal == StopSignal::Terminate || client.is_none() {
                     break None;
                 }
             }
@@ -71,7 +71,7 @@ pub(super) async fn serve(
                     (options.notice)("a connection broke down: this is a defect of the program; recording goes on");
                 }
             }
-            accepted = Machine::accept(&listener) => match accepted {
+            accepted = MachineNetwork::accept(&listener) => match accepted {
                 Ok((stream, _)) => _ = connections.spawn(connection(stream, upstream.clone(), link.clone())),
                 // A client that gave up before it was let in, or too many of them: the next try may do.
                 Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
@@ -88,10 +88,10 @@ pub(super) async fn serve(
 }
 
 /// One connection of the client.
-async fn connection(stream: TcpStream, upstream: Upstream, link: Link) {
-    let (slot, client) = (Slot::default(), ClientConnection::new(stream));
+async fn connection(stream: TcpStream, upstream: RecorderUpstream, link: TapeWriterLink) {
+    let (slot, client) = (UpstreamSlot::default(), ClientConnection::new(stream));
     let connection = client.clone();
-    let service = service_fn(move |request| answer(request, upstream.clone(), Slot::clone(&slot), client.clone(), link.clone()));
+    let service = service_fn(move |request| answer(request, upstream.clone(), UpstreamSlot::clone(&slot), client.clone(), link.clone()));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(None).auto_date_header(false).preserve_header_case(true);
     // Events are small: they are copied together, and what one packet brought leaves in one.
@@ -103,15 +103,15 @@ async fn connection(stream: TcpStream, upstream: Upstream, link: Link) {
 /// One request. An error closes the client's connection without an answer, because there was none.
 async fn answer(
     request: Request<Incoming>,
-    upstream: Upstream,
-    slot: Slot,
+    upstream: RecorderUpstream,
+    slot: UpstreamSlot,
     client: ClientConnection,
-    link: Link,
-) -> Result<Response<Answering>, String> {
-    let mut exchange = Exchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
+    link: TapeWriterLink,
+) -> Result<Response<ProxiedResponseBody>, String> {
+    let mut exchange = ProxiedExchange { id: link.next_id.fetch_add(1, Ordering::Relaxed), since: now(), is_open: true, link };
     let (id, link) = (exchange.id, exchange.link.clone());
     let (mut head, body) = request.into_parts();
-    link.send(Event::Request {
+    link.send(TapeWriterEvent::Request {
         id,
         at: micros_since(link.started),
         method: head.method.to_string(),
@@ -119,14 +119,14 @@ async fn answer(
         headers: listed(&head.headers),
     });
     let takes_chunks = head.version == Version::HTTP_11 && head.method != Method::HEAD;
-    let body = Asking::new(body, link.clone(), id);
+    let body = ProxiedRequestBody::new(body, link.clone(), id);
     without_hops(&mut head.headers);
     let lane = slot.try_lock().ok().and_then(|mut slot| slot.take());
     let (response, lane) = match upstream.ask(lane, Request::from_parts(head, body)).await {
         Ok(answered) => answered,
-        Err(Unanswered { problem, is_reset }) => {
+        Err(UpstreamFailure { problem, is_reset }) => {
             (link.notice)(&format!("request {id}: {problem}"));
-            exchange.end(End::Reset).await;
+            exchange.end(ResponseEnd::Reset).await;
             if is_reset {
                 client.break_on_close();
             }
@@ -134,20 +134,20 @@ async fn answer(
         }
     };
     let (mut head, body) = response.into_parts();
-    link.send(Event::Head { id, at: exchange.at(), status: head.status.as_u16(), headers: listed(&head.headers) });
+    link.send(TapeWriterEvent::Head { id, at: exchange.at(), status: head.status.as_u16(), headers: listed(&head.headers) });
     without_hops(&mut head.headers);
     head.version = Version::HTTP_11;
     if body.is_end_stream() {
-        exchange.end(End::Complete).await;
+        exchange.end(ResponseEnd::Complete).await;
     }
     // As hyper decides it: what has no length is written in chunks, to clients that know of them.
     let is_chunked = takes_chunks && !head.headers.contains_key(CONTENT_LENGTH) && body.size_hint().exact().is_none();
-    Ok(Response::from_parts(head, Answering::new(body, lane, slot, exchange, client, is_chunked)))
+    Ok(Response::from_parts(head, ProxiedResponseBody::new(body, lane, slot, exchange, client, is_chunked)))
 }
 
 /// Headers as they came, in their order.
-fn listed(headers: &HeaderMap) -> Vec<Header> {
-    headers.iter().map(|(name, value)| Header::new(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))).collect()
+fn listed(headers: &HeaderMap) -> Vec<HttpHeader> {
+    headers.iter().map(|(name, value)| HttpHeader::new(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))).collect()
 }
 
 /// Takes off what was meant for this connection alone.
@@ -167,7 +167,7 @@ fn without_hops(headers: &mut HeaderMap) {
     }
 }
 
-fn start(client: &Client, address: SocketAddr) -> Result<Child, RecordError> {
+fn start(client: &ClientCommand, address: SocketAddr) -> Result<Child, RecordError> {
     let (program, arguments) = client.command.split_first().ok_or_else(|| RecordError::Client {
         program: String::new(),
         source: std::io::Error::new(std::io::ErrorKind::InvalidInput, "there is no command"),
@@ -228,6 +228,6 @@ mod tests {
             headers.append(HeaderName::from_static(name), value.parse().unwrap());
         }
         without_hops(&mut headers);
-        assert_eq!(listed(&headers), [Header::new("x-theirs", "2")]);
+        assert_eq!(listed(&headers), [HttpHeader::new("x-theirs", "2")]);
     }
 }

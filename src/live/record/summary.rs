@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::files::redact::counts_text;
 use crate::prelude::*;
-use crate::scenario::tape::End;
+use crate::scenario::tape::ResponseEnd;
 
 /// What is on a tape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct TapeSummary {
     /// Exchanges that are on the tape, from their request to their end.
     pub exchanges: u64,
     /// Of those, answers with another status than 2xx.
@@ -29,7 +29,7 @@ pub struct Summary {
     pub problem: Option<String>,
 }
 
-impl Summary {
+impl TapeSummary {
     /// Whether everything that happened is on the tape.
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty() && self.problem.is_none()
@@ -64,14 +64,14 @@ impl Summary {
         text
     }
 
-    pub(super) fn count(&mut self, status: u16, how: End) {
+    pub(super) fn count(&mut self, status: u16, how: ResponseEnd) {
         self.exchanges += 1;
         match (status, how) {
             (0, _) => self.unanswered += 1,
-            (_, End::ClientGone) => self.abandoned += 1,
-            (_, End::Reset | End::Timeout) => self.cut += 1,
-            (200..300, End::Complete) => (),
-            (_, End::Complete) => self.refused += 1,
+            (_, ResponseEnd::ClientGone) => self.abandoned += 1,
+            (_, ResponseEnd::Reset | ResponseEnd::Timeout) => self.cut += 1,
+            (200..300, ResponseEnd::Complete) => (),
+            (_, ResponseEnd::Complete) => self.refused += 1,
         }
     }
 

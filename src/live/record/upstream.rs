@@ -1,7 +1,7 @@
 //! The connection to the real API: HTTP/1.1 or HTTP/2, TLS where the address says so.
 //!
 //! Each connection of the client has one of its own upstream, kept from request to request as the client keeps its. It is driven by the answer that is
-//! passed on through it (`Lane::drive`) and not by a task beside: what one packet brought is passed on at once and together, without a switch
+//! passed on through it (`UpstreamLane::drive`) and not by a task beside: what one packet brought is passed on at once and together, without a switch
 //! between tasks for each event.
 
 use std::future::poll_fn;
@@ -23,15 +23,15 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 
-use super::body::{Asking, is_reset};
-use crate::live::network::{Machine, Network as _};
+use super::body::{ProxiedRequestBody, is_reset};
+use crate::live::network::{MachineNetwork, Network as _};
 
 /// How long the rest of a request is waited for that has nowhere to go.
 const ASKING_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Where requests go.
 #[derive(Clone)]
-pub(super) struct Upstream {
+pub(super) struct RecorderUpstream {
     base: Uri,
     host: String,
     port: u16,
@@ -42,40 +42,40 @@ pub(super) struct Upstream {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) struct Unanswered {
+pub(super) struct UpstreamFailure {
     /// A sentence.
     pub(super) problem: String,
     /// Whether upstream broke the connection.
     pub(super) is_reset: bool,
 }
 
-impl From<String> for Unanswered {
+impl From<String> for UpstreamFailure {
     fn from(problem: String) -> Self {
         Self { problem, is_reset: false }
     }
 }
 
 /// One connection.
-pub(super) struct Lane {
-    sender: Sender,
+pub(super) struct UpstreamLane {
+    sender: RequestSender,
     /// Reads and writes when it is polled; resolves when the connection has ended.
-    connection: Connection,
+    connection: UpstreamConnection,
     has_ended: bool,
 }
 
-enum Sender {
-    One(http1::SendRequest<Asking>),
-    Two(http2::SendRequest<Asking>),
+enum RequestSender {
+    One(http1::SendRequest<ProxiedRequestBody>),
+    Two(http2::SendRequest<ProxiedRequestBody>),
 }
 
-type Connection = Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>;
+type UpstreamConnection = Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>;
 
 /// Bytes both ways.
-trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-impl Upstream {
+impl RecorderUpstream {
     /// Of an address such as `https://api.example/prefix`.
     pub(super) fn new(base: &Uri, ca: Option<&Path>) -> Result<Self, String> {
         let unusable = || format!("--upstream {base}: not an address: write it as https://HOST or http://HOST:PORT");
@@ -95,7 +95,11 @@ impl Upstream {
     }
 
     /// Sends a request on, over `lane` if it still stands; gives the answer when its head is there, and the connection that it comes over.
-    pub(super) async fn ask(&self, lane: Option<Lane>, mut request: Request<Asking>) -> Result<(Response<Incoming>, Lane), Unanswered> {
+    pub(super) async fn ask(
+        &self,
+        lane: Option<UpstreamLane>,
+        mut request: Request<ProxiedRequestBody>,
+    ) -> Result<(Response<Incoming>, UpstreamLane), UpstreamFailure> {
         let path = request.uri().path_and_query().map_or_else(|| String::from("/"), ToString::to_string);
         if let Some(mut lane) = lane {
             // What upstream did to it meanwhile shows now.
@@ -131,14 +135,14 @@ impl Upstream {
     }
 
     /// Makes the request one to upstream: HTTP/1.1 names the host in a header, HTTP/2 in the address.
-    fn readdress(&self, request: &mut Request<Asking>, path: &str, lane: &Lane) -> Result<(), String> {
+    fn readdress(&self, request: &mut Request<ProxiedRequestBody>, path: &str, lane: &UpstreamLane) -> Result<(), String> {
         let path = format!("{}{path}", self.prefix);
         let wrong = |problem: &str| format!("the path {path} cannot be passed on: {problem}");
         let authority = self.base.authority().map_or("", |authority| authority.as_str());
         let authority = authority.rsplit('@').next().unwrap_or(authority);
         let (address, version) = match &lane.sender {
-            Sender::One(_) => (path.parse::<Uri>(), Version::HTTP_11),
-            Sender::Two(_) => (format!("https://{authority}{path}").parse(), Version::HTTP_2),
+            RequestSender::One(_) => (path.parse::<Uri>(), Version::HTTP_11),
+            RequestSender::Two(_) => (format!("https://{authority}{path}").parse(), Version::HTTP_2),
         };
         *request.uri_mut() = address.map_err(|error| wrong(&error.to_string()))?;
         *request.version_mut() = version;
@@ -149,12 +153,12 @@ impl Upstream {
         Ok(())
     }
 
-    async fn connect(&self) -> Result<Lane, String> {
+    async fn connect(&self) -> Result<UpstreamLane, String> {
         let unreachable = |error: &dyn std::fmt::Display| {
             format!("cannot connect to {}:{} ({error}): check --upstream, and whether it is up", self.host, self.port)
         };
-        let stream = Machine.connect(&self.host, self.port).await.map_err(|error| unreachable(&error))?;
-        let (wire, is_two): (Box<dyn Wire>, bool) = match &self.tls {
+        let stream = MachineNetwork.connect(&self.host, self.port).await.map_err(|error| unreachable(&error))?;
+        let (wire, is_two): (Box<dyn ByteStream>, bool) = match &self.tls {
             None => (Box::new(stream), false),
             Some((connector, name)) => {
                 let stream = connector.connect(name.clone(), stream).await.map_err(|error| match error.to_string() {
@@ -169,22 +173,22 @@ impl Upstream {
             }
         };
         let wire = TokioIo::new(wire);
-        let (sender, connection): (Sender, Connection) = match is_two {
+        let (sender, connection): (RequestSender, UpstreamConnection) = match is_two {
             true => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
                 let (sender, connection) = builder.timer(TokioTimer::new()).handshake(wire).await.map_err(|error| unreachable(&error))?;
-                (Sender::Two(sender), Box::pin(connection))
+                (RequestSender::Two(sender), Box::pin(connection))
             }
             false => {
                 let mut builder = http1::Builder::new();
                 let (sender, connection) = builder.preserve_header_case(true).handshake(wire).await.map_err(|error| unreachable(&error))?;
-                (Sender::One(sender), Box::pin(connection))
+                (RequestSender::One(sender), Box::pin(connection))
             }
         };
-        Ok(Lane { sender, connection, has_ended: false })
+        Ok(UpstreamLane { sender, connection, has_ended: false })
     }
 
-    fn explain(&self, error: &hyper::Error) -> Unanswered {
+    fn explain(&self, error: &hyper::Error) -> UpstreamFailure {
         let is_reset = is_reset(error);
         let mut text = error.to_string();
         let mut next = std::error::Error::source(error);
@@ -192,11 +196,11 @@ impl Upstream {
             text = cause.to_string();
             next = cause.source();
         }
-        Unanswered { problem: format!("{} gave no answer ({text})", self.host), is_reset }
+        UpstreamFailure { problem: format!("{} gave no answer ({text})", self.host), is_reset }
     }
 }
 
-impl Lane {
+impl UpstreamLane {
     /// Lets the connection read and write what it can.
     pub(super) fn drive(&mut self, context: &mut Context<'_>) {
         if !self.has_ended && self.connection.as_mut().poll(context).is_ready() {
@@ -209,27 +213,30 @@ impl Lane {
     pub(super) fn may_stay(&self) -> bool {
         !self.has_ended
             && match &self.sender {
-                Sender::One(sender) => !sender.is_closed(),
-                Sender::Two(sender) => !sender.is_closed(),
+                RequestSender::One(sender) => !sender.is_closed(),
+                RequestSender::Two(sender) => !sender.is_closed(),
             }
     }
 
     /// Asks; gives the request back when nothing of it was sent.
-    async fn ask(&mut self, request: Request<Asking>) -> Result<Response<Incoming>, (hyper::Error, Option<Box<Request<Asking>>>)> {
+    async fn ask(
+        &mut self,
+        request: Request<ProxiedRequestBody>,
+    ) -> Result<Response<Incoming>, (hyper::Error, Option<Box<Request<ProxiedRequestBody>>>)> {
         // Until the last answer is read to its end the connection takes no request.
         let ready = poll_fn(|context| {
             self.drive(context);
             match &mut self.sender {
-                Sender::One(sender) => sender.poll_ready(context),
-                Sender::Two(sender) => sender.poll_ready(context),
+                RequestSender::One(sender) => sender.poll_ready(context),
+                RequestSender::Two(sender) => sender.poll_ready(context),
             }
         });
         if let Err(error) = ready.await {
             return Err((error, Some(Box::new(request))));
         }
         let mut answer: Pin<Box<dyn Future<Output = Result<_, TrySendError<_>>> + Send>> = match &mut self.sender {
-            Sender::One(sender) => Box::pin(sender.try_send_request(request)),
-            Sender::Two(sender) => Box::pin(sender.try_send_request(request)),
+            RequestSender::One(sender) => Box::pin(sender.try_send_request(request)),
+            RequestSender::Two(sender) => Box::pin(sender.try_send_request(request)),
         };
         let answered = poll_fn(|context| {
             self.drive(context);

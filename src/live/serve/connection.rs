@@ -14,11 +14,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::gate::Gates;
-use super::owner::{Arrived, Message, Serial};
-use super::play::{Cut, Played, Player};
-use super::schedule::{Head, Schedule};
-use super::{NAME_HEADER, Name, Packets};
+use super::gate::AnswerGates;
+use super::owner::{AnswerSerial, OwnerMessage, ReceivedRequest};
+use super::play::{AnswerPlayer, ConnectionCut, PlayedBody};
+use super::schedule::{AnswerSchedule, ScheduledHead};
+use super::{CallerName, NAME_HEADER, PacketGrouping};
 use crate::engine::contract::{Agent, RequestId};
 use crate::live::network::Network;
 use crate::prelude::*;
@@ -31,38 +31,38 @@ const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 
 /// What each connection needs of the server.
 #[derive(Clone, Debug)]
-pub(super) struct Context {
-    pub(super) tell: mpsc::UnboundedSender<Message>,
-    pub(super) packets: Packets,
-    pub(super) gates: Option<Gates>,
+pub(super) struct ConnectionContext {
+    pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
+    pub(super) packets: PacketGrouping,
+    pub(super) gates: Option<AnswerGates>,
     /// Which connection this is, from 1.
     pub(super) connection: u64,
 }
 
 /// What a request gets.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum ServerResponse {
     /// It is played.
-    Play(Playing),
+    Play(ResponsePlayback),
     /// It is given at once.
     Give { status: u16, headers: Vec<(&'static str, String)>, body: String },
 }
 
 /// An answer that is played.
 #[derive(Debug)]
-pub(super) struct Playing {
-    pub(super) serial: Serial,
+pub(super) struct ResponsePlayback {
+    pub(super) serial: AnswerSerial,
     /// Its number among the answers with messages.
     pub(super) number: u32,
     pub(super) agent: Agent,
     pub(super) id: RequestId,
-    pub(super) schedule: Arc<Schedule>,
+    pub(super) schedule: Arc<AnswerSchedule>,
 }
 
-type AnyBody = UnsyncBoxBody<Bytes, Cut>;
+type AnyBody = UnsyncBoxBody<Bytes, ConnectionCut>;
 
 /// Answers what comes over one connection, until it is over.
-pub(super) async fn serve<N: Network>(stream: N::Stream, context: Context) {
+pub(super) async fn serve<N: Network>(stream: N::SimulatedStream, context: ConnectionContext) {
     let (cuts, mut cut) = mpsc::unbounded_channel();
     let service = service_fn(|request| Box::pin(answer(request, context.clone(), cuts.clone())));
     let mut connection = http1::Builder::new()
@@ -74,35 +74,39 @@ pub(super) async fn serve<N: Network>(stream: N::Stream, context: Context) {
     let ended = poll_fn(|context| connection.poll_without_shutdown(context)).await;
     let mut stream = connection.into_parts().io.into_inner();
     match (cut.try_recv(), ended) {
-        (Ok(Cut::Reset), _) => N::break_on_close(&stream),
-        (Ok(Cut::Close), _) | (Err(_), Ok(())) => drop(stream.shutdown().await),
+        (Ok(ConnectionCut::Reset), _) => N::break_on_close(&stream),
+        (Ok(ConnectionCut::Close), _) | (Err(_), Ok(())) => drop(stream.shutdown().await),
         (Err(_), Err(error)) => {
             if error.is_parse() || error.is_parse_too_large() {
                 let problem = format!("what came was no HTTP request: {error}");
-                let _ = context.tell.send(Message::Unreadable { connection: context.connection, problem });
+                let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
             }
             drop(stream.shutdown().await);
         }
     }
 }
 
-async fn answer(request: Request<Incoming>, context: Context, cuts: mpsc::UnboundedSender<Cut>) -> Result<Response<AnyBody>, Cut> {
+async fn answer(
+    request: Request<Incoming>,
+    context: ConnectionContext,
+    cuts: mpsc::UnboundedSender<ConnectionCut>,
+) -> Result<Response<AnyBody>, ConnectionCut> {
     let (head, body) = request.into_parts();
     let method = head.method.to_string();
     let path = head.uri.path_and_query().map_or_else(|| head.uri.to_string(), ToString::to_string);
-    let named = head.headers.get(NAME_HEADER).and_then(|value| serde_json::from_slice::<Name>(value.as_bytes()).ok());
+    let named = head.headers.get(NAME_HEADER).and_then(|value| serde_json::from_slice::<CallerName>(value.as_bytes()).ok());
     let body = match Limited::new(body, REQUEST_BYTES_MAX).collect().await.map(Collected::to_bytes) {
         Ok(body) => body,
         Err(error) if error.is::<LengthLimitError>() => {
             let problem = format!("{method} {path} was answered with 413: it is larger than {} MiB", REQUEST_BYTES_MAX >> 20);
-            let _ = context.tell.send(Message::Unreadable { connection: context.connection, problem });
+            let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
             return Ok(given(413, &[], too_large()));
         }
-        Err(_) => return Err(Cut::Close), // the client left within its request
+        Err(_) => return Err(ConnectionCut::Close), // the client left within its request
     };
     let from = Instant::now();
     let (reply, replied) = oneshot::channel();
-    let arrived = Arrived {
+    let arrived = ReceivedRequest {
         at: from,
         connection: context.connection,
         method,
@@ -111,31 +115,32 @@ async fn answer(request: Request<Incoming>, context: Context, cuts: mpsc::Unboun
         retry_count: text_of(&head.headers, "x-stainless-retry-count"),
         body,
     };
-    let gone = context.tell.send(Message::Arrived { arrived, reply }).is_err();
+    let gone = context.tell.send(OwnerMessage::Arrived { arrived, reply }).is_err();
     let playing = match replied.await {
-        Ok(Answer::Play(playing)) if !gone => playing,
-        Ok(Answer::Give { status, headers, body }) => return Ok(given(status, &headers, body)),
-        _ => return Err(Cut::Close), // the server is stopped
+        Ok(ServerResponse::Play(playing)) if !gone => playing,
+        Ok(ServerResponse::Give { status, headers, body }) => return Ok(given(status, &headers, body)),
+        _ => return Err(ConnectionCut::Close), // the server is stopped
     };
-    let Playing { serial, number, agent, id, schedule } = playing;
-    let Context { tell, packets, gates, connection: _ } = context;
+    let ResponsePlayback { serial, number, agent, id, schedule } = playing;
+    let ConnectionContext { tell, packets, gates, connection: _ } = context;
     let number = Some(number);
-    let mut player = Player { serial, agent, id, number, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
+    let mut player =
+        AnswerPlayer { serial, agent, id, number, from, schedule: schedule.clone(), packets, gates, tell, next: 0, is_over: false };
     if let Err(cut) = player.head().await {
         let _ = cuts.send(cut);
         return Err(cut);
     }
-    Ok(response(schedule.head.as_ref(), Played::new(player, cuts).boxed_unsync()))
+    Ok(response(schedule.head.as_ref(), PlayedBody::new(player, cuts).boxed_unsync()))
 }
 
 fn given(status: u16, headers: &[(&'static str, String)], body: String) -> Response<AnyBody> {
     let mut headers: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     headers.push((String::from("content-type"), String::from("application/json")));
-    response(Some(&Head { status, headers }), Full::from(body).map_err(|never| match never {}).boxed_unsync())
+    response(Some(&ScheduledHead { status, headers }), Full::from(body).map_err(|never| match never {}).boxed_unsync())
 }
 
 /// A recorded head may hold what no server of today would send: that is left out rather than refused.
-fn response(head: Option<&Head>, body: AnyBody) -> Response<AnyBody> {
+fn response(head: Option<&ScheduledHead>, body: AnyBody) -> Response<AnyBody> {
     let mut response = Response::new(body);
     let Some(head) = head else { return response };
     *response.status_mut() = StatusCode::from_u16(head.status).unwrap_or(StatusCode::OK);

@@ -11,22 +11,22 @@ use core::fmt;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::owner::{Message, Serial};
+use super::owner::{AnswerSerial, OwnerMessage};
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 
 /// Where an answer is held.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Boundary {
+pub struct AnswerBoundary {
     /// The how many-th answer to a request for a message this is, from 1, over all agents.
     pub answer: u32,
     /// Before what.
-    pub before: Before,
+    pub before: AnswerPart,
 }
 
 /// The part of an answer that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Before {
+pub enum AnswerPart {
     /// Status and headers.
     Head,
     /// This event of the body, from 1.
@@ -37,9 +37,9 @@ pub enum Before {
 
 /// An answer that is held.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldAnswer {
     /// Where.
-    pub boundary: Boundary,
+    pub boundary: AnswerBoundary,
     /// Whose request it answers.
     pub agent: Agent,
     /// Which.
@@ -47,29 +47,29 @@ pub struct Held {
     /// The name of the event that comes next, where it has one: `content_block_start`.
     pub event: Option<Arc<str>>,
     /// Opens the gate; when it is dropped, the answer goes on.
-    pub go: oneshot::Sender<Go>,
-    pub(super) server: Server,
+    pub go: oneshot::Sender<HoldRelease>,
+    pub(super) server: ServerHandle,
 }
 
 /// The way back to the server.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
-    pub(super) tell: mpsc::UnboundedSender<Message>,
-    pub(super) serial: Serial,
+pub(super) struct ServerHandle {
+    pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
+    pub(super) serial: AnswerSerial,
 }
 
-impl Held {
+impl HeldAnswer {
     /// Says that the client is acted on now: what it asks from here on may exist because of that alone, and then gets the default answer (M-3).
     /// It counts whether or not the client stays for the rest of this one.
     pub fn disturb(&self) {
         // A server that is over answers nothing more.
-        let _ = self.server.tell.send(Message::Disturbed { serial: self.server.serial });
+        let _ = self.server.tell.send(OwnerMessage::Disturbed { serial: self.server.serial });
     }
 }
 
 /// How a held answer goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Go {
+pub enum HoldRelease {
     /// As if nothing had been.
     #[default]
     On,
@@ -81,46 +81,52 @@ pub enum Go {
 
 /// Where held answers are told.
 #[derive(Clone, Debug)]
-pub struct Gates(mpsc::UnboundedSender<Held>);
+pub struct AnswerGates(mpsc::UnboundedSender<HeldAnswer>);
 
-impl Gates {
+impl AnswerGates {
     /// Gates, and the answers that they hold.
-    pub fn new() -> (Self, mpsc::UnboundedReceiver<Held>) {
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<HeldAnswer>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self(sender), receiver)
     }
 
     /// Holds an answer until it may go on.
-    pub(super) async fn hold(&self, boundary: Boundary, (agent, id): (&Agent, RequestId), event: Option<Arc<str>>, server: Server) -> Go {
+    pub(super) async fn hold(
+        &self,
+        boundary: AnswerBoundary,
+        (agent, id): (&Agent, RequestId),
+        event: Option<Arc<str>>,
+        server: ServerHandle,
+    ) -> HoldRelease {
         let (go, gone) = oneshot::channel();
-        if self.0.send(Held { boundary, agent: agent.clone(), id, event, go, server }).is_err() {
-            return Go::On;
+        if self.0.send(HeldAnswer { boundary, agent: agent.clone(), id, event, go, server }).is_err() {
+            return HoldRelease::On;
         }
         gone.await.unwrap_or_default()
     }
 }
 
 /// `2:head`, `2:5`, `2:end`.
-impl fmt::Display for Boundary {
+impl fmt::Display for AnswerBoundary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.before {
-            Before::Head => write!(f, "{}:head", self.answer),
-            Before::Event(number) => write!(f, "{}:{number}", self.answer),
-            Before::End => write!(f, "{}:end", self.answer),
+            AnswerPart::Head => write!(f, "{}:head", self.answer),
+            AnswerPart::Event(number) => write!(f, "{}:{number}", self.answer),
+            AnswerPart::End => write!(f, "{}:end", self.answer),
         }
     }
 }
 
-impl core::str::FromStr for Boundary {
+impl core::str::FromStr for AnswerBoundary {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no boundary: write ANSWER:head, ANSWER:EVENT or ANSWER:end, e.g. `2:5`");
         let (answer, before) = text.split_once(':').ok_or_else(wrong)?;
         let before = match before {
-            "head" => Before::Head,
-            "end" => Before::End,
-            number => Before::Event(number.parse().map_err(|_| wrong())?),
+            "head" => AnswerPart::Head,
+            "end" => AnswerPart::End,
+            number => AnswerPart::Event(number.parse().map_err(|_| wrong())?),
         };
         Ok(Self { answer: answer.parse().map_err(|_| wrong())?, before })
     }
@@ -133,10 +139,10 @@ mod tests {
     #[test]
     fn k_9_a_boundary_reads_back() {
         for text in ["1:head", "2:17", "3:end"] {
-            assert_eq!(text.parse::<Boundary>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<AnswerBoundary>().unwrap().to_string(), text);
         }
         for text in ["", "1", "1:", "x:1", "1:tail"] {
-            assert!(text.parse::<Boundary>().unwrap_err().contains("2:5"), "{text}");
+            assert!(text.parse::<AnswerBoundary>().unwrap_err().contains("2:5"), "{text}");
         }
     }
 }

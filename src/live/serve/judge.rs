@@ -3,25 +3,25 @@
 //! Of the oracles that one is asked which looks at requests alone: tool uses and results belong together (O-1). That the API takes what is sent (O-10)
 //! was seen when it was answered. Others need to see what comes out of an engine.
 
-use super::verdict::{Asked, How, Verdict};
+use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
 use crate::engine::contract::{Agent, Input, RequestId};
 use crate::engine::settings::ResultOrder;
 use crate::engine::time::{Micros, Time};
 use crate::oracle::Violation;
 use crate::prelude::*;
-use crate::scenario::types::Expect;
-use crate::sim::delays::Tolerance;
+use crate::scenario::types::Expectations;
+use crate::sim::delays::DelayTolerance;
 use crate::sim::{requests, rules};
-use crate::transcript::event::{RunEnd, What};
+use crate::transcript::event::{EventKind, RunEnd};
 use crate::transcript::text::end_text;
 use crate::wire::error::ApiError;
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 /// The oracle that requests alone can break. The order of results is the client's own affair: the API takes any.
 const BY_REQUESTS: &str = "O-1";
 
 /// Adds what is wrong.
-pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
+pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
     let mut failures = Vec::new();
     if let RunEnd::TapeExhausted { .. } = &verdict.end
         && setup.scenario.expect.terminal.as_deref() != Some(verdict.end.as_str())
@@ -45,20 +45,20 @@ pub(super) fn judge(setup: &Setup, verdict: &mut Verdict) {
     }
     failures.extend(oracle_failures(setup, verdict));
     failures.extend(early_attempts(verdict));
-    failures.extend(requests::failures(&verdict.transcript, &setup.scenario, Tolerance::of_clock(Micros::ZERO)));
+    failures.extend(requests::failures(&verdict.transcript, &setup.scenario, DelayTolerance::of_clock(Micros::ZERO)));
     if setup.scenario.matching.strict {
         failures.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
     } else {
         verdict.remarks.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
     }
-    let open = verdict.asked.iter().filter(|asked| asked.how == How::OpenAtEnd);
+    let open = verdict.asked.iter().filter(|asked| asked.how == ServedEnd::OpenAtEnd);
     verdict.remarks.extend(open.map(|asked| format!("an answer was still open when serving was over: {asked}")));
     verdict.failures.append(&mut failures);
 }
 
 /// What is expected and cannot be seen in requests.
-fn unjudged(expect: &Expect) -> Vec<&'static str> {
-    let Expect { terminal, terminals, transitions, result, text_present, text_absent, order, ends_after, ends_before, .. } = expect;
+fn unjudged(expect: &Expectations) -> Vec<&'static str> {
+    let Expectations { terminal, terminals, transitions, result, text_present, text_absent, order, ends_after, ends_before, .. } = expect;
     let is_own_end = terminal.as_deref() == Some("tape_exhausted");
     let keys = [
         ("terminal", terminal.is_some() && !is_own_end),
@@ -75,7 +75,7 @@ fn unjudged(expect: &Expect) -> Vec<&'static str> {
     keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
 }
 
-fn oracle_failures(setup: &Setup, verdict: &Verdict) -> Vec<String> {
+fn oracle_failures(setup: &RunSetup, verdict: &ServeVerdict) -> Vec<String> {
     if rules::shows(&setup.scenario.expect, BY_REQUESTS) {
         return Vec::new();
     }
@@ -93,22 +93,22 @@ pub(in crate::live) fn words(violation: &Violation) -> String {
 }
 
 /// who is told when to come back does not come sooner.
-pub(in crate::live) fn early_attempts(verdict: &Verdict) -> Vec<String> {
+pub(in crate::live) fn early_attempts(verdict: &ServeVerdict) -> Vec<String> {
     let mut failures = Vec::new();
     let mut waits: Vec<(Agent, RequestId, Time)> = Vec::new();
     for event in verdict.transcript.events.iter() {
         match &event.what {
-            What::Input(Input::Head { id, status, headers }) if *status != 200 => {
+            EventKind::Input(Input::Head { id, status, headers }) if *status != 200 => {
                 let Some(wait) = ApiError::read(*status, headers, b"").delay_us() else { continue };
                 waits.push((event.agent.clone(), *id, event.at + Micros(wait)));
             }
-            What::Request { id, request } => {
+            EventKind::Request { id, request } => {
                 let is_before = |(agent, before, _): &&(Agent, RequestId, Time)| {
                     *agent == event.agent && (before.prompt, before.turn, before.attempt + 1) == (id.prompt, id.turn, id.attempt)
                 };
                 let Some((_, before, until)) = waits.iter().find(is_before) else { continue };
                 let is_other_model = model_of(verdict, &event.agent, *before).is_some_and(|model| model != request.model);
-                if event.at + Tolerance::EARLY < *until && !is_other_model {
+                if event.at + DelayTolerance::EARLY < *until && !is_other_model {
                     let early = Micros(until.0 - event.at.0);
                     let (asked, before) = (event.agent.key(*id), event.agent.key(*before));
                     failures.push(format!("request {asked} came {early} before the time that the answer to {before} asks to wait until"));
@@ -120,7 +120,7 @@ pub(in crate::live) fn early_attempts(verdict: &Verdict) -> Vec<String> {
     failures
 }
 
-fn model_of(verdict: &Verdict, agent: &Agent, id: RequestId) -> Option<Arc<str>> {
-    let is_it = |asked: &&Asked| asked.message.as_ref().is_some_and(|message| (&message.agent, message.id) == (agent, id));
+fn model_of(verdict: &ServeVerdict, agent: &Agent, id: RequestId) -> Option<Arc<str>> {
+    let is_it = |asked: &&ServedExchange| asked.message.as_ref().is_some_and(|message| (&message.agent, message.id) == (agent, id));
     verdict.asked.iter().find(is_it)?.message.as_ref().map(|message| message.model.clone())
 }

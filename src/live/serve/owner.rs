@@ -7,47 +7,47 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::connection::{self, Answer, Context};
-use super::play::Cut;
-use super::session::Session;
-use super::verdict::Verdict;
-use super::{Options, Sessions, Until};
+use super::connection::{self, ConnectionContext, ServerResponse};
+use super::play::ConnectionCut;
+use super::session::ClientSession;
+use super::verdict::ServeVerdict;
+use super::{ServeLimit, ServeOptions, SessionIdentity};
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::Time;
 use crate::explore::panic_text;
-use crate::live::clock::Clock;
+use crate::live::clock::SessionClock;
 use crate::live::network::Network;
 use crate::prelude::*;
-use crate::world::delivery::Part;
-use crate::world::setup::Setup;
+use crate::world::delivery::DeliveryPart;
+use crate::world::setup::RunSetup;
 
 /// What connections tell.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum OwnerMessage {
     /// A request is in.
-    Arrived { arrived: Arrived, reply: oneshot::Sender<Answer> },
+    Arrived { arrived: ReceivedRequest, reply: oneshot::Sender<ServerResponse> },
     /// A part of an answer was handed to the network.
-    Sent { serial: Serial, part: Part, at: Instant },
+    Sent { serial: AnswerSerial, part: DeliveryPart, at: Instant },
     /// The client closed the connection before its answer was over.
-    Left { serial: Serial, at: Instant },
+    Left { serial: AnswerSerial, at: Instant },
     /// Whoever drives the client had the answer cut.
-    CutAtGate { serial: Serial, at: Instant, cut: Cut },
+    CutAtGate { serial: AnswerSerial, at: Instant, cut: ConnectionCut },
     /// The client was acted on.
-    Disturbed { serial: Serial },
+    Disturbed { serial: AnswerSerial },
     /// What came was no HTTP.
     Unreadable { connection: u64, problem: String },
 }
 
 /// Which answer of which session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Serial {
+pub(super) struct AnswerSerial {
     pub(super) session: usize,
     pub(super) number: u64,
 }
 
 /// A request as it came.
 #[derive(Debug)]
-pub(super) struct Arrived {
+pub(super) struct ReceivedRequest {
     pub(super) at: Instant,
     pub(super) connection: u64,
     pub(super) method: String,
@@ -62,20 +62,20 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until `stop` comes or the options say that it is over: a verdict for each session, with its name.
 pub(super) async fn serve<N: Network>(
-    setup: Arc<Setup>,
-    options: Options,
-    sessions: Sessions,
+    setup: Arc<RunSetup>,
+    options: ServeOptions,
+    sessions: SessionIdentity,
     listener: N::Listener,
     stop: impl Future<Output = ()>,
-) -> Vec<(Arc<str>, Verdict)> {
-    let mut owner = Owner::new(setup, options, sessions);
+) -> Vec<(Arc<str>, ServeVerdict)> {
+    let mut owner = SessionOwner::new(setup, options, sessions);
     serve_with::<N>(&mut owner, listener, stop).await;
     let now = owner.clock.time(Instant::now());
     owner.into_verdicts(now)
 }
 
 /// The same, while what is known is somebody else's.
-pub(super) async fn serve_with<N: Network>(owner: &mut Owner, listener: N::Listener, stop: impl Future<Output = ()>) {
+pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N::Listener, stop: impl Future<Output = ()>) {
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut connections = JoinSet::new();
     let mut count = 0;
@@ -90,8 +90,8 @@ pub(super) async fn serve_with<N: Network>(owner: &mut Owner, listener: N::Liste
             accepted = N::accept(&listener) => match accepted {
                 Ok((stream, _)) => {
                     count += 1;
-                    let Options { packets, gates, .. } = &owner.options;
-                    let context = Context { tell: tell.clone(), packets: *packets, gates: gates.clone(), connection: count };
+                    let ServeOptions { packets, gates, .. } = &owner.options;
+                    let context = ConnectionContext { tell: tell.clone(), packets: *packets, gates: gates.clone(), connection: count };
                     connections.spawn(connection::serve::<N>(stream, context));
                 }
                 Err(error) => {
@@ -114,19 +114,19 @@ pub(super) async fn serve_with<N: Network>(owner: &mut Owner, listener: N::Liste
 
 /// All that changes.
 #[derive(Debug)]
-pub(super) struct Owner {
-    setup: Arc<Setup>,
-    options: Options,
-    clock: Clock,
-    by: Sessions,
-    sessions: Vec<(Arc<str>, Session)>,
+pub(super) struct SessionOwner {
+    setup: Arc<RunSetup>,
+    options: ServeOptions,
+    clock: SessionClock,
+    by: SessionIdentity,
+    sessions: Vec<(Arc<str>, ClientSession)>,
     problems: Vec<String>,
 }
 
-impl Owner {
-    pub(super) fn new(setup: Arc<Setup>, options: Options, by: Sessions) -> Self {
-        let (clock, unnamed) = (Clock { began: Instant::now(), scale: options.scale }, Arc::from(""));
-        let first = Session::new(setup.clone(), options.clone(), clock);
+impl SessionOwner {
+    pub(super) fn new(setup: Arc<RunSetup>, options: ServeOptions, by: SessionIdentity) -> Self {
+        let (clock, unnamed) = (SessionClock { began: Instant::now(), scale: options.scale }, Arc::from(""));
+        let first = ClientSession::new(setup.clone(), options.clone(), clock);
         Self { setup, options, clock, by, sessions: vec![(unnamed, first)], problems: Vec::new() }
     }
 
@@ -145,7 +145,7 @@ impl Owner {
 
     /// When it is over if nothing happens until then.
     fn quiet_at(&self) -> Option<Instant> {
-        let Until::Quiet(quiet) = self.options.until else { return None };
+        let ServeLimit::Quiet(quiet) = self.options.until else { return None };
         let (_, session) = self.sessions.first()?;
         session.done_at().map(|done| done + quiet)
     }
@@ -157,22 +157,22 @@ impl Owner {
         }
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: OwnerMessage) {
         match message {
-            Message::Arrived { arrived, reply } => {
+            OwnerMessage::Arrived { arrived, reply } => {
                 let session = self.session_of(&arrived.path);
                 let (_, of_client) = &mut self.sessions[session];
                 let answer = of_client.answer(session, &arrived);
                 // Who asked may have left meanwhile.
-                if let Err(Answer::Play(playing)) = reply.send(answer) {
+                if let Err(ServerResponse::Play(playing)) = reply.send(answer) {
                     of_client.on_left(playing.serial.number, Instant::now());
                 }
             }
-            Message::Sent { serial, part, at } => self.sessions[serial.session].1.on_sent(serial.number, part, at),
-            Message::Left { serial, at } => self.sessions[serial.session].1.on_left(serial.number, at),
-            Message::CutAtGate { serial, at, cut } => self.sessions[serial.session].1.on_cut_at_gate(serial.number, at, cut),
-            Message::Disturbed { serial } => self.sessions[serial.session].1.on_disturbed(),
-            Message::Unreadable { connection, problem } => {
+            OwnerMessage::Sent { serial, part, at } => self.sessions[serial.session].1.on_sent(serial.number, part, at),
+            OwnerMessage::Left { serial, at } => self.sessions[serial.session].1.on_left(serial.number, at),
+            OwnerMessage::CutAtGate { serial, at, cut } => self.sessions[serial.session].1.on_cut_at_gate(serial.number, at, cut),
+            OwnerMessage::Disturbed { serial } => self.sessions[serial.session].1.on_disturbed(),
+            OwnerMessage::Unreadable { connection, problem } => {
                 self.problem(format!("connection {connection}: {problem}"));
             }
         }
@@ -180,16 +180,16 @@ impl Owner {
 
     fn session_of(&mut self, path: &str) -> usize {
         let name = match self.by {
-            Sessions::One => "",
-            Sessions::ByPath => path.split("/v1").next().unwrap_or_default().trim_matches('/'),
+            SessionIdentity::One => "",
+            SessionIdentity::ByPath => path.split("/v1").next().unwrap_or_default().trim_matches('/'),
         };
         self.sessions.iter().position(|(known, _)| &**known == name).unwrap_or_else(|| {
-            self.sessions.push((name.into(), Session::new(self.setup.clone(), self.options.clone(), self.clock)));
+            self.sessions.push((name.into(), ClientSession::new(self.setup.clone(), self.options.clone(), self.clock)));
             self.sessions.len() - 1
         })
     }
 
-    pub(super) fn into_verdicts(self, at: Time) -> Vec<(Arc<str>, Verdict)> {
+    pub(super) fn into_verdicts(self, at: Time) -> Vec<(Arc<str>, ServeVerdict)> {
         let mut problems = Some(self.problems);
         let is_alone = self.sessions.len() == 1;
         let mut verdicts = Vec::new();
@@ -212,10 +212,10 @@ mod tests {
 
     #[test]
     fn k_6_a_panic_of_the_server_is_a_failure_of_the_verdict() {
-        let setup = Arc::new(Setup::new(Scenario::default(), None).unwrap());
+        let setup = Arc::new(RunSetup::new(Scenario::default(), None).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let verdicts = runtime.block_on(async {
-            let mut owner = Owner::new(setup, Options::default(), Sessions::One);
+            let mut owner = SessionOwner::new(setup, ServeOptions::default(), SessionIdentity::One);
             let mut connections: JoinSet<()> = JoinSet::new();
             connections.spawn(async { panic!("a wrong turn") });
             owner.on_connection_ended(connections.join_next().await.unwrap());

@@ -11,17 +11,17 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::gate::{Before, Boundary, Gates, Go, Server};
-use super::owner::{Message, Serial};
-use super::schedule::{Ending, Schedule};
-use super::{APART, Packets};
+use super::gate::{AnswerBoundary, AnswerGates, AnswerPart, HoldRelease, ServerHandle};
+use super::owner::{AnswerSerial, OwnerMessage};
+use super::schedule::{AnswerSchedule, ConnectionEnding};
+use super::{APART, PacketGrouping};
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
-use crate::world::delivery::Part;
+use crate::world::delivery::DeliveryPart;
 
 /// How a connection has to be closed, when it does not end as HTTP has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Cut {
+pub(super) enum ConnectionCut {
     #[error("the answer is cut here: the connection is closed")]
     Close,
     #[error("the answer is cut here: the connection breaks")]
@@ -30,51 +30,51 @@ pub(super) enum Cut {
 
 /// An answer under way. When it is dropped before its end, the client has left.
 #[derive(Debug)]
-pub(super) struct Player {
-    pub(super) serial: Serial,
+pub(super) struct AnswerPlayer {
+    pub(super) serial: AnswerSerial,
     pub(super) agent: Agent,
     pub(super) id: RequestId,
     /// Its number among the answers with messages; `None` for all others, which are not held.
     pub(super) number: Option<u32>,
     pub(super) from: Instant,
-    pub(super) schedule: Arc<Schedule>,
-    pub(super) packets: Packets,
-    pub(super) gates: Option<Gates>,
-    pub(super) tell: mpsc::UnboundedSender<Message>,
+    pub(super) schedule: Arc<AnswerSchedule>,
+    pub(super) packets: PacketGrouping,
+    pub(super) gates: Option<AnswerGates>,
+    pub(super) tell: mpsc::UnboundedSender<OwnerMessage>,
     pub(super) next: usize,
     pub(super) is_over: bool,
 }
 
-impl Player {
+impl AnswerPlayer {
     /// Waits until the head is due.
-    pub(super) async fn head(&mut self) -> Result<(), Cut> {
+    pub(super) async fn head(&mut self) -> Result<(), ConnectionCut> {
         let at = self.from + self.schedule.head_at;
         if self.schedule.head.is_none() {
             return Err(self.end_without_head().await);
         }
         reach(at).await;
-        self.pass(Before::Head, None).await?;
-        self.sent(Part::Head);
+        self.pass(AnswerPart::Head, None).await?;
+        self.sent(DeliveryPart::Head);
         Ok(())
     }
 
     /// The next packet; `None` at the end.
-    async fn packet(&mut self) -> Option<Result<Bytes, Cut>> {
+    async fn packet(&mut self) -> Option<Result<Bytes, ConnectionCut>> {
         let schedule = self.schedule.clone();
         let Some(packet) = schedule.packets.get(self.next) else { return self.end().await.map(Err) };
         let before = self.next.checked_sub(1).map_or(schedule.head_at, |before| schedule.packets[before].at);
-        if self.packets == Packets::Apart || packet.at > before || self.next == 0 {
+        if self.packets == PacketGrouping::Apart || packet.at > before || self.next == 0 {
             tokio::task::yield_now().await;
         }
         reach(self.from + packet.at).await;
         if let Some(number) = packet.begins_piece
-            && let Err(cut) = self.pass(Before::Event(number), packet.event.clone()).await
+            && let Err(cut) = self.pass(AnswerPart::Event(number), packet.event.clone()).await
         {
             return Some(Err(cut));
         }
         self.next += 1;
         if packet.ends_piece {
-            self.sent(Part::Piece);
+            self.sent(DeliveryPart::Piece);
         }
         if packet.bytes.is_empty() {
             return Box::pin(self.packet()).await; // it is only told: a chunk of nothing would be the end
@@ -82,86 +82,86 @@ impl Player {
         Some(Ok(packet.bytes.clone()))
     }
 
-    async fn end(&mut self) -> Option<Cut> {
+    async fn end(&mut self) -> Option<ConnectionCut> {
         let schedule = self.schedule.clone();
         let last = schedule.packets.last().map_or(schedule.head_at, |packet| packet.at);
-        let is_together = self.packets == Packets::Together && schedule.end_at == last;
+        let is_together = self.packets == PacketGrouping::Together && schedule.end_at == last;
         match schedule.end {
-            Ending::Complete if is_together => (),
+            ConnectionEnding::Complete if is_together => (),
             // What was handed out is written first, whatever comes next.
             _ => tokio::task::yield_now().await,
         }
         let apart = if is_together { Duration::ZERO } else { APART };
         reach((self.from + schedule.end_at).max(Instant::now() + apart)).await;
-        if let Err(cut) = self.pass(Before::End, None).await {
+        if let Err(cut) = self.pass(AnswerPart::End, None).await {
             return Some(cut);
         }
         match schedule.end {
-            Ending::Complete => {
+            ConnectionEnding::Complete => {
                 self.over();
                 None
             }
-            Ending::Truncated => Some(self.cut(Cut::Close)),
-            Ending::Reset => Some(self.cut(Cut::Reset)),
-            Ending::Never => core::future::pending().await,
+            ConnectionEnding::Truncated => Some(self.cut(ConnectionCut::Close)),
+            ConnectionEnding::Reset => Some(self.cut(ConnectionCut::Reset)),
+            ConnectionEnding::Never => core::future::pending().await,
         }
     }
 
-    async fn end_without_head(&mut self) -> Cut {
+    async fn end_without_head(&mut self) -> ConnectionCut {
         reach(self.from + self.schedule.end_at).await;
-        if let Err(cut) = self.pass(Before::End, None).await {
+        if let Err(cut) = self.pass(AnswerPart::End, None).await {
             return cut;
         }
         match self.schedule.end {
-            Ending::Never => core::future::pending().await,
-            Ending::Truncated | Ending::Complete => self.cut(Cut::Close),
-            Ending::Reset => self.cut(Cut::Reset),
+            ConnectionEnding::Never => core::future::pending().await,
+            ConnectionEnding::Truncated | ConnectionEnding::Complete => self.cut(ConnectionCut::Close),
+            ConnectionEnding::Reset => self.cut(ConnectionCut::Reset),
         }
     }
 
     /// Waits at a gate, if there is one.
-    async fn pass(&mut self, before: Before, event: Option<Arc<str>>) -> Result<(), Cut> {
+    async fn pass(&mut self, before: AnswerPart, event: Option<Arc<str>>) -> Result<(), ConnectionCut> {
         let (Some(gates), Some(answer)) = (&self.gates, self.number) else { return Ok(()) };
-        let server = Server { tell: self.tell.clone(), serial: self.serial };
-        let cut = match gates.hold(Boundary { answer, before }, (&self.agent, self.id), event, server).await {
-            Go::On => return Ok(()),
-            Go::Close => Cut::Close,
-            Go::Reset => Cut::Reset,
+        let server = ServerHandle { tell: self.tell.clone(), serial: self.serial };
+        let cut = match gates.hold(AnswerBoundary { answer, before }, (&self.agent, self.id), event, server).await {
+            HoldRelease::On => return Ok(()),
+            HoldRelease::Close => ConnectionCut::Close,
+            HoldRelease::Reset => ConnectionCut::Reset,
         };
         self.is_over = true;
-        self.say(|serial, at| Message::CutAtGate { serial, at, cut });
+        self.say(|serial, at| OwnerMessage::CutAtGate { serial, at, cut });
         Err(cut)
     }
 
-    fn cut(&mut self, cut: Cut) -> Cut {
+    fn cut(&mut self, cut: ConnectionCut) -> ConnectionCut {
         self.over();
         cut
     }
 
     fn over(&mut self) {
         self.is_over = true;
-        self.sent(Part::End);
+        self.sent(DeliveryPart::End);
     }
 
-    fn sent(&self, part: Part) {
-        self.say(|serial, at| Message::Sent { serial, part, at });
+    fn sent(&self, part: DeliveryPart) {
+        self.say(|serial, at| OwnerMessage::Sent { serial, part, at });
     }
 
-    fn say(&self, message: impl FnOnce(Serial, Instant) -> Message) {
+    fn say(&self, message: impl FnOnce(AnswerSerial, Instant) -> OwnerMessage) {
         // Who does not listen any more wants to know nothing.
         let _ = self.tell.send(message(self.serial, Instant::now()));
     }
 }
 
-impl Drop for Player {
+impl Drop for AnswerPlayer {
     fn drop(&mut self) {
         if self.is_over {
             return;
         }
         if self.schedule.is_whole && self.next == self.schedule.packets.len() {
-            return self.sent(Part::End); // its length was told: nobody asks for the end
+            return self.sent(DeliveryPart::End); // its length was told: nobody asks for the end
         }
-        self.say(|serial, at| Message::Left { serial, at });
+        self.say(|serial, at| OwnerMessage::Left { serial, at });
     }
 }
 
@@ -172,37 +172,37 @@ async fn reach(at: Instant) {
     }
 }
 
-type Next = Pin<Box<dyn Future<Output = (Player, Option<Result<Bytes, Cut>>)> + Send>>;
+type Next = Pin<Box<dyn Future<Output = (AnswerPlayer, Option<Result<Bytes, ConnectionCut>>)> + Send>>;
 
 /// The body of an answer, as it is played.
-pub(super) struct Played {
+pub(super) struct PlayedBody {
     /// What comes next; `None` when nothing does.
     next: Option<Next>,
     length: Option<u64>,
     /// Where the connection is told how to close.
-    cuts: mpsc::UnboundedSender<Cut>,
+    cuts: mpsc::UnboundedSender<ConnectionCut>,
 }
 
-impl Played {
-    pub(super) fn new(player: Player, cuts: mpsc::UnboundedSender<Cut>) -> Self {
+impl PlayedBody {
+    pub(super) fn new(player: AnswerPlayer, cuts: mpsc::UnboundedSender<ConnectionCut>) -> Self {
         let schedule = &player.schedule;
         let length = schedule.is_whole.then(|| schedule.packets.iter().map(|packet| packet.bytes.len() as u64).sum());
         Self { next: Some(next(player)), length, cuts }
     }
 }
 
-fn next(mut player: Player) -> Next {
+fn next(mut player: AnswerPlayer) -> Next {
     Box::pin(async move {
         let packet = player.packet().await;
         (player, packet)
     })
 }
 
-impl Body for Played {
+impl Body for PlayedBody {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = ConnectionCut;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, ConnectionCut>>> {
         let Some(coming) = &mut self.next else { return Poll::Ready(None) };
         let Poll::Ready((player, packet)) = coming.as_mut().poll(context) else { return Poll::Pending };
         match packet {
@@ -230,18 +230,18 @@ impl Body for Played {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::serve::schedule::Packet;
+    use crate::live::serve::schedule::TimedPacket;
 
     /// What a body says each time it is asked, when all is due: `-` for not yet.
-    fn asked(packets: Packets, end: Ending) -> String {
-        let packet = |number| Packet {
+    fn asked(packets: PacketGrouping, end: ConnectionEnding) -> String {
+        let packet = |number| TimedPacket {
             at: Duration::ZERO,
             bytes: Bytes::from_static(b"event"),
             ends_piece: true,
             begins_piece: Some(number),
             event: None,
         };
-        let schedule = Arc::new(Schedule {
+        let schedule = Arc::new(AnswerSchedule {
             head: None,
             head_at: Duration::ZERO,
             packets: vec![packet(1), packet(2)],
@@ -253,8 +253,8 @@ mod tests {
         let (cuts, _cut) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (serial, agent, id) = (Serial { session: 0, number: 1 }, Agent::ROOT, RequestId::first(1));
-            let player = Player {
+            let (serial, agent, id) = (AnswerSerial { session: 0, number: 1 }, Agent::ROOT, RequestId::first(1));
+            let player = AnswerPlayer {
                 serial,
                 agent,
                 id,
@@ -267,7 +267,7 @@ mod tests {
                 next: 0,
                 is_over: false,
             };
-            let mut body = Box::pin(Played::new(player, cuts));
+            let mut body = Box::pin(PlayedBody::new(player, cuts));
             let mut said = String::new();
             core::future::poll_fn(|context| {
                 loop {
@@ -295,8 +295,12 @@ mod tests {
 
     #[test]
     fn k_9_each_packet_is_written_before_the_next_is_handed_out() {
-        assert_eq!(asked(Packets::Apart, Ending::Complete), "-p-p--.", "and the end waits for its time as well");
-        assert_eq!(asked(Packets::Together, Ending::Complete), "-pp.");
-        assert_eq!(asked(Packets::Together, Ending::Reset), "-pp-!", "what was handed out is written before the connection breaks");
+        assert_eq!(asked(PacketGrouping::Apart, ConnectionEnding::Complete), "-p-p--.", "and the end waits for its time as well");
+        assert_eq!(asked(PacketGrouping::Together, ConnectionEnding::Complete), "-pp.");
+        assert_eq!(
+            asked(PacketGrouping::Together, ConnectionEnding::Reset),
+            "-pp-!",
+            "what was handed out is written before the connection breaks"
+        );
     }
 }

@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 
-use super::{Options, Pace};
+use super::{AnswerPace, ServeOptions};
 use crate::engine::contract::{AnswerEnd, RequestId};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::types::Chunking;
 use crate::wire::http;
-use crate::wire::sse::Framer;
-use crate::world::choices::Choices;
-use crate::world::plan::Plan;
-use crate::world::setup::Setup;
+use crate::wire::sse::SseFramer;
+use crate::world::choices::ChoiceMaker;
+use crate::world::plan::ResponsePlan;
+use crate::world::setup::RunSetup;
 
 /// An answer as a connection plays it. Times count from the request.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Schedule {
+pub(super) struct AnswerSchedule {
     /// Status and headers; `None` when the connection ends before there are any.
-    pub(super) head: Option<Head>,
+    pub(super) head: Option<ScheduledHead>,
     pub(super) head_at: Duration,
-    pub(super) packets: Vec<Packet>,
-    pub(super) end: Ending,
+    pub(super) packets: Vec<TimedPacket>,
+    pub(super) end: ConnectionEnding,
     pub(super) end_at: Duration,
     /// Whether the body's length may be told before it.
     pub(super) is_whole: bool,
@@ -32,14 +32,14 @@ pub(super) struct Schedule {
 
 /// Status and headers.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Head {
+pub(super) struct ScheduledHead {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
 }
 
 /// What is written at once.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Packet {
+pub(super) struct TimedPacket {
     pub(super) at: Duration,
     pub(super) bytes: Bytes,
     /// Whether it is the last of a piece of the plan.
@@ -52,7 +52,7 @@ pub(super) struct Packet {
 
 /// How a connection ends an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum ConnectionEnding {
     /// As HTTP has it.
     Complete,
     /// Closed inside the body.
@@ -64,10 +64,10 @@ pub(super) enum Ending {
 }
 
 /// The answer to a request as it goes over the wire.
-pub(super) fn of(setup: &Setup, plan: &Plan, key: &str, options: &Options) -> Schedule {
+pub(super) fn from_plan(setup: &RunSetup, plan: &ResponsePlan, key: &str, options: &ServeOptions) -> AnswerSchedule {
     let time = |at: Micros| match options.pace {
-        Pace::Scaled(percent) => Duration::from_micros(at.scaled(u64::from(percent), 100).0),
-        Pace::Recorded | Pace::None => Duration::from_micros(at.0),
+        AnswerPace::Scaled(percent) => Duration::from_micros(at.scaled(u64::from(percent), 100).0),
+        AnswerPace::Recorded | AnswerPace::None => Duration::from_micros(at.0),
     };
     let (mut packets, mut number) = (Vec::with_capacity(plan.pieces.len()), 0);
     for (piece, at) in plan.pieces.iter().zip(&plan.times.pieces) {
@@ -81,7 +81,7 @@ pub(super) fn of(setup: &Setup, plan: &Plan, key: &str, options: &Options) -> Sc
         let mut from = 0;
         for (position, length) in cuts.into_iter().enumerate() {
             let is_first = position == 0;
-            packets.push(Packet {
+            packets.push(TimedPacket {
                 at,
                 bytes: bytes.slice(from..from + length),
                 ends_piece: position == last,
@@ -91,7 +91,7 @@ pub(super) fn of(setup: &Setup, plan: &Plan, key: &str, options: &Options) -> Sc
             from += length;
         }
     }
-    let head = plan.head.as_ref().map(|head| Head {
+    let head = plan.head.as_ref().map(|head| ScheduledHead {
         status: head.status,
         headers: head
             .headers
@@ -101,8 +101,8 @@ pub(super) fn of(setup: &Setup, plan: &Plan, key: &str, options: &Options) -> Sc
             .collect(),
     });
     let end = ending(plan.end.as_ref());
-    let is_whole = !plan.is_stream && end == Ending::Complete;
-    Schedule { head, head_at: time(plan.times.head), packets, end, end_at: time(plan.times.end), is_whole }
+    let is_whole = !plan.is_stream && end == ConnectionEnding::Complete;
+    AnswerSchedule { head, head_at: time(plan.times.head), packets, end, end_at: time(plan.times.end), is_whole }
 }
 
 /// What a connection that was accepted cannot do, and what its client sees in its place.
@@ -118,30 +118,32 @@ pub(super) fn cannot_carry(id: RequestId, end: Option<&AnswerEnd>) -> Option<Str
     Some(format!("request {id}: the scenario wants {wanted}; over HTTP the client sees {sees}"))
 }
 
-fn ending(end: Option<&AnswerEnd>) -> Ending {
+fn ending(end: Option<&AnswerEnd>) -> ConnectionEnding {
     match end {
-        Some(AnswerEnd::Complete) => Ending::Complete,
-        Some(AnswerEnd::Timeout | AnswerEnd::ConnectTimeout) | None => Ending::Never,
-        Some(AnswerEnd::Reset | AnswerEnd::ConnectRefused | AnswerEnd::Dns | AnswerEnd::Tls | AnswerEnd::BrokenPipe) => Ending::Reset,
-        Some(AnswerEnd::Truncated | AnswerEnd::Framing(_)) => Ending::Truncated,
+        Some(AnswerEnd::Complete) => ConnectionEnding::Complete,
+        Some(AnswerEnd::Timeout | AnswerEnd::ConnectTimeout) | None => ConnectionEnding::Never,
+        Some(AnswerEnd::Reset | AnswerEnd::ConnectRefused | AnswerEnd::Dns | AnswerEnd::Tls | AnswerEnd::BrokenPipe) => {
+            ConnectionEnding::Reset
+        }
+        Some(AnswerEnd::Truncated | AnswerEnd::Framing(_)) => ConnectionEnding::Truncated,
     }
 }
 
 /// How long the packets of a piece are.
-fn cuts_of(setup: &Setup, piece: &[u8], is_stream: bool, key: &str, number: u32) -> Vec<usize> {
+fn cuts_of(setup: &RunSetup, piece: &[u8], is_stream: bool, key: &str, number: u32) -> Vec<usize> {
     let chunking = &setup.scenario.chunking;
     if !is_stream || piece.is_empty() || *chunking == Chunking::AsRecorded {
         return vec![piece.len()];
     }
-    let mut choices = Choices::of(&setup.scenario, None);
+    let mut choices = ChoiceMaker::new(&setup.scenario, None);
     choices.cut(key, number as usize, piece, chunking).into_iter().map(<[u8]>::len).collect()
 }
 
 fn event_name(piece: &[u8]) -> Option<Arc<str>> {
     let mut name: Option<Arc<str>> = None;
-    let mut sink = |frame: crate::wire::sse::Frame<'_>| {
+    let mut sink = |frame: crate::wire::sse::SseFrame<'_>| {
         name.get_or_insert_with(|| frame.event.into());
     };
-    Framer::new().feed(piece, &mut sink).ok()?;
+    SseFramer::new().feed(piece, &mut sink).ok()?;
     name.filter(|name| !name.is_empty())
 }

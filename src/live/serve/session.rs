@@ -2,41 +2,41 @@
 
 use tokio::time::Instant;
 
-use super::connection::{Answer, Playing};
-use super::open::Open;
-use super::owner::{Arrived, Serial};
-use super::play::Cut;
+use super::connection::{ResponsePlayback, ServerResponse};
+use super::in_flight::InFlightAnswer;
+use super::owner::{AnswerSerial, ReceivedRequest};
+use super::play::ConnectionCut;
 use super::schedule::{self, cannot_carry};
-use super::verdict::{Asked, How, Verdict};
-use super::{END_HEADER, Options, Ways, judge};
+use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
+use super::{END_HEADER, ServeOptions, TransportAssumptions, judge};
 use crate::engine::contract::{Agent, AnswerEnd, Effect, Input, RequestId};
 use crate::engine::time::Time;
-use crate::live::clock::Clock;
+use crate::live::clock::SessionClock;
 use crate::prelude::*;
 use crate::sim::notes;
-use crate::transcript::event::{RunEnd, What};
-use crate::transcript::record::Recorder;
-use crate::transcript::watch::Watch;
+use crate::transcript::event::{EventKind, RunEnd};
+use crate::transcript::record::TranscriptRecorder;
+use crate::transcript::watch::TranscriptWatch;
 use crate::world::WorldNote;
-use crate::world::delivery::Part;
-use crate::world::endpoint::{Endpoint, Incoming, MessageReply, Reply};
-use crate::world::model::Answered;
-use crate::world::plan::Plan;
-use crate::world::server::Whose;
-use crate::world::setup::Setup;
+use crate::world::delivery::DeliveryPart;
+use crate::world::endpoint::{ApiEndpoint, EndpointReply, IncomingRequest, MessageReply};
+use crate::world::model::ModelResponse;
+use crate::world::plan::ResponsePlan;
+use crate::world::server::AnswerOwner;
+use crate::world::setup::RunSetup;
 
 /// One client's session.
 #[derive(Debug)]
-pub(super) struct Session {
-    setup: Arc<Setup>,
-    options: Options,
-    clock: Clock,
-    endpoint: Endpoint,
-    recorder: Recorder,
-    open: Vec<Open>,
+pub(super) struct ClientSession {
+    setup: Arc<RunSetup>,
+    options: ServeOptions,
+    clock: SessionClock,
+    endpoint: ApiEndpoint,
+    recorder: TranscriptRecorder,
+    open: Vec<InFlightAnswer>,
     /// How many answers to requests for a message there were.
     answers: u32,
-    asked: Vec<Asked>,
+    asked: Vec<ServedExchange>,
     problems: Vec<String>,
     remarks: Vec<String>,
     exhausted: Option<(Agent, RequestId)>,
@@ -44,14 +44,14 @@ pub(super) struct Session {
     last_at: Instant,
 }
 
-impl Session {
-    pub(super) fn new(setup: Arc<Setup>, options: Options, clock: Clock) -> Self {
+impl ClientSession {
+    pub(super) fn new(setup: Arc<RunSetup>, options: ServeOptions, clock: SessionClock) -> Self {
         Self {
             setup,
-            endpoint: Endpoint::of(options.ways == Ways::Rough),
+            endpoint: ApiEndpoint::new(options.ways == TransportAssumptions::Rough),
             options,
             clock,
-            recorder: Recorder::default(),
+            recorder: TranscriptRecorder::default(),
             open: Vec::new(),
             answers: 0,
             asked: Vec::with_capacity(1), // most clients that are many ask once
@@ -68,11 +68,11 @@ impl Session {
 
     /// A new process serves: what was open is lost.
     #[cfg(feature = "network")]
-    pub(super) fn begin(&mut self, clock: Clock) {
+    pub(super) fn begin(&mut self, clock: SessionClock) {
         (self.clock, self.last_at) = (clock, clock.began);
         let now = self.time(Instant::now());
         for open in core::mem::take(&mut self.open) {
-            self.asked[open.asked].over(now, How::ServerGone);
+            self.asked[open.asked].over(now, ServedEnd::ServerGone);
             self.endpoint.on_closed(&open.agent, open.id);
             self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
         }
@@ -86,7 +86,7 @@ impl Session {
 
     /// Since when every answer was given and nothing is open.
     pub(super) fn done_at(&self) -> Option<Instant> {
-        let is_done = self.open.is_empty() && self.is_used() && self.endpoint.unused_answers(&self.setup, Whose::Own).is_empty();
+        let is_done = self.open.is_empty() && self.is_used() && self.endpoint.unused_answers(&self.setup, AnswerOwner::Own).is_empty();
         is_done.then_some(self.last_at)
     }
 
@@ -96,41 +96,41 @@ impl Session {
     }
 
     /// Answers a request.
-    pub(super) fn answer(&mut self, session: usize, arrived: &Arrived) -> Answer {
+    pub(super) fn answer(&mut self, session: usize, arrived: &ReceivedRequest) -> ServerResponse {
         self.last_at = arrived.at;
         let now = self.time(arrived.at);
-        let incoming = Incoming { method: &arrived.method, path: &arrived.path, named: arrived.named.clone(), body: &arrived.body };
+        let incoming = IncomingRequest { method: &arrived.method, path: &arrived.path, named: arrived.named.clone(), body: &arrived.body };
         match self.endpoint.ask(&self.setup, now, &incoming) {
-            Reply::Message(reply) => self.answer_message(session, now, arrived, *reply),
-            Reply::Other { status, body, problem } => {
-                self.asked.push(Asked::other(now, arrived.connection, &arrived.method, &arrived.path, status, problem.clone()));
+            EndpointReply::Message(reply) => self.answer_message(session, now, arrived, *reply),
+            EndpointReply::Other { status, body, problem } => {
+                self.asked.push(ServedExchange::other(now, arrived.connection, &arrived.method, &arrived.path, status, problem.clone()));
                 if let Some(problem) = problem {
                     self.problem(format!("{} {} was answered with {status}: {problem}", arrived.method, arrived.path));
                 }
-                Answer::Give { status, headers: Vec::new(), body }
+                ServerResponse::Give { status, headers: Vec::new(), body }
             }
         }
     }
 
-    fn answer_message(&mut self, session: usize, now: Time, arrived: &Arrived, reply: MessageReply) -> Answer {
+    fn answer_message(&mut self, session: usize, now: Time, arrived: &ReceivedRequest, reply: MessageReply) -> ServerResponse {
         let MessageReply { agent, id, request, answered } = reply;
-        let Answered { plan, note, refused } = answered;
+        let ModelResponse { plan, note, refused } = answered;
         let effect = Effect::Request { id, request: request.clone() };
         self.recorder.effect(now, &agent, &effect);
         if let Some(refused) = &refused {
-            let what = What::Refused { id, rule: refused.rule.into(), text: refused.text.clone(), overruled: refused.overruled };
+            let what = EventKind::Refused { id, rule: refused.rule.into(), text: refused.text.clone(), overruled: refused.overruled };
             self.note(now, &agent, what);
         }
-        let mut asked = Asked::message(now, arrived.connection, &arrived.path, &agent, id, &request);
+        let mut asked = ServedExchange::message(now, arrived.connection, &arrived.path, &agent, id, &request);
         asked.retry_count = arrived.retry_count.clone();
         asked.answer = answer_name(&note);
-        let mut said = Said::default();
+        let mut said = PendingNotes::default();
         let exhausted = notes::tell(&mut said, now, &agent, note);
         said.0.into_iter().for_each(|what| self.note(now, &agent, what));
         self.answers += 1;
-        let plan = if self.options.gates.is_some() { plan.map(Plan::by_event) } else { plan };
+        let plan = if self.options.gates.is_some() { plan.map(ResponsePlan::by_event) } else { plan };
         let Some(plan) = plan.filter(|_| exhausted.is_none()) else {
-            asked.how = How::Exhausted;
+            asked.how = ServedEnd::Exhausted;
             self.asked.push(asked);
             self.exhausted.get_or_insert_with(|| (agent.clone(), id));
             return exhausted_answer(&agent, id);
@@ -138,15 +138,15 @@ impl Session {
         if let Some(remark) = cannot_carry(id, plan.end.as_ref()) {
             self.remarks.push(remark);
         }
-        let schedule = Arc::new(schedule::of(&self.setup, &plan, &agent.key(id), &self.options));
+        let schedule = Arc::new(schedule::from_plan(&self.setup, &plan, &agent.key(id), &self.options));
         asked.status = plan.head.as_ref().map(|head| head.status);
         self.asked.push(asked);
-        self.open.push(Open::new(u64::from(self.answers), agent.clone(), id, plan, now, self.asked.len() - 1));
-        let serial = Serial { session, number: u64::from(self.answers) };
-        Answer::Play(Playing { serial, number: self.answers, agent, id, schedule })
+        self.open.push(InFlightAnswer::new(u64::from(self.answers), agent.clone(), id, plan, now, self.asked.len() - 1));
+        let serial = AnswerSerial { session, number: u64::from(self.answers) };
+        ServerResponse::Play(ResponsePlayback { serial, number: self.answers, agent, id, schedule })
     }
 
-    pub(super) fn on_sent(&mut self, serial: u64, part: Part, at: Instant) {
+    pub(super) fn on_sent(&mut self, serial: u64, part: DeliveryPart, at: Instant) {
         self.last_at = at;
         let now = self.time(at);
         let Some(position) = self.open.iter().position(|open| open.serial == serial) else { return };
@@ -156,7 +156,7 @@ impl Session {
         inputs.iter().for_each(|(agent, input)| self.recorder.input(now, agent, input));
         let asked = &mut self.asked[open.asked];
         asked.pieces = open.pieces;
-        if part == Part::End {
+        if part == DeliveryPart::End {
             asked.over(now, open.how());
             self.remove_open(position);
         }
@@ -165,10 +165,10 @@ impl Session {
     pub(super) fn on_left(&mut self, serial: u64, at: Instant) {
         let Some(open) = self.closed(serial, at) else { return };
         let now = self.time(at);
-        let how = if open.is_all_said() { How::LeftAtEnd } else { How::Left };
+        let how = if open.is_all_said() { ServedEnd::LeftAtEnd } else { ServedEnd::Left };
         self.asked[open.asked].over(now, how);
         // Who has all of it, or was left hanging on purpose, does what the scenario says.
-        if how == How::Left && !open.hangs() {
+        if how == ServedEnd::Left && !open.hangs() {
             self.endpoint.on_closed(&open.agent, open.id);
         }
         self.recorder.effect(now, &open.agent, &Effect::CloseRequest { id: open.id });
@@ -178,22 +178,22 @@ impl Session {
         self.endpoint.on_disturbed();
     }
 
-    pub(super) fn on_cut_at_gate(&mut self, serial: u64, at: Instant, cut: Cut) {
+    pub(super) fn on_cut_at_gate(&mut self, serial: u64, at: Instant, cut: ConnectionCut) {
         let Some(open) = self.closed(serial, at) else { return };
         let now = self.time(at);
-        self.asked[open.asked].over(now, if cut == Cut::Reset { How::ResetAtGate } else { How::ClosedAtGate });
+        self.asked[open.asked].over(now, if cut == ConnectionCut::Reset { ServedEnd::ResetAtGate } else { ServedEnd::ClosedAtGate });
         self.endpoint.on_closed(&open.agent, open.id);
         self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
     }
 
-    fn closed(&mut self, serial: u64, at: Instant) -> Option<Open> {
+    fn closed(&mut self, serial: u64, at: Instant) -> Option<InFlightAnswer> {
         self.last_at = at;
         let position = self.open.iter().position(|open| open.serial == serial)?;
         Some(self.remove_open(position))
     }
 
     /// Takes an answer that is over. A session without one holds no room for any: there may be thousands that are done (K-8).
-    fn remove_open(&mut self, position: usize) -> Open {
+    fn remove_open(&mut self, position: usize) -> InFlightAnswer {
         let open = self.open.remove(position);
         if self.open.is_empty() {
             self.open = Vec::new();
@@ -202,7 +202,7 @@ impl Session {
     }
 
     /// Tells the transcript and whoever else wants to know.
-    fn note(&mut self, now: Time, agent: &Agent, what: What) {
+    fn note(&mut self, now: Time, agent: &Agent, what: EventKind) {
         self.recorder.note(now, agent, &what);
         if let Some(notes) = &self.options.notes {
             // Who does not listen any more wants to know nothing.
@@ -210,22 +210,23 @@ impl Session {
         }
     }
 
-    pub(super) fn into_verdict(mut self, now: Time) -> Verdict {
+    pub(super) fn into_verdict(mut self, now: Time) -> ServeVerdict {
         for open in core::mem::take(&mut self.open) {
-            self.asked[open.asked].over(now, How::OpenAtEnd);
+            self.asked[open.asked].over(now, ServedEnd::OpenAtEnd);
         }
-        let unused = self.endpoint.unused_answers(&self.setup, Whose::Own);
-        let others = self.endpoint.unused_answers(&self.setup, Whose::Others);
+        let unused = self.endpoint.unused_answers(&self.setup, AnswerOwner::Own);
+        let others = self.endpoint.unused_answers(&self.setup, AnswerOwner::Others);
         self.remarks.extend(others.iter().map(|answer| format!("{answer} was never asked for")));
         for answer in &unused {
-            self.recorder.note(now, &Agent::ROOT, &What::Unused { answer: answer.clone() });
+            self.recorder.note(now, &Agent::ROOT, &EventKind::Unused { answer: answer.clone() });
         }
         let passed = self.endpoint.passed(&self.setup);
         let end = self.exhausted.map_or(RunEnd::Idle, |(agent, id)| RunEnd::TapeExhausted { agent, id });
-        self.recorder.note(now, &Agent::ROOT, &What::Ended { end: end.clone() });
+        self.recorder.note(now, &Agent::ROOT, &EventKind::Ended { end: end.clone() });
         let scenario = &self.setup.scenario;
         let transcript = self.recorder.into_transcript(&scenario.title, scenario.seed);
-        let mut verdict = Verdict { transcript, end, asked: self.asked, unused, passed, remarks: self.remarks, failures: self.problems };
+        let mut verdict =
+            ServeVerdict { transcript, end, asked: self.asked, unused, passed, remarks: self.remarks, failures: self.problems };
         judge::judge(&self.setup, &mut verdict);
         verdict
     }
@@ -233,14 +234,14 @@ impl Session {
 
 /// What the world has to say, until it is passed on.
 #[derive(Clone, Debug, Default)]
-struct Said(Vec<What>);
+struct PendingNotes(Vec<EventKind>);
 
-impl Watch for Said {
+impl TranscriptWatch for PendingNotes {
     fn input(&mut self, _at: Time, _agent: &Agent, _input: &Input) {}
 
     fn effect(&mut self, _at: Time, _agent: &Agent, _effect: &Effect) {}
 
-    fn note(&mut self, _at: Time, _agent: &Agent, what: &What) {
+    fn note(&mut self, _at: Time, _agent: &Agent, what: &EventKind) {
         self.0.push(what.clone());
     }
 }
@@ -257,9 +258,9 @@ fn answer_name(note: &WorldNote) -> Option<Arc<str>> {
 }
 
 /// What a client gets when no answer is left: an error that none takes for one that passes.
-fn exhausted_answer(agent: &Agent, id: RequestId) -> Answer {
+fn exhausted_answer(agent: &Agent, id: RequestId) -> ServerResponse {
     let message = format!("reenact: the scenario has no answer left for request {} (tape_exhausted)", agent.key(id));
     let error = serde_json::json!({ "type": "error", "error": { "type": "permission_error", "message": message } });
     let headers = vec![("x-should-retry", String::from("false")), (END_HEADER, String::from("tape_exhausted"))];
-    Answer::Give { status: 403, headers, body: error.to_string() }
+    ServerResponse::Give { status: 403, headers, body: error.to_string() }
 }

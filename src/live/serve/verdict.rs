@@ -5,24 +5,24 @@ use core::fmt;
 use crate::engine::contract::{Agent, RequestId};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::scenario::statement::Passed;
+use crate::scenario::statement::PassedStatements;
 use crate::transcript::event::{RunEnd, Transcript};
 use crate::transcript::text::end_text;
 use crate::wire::request::Request;
 
 /// What came of serving a scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct ServeVerdict {
     /// Requests as effects, answers as inputs, and what the world has to say of them.
     pub transcript: Transcript,
     /// `tape_exhausted` when a request found no answer, else idle.
     pub end: RunEnd,
     /// What was asked, in order.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<ServedExchange>,
     /// The answers that nobody asked for (M-3).
     pub unused: Vec<Arc<str>>,
     /// What came to pass of the faults and answers that the scenario says (F-10).
-    pub passed: Passed,
+    pub passed: PassedStatements,
     /// What should be known and is no failure: what HTTP cannot carry of the scenario.
     pub remarks: Vec<String>,
     /// What is wrong, a sentence each; empty when all is well.
@@ -31,7 +31,7 @@ pub struct Verdict {
 
 /// One request and its answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct ServedExchange {
     /// When it was in.
     pub at: Time,
     /// When its answer was over; `None` while it is not.
@@ -41,7 +41,7 @@ pub struct Asked {
     /// Method and path.
     pub line: String,
     /// Whose it was taken for; `None` when it is no request for a message.
-    pub message: Option<AskedMessage>,
+    pub message: Option<ServedMessage>,
     /// The `x-stainless-retry-count` that it came with.
     pub retry_count: Option<Arc<str>>,
     /// What it was answered with.
@@ -51,14 +51,14 @@ pub struct Asked {
     /// How many pieces of the body were sent.
     pub pieces: usize,
     /// How the answer ended.
-    pub how: How,
+    pub how: ServedEnd,
     /// What is wrong with it.
     pub problem: Option<String>,
 }
 
 /// A request for a message.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AskedMessage {
+pub struct ServedMessage {
     /// Whose.
     pub agent: Agent,
     /// Which.
@@ -73,7 +73,7 @@ pub struct AskedMessage {
 
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum ServedEnd {
     /// It has not.
     Open,
     /// As HTTP has it.
@@ -96,7 +96,7 @@ pub enum How {
     ServerGone,
 }
 
-impl How {
+impl ServedEnd {
     /// A few words for people.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -114,19 +114,19 @@ impl How {
     }
 }
 
-impl Asked {
+impl ServedExchange {
     pub(super) fn message(at: Time, connection: u64, path: &str, agent: &Agent, id: RequestId, request: &Request) -> Self {
         let (model, messages, stream) = (request.model.clone(), request.messages.len(), request.stream);
-        let message = AskedMessage { agent: agent.clone(), id, model, messages, stream };
+        let message = ServedMessage { agent: agent.clone(), id, model, messages, stream };
         Self { message: Some(message), ..Self::new(at, connection, format!("POST {path}")) }
     }
 
     pub(super) fn other(at: Time, connection: u64, method: &str, path: &str, status: u16, problem: Option<String>) -> Self {
         let asked = Self::new(at, connection, format!("{method} {path}"));
-        Self { status: Some(status), over_at: Some(at), how: How::Complete, problem, ..asked }
+        Self { status: Some(status), over_at: Some(at), how: ServedEnd::Complete, problem, ..asked }
     }
 
-    pub(super) fn over(&mut self, at: Time, how: How) {
+    pub(super) fn over(&mut self, at: Time, how: ServedEnd) {
         (self.over_at, self.how) = (Some(at), how);
     }
 
@@ -141,13 +141,13 @@ impl Asked {
             answer: None,
             status: None,
             pieces: 0,
-            how: How::Open,
+            how: ServedEnd::Open,
             problem: None,
         }
     }
 }
 
-impl Verdict {
+impl ServeVerdict {
     /// Whether nothing is wrong.
     pub fn is_fine(&self) -> bool {
         self.failures.is_empty()
@@ -155,7 +155,7 @@ impl Verdict {
 }
 
 /// A line for each request, then what should be known, then what is wrong.
-impl fmt::Display for Verdict {
+impl fmt::Display for ServeVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for asked in &self.asked {
             writeln!(f, "{asked}")?;
@@ -175,11 +175,11 @@ impl fmt::Display for Verdict {
 }
 
 /// `    0.000s  1.2     claude-sonnet-4-5, 3 messages  ->  529 overloaded_error: 529, complete after 0.061s`.
-impl fmt::Display for Asked {
+impl fmt::Display for ServedExchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>11}  ", self.at.to_string())?;
         match &self.message {
-            Some(AskedMessage { agent, id, model, messages, stream }) => {
+            Some(ServedMessage { agent, id, model, messages, stream }) => {
                 let whole = if *stream { "" } else { ", not streamed" };
                 write!(f, "{:<8} {model}, {}{whole}", agent.key(*id), plural(*messages as u64, "message"))?;
             }

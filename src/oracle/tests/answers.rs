@@ -11,8 +11,8 @@ fn thinking(text: &str) -> Block {
     Block::from(Json::trusted(format!(r#"{{"type":"thinking","thinking":"{text}","signature":"s"}}"#)))
 }
 
-impl Story {
-    fn of(self, id: RequestId, uuid: &str, block: Block) -> Self {
+impl EventStory {
+    fn with_block(self, id: RequestId, uuid: &str, block: Block) -> Self {
         let message = AssistantMessage { uuid: uuid.into(), id, api_id: "".into(), model: "".into(), block, error: None };
         self.effect(Effect::Emit(Emission::Assistant(Arc::new(message))))
     }
@@ -79,7 +79,7 @@ impl Story {
 
 #[test]
 fn o_2_what_is_taken_back_is_owed_no_result() {
-    let asks = || Story::new().of(ASKED, "a", use_block("R", 0));
+    let asks = || EventStory::new().with_block(ASKED, "a", use_block("R", 0));
     assert_eq!(asks().tombstone("a").terminal().broken(), NONE);
     assert_eq!(asks().tombstone("b").terminal().broken(), ["O-2"]);
     assert_eq!(asks().tombstone("a").result(0).terminal().broken(), ["O-2"], "a result of what is gone");
@@ -87,20 +87,20 @@ fn o_2_what_is_taken_back_is_owed_no_result() {
 
 #[test]
 fn o_5_a_discarded_attempt_is_taken_back_whole_and_silent() {
-    let said = || Story::new().of(ASKED, "a", Block::text("x")).of(ASKED, "b", Block::text("y"));
-    let next = |story: Story| story.asks_model(RequestId { turn: 2, ..ASKED }, "m", &[]).terminal().broken();
+    let said = || EventStory::new().with_block(ASKED, "a", Block::text("x")).with_block(ASKED, "b", Block::text("y"));
+    let next = |story: EventStory| story.asks_model(RequestId { turn: 2, ..ASKED }, "m", &[]).terminal().broken();
     assert_eq!(next(said().tombstone("a").tombstone("b").discards(ASKED)), NONE);
     assert_eq!(next(said().tombstone("a").discards(ASKED)), ["O-5"], "b still stands");
     assert_eq!(said().discards(ASKED).terminal().broken(), ["O-5", "O-5"], "the prompt ends, and both stand");
     assert_eq!(next(said().discards(ASKED).falls_back()), NONE, "another model takes over: what was said stays");
     assert_eq!(next(said().tombstone("a").tombstone("b").discards(ASKED).progress(0)), ["O-5"]);
-    assert_eq!(next(said().tombstone("a").tombstone("b").discards(ASKED).of(SECOND, "c", Block::text("z"))), NONE);
+    assert_eq!(next(said().tombstone("a").tombstone("b").discards(ASKED).with_block(SECOND, "c", Block::text("z"))), NONE);
 }
 
 #[test]
 fn o_5_a_cut_answer_that_is_asked_for_again_is_taken_back() {
-    let cut = || Story::new().of(ASKED, "a", Block::text("x")).answered("max_tokens");
-    let escalated = |story: Story| story.goes_on(Transition::MaxOutputTokensEscalate).terminal().broken();
+    let cut = || EventStory::new().with_block(ASKED, "a", Block::text("x")).answered("max_tokens");
+    let escalated = |story: EventStory| story.goes_on(Transition::MaxOutputTokensEscalate).terminal().broken();
     assert_eq!(escalated(cut().tombstone("a")), NONE);
     assert_eq!(escalated(cut()), ["O-5"]);
 }
@@ -108,8 +108,8 @@ fn o_5_a_cut_answer_that_is_asked_for_again_is_taken_back() {
 #[test]
 fn o_6_thinking_goes_to_the_model_that_signed_it() {
     let third = RequestId { turn: 2, ..ASKED };
-    let story = || Story::new().asks_model(ASKED, "m", &[]).of(ASKED, "a", thinking("hm"));
-    let close = |story: Story| story.effect(Effect::CloseRequest { id: ASKED });
+    let story = || EventStory::new().asks_model(ASKED, "m", &[]).with_block(ASKED, "a", thinking("hm"));
+    let close = |story: EventStory| story.effect(Effect::CloseRequest { id: ASKED });
     assert_eq!(close(story()).asks_model(third, "m", &[thinking("hm")]).terminal().broken(), NONE);
     assert_eq!(close(story()).asks_model(third, "n", &[Block::text("x")]).terminal().broken(), NONE);
     assert_eq!(close(story()).asks_model(third, "n", &[thinking("hm")]).terminal().broken(), ["O-6"]);
@@ -118,26 +118,26 @@ fn o_6_thinking_goes_to_the_model_that_signed_it() {
 
 #[test]
 fn o_7_an_error_is_the_last_word_and_comes_once() {
-    let cut = || Story::new().of(ASKED, "a", Block::text("x")).answered("max_tokens");
+    let cut = || EventStory::new().with_block(ASKED, "a", Block::text("x")).answered("max_tokens");
     assert_eq!(cut().error("e").terminal().broken(), NONE);
     assert_eq!(cut().terminal().broken(), ["O-7"], "nobody was told");
     assert_eq!(cut().error("e").error("f").terminal().broken(), ["O-7"], "told twice");
     assert_eq!(cut().goes_on(Transition::MaxOutputTokensRecovery).terminal().broken(), NONE, "recovered");
     assert_eq!(cut().error("e").goes_on(Transition::MaxOutputTokensRecovery).terminal().broken(), ["O-7"]);
-    assert_eq!(Story::new().ended_with(Terminal::ModelError).broken(), ["O-7"], "lost without a word");
-    assert_eq!(Story::new().error("e").ended_with(Terminal::ModelError).broken(), NONE);
+    assert_eq!(EventStory::new().ended_with(Terminal::ModelError).broken(), ["O-7"], "lost without a word");
+    assert_eq!(EventStory::new().error("e").ended_with(Terminal::ModelError).broken(), NONE);
 }
 
 #[test]
 fn o_13_no_request_after_a_budget_is_passed() {
     let with_money = |tokens| {
-        let story = Story::with(|settings| settings.session.max_budget = Some(NanoUsd::read("0.03").unwrap()));
+        let story = EventStory::with(|settings| settings.session.max_budget = Some(NanoUsd::read("0.03").unwrap()));
         story.spends(tokens).request(2, &[]).terminal().broken()
     };
     assert_eq!(with_money(1_999), NONE);
     assert_eq!(with_money(2_000), ["O-13"]);
     let with_turns = |max| {
-        let story = Story::with(|settings| settings.session.max_turns = Some(max)).asks("R", 0).ends(0).result(0);
+        let story = EventStory::with(|settings| settings.session.max_turns = Some(max)).asks("R", 0).ends(0).result(0);
         story.request(2, &[]).terminal().broken()
     };
     assert_eq!(with_turns(2), NONE);
@@ -146,13 +146,13 @@ fn o_13_no_request_after_a_budget_is_passed() {
 
 #[test]
 fn o_13_the_cheaper_of_the_model_that_was_asked_and_the_one_that_answered_is_charged() {
-    let answers = |story: Story, model: &str| {
+    let answers = |story: EventStory, model: &str| {
         let block = Block::text("x");
         let message = AssistantMessage { uuid: "a".into(), id: ASKED, api_id: "".into(), model: model.into(), block, error: None };
         story.effect(Effect::Emit(Emission::Assistant(Arc::new(message))))
     };
-    let begun = || Story::with(|settings| settings.session.max_budget = Some(NanoUsd::read("0.03").unwrap()));
-    let asked_again = |story: Story| story.request(2, &[]).terminal().broken();
+    let begun = || EventStory::with(|settings| settings.session.max_budget = Some(NanoUsd::read("0.03").unwrap()));
+    let asked_again = |story: EventStory| story.request(2, &[]).terminal().broken();
     for (model, expected) in [("claude-sonnet-4-5", &["O-13"][..]), ("claude-haiku-4-5", &[]), ("claude-opus-4-6", &["O-13"])] {
         assert_eq!(asked_again(answers(begun(), model).spends(2_000)), expected, "{model} says so in its stream");
         assert_eq!(asked_again(answers(begun().spends(2_000), model)), expected, "{model} answers at once");
@@ -164,8 +164,9 @@ fn o_13_a_tool_use_that_an_earlier_session_left_open_is_no_turn() {
     let with_result_of_turn = |turn| {
         let run = ToolRun { request: RequestId { turn, ..ASKED }, index: 0 };
         let message = UserMessage { uuid: "u".into(), run, answers: "u".into(), block: result_block(0) };
-        let story = Story::with(|settings| settings.session.max_turns = Some(1)).effect(Effect::Emit(Emission::User(Arc::new(message))));
-        story.request(turn + 1, &[]).broken_but(&["O-1", "O-2", "O-4", "O-8", valid::ORACLE, super::super::leftovers::ORACLE])
+        let story =
+            EventStory::with(|settings| settings.session.max_turns = Some(1)).effect(Effect::Emit(Emission::User(Arc::new(message))));
+        story.request(turn + 1, &[]).broken_but(&["O-1", "O-2", "O-4", "O-8", validity::ORACLE, super::super::leftovers::ORACLE])
     };
     assert_eq!(with_result_of_turn(0), NONE);
     assert_eq!(with_result_of_turn(1), ["O-13"]);
@@ -174,7 +175,7 @@ fn o_13_a_tool_use_that_an_earlier_session_left_open_is_no_turn() {
 #[test]
 fn o_13_the_task_budget_never_grows() {
     let told = |first, second| {
-        let story = Story::with(|settings| settings.session.task_budget = Some(1_000));
+        let story = EventStory::with(|settings| settings.session.task_budget = Some(1_000));
         let story = story.tells(1, first).effect(Effect::CloseRequest { id: ASKED });
         story.tells(2, second).terminal().broken()
     };
@@ -189,11 +190,12 @@ fn o_17_an_effect_is_not_silently_repeated() {
     let again = ToolRun { request: SECOND, index: 0 };
     let start = || Effect::StartTool { run: again, tool_use: Arc::new(tool_use("W", 0)) };
     let repeated = || Effect::Note(Note::Repeated { run: again, earlier: run(0) });
-    let done = || Story::new().of(ASKED, "a", use_block("W", 0)).effect(started()).ends(0);
-    let forgotten = |story: Story| story.tombstone("a").discards(ASKED);
+    let done = || EventStory::new().with_block(ASKED, "a", use_block("W", 0)).effect(started()).ends(0);
+    let forgotten = |story: EventStory| story.tombstone("a").discards(ASKED);
     assert_eq!(forgotten(done()).effect(repeated()).effect(start()).terminal().broken(), NONE);
     assert_eq!(forgotten(done()).effect(start()).terminal().broken(), ["O-17"]);
-    let stopped = Story::new().of(ASKED, "a", use_block("W", 0)).effect(started()).effect(Effect::StopTool { run: run(0) }).ends(0);
+    let stopped =
+        EventStory::new().with_block(ASKED, "a", use_block("W", 0)).effect(started()).effect(Effect::StopTool { run: run(0) }).ends(0);
     assert_eq!(forgotten(stopped).effect(start()).terminal().broken(), NONE, "it did not come to its end");
 }
 
@@ -203,6 +205,6 @@ fn started() -> Effect {
 
 #[test]
 fn o_2_a_tool_use_without_a_result_is_found_though_its_prompt_never_ends() {
-    assert_eq!(Story::new().says(use_block("Read", 0)).broken(), ["O-2", "O-8"]);
-    assert_eq!(Story::new().says(use_block("Read", 0)).result(0).broken(), ["O-8"]);
+    assert_eq!(EventStory::new().says(use_block("Read", 0)).broken(), ["O-2", "O-8"]);
+    assert_eq!(EventStory::new().says(use_block("Read", 0)).result(0).broken(), ["O-8"]);
 }

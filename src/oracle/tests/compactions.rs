@@ -8,7 +8,7 @@ use crate::engine::permission::PermissionWord;
 use crate::engine::settings::{HostMessage, MessagePlace, RequestPlace};
 use crate::wire::usage::Usage;
 
-impl Story {
+impl EventStory {
     /// A request with one message of so many characters.
     pub(super) fn asks_about(self, turn: u32, characters: usize) -> Self {
         self.request(turn, &[(Role::User, &[Block::text(&"x".repeat(characters))])])
@@ -33,7 +33,7 @@ impl Story {
 
 #[test]
 fn o_12_a_compaction_makes_the_context_smaller() {
-    let asked = || Story::new().asks_about(1, 300).says(Block::text(&"y".repeat(60)));
+    let asked = || EventStory::new().asks_about(1, 300).says(Block::text(&"y".repeat(60)));
     let says = |prompt| Input::Interrupt { prompt, content: [Block::text(&"z".repeat(300))].into() };
     let table = [
         (asked().asks_about(2, 500).compacted().asks_about(3, 100), &[][..], "smaller"),
@@ -42,8 +42,8 @@ fn o_12_a_compaction_makes_the_context_smaller() {
         (asked().asks_about(2, 500).compacted().asks_about(3, 900), &["O-12"], "larger"),
         (asked().asks_about(2, 500).compacted().input(says(1)).asks_about(3, 600), &[], "the user has said more since"),
         (asked().asks_about(2, 500).compacted().input(says(2)).asks_about(3, 600), &["O-12"], "that waits for its turn"),
-        (Story::new().asks_about(1, 500).compacted().asks_about(2, 490), &[], "what an earlier session left"),
-        (Story::new().asks_about(1, 500).compacted().asks_about(2, 600), &["O-12"], "it was asked about first"),
+        (EventStory::new().asks_about(1, 500).compacted().asks_about(2, 490), &[], "what an earlier session left"),
+        (EventStory::new().asks_about(1, 500).compacted().asks_about(2, 600), &["O-12"], "it was asked about first"),
         (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 36), &[], "twice"),
         (asked().compacted().asks_about(2, 40).compacted().asks_about(3, 400), &["O-12"], "twice, and larger"),
         (asked().asks_about(2, 900).asks_about(3, 1_800), &[], "nothing was compacted"),
@@ -56,7 +56,7 @@ fn o_12_a_compaction_makes_the_context_smaller() {
 
 #[test]
 fn o_12_a_request_for_the_next_summary_may_be_larger_than_what_it_summarises() {
-    let asked = || Story::new().asks_about(1, 300).compacted().asks_about(2, 30).asks_about(3, 400);
+    let asked = || EventStory::new().asks_about(1, 300).compacted().asks_about(2, 30).asks_about(3, 400);
     let finished = |terminal| Effect::Finished { prompt: 1, terminal };
     let failed = Note::Compaction { level: CompactionLevel::Auto, ran: false, why: "".into(), before: 9, after: 9 };
     let table = [
@@ -82,7 +82,7 @@ fn o_12_whatever_joined_the_context_counts_as_having_been_there() {
     };
     let says = Input::Prompt { prompt: 2, content: [Block::text(&"z".repeat(300))].into() };
     let finished = Effect::Finished { prompt: 2, terminal: Terminal::BlockingLimit };
-    let asked = || Story::new().asks_about(1, 300).says(Block::text("yes"));
+    let asked = || EventStory::new().asks_about(1, 300).says(Block::text("yes"));
     let table = [
         (asked().compacted().asks_about(2, 330), &["O-12"][..], "nothing was said since"),
         (asked().input(hook(HookSubject::Tool(run(0)))).compacted().asks_about(2, 330), &[], "a hook has objected"),
@@ -108,9 +108,9 @@ fn o_12_whatever_joined_the_context_counts_as_having_been_there() {
 fn o_12_what_comes_with_the_messages_is_none_of_the_compaction_s() {
     let story = |characters| {
         let mut request = Request::new("m", 1).with_messages([Message::user(vec![Block::text(&"x".repeat(characters))])]);
-        request.tools = Some(Json::of(&["t".repeat(600)]));
+        request.tools = Some(Json::from_value(&["t".repeat(600)]));
         let request = Effect::Request { id: RequestId { turn: 2, ..ASKED }, request: Arc::new(request) };
-        Story::new().asks_about(1, 300).compacted().effect(request).terminal().broken()
+        EventStory::new().asks_about(1, 300).compacted().effect(request).terminal().broken()
     };
     assert_eq!(story(200), NONE, "the messages are fewer");
     assert_eq!(story(330), ["O-12"]);
@@ -121,7 +121,7 @@ fn o_12_what_the_host_puts_in_was_not_there_before() {
     let story = |prompt| {
         let said = Arc::new(Message::user(vec![Block::text(&"h".repeat(300))]));
         let host = HostMessage { at: RequestPlace { prompt, request: 2 }, place: MessagePlace::Beside, message: said };
-        let story = Story::with(|settings| settings.session.host_messages = vec![host]);
+        let story = EventStory::with(|settings| settings.session.host_messages = vec![host]);
         story.asks_about(1, 300).compacted().asks_about(2, 500).says(Block::text("yes")).terminal().broken()
     };
     assert_eq!(story(1), NONE);
@@ -133,7 +133,7 @@ fn o_12_what_an_earlier_session_left_was_there() {
     let said = Arc::new(Message::user(vec![Block::text(&"h".repeat(900))]));
     let story = |history: Vec<Arc<Message>>| {
         let environment = Environment { history, ..environment(|_| ()) };
-        let story = Story { oracles: Oracles::new(&environment), at: Time::ZERO };
+        let story = EventStory { oracles: Oracles::new(&environment), at: Time::ZERO };
         let story = story.input(Input::Prompt { prompt: 1, content: [].into() });
         story.asks_about(1, 40).compacted().asks_about(2, 200).terminal().broken()
     };
@@ -143,7 +143,7 @@ fn o_12_what_an_earlier_session_left_was_there() {
 
 #[test]
 fn o_12_requests_do_not_go_round_in_circles() {
-    let rounds = |count| (1..=count).fold(Story::new(), |story, turn| story.asks_about(turn, 9));
+    let rounds = |count| (1..=count).fold(EventStory::new(), |story, turn| story.asks_about(turn, 9));
     assert_eq!(rounds(19).terminal().broken(), NONE);
     assert_eq!(rounds(20).terminal().broken(), ["O-12"]);
     let answered = rounds(19).says(Block::text("at last"));

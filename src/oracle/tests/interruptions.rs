@@ -10,7 +10,7 @@ fn aborted() -> Effect {
     Effect::Finished { prompt: 1, terminal: Terminal::AbortedTools }
 }
 
-fn o_30(story: Story) -> usize {
+fn o_30(story: EventStory) -> usize {
     story.oracles.violations().iter().filter(|violation| violation.oracle == "O-30").count()
 }
 
@@ -22,13 +22,13 @@ fn o_30_an_interruption_message_has_a_cancel_and_a_cancel_one() {
         Input::PermissionAnswered { run: run(0), answer }
     };
     let table = [
-        (Story::new().effect(said()).effect(aborted()), 1, "nobody cancelled"),
-        (Story::new().input(Input::Cancel).effect(said()).effect(aborted()), 0, "cancelled"),
-        (Story::new().input(refused()).effect(said()).effect(aborted()), 0, "refused, and all is to end"),
-        (Story::new().input(message()).effect(said()).effect(aborted()), 1, "a message ends it, and follows itself"),
-        (Story::new().input(Input::Cancel).effect(aborted()), 1, "a cancel of which nothing is said"),
-        (Story::new().input(message()).input(Input::Cancel).effect(aborted()), 0, "the message had ended it before"),
-        (Story::new().input(Input::Cancel).terminal(), 0, "it had ended well before"),
+        (EventStory::new().effect(said()).effect(aborted()), 1, "nobody cancelled"),
+        (EventStory::new().input(Input::Cancel).effect(said()).effect(aborted()), 0, "cancelled"),
+        (EventStory::new().input(refused()).effect(said()).effect(aborted()), 0, "refused, and all is to end"),
+        (EventStory::new().input(message()).effect(said()).effect(aborted()), 1, "a message ends it, and follows itself"),
+        (EventStory::new().input(Input::Cancel).effect(aborted()), 1, "a cancel of which nothing is said"),
+        (EventStory::new().input(message()).input(Input::Cancel).effect(aborted()), 0, "the message had ended it before"),
+        (EventStory::new().input(Input::Cancel).terminal(), 0, "it had ended well before"),
     ];
     for (story, count, what) in table {
         assert_eq!(o_30(story), count, "{what}");

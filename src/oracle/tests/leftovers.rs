@@ -1,12 +1,12 @@
 //! What is left open at the end (O-27).
 
 use super::*;
-use crate::engine::contract::{Event, TimerId};
+use crate::engine::contract::{StreamEvent, TimerId};
 
-impl Story {
+impl EventStory {
     /// Which oracles complained at the end. That the requests of a story are mostly no valid ones is left out.
     fn left(self) -> Vec<&'static str> {
-        self.broken_but(&[valid::ORACLE])
+        self.broken_but(&[validity::ORACLE])
     }
 }
 
@@ -30,7 +30,7 @@ fn o_27_at_a_terminal_everything_that_was_begun_is_ended_or_taken_back() {
         (Effect::SetTimer { timer, at: Time(5) }, Input::Timer(timer), Effect::CancelTimer { timer }),
     ];
     for (begins, ends, taken_back) in begun {
-        let story = || Story::new().effect(begins.clone());
+        let story = || EventStory::new().effect(begins.clone());
         assert_eq!(story().terminal().left(), ["O-27"], "{begins:?}");
         assert_eq!(story().input(ends.clone()).terminal().left(), NONE, "{ends:?}");
         assert_eq!(story().effect(taken_back.clone()).terminal().left(), NONE, "{taken_back:?}");
@@ -40,15 +40,15 @@ fn o_27_at_a_terminal_everything_that_was_begun_is_ended_or_taken_back() {
 
 #[test]
 fn o_27_an_answer_that_has_said_everything_may_be_closed_and_need_not() {
-    let event = Arc::new(Event::decode("message_stop", r#"{"type":"message_stop"}"#));
-    let said = || Story::new().request(1, &[]).input(Input::Stream { id: ASKED, event: event.clone() });
+    let event = Arc::new(StreamEvent::decode("message_stop", r#"{"type":"message_stop"}"#));
+    let said = || EventStory::new().request(1, &[]).input(Input::Stream { id: ASKED, event: event.clone() });
     let end = || Input::End { id: ASKED, how: AnswerEnd::Complete };
     let close = || Effect::CloseRequest { id: ASKED };
     assert_eq!(said().terminal().left(), NONE);
     assert_eq!(said().effect(close()).terminal().left(), NONE);
     assert_eq!(said().effect(close()).effect(close()).terminal().left(), ["O-27"]);
     assert_eq!(said().input(end()).effect(close()).terminal().left(), ["O-27"]);
-    assert_eq!(Story::new().request(1, &[]).terminal().left(), ["O-27"]);
+    assert_eq!(EventStory::new().request(1, &[]).terminal().left(), ["O-27"]);
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn o_27_timers_may_be_set_as_long_as_a_prompt_is_open() {
     let set = || Effect::SetTimer { timer: TimerId { id: 1, generation: 1 }, at: Time(5) };
     let message = || Input::Prompt { prompt: 2, content: [].into() };
     let last = || Effect::Finished { prompt: 2, terminal: Terminal::Completed };
-    assert_eq!(Story::new().effect(set()).input(message()).terminal().left(), ["O-8"], "the second prompt has no terminal");
-    assert_eq!(Story::new().effect(set()).input(message()).terminal().effect(last()).left(), ["O-27"]);
+    assert_eq!(EventStory::new().effect(set()).input(message()).terminal().left(), ["O-8"], "the second prompt has no terminal");
+    assert_eq!(EventStory::new().effect(set()).input(message()).terminal().effect(last()).left(), ["O-27"]);
     let later = || Effect::SetTimer { timer: TimerId { id: 1, generation: 1 }, at: Time(5_000_000) };
     let rings = || Input::Timer(TimerId { id: 1, generation: 1 });
-    assert_eq!(Story::new().effect(later()).input(rings()).terminal().left(), ["O-27"], "an older setting of it has rung");
+    assert_eq!(EventStory::new().effect(later()).input(rings()).terminal().left(), ["O-27"], "an older setting of it has rung");
 }

@@ -6,7 +6,7 @@ const TOO_LONG: &str = r#"{"type":"error","error":{"type":"invalid_request_error
 const NO_ROOM: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 1 + 9 > 8"}}"#;
 const OTHER: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages: no"}}"#;
 
-impl Story {
+impl EventStory {
     fn answered_with(self, turn: u32, (status, body): (u16, &str), how: AnswerEnd) -> Self {
         let id = RequestId { turn, ..ASKED };
         self.input(Input::Head { id, status, headers: [].into() })
@@ -17,7 +17,7 @@ impl Story {
 
 #[test]
 fn o_12_what_was_too_long_is_not_asked_again_as_it_was() {
-    let asked = |answer| Story::new().asks_about(1, 90).answered_with(1, answer, AnswerEnd::Complete);
+    let asked = |answer| EventStory::new().asks_about(1, 90).answered_with(1, answer, AnswerEnd::Complete);
     let table = [
         (asked((400, TOO_LONG)).asks_about(2, 90), &["O-12"][..], "the same"),
         (asked((400, TOO_LONG)).asks_about(2, 80), &[], "less"),
@@ -26,7 +26,7 @@ fn o_12_what_was_too_long_is_not_asked_again_as_it_was() {
         (asked((413, "")).asks_about(2, 90), &["O-12"], "too many bytes"),
         (asked((400, OTHER)).asks_about(2, 90), &[], "it was something else"),
         (asked((529, TOO_LONG)).asks_about(2, 90), &[], "an overload may end"),
-        (Story::new().asks_about(1, 90).answered_with(1, (413, ""), AnswerEnd::Reset).asks_about(2, 90), &[], "who knows what it was"),
+        (EventStory::new().asks_about(1, 90).answered_with(1, (413, ""), AnswerEnd::Reset).asks_about(2, 90), &[], "who knows what it was"),
     ];
     for (story, expected, reason) in table {
         assert_eq!(story.terminal().broken(), expected, "{reason}");
@@ -41,7 +41,7 @@ fn o_12_after_an_attempt_that_was_short_enough_chance_may_bring_the_same_again()
         let request = Request { max_tokens, ..request.clone() };
         Effect::Request { id: RequestId { turn, attempt, ..ASKED }, request: Arc::new(request) }
     };
-    let refused = || Story::new().effect(ask(1, 1, 9)).answered_with(1, (400, NO_ROOM), AnswerEnd::Complete);
+    let refused = || EventStory::new().effect(ask(1, 1, 9)).answered_with(1, (400, NO_ROOM), AnswerEnd::Complete);
     let shorter = |status| {
         let id = RequestId { attempt: 2, ..ASKED };
         let answered = refused().effect(ask(1, 2, 3)).input(Input::Head { id, status, headers: [].into() });
@@ -56,7 +56,7 @@ fn o_12_the_user_may_ask_the_same_again() {
     let mut request = Request::new("m", 1);
     request.messages = vec![Arc::new(Message::user(vec![Block::text("long")]))];
     let ask = |prompt| Effect::Request { id: RequestId { prompt, ..ASKED }, request: Arc::new(request.clone()) };
-    let refused = Story::new().effect(ask(1)).answered_with(1, (413, ""), AnswerEnd::Complete).terminal();
+    let refused = EventStory::new().effect(ask(1)).answered_with(1, (413, ""), AnswerEnd::Complete).terminal();
     let again = refused.input(Input::Prompt { prompt: 2, content: [].into() }).effect(ask(2));
     assert_eq!(again.effect(Effect::Finished { prompt: 2, terminal: Terminal::Completed }).broken(), NONE);
 }

@@ -4,18 +4,18 @@ use super::NOT_RECORDED;
 use super::settings::{safe, undescribed};
 use crate::engine::settings::{RetrySettings, Settings, ToolDefinition};
 use crate::prelude::*;
-use crate::scenario::tape::{Answer, End, Exchange};
+use crate::scenario::tape::{Exchange, RecordedResponse, ResponseEnd};
 use crate::scenario::thread::may_be_repeated;
-use crate::scenario::types::{Prompt, Scenario, ScriptedTool};
+use crate::scenario::types::{Scenario, ScriptedPrompt, ScriptedTool};
 use crate::wire::block::Block;
 use crate::wire::json::Json;
-use crate::wire::raw::{Object, elements};
-use crate::wire::sse::Framer;
+use crate::wire::raw_json::{RawObject, elements};
+use crate::wire::sse::SseFramer;
 
 /// A prompt that says that there is none, the model that answered, and the tools that it used.
 pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scenario: &mut Scenario, notes: &mut Vec<String>) {
     notes.push(String::from("The prompt, the settings and the results of tools are made up."));
-    scenario.settings = Settings { system_prompt: Some(Json::of("")), cache_breakpoints: false, ..Settings::default() };
+    scenario.settings = Settings { system_prompt: Some(Json::from_value("")), cache_breakpoints: false, ..Settings::default() };
     let (mut models, mut prompts, mut goes_on) = (Vec::new(), 0, false);
     for exchange in exchanges {
         // Whoever is answered for good says something else next.
@@ -24,7 +24,7 @@ pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scena
         scenario.settings.stream = exchange.answer.is_event_stream();
         each_object(&exchange.answer, &mut |text| of_object(text, &mut models, &mut scenario.tools));
     }
-    scenario.prompts = vec![Prompt { content: vec![Block::text(NOT_RECORDED)], ..Prompt::default() }; prompts.max(1)];
+    scenario.prompts = vec![ScriptedPrompt { content: vec![Block::text(NOT_RECORDED)], ..ScriptedPrompt::default() }; prompts.max(1)];
     let session = &mut scenario.settings.session;
     (session.max_output_recoveries, session.raised_max_tokens) = (0, Some(0));
     scenario.settings.pipeline.check_inputs = scenario.tools.is_empty();
@@ -34,10 +34,10 @@ pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scena
 }
 
 /// Whether the session went on after this answer: it asks for tools, or was paused. A stop for tools that it does not name asks for nothing.
-pub(super) fn asks_for_more(answer: &Answer) -> bool {
+pub(super) fn asks_for_more(answer: &RecordedResponse) -> bool {
     let (mut reason, mut tools) = (None, Vec::new());
     each_object(answer, &mut |text| {
-        let Ok(object) = Object::parse(text) else { return };
+        let Ok(object) = RawObject::parse(text) else { return };
         of_object(text, &mut Vec::new(), &mut tools);
         reason = match object.string("type").as_deref() {
             Some("message_start") => object.object("message").and_then(|message| Some(message.string("stop_reason")?.into_owned())),
@@ -53,7 +53,7 @@ pub(super) fn asks_for_more(answer: &Answer) -> bool {
 }
 
 /// What is to be said of an answer that is no whole one; nothing of an error.
-pub(super) fn failure(id: u32, answer: &Answer) -> Option<String> {
+pub(super) fn failure(id: u32, answer: &RecordedResponse) -> Option<String> {
     let bytes: usize = answer.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
     let cut = match bytes {
         0 => format!("The answer of exchange {id} was cut."),
@@ -61,28 +61,28 @@ pub(super) fn failure(id: u32, answer: &Answer) -> Option<String> {
     };
     let is_strange = || format!("The answer of exchange {id} was not understood.");
     match (answer.status, answer.end) {
-        (0, End::ClientGone) => Some(format!("Exchange {id} never got an answer: the client went away.")),
+        (0, ResponseEnd::ClientGone) => Some(format!("Exchange {id} never got an answer: the client went away.")),
         (0, _) => Some(format!("Exchange {id} never got an answer.")),
-        (200, End::Complete) if !answer.is_event_stream() => Some(is_strange()),
+        (200, ResponseEnd::Complete) if !answer.is_event_stream() => Some(is_strange()),
         (200, _) if last_type(answer).as_deref() == Some("message_stop") => Some(is_strange()),
         (200, _) => Some(error_type(answer).map_or(cut, |kind| format!("The answer of exchange {id} ends with an error ({kind})."))),
-        (_, End::Complete) => None,
+        (_, ResponseEnd::Complete) => None,
         _ => Some(cut),
     }
 }
 
 /// The type of the last event of a stream.
-fn last_type(answer: &Answer) -> Option<String> {
+fn last_type(answer: &RecordedResponse) -> Option<String> {
     let mut last = None;
-    each_object(answer, &mut |text| last = Object::parse(text).ok().and_then(|event| event.string("type").map(Cow::into_owned)));
+    each_object(answer, &mut |text| last = RawObject::parse(text).ok().and_then(|event| event.string("type").map(Cow::into_owned)));
     last
 }
 
 /// The type of the error that a stream ends with.
-fn error_type(answer: &Answer) -> Option<String> {
+fn error_type(answer: &RecordedResponse) -> Option<String> {
     let mut kind = None;
     each_object(answer, &mut |text| {
-        let error = Object::parse(text).ok().and_then(|event| event.object("error")?.string("type").map(Cow::into_owned));
+        let error = RawObject::parse(text).ok().and_then(|event| event.object("error")?.string("type").map(Cow::into_owned));
         kind = error.or(kind.take());
     });
     kind
@@ -95,11 +95,11 @@ pub(super) fn invites_retry(failures: u32, last: &Exchange, settings: &RetrySett
 }
 
 /// The data of each event, or the whole answer.
-pub(super) fn each_object(answer: &Answer, sink: &mut impl FnMut(&str)) {
+pub(super) fn each_object(answer: &RecordedResponse, sink: &mut impl FnMut(&str)) {
     let body = answer.body();
     if answer.is_event_stream() {
         // A stream with an event that is too large is no answer; what came before it counts.
-        let _ = Framer::new().feed(&body, &mut |frame| sink(frame.data));
+        let _ = SseFramer::new().feed(&body, &mut |frame| sink(frame.data));
     } else if let Ok(text) = core::str::from_utf8(&body) {
         sink(text);
     }
@@ -107,7 +107,7 @@ pub(super) fn each_object(answer: &Answer, sink: &mut impl FnMut(&str)) {
 
 /// Looks at one event, or at one whole answer.
 fn of_object(text: &str, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
-    let Ok(object) = Object::parse(text) else { return };
+    let Ok(object) = RawObject::parse(text) else { return };
     match object.string("type").as_deref() {
         Some("message_start") => object.object("message").iter().for_each(|message| of_message(message, models, tools)),
         Some("content_block_start") => tool_used(object.object("content_block"), tools),
@@ -116,13 +116,13 @@ fn of_object(text: &str, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedToo
     }
 }
 
-fn of_message(message: &Object<'_>, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
+fn of_message(message: &RawObject<'_>, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
     models.extend(message.string("model").map(Arc::from));
     let content = message.get("content").and_then(|content| elements(content).ok());
-    content.into_iter().flatten().for_each(|block| tool_used(Object::parse(block).ok(), tools));
+    content.into_iter().flatten().for_each(|block| tool_used(RawObject::parse(block).ok(), tools));
 }
 
-fn tool_used(block: Option<Object<'_>>, tools: &mut Vec<ScriptedTool>) {
+fn tool_used(block: Option<RawObject<'_>>, tools: &mut Vec<ScriptedTool>) {
     let Some(block) = block.filter(|block| block.string("type").as_deref() == Some("tool_use")) else { return };
     let Some(name) = block.string("name").map(Arc::<str>::from) else { return };
     if tools.iter().any(|tool| tool.definition.name == name) {

@@ -2,21 +2,21 @@
 
 use alloc::collections::BTreeMap;
 
-use super::Asked;
+use super::UnderstoodExchange;
 use super::settings::{list_without_breakpoints, without_member};
 use crate::engine::settings::{RequestChange, RequestPlace};
 use crate::prelude::*;
 use crate::scenario::types::Scenario;
-use crate::wire::compare::{Volatile, differences};
+use crate::wire::compare::{VolatileMember, differences};
 use crate::wire::json::{Json, push_string};
-use crate::wire::raw::{Object, elements};
+use crate::wire::raw_json::{RawObject, elements};
 use crate::wire::request::Request;
 
 /// Members of a request's body beside the conversation, as text.
-type Members = BTreeMap<Arc<str>, Arc<str>>;
+type BodyMembers = BTreeMap<Arc<str>, Arc<str>>;
 
 /// Holds each request against what the engine will say at its place, and writes down what it has to say otherwise from there on.
-pub(super) fn read(asked: &[Asked<'_>], places: &[RequestPlace], scenario: &mut Scenario) {
+pub(super) fn read(asked: &[UnderstoodExchange<'_>], places: &[RequestPlace], scenario: &mut Scenario) {
     let settings = &scenario.settings;
     let cached = settings.cache_breakpoints;
     let (raised, fallback) = (settings.session.raised_max_tokens, settings.session.fallback_model.clone());
@@ -62,10 +62,10 @@ pub(super) fn read(asked: &[Asked<'_>], places: &[RequestPlace], scenario: &mut 
 }
 
 /// All of a request that may change, without what the engine adds.
-fn members(request: &Request, scenario: &Scenario) -> Members {
+fn members(request: &Request, scenario: &Scenario) -> BodyMembers {
     let cached = scenario.settings.cache_breakpoints;
-    let mut members = Members::new();
-    members.insert("model".into(), Json::of(&*request.model).as_str().into());
+    let mut members = BodyMembers::new();
+    members.insert("model".into(), Json::from_value(&*request.model).as_str().into());
     members.insert("max_tokens".into(), request.max_tokens.to_string().into());
     if request.stream {
         members.insert("stream".into(), "true".into());
@@ -75,8 +75,8 @@ fn members(request: &Request, scenario: &Scenario) -> Members {
             members.insert(name.into(), list_without_breakpoints(list, cached).as_str().into());
         }
     }
-    let extra = Object::parse(request.extra.as_str());
-    for (name, value) in extra.iter().flat_map(Object::members) {
+    let extra = RawObject::parse(request.extra.as_str());
+    for (name, value) in extra.iter().flat_map(RawObject::members) {
         let is_kept = name == "container" && scenario.settings.session.keep_container;
         if name != "metadata" && !is_kept {
             members.insert(name.into(), value.into());
@@ -85,7 +85,14 @@ fn members(request: &Request, scenario: &Scenario) -> Members {
     members
 }
 
-fn change(from: RequestPlace, known: &Members, now: &Members, own: &[&str], scenario: &Scenario, cached: bool) -> Option<RequestChange> {
+fn change(
+    from: RequestPlace,
+    known: &BodyMembers,
+    now: &BodyMembers,
+    own: &[&str],
+    scenario: &Scenario,
+    cached: bool,
+) -> Option<RequestChange> {
     let is_same =
         |name: &str, one: Option<&Arc<str>>, other: Option<&Arc<str>>| differences(&value(name, one), &value(name, other)).is_empty();
     let differs = |name: &&Arc<str>| !own.contains(&&***name) && !is_same(name, known.get(*name), now.get(*name));
@@ -123,14 +130,14 @@ fn value(name: &str, text: Option<&Arc<str>>) -> serde_json::Value {
     if let Some(value) = text.and_then(|text| serde_json::from_str(text).ok()) {
         request.insert(name.into(), value);
     }
-    Volatile::default().normalised(serde_json::Value::Object(request))
+    VolatileMember::default().normalised(serde_json::Value::Object(request))
 }
 
 /// The names of these tools, where each is as the scenario declares it.
 fn tool_names(list: &str, scenario: &Scenario, cached: bool) -> Option<Vec<Arc<str>>> {
     let name = |text: &str| {
         let json = if cached { without_member(text, "cache_control") } else { Json::trusted(text) };
-        let name = Object::parse(text).ok()?.string("name").map(String::from)?;
+        let name = RawObject::parse(text).ok()?.string("name").map(String::from)?;
         let declared = scenario.tools.iter().find(|tool| *tool.definition.name == *name)?;
         (declared.definition.json.to_value() == json.to_value()).then(|| declared.definition.name.clone())
     };

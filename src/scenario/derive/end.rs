@@ -1,13 +1,13 @@
 //! How a thread ends, what a replay of it does then, and where the recording goes on (K-4).
 
 use super::answers::{asks_for_more, invites_retry};
-use super::{Asked, is_conversation, suffix};
+use super::{UnderstoodExchange, is_conversation, suffix};
 use crate::prelude::*;
 use crate::scenario::recording::Recording;
 use crate::scenario::tape::Exchange;
-use crate::scenario::thread::{Conversation, Likeness};
+use crate::scenario::thread::{ConversationDigest, ConversationLikeness};
 use crate::scenario::types::Scenario;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 
 /// So many later threads are looked at for one that goes on from this.
 const THREADS_MAX: usize = 8;
@@ -22,7 +22,7 @@ pub(super) struct ThreadEnd<'a> {
     /// That exchange, with its bodies.
     pub(super) last: &'a Exchange,
     /// Its request, where that was understood.
-    pub(super) asked: Option<&'a Asked<'a>>,
+    pub(super) asked: Option<&'a UnderstoodExchange<'a>>,
     /// So many attempts in a row have failed, that one counted.
     pub(super) failures: u32,
 }
@@ -70,15 +70,16 @@ impl ThreadEnd<'_> {
         self.later().filter(|index| is_new(index)).take(THREADS_MAX).find_map(|index| {
             let now = conversation(self.recording, index)?;
             let shared = last.shared(&now);
-            (shared >= beginning && last.likeness(&now) != Likeness::Nothing).then(|| self.goes_on(index, (&last, &now), shared))
+            (shared >= beginning && last.likeness(&now) != ConversationLikeness::Nothing)
+                .then(|| self.goes_on(index, (&last, &now), shared))
         })
     }
 
-    fn goes_on(&self, index: usize, (last, now): (&Conversation, &Conversation), shared: usize) -> String {
+    fn goes_on(&self, index: usize, (last, now): (&ConversationDigest, &ConversationDigest), shared: usize) -> String {
         let outline = self.recording.outline(index);
         let model = |index: usize| {
             let body = self.recording.whole_body(index);
-            let request = core::str::from_utf8(&body).ok().and_then(|body| Object::parse(body).ok());
+            let request = core::str::from_utf8(&body).ok().and_then(|body| RawObject::parse(body).ok());
             request.and_then(|request| request.string("model").map(String::from))
         };
         let how = match () {
@@ -93,6 +94,6 @@ impl ThreadEnd<'_> {
     }
 }
 
-fn conversation(recording: &dyn Recording, index: usize) -> Option<Conversation> {
-    core::str::from_utf8(&recording.whole_body(index)).ok().and_then(Conversation::of)
+fn conversation(recording: &dyn Recording, index: usize) -> Option<ConversationDigest> {
+    core::str::from_utf8(&recording.whole_body(index)).ok().and_then(ConversationDigest::from_body)
 }

@@ -1,18 +1,18 @@
 //! Settings and tools as the requests show them (K-4): those of the session. What changes from some request on is read in [`changes`](super::changes).
 
-use super::Asked;
-use crate::engine::settings::{Neighbours, OnOverload, Settings, ToolDefinition};
+use super::UnderstoodExchange;
+use crate::engine::settings::{NeighbourMerging, OverloadPolicy, Settings, ToolDefinition};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::types::{Scenario, ScriptedTool};
 use crate::wire::block::{Block, BlockKind, Message, Role};
-use crate::wire::compare::{Volatile, differences};
+use crate::wire::compare::{VolatileMember, differences};
 use crate::wire::json::{Json, push_string};
-use crate::wire::raw::{Object, elements};
+use crate::wire::raw_json::{RawObject, elements};
 use crate::wire::request::Request;
 
 /// Reads settings from the first request, and how the client went on from answers from the others.
-pub(super) fn read(asked: &[Asked<'_>], scenario: &mut Scenario) {
+pub(super) fn read(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {
     let request = &asked[0].request;
     let cached = asked.iter().any(|asked| has_breakpoint(&asked.request));
     scenario.settings = Settings {
@@ -22,7 +22,7 @@ pub(super) fn read(asked: &[Asked<'_>], scenario: &mut Scenario) {
         system_prompt: Some(system(request, cached)),
         cache_breakpoints: cached,
         request_extra: Json::trusted(
-            Object::parse(request.extra.as_str()).map_or_else(|_| String::from("{}"), |extra| extra.without("metadata")),
+            RawObject::parse(request.extra.as_str()).map_or_else(|_| String::from("{}"), |extra| extra.without("metadata")),
         ),
         neighbours: neighbours(asked),
         ..Settings::default()
@@ -40,16 +40,16 @@ pub(super) fn read(asked: &[Asked<'_>], scenario: &mut Scenario) {
 /// An empty prompt is none at all, and no prompt at all would be the default one; one that was sent and is empty is sent as a block.
 fn system(request: &Request, cached: bool) -> Json {
     match &request.system {
-        None => Json::of(""),
+        None => Json::from_value(""),
         Some(system) if matches!(system.as_str(), "\"\"") => Json::trusted(r#"[{"type":"text","text":""}]"#),
         Some(system) => shorthand(list_without_breakpoints(system, cached)),
     }
 }
 
 /// What the client did at the output limit (Q-15), and with paused answers (Q-23).
-fn at_limits(asked: &[Asked<'_>], settings: &mut Settings) {
+fn at_limits(asked: &[UnderstoodExchange<'_>], settings: &mut Settings) {
     // A client that asks the same again with a larger limit raises its cap.
-    let raised = |pair: &[Asked<'_>]| {
+    let raised = |pair: &[UnderstoodExchange<'_>]| {
         let (before, after) = (&pair[0], &pair[1]);
         (before.is_at_output_limit()
             && before.request.messages == after.request.messages
@@ -57,25 +57,26 @@ fn at_limits(asked: &[Asked<'_>], settings: &mut Settings) {
             .then_some(after.request.max_tokens)
     };
     settings.session.raised_max_tokens = asked.windows(2).find_map(raised);
-    if asked.iter().any(Asked::is_at_output_limit) {
+    if asked.iter().any(UnderstoodExchange::is_at_output_limit) {
         // What it says next, if anything, is a prompt of the scenario.
         settings.session.max_output_recoveries = 0;
-        let is_default = |asked: &Asked<'_>| asked.request.max_tokens == Settings::DEFAULT_MAX_TOKENS;
+        let is_default = |asked: &UnderstoodExchange<'_>| asked.request.max_tokens == Settings::DEFAULT_MAX_TOKENS;
         if settings.session.raised_max_tokens.is_none() && asked.iter().any(is_default) {
             settings.session.raised_max_tokens = Some(0); // which is no raise
         }
     }
-    let is_left =
-        |pair: &[Asked<'_>]| pair[0].is_paused() && pair[1].request.messages.last().is_some_and(|message| message.role != Role::Assistant);
+    let is_left = |pair: &[UnderstoodExchange<'_>]| {
+        pair[0].is_paused() && pair[1].request.messages.last().is_some_and(|message| message.role != Role::Assistant)
+    };
     if asked.windows(2).any(is_left) {
         settings.max_pause_resumes = 0;
     }
 }
 
 /// What the client did after failed attempts (R-8, R-11), as far as it is not what all do.
-fn after_failures(asked: &[Asked<'_>], settings: &mut Settings) {
-    let is_again = |pair: &&[Asked<'_>]| pair[0].answered.is_none() && pair[0].request.messages == pair[1].request.messages;
-    let model = |pair: &[Asked<'_>]| (pair[0].request.model != pair[1].request.model).then(|| pair[1].request.model.clone());
+fn after_failures(asked: &[UnderstoodExchange<'_>], settings: &mut Settings) {
+    let is_again = |pair: &&[UnderstoodExchange<'_>]| pair[0].answered.is_none() && pair[0].request.messages == pair[1].request.messages;
+    let model = |pair: &[UnderstoodExchange<'_>]| (pair[0].request.model != pair[1].request.model).then(|| pair[1].request.model.clone());
     settings.session.fallback_model = asked.windows(2).filter(is_again).find_map(model);
     let again: Vec<bool> = asked.windows(2).map(|pair| is_again(&pair)).collect();
     let retries = again.split(|is_again| !is_again).map(<[bool]>::len).max().unwrap_or(0);
@@ -90,13 +91,13 @@ fn after_failures(asked: &[Asked<'_>], settings: &mut Settings) {
             let cap = &mut settings.retry.nonstreaming_max_tokens;
             *cap = if again.max_tokens < before.max_tokens { again.max_tokens } else { again.max_tokens.max(*cap) };
         }
-        settings.retry.on_overload = OnOverload::GoOn;
+        settings.retry.on_overload = OverloadPolicy::GoOn;
     }
 }
 
 /// The tape knows what came of each tool use: nothing that the engine finds by itself may take its place (T-13, T-21, T-27).
-fn around_tools(asked: &[Asked<'_>], scenario: &mut Scenario) {
-    if !asked.iter().flat_map(Asked::tool_uses).any(|_| true) {
+fn around_tools(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {
+    if !asked.iter().flat_map(UnderstoodExchange::tool_uses).any(|_| true) {
         return;
     }
     let settings = &mut scenario.settings;
@@ -109,10 +110,10 @@ fn around_tools(asked: &[Asked<'_>], scenario: &mut Scenario) {
 }
 
 /// Whether every request after an answer that named a container names that container (S-11).
-fn keeps_container(asked: &[Asked<'_>]) -> bool {
+fn keeps_container(asked: &[UnderstoodExchange<'_>]) -> bool {
     let (mut named, mut is_kept): (Option<Arc<str>>, bool) = (None, false);
     for asked in asked {
-        let sent = Object::parse(asked.request.extra.as_str()).ok().and_then(|extra| extra.string("container").map(Arc::<str>::from));
+        let sent = RawObject::parse(asked.request.extra.as_str()).ok().and_then(|extra| extra.string("container").map(Arc::<str>::from));
         match (&named, sent) {
             (None, None) => (),
             (Some(named), Some(sent)) if *named == sent => is_kept = true,
@@ -124,15 +125,15 @@ fn keeps_container(asked: &[Asked<'_>]) -> bool {
 }
 
 /// Whether messages of one role in a row stay apart in the recorded requests, and each result is a message of its own (N-7).
-fn neighbours(asked: &[Asked<'_>]) -> Neighbours {
+fn neighbours(asked: &[UnderstoodExchange<'_>]) -> NeighbourMerging {
     let is_result = |block: &Block| matches!(block.kind(), BlockKind::ToolResult { .. });
     // What is beside the results comes with the last of them.
     let are_results = |pair: &[Arc<Message>]| pair[0].content.iter().all(is_result) && pair[1].content.first().is_some_and(is_result);
     let pairs = || asked.iter().flat_map(|asked| asked.request.messages.windows(2)).filter(|pair| pair[0].role == pair[1].role);
     match () {
-        () if pairs().any(|pair| pair[0].role == Role::User && are_results(pair)) => Neighbours::ApartWithResults,
-        () if pairs().next().is_some() => Neighbours::Apart,
-        () => Neighbours::Joined,
+        () if pairs().any(|pair| pair[0].role == Role::User && are_results(pair)) => NeighbourMerging::ApartWithResults,
+        () if pairs().next().is_some() => NeighbourMerging::Apart,
+        () => NeighbourMerging::Joined,
     }
 }
 
@@ -147,7 +148,7 @@ fn has_breakpoint(request: &Request) -> bool {
 }
 
 /// All tools that are offered or used, each as it is offered first.
-fn tools(asked: &[Asked<'_>], cached: bool) -> Vec<ScriptedTool> {
+fn tools(asked: &[UnderstoodExchange<'_>], cached: bool) -> Vec<ScriptedTool> {
     let mut tools: Vec<ScriptedTool> = Vec::new();
     let mut declare = |name: &str, json: Json| {
         if !tools.iter().any(|tool| *tool.definition.name == *name) {
@@ -161,11 +162,11 @@ fn tools(asked: &[Asked<'_>], cached: bool) -> Vec<ScriptedTool> {
     for asked in asked {
         let list = asked.request.tools.as_ref().and_then(|tools| elements(tools.as_str()).ok()).unwrap_or_default();
         for text in list {
-            let Some(name) = Object::parse(text).ok().and_then(|object| object.string("name").map(String::from)) else { continue };
+            let Some(name) = RawObject::parse(text).ok().and_then(|object| object.string("name").map(String::from)) else { continue };
             declare(&name, if cached { without_member(text, "cache_control") } else { Json::trusted(text) });
         }
     }
-    asked.iter().flat_map(Asked::tool_uses).for_each(|tool_use| declare(&tool_use.name, undescribed(&tool_use.name)));
+    asked.iter().flat_map(UnderstoodExchange::tool_uses).for_each(|tool_use| declare(&tool_use.name, undescribed(&tool_use.name)));
     tools
 }
 
@@ -199,13 +200,13 @@ pub(super) fn list_without_breakpoints(list: &Json, cached: bool) -> Json {
 /// Content that is exactly one block of plain text as that text, which reads better in the scenario's file. The two are the same where requests are
 /// compared. Empty text stays a block: an empty system prompt is none.
 pub(super) fn shorthand(content: Json) -> Json {
-    let only = elements(content.as_str()).ok().filter(|blocks| blocks.len() == 1).and_then(|blocks| Object::parse(blocks[0]).ok());
+    let only = elements(content.as_str()).ok().filter(|blocks| blocks.len() == 1).and_then(|blocks| RawObject::parse(blocks[0]).ok());
     let Some(block) = only.filter(|block| block.members().count() == 2 && block.string("type").as_deref() == Some("text")) else {
         return content;
     };
     match block.string("text") {
         // Half of a pair in an escape would be lost.
-        Some(text) if !text.is_empty() && !text.contains('\u{fffd}') => Json::of(&text),
+        Some(text) if !text.is_empty() && !text.contains('\u{fffd}') => Json::from_value(&text),
         _ => content,
     }
 }
@@ -214,7 +215,7 @@ pub(super) fn shorthand(content: Json) -> Json {
 /// so that it reads as text in the scenario's file; requests compare as values, so this is no difference.
 pub(super) fn plain(block: &Block, cached: bool) -> Block {
     let json = if cached { without_member(block.json().as_str(), "cache_control") } else { block.json().clone() };
-    match (block.kind(), Object::parse(json.as_str())) {
+    match (block.kind(), RawObject::parse(json.as_str())) {
         (BlockKind::Text(text), Ok(object)) if object.members().count() == 2 && !text.contains('\u{fffd}') => Block::text(text),
         _ => Block::from(json),
     }
@@ -222,7 +223,7 @@ pub(super) fn plain(block: &Block, cached: bool) -> Block {
 
 /// Where what a client sends back differs from what it was answered; `None` when it does not, as requests are compared.
 pub(super) fn first_change(answered: &[Block], sent: &[Block]) -> Option<String> {
-    let volatile = Volatile::default();
+    let volatile = VolatileMember::default();
     let [answered, sent] = [answered, sent].map(|blocks| {
         let content: Vec<serde_json::Value> = blocks.iter().map(|block| block.json().to_value()).collect();
         let message = serde_json::json!({ "messages": [{ "role": "assistant", "content": content }] });
@@ -233,7 +234,7 @@ pub(super) fn first_change(answered: &[Block], sent: &[Block]) -> Option<String>
 
 /// An object without one of its members; anything else, and one that lacks it, as it is.
 pub(super) fn without_member(text: &str, name: &str) -> Json {
-    match Object::parse(text) {
+    match RawObject::parse(text) {
         Ok(object) if object.get(name).is_some() => Json::trusted(object.without(name)),
         _ => Json::trusted(text),
     }

@@ -1,19 +1,19 @@
 //! What the user said, what tools gave and what the host put in, from what each request adds to the one before it (K-4).
 
 use super::settings::{plain, shorthand};
-use super::{Answered, Asked};
-use crate::engine::settings::{HostMessage, MessagePlace, Neighbours, RequestPlace};
+use super::{RecordedAnswer, UnderstoodExchange};
+use crate::engine::settings::{HostMessage, MessagePlace, NeighbourMerging, RequestPlace};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::{Prompt, Scenario, ScriptedOutcome};
+use crate::scenario::types::{Scenario, ScriptedOutcome, ScriptedPrompt};
 use crate::wire::block::{Block, BlockKind, Message, Role};
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 
 /// Reads history, prompts and tool results; the place that each request will have in the replay.
-pub(super) fn follow(asked: &[Asked<'_>], scenario: &mut Scenario, notes: &mut Vec<String>) -> Vec<RequestPlace> {
-    let mut steps = Steps { at: RequestPlace { prompt: 1, request: 1 }, scenario, notes };
+pub(super) fn follow(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario, notes: &mut Vec<String>) -> Vec<RequestPlace> {
+    let mut steps = DerivedSteps { at: RequestPlace { prompt: 1, request: 1 }, scenario, notes };
     steps.first(&asked[0]);
     let mut places = vec![steps.at];
     for pair in asked.windows(2) {
@@ -23,7 +23,7 @@ pub(super) fn follow(asked: &[Asked<'_>], scenario: &mut Scenario, notes: &mut V
     places
 }
 
-struct Steps<'a> {
+struct DerivedSteps<'a> {
     /// The request that was looked at last.
     at: RequestPlace,
     scenario: &'a mut Scenario,
@@ -31,17 +31,17 @@ struct Steps<'a> {
 }
 
 /// A message that a request adds, or what it adds to one.
-struct Added {
+struct AddedMessage {
     role: Role,
     content: Vec<Block>,
     /// Whether the message's beginning was sent before.
     is_rest: bool,
 }
 
-impl Steps<'_> {
+impl DerivedSteps<'_> {
     /// All before the last message of the user is history; what follows it is the host's. An engine closes what a history leaves open: from the first
     /// tool use on that the client left open it is the host's, too.
-    fn first(&mut self, asked: &Asked<'_>) {
+    fn first(&mut self, asked: &UnderstoodExchange<'_>) {
         let messages = &asked.request.messages;
         let last_user = messages.iter().rposition(|message| message.role == Role::User);
         let said = last_user.unwrap_or(messages.len());
@@ -59,7 +59,7 @@ impl Steps<'_> {
     }
 
     /// What a request adds: the answer before it, results, what the user says next. The same conversation again adds nothing.
-    fn next(&mut self, before: &Asked<'_>, now: &Asked<'_>) {
+    fn next(&mut self, before: &UnderstoodExchange<'_>, now: &UnderstoodExchange<'_>) {
         let added = added(before, now);
         if let Some(parent) = now.exchange.parent.filter(|parent| *parent != before.exchange.id) {
             let (id, before) = (now.exchange.id, before.exchange.id);
@@ -99,7 +99,7 @@ impl Steps<'_> {
     }
 
     /// What the client sends back in the place of what the engine keeps of an answer, by message; nothing where that is the same.
-    fn changed_echo(&mut self, before: &Asked<'_>, echo: &[Added], now: &Asked<'_>) -> Vec<Vec<Block>> {
+    fn changed_echo(&mut self, before: &UnderstoodExchange<'_>, echo: &[AddedMessage], now: &UnderstoodExchange<'_>) -> Vec<Vec<Block>> {
         let Some(answered) = &before.answered else { return Vec::new() };
         let sent: Vec<Block> = echo.iter().flat_map(|added| added.content.iter().cloned()).collect();
         let (id, of) = (now.exchange.id, before.exchange.id);
@@ -120,7 +120,7 @@ impl Steps<'_> {
     }
 
     /// The results of an answer's tools, and what the host said beside them.
-    fn results(&mut self, ids: &[&str], rest: &[Added], latency: Option<&Latency>, id: u32) {
+    fn results(&mut self, ids: &[&str], rest: &[AddedMessage], latency: Option<&Latency>, id: u32) {
         self.at.request += 1;
         let is_result = |block: &&Block| result_of(block).is_some_and(|id| ids.contains(&id));
         let given: Vec<&str> = rest.iter().flat_map(|added| &added.content).filter_map(result_of).filter(|id| ids.contains(id)).collect();
@@ -135,7 +135,7 @@ impl Steps<'_> {
         // Ids that begin anew with each answer have results that differ; a scenario has one for each.
         let is_reused = rest.iter().filter(|added| added.role == Role::User).flat_map(|added| &added.content).any(is_known_otherwise);
         let is_otherwise = given != ids || is_reused;
-        let holds_results = |added: &Added| added.role == Role::User && added.content.iter().any(|block| is_result(&block));
+        let holds_results = |added: &AddedMessage| added.role == Role::User && added.content.iter().any(|block| is_result(&block));
         let first = rest.iter().position(holds_results).unwrap_or(0);
         for (index, added) in rest.iter().enumerate() {
             let (results, others): (Vec<&Block>, Vec<&Block>) = match added.role {
@@ -172,10 +172,10 @@ impl Steps<'_> {
     }
 
     /// What the user says next; the other messages are the host's. Without a message of the user the model is asked to go on.
-    fn new_prompt(&mut self, rest: &[Added]) {
+    fn new_prompt(&mut self, rest: &[AddedMessage]) {
         self.at = RequestPlace { prompt: self.at.prompt + 1, request: 1 };
         let first = rest.iter().position(|added| added.role == Role::User);
-        let joins = first.is_some_and(|first| rest[first].is_rest) && self.scenario.settings.neighbours != Neighbours::Joined;
+        let joins = first.is_some_and(|first| rest[first].is_rest) && self.scenario.settings.neighbours != NeighbourMerging::Joined;
         let said = first.filter(|_| !joins);
         self.prompt(said.map_or(&[], |said| &rest[said].content));
         for (index, added) in rest.iter().enumerate().filter(|(index, _)| Some(*index) != said) {
@@ -191,7 +191,7 @@ impl Steps<'_> {
     fn prompt(&mut self, content: &[Block]) {
         let content = self.plain(content);
         self.scenario.settings.session.slash_commands &= !begins_with_slash(&content);
-        self.scenario.prompts.push(Prompt { content, ..Prompt::default() });
+        self.scenario.prompts.push(ScriptedPrompt { content, ..ScriptedPrompt::default() });
     }
 
     fn host(&mut self, role: Role, place: MessagePlace, content: &[Block]) {
@@ -213,30 +213,30 @@ impl Steps<'_> {
 /// A result as a scenario has it.
 fn outcome(block: &Block, latency: Option<&Latency>) -> Option<ScriptedOutcome> {
     let BlockKind::ToolResult { is_error, .. } = block.kind() else { return None };
-    let content = Object::parse(block.json().as_str()).ok().and_then(|block| block.get("content").map(Json::trusted));
-    let content = Some(content.map_or_else(|| Json::of(""), shorthand));
+    let content = RawObject::parse(block.json().as_str()).ok().and_then(|block| block.get("content").map(Json::trusted));
+    let content = Some(content.map_or_else(|| Json::from_value(""), shorthand));
     Some(ScriptedOutcome { content, is_error: *is_error, latency: latency.cloned(), ..ScriptedOutcome::default() })
 }
 
 /// What a request adds to the conversation of the one before it: messages, and the rest of one that has grown.
-fn added(before: &Asked<'_>, now: &Asked<'_>) -> Vec<Added> {
+fn added(before: &UnderstoodExchange<'_>, now: &UnderstoodExchange<'_>) -> Vec<AddedMessage> {
     let mut known: usize = before.request.messages.iter().map(|message| message.content.len()).sum();
     let mut added = Vec::new();
     for message in &now.request.messages {
         let skipped = known.min(message.content.len());
         known -= skipped;
         if skipped < message.content.len() {
-            added.push(Added { role: message.role, content: message.content[skipped..].to_vec(), is_rest: skipped > 0 });
+            added.push(AddedMessage { role: message.role, content: message.content[skipped..].to_vec(), is_rest: skipped > 0 });
         }
     }
     added
 }
 
 /// How many of the added messages are the answer that came before: the first ones of the model, up to as many blocks as it had.
-fn echoed(before: &Asked<'_>, added: &[Added]) -> usize {
+fn echoed(before: &UnderstoodExchange<'_>, added: &[AddedMessage]) -> usize {
     let Some(answered) = &before.answered else { return 0 };
     let mut left = answered.blocks.len();
-    let is_answer = |added: &&Added| {
+    let is_answer = |added: &&AddedMessage| {
         let is_answer = added.role == Role::Assistant && left > 0;
         left = left.saturating_sub(added.content.len());
         is_answer
@@ -254,7 +254,7 @@ fn first_open(messages: &[Arc<Message>]) -> usize {
     messages.iter().enumerate().position(is_open).unwrap_or(messages.len())
 }
 
-fn is_refused(answered: &Answered) -> bool {
+fn is_refused(answered: &RecordedAnswer) -> bool {
     answered.stop_reason.as_deref() == Some("refusal")
 }
 
@@ -271,7 +271,7 @@ fn begins_with_slash(content: &[Block]) -> bool {
 }
 
 /// From the end of an answer to the next request: no tool took longer.
-fn latency(before: &Asked<'_>, now: &Asked<'_>) -> Option<Latency> {
+fn latency(before: &UnderstoodExchange<'_>, now: &UnderstoodExchange<'_>) -> Option<Latency> {
     let ended = before.exchange.at? + before.exchange.answer.end_at?;
     let span = now.exchange.at? - ended;
     (span > Micros::ZERO).then_some(Latency::Fixed(span))

@@ -1,12 +1,12 @@
 //! What a recorded session says of its scenario (K-4).
 
 use super::*;
-use crate::engine::settings::{HostMessage, Neighbours, RequestPlace};
+use crate::engine::settings::{HostMessage, NeighbourMerging, RequestPlace};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
-use crate::scenario::tape::{Answer, Chunk, End, Provenance, TapeHeader};
+use crate::scenario::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
 use crate::scenario::thread;
-use crate::wire::http::Header;
+use crate::wire::http::HttpHeader;
 use crate::wire::json::Json;
 
 const SETTINGS: &str = r#""model":"m","max_tokens":9,"stream":true,"temperature":0.5,"metadata":{"user_id":"u"}"#;
@@ -41,12 +41,12 @@ fn tape(bodies: &[String]) -> Tape {
         path: "/v1/messages".into(),
         headers: Arc::new([]),
         body: body.as_bytes().into(),
-        answer: Answer {
+        answer: RecordedResponse {
             status: 200,
             headers: Arc::new([]),
             head_at: None,
-            chunks: [Chunk { at: None, bytes: answer(bodies, id as usize - 1).into_bytes().into() }].into(),
-            end: End::Complete,
+            chunks: [BodyChunk { at: None, bytes: answer(bodies, id as usize - 1).into_bytes().into() }].into(),
+            end: ResponseEnd::Complete,
             end_at: Some(Micros::from_secs(1)),
         },
     };
@@ -65,13 +65,13 @@ const RESULTS: &str = r#"{"role":"user","content":[{"type":"tool_result","tool_u
 const DONE: &str = r#"{"role":"assistant","content":"done"}"#;
 const MORE: &str = r#"{"role":"user","content":"more"}"#;
 
-fn only(bodies: &[String]) -> Derived {
+fn only(bodies: &[String]) -> DerivedScenario {
     let mut derived = scenarios(&tape(bodies), "x.tape.jsonl");
     assert_eq!(derived.len(), 1, "{derived:?}");
     derived.remove(0)
 }
 
-fn texts(derived: &Derived) -> Vec<&str> {
+fn texts(derived: &DerivedScenario) -> Vec<&str> {
     let content = derived.scenario.prompts.iter().flat_map(|prompt| &prompt.content);
     content.map(|block| block.json().as_str()).collect()
 }
@@ -83,10 +83,10 @@ fn k_4_prompts_settings_tools_and_results_come_from_the_requests() {
     assert_eq!(texts(&derived), [r#"{"type":"text","text":"hi"}"#, r#"{"type":"text","text":"more"}"#]);
     assert_eq!((&*settings.model, settings.max_tokens, settings.stream, settings.cache_breakpoints), ("m", 9, true, true));
     assert_eq!(settings.request_extra.as_str(), r#"{"temperature":0.5}"#);
-    assert_eq!(settings.system_prompt, Some(Json::of("")), "no prompt is not the default prompt");
+    assert_eq!(settings.system_prompt, Some(Json::from_value("")), "no prompt is not the default prompt");
     assert_eq!(tools[0].definition.safe, Some(true));
     assert_eq!((tools[1].definition.safe, tools[1].definition.json.as_str()), (None, r#"{"name":"Own","input_schema":{}}"#));
-    assert_eq!(results["t1"].content, Some(Json::of("1e3")), "one block of plain text is that text");
+    assert_eq!(results["t1"].content, Some(Json::from_value("1e3")), "one block of plain text is that text");
     assert!(!results["t1"].is_error && results["t2"].is_error);
     assert_eq!(results["t2"].latency, Some(Latency::Fixed(Micros::from_secs(9))), "an upper bound");
     assert_eq!(derived.scenario.title.as_deref(), Some("hi"));
@@ -141,7 +141,7 @@ fn k_4_a_replay_asks_again_after_a_failure_that_is_tried_again() {
     for (status, header, again) in table {
         let mut tape = tape(&[body(&[HI]), body(&[HI, DONE, MORE])]);
         tape.exchanges[1].answer.status = status;
-        tape.exchanges[1].answer.headers = header.iter().map(|(name, value)| Header::new(name, value)).collect();
+        tape.exchanges[1].answer.headers = header.iter().map(|(name, value)| HttpHeader::new(name, value)).collect();
         let terminal = scenarios(&tape, "x.tape.jsonl").remove(0).scenario.expect.terminal;
         assert_eq!(terminal.as_deref(), again.then_some("tape_exhausted"), "{status} {header:?}");
     }
@@ -154,10 +154,10 @@ fn k_4_a_replay_asks_again_after_a_failure_that_is_tried_again() {
 #[test]
 fn k_4_failures_of_the_recorded_client_are_noted() {
     let mut tape = tape(&[body(&[HI]), body(&[HI, DONE, MORE]), body(&[MORE])]);
-    tape.exchanges[1].answer.end = End::Reset;
+    tape.exchanges[1].answer.end = ResponseEnd::Reset;
     tape.exchanges[1].answer.chunks = [].into();
     for status in [0, 413] {
-        tape.exchanges[2].answer = Answer { status, end: End::ClientGone, ..tape.exchanges[2].answer.clone() };
+        tape.exchanges[2].answer = RecordedResponse { status, end: ResponseEnd::ClientGone, ..tape.exchanges[2].answer.clone() };
         let notes: Vec<_> = scenarios(&tape, "x.tape.jsonl").into_iter().flat_map(|derived| derived.notes).collect();
         let last = match status {
             0 => "Exchange 3 never got an answer: the client went away.",
@@ -188,7 +188,7 @@ fn k_4_what_was_said_before_is_history() {
 }
 
 /// The place, what changes there, and what the host says there.
-fn host(derived: &Derived) -> Vec<String> {
+fn host(derived: &DerivedScenario) -> Vec<String> {
     let session = &derived.scenario.settings.session;
     let place = |at: RequestPlace| format!("{}/{}", at.prompt, at.request);
     let changes = session.changes.iter().map(|change| {
@@ -231,14 +231,14 @@ fn k_4_system_messages_and_first_words_keep_their_place() {
     let roles: Vec<&str> = derived.scenario.history.iter().map(|message| message.role.as_str()).collect();
     assert_eq!(roles, ["user", "assistant", "system"]);
     assert_eq!(host(&derived), ["1/1 After assistant 1", "2/1 Before system 1", "2/1 After user 1"]);
-    assert_eq!(derived.scenario.settings.neighbours, Neighbours::Apart);
+    assert_eq!(derived.scenario.settings.neighbours, NeighbourMerging::Apart);
 }
 
 #[test]
 fn k_4_what_the_client_did_at_the_output_limit_is_a_setting() {
     let mut tape = tape(&[body(&[HI]).replace("\"max_tokens\":9", "\"max_tokens\":8000")]);
     let answer = r#"{"type":"message","content":[{"type":"text","text":"and"}],"stop_reason":"max_tokens"}"#;
-    tape.exchanges[0].answer.chunks = [Chunk { at: None, bytes: answer.as_bytes().into() }].into();
+    tape.exchanges[0].answer.chunks = [BodyChunk { at: None, bytes: answer.as_bytes().into() }].into();
     let settings = scenarios(&tape, "x.tape.jsonl").remove(0).scenario.settings;
     assert_eq!((settings.session.max_output_recoveries, settings.session.raised_max_tokens), (0, Some(0)));
 }
@@ -263,7 +263,7 @@ fn k_4_a_recording_of_answers_says_what_is_made_up() {
         "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
         "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
     );
-    tape.exchanges[0].answer.chunks = [Chunk { at: None, bytes: stream.as_bytes().into() }].into();
+    tape.exchanges[0].answer.chunks = [BodyChunk { at: None, bytes: stream.as_bytes().into() }].into();
     tape.header = TapeHeader { imported_from: Some("a raw event stream".into()), lost: vec!["requests".into()], ..TapeHeader::default() };
     let derived = scenarios(&tape, "x.tape.jsonl").remove(0);
     assert_eq!(texts(&derived), [r#"{"type":"text","text":"(not recorded)"}"#]);

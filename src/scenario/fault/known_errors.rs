@@ -16,12 +16,12 @@ pub struct KnownError {
     /// `error.message`, or the whole body when it is not the API's.
     pub message: &'static str,
     /// What the body looks like.
-    pub form: Form,
+    pub form: ErrorForm,
 }
 
 /// What a body looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ErrorForm {
     /// `{"type":"error","error":{…},"request_id":…}`
     Api,
     /// `{"error":{…}}`, as the edge before the API has it.
@@ -45,7 +45,7 @@ impl KnownError {
 }
 
 const fn api(name: &'static str, status: u16, kind: &'static str, message: &'static str) -> KnownError {
-    KnownError { name, status, kind, code: None, message, form: Form::Api }
+    KnownError { name, status, kind, code: None, message, form: ErrorForm::Api }
 }
 
 const fn invalid(name: &'static str, message: &'static str) -> KnownError {
@@ -97,7 +97,7 @@ pub static KNOWN_ERRORS: [KnownError; 27] = [
     api("not_found", 404, "not_found_error", "model: claude-nonesuch"),
     api("request_timeout", 408, "timeout_error", "Request timed out"),
     api("conflict", 409, "conflict_error", "The request conflicts with another one."),
-    KnownError { form: Form::Edge, ..api("request_too_large", 413, "request_too_large", "Request exceeds the maximum size") },
+    KnownError { form: ErrorForm::Edge, ..api("request_too_large", 413, "request_too_large", "Request exceeds the maximum size") },
     api(
         "rate_limit",
         429,
@@ -120,7 +120,7 @@ pub static KNOWN_ERRORS: [KnownError; 27] = [
         kind: "proxy",
         code: None,
         message: "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>502 Bad Gateway</h1></body>\r\n</html>\r\n",
-        form: Form::Html,
+        form: ErrorForm::Html,
     },
     KnownError {
         name: "unavailable",
@@ -128,7 +128,7 @@ pub static KNOWN_ERRORS: [KnownError; 27] = [
         kind: "proxy",
         code: None,
         message: "upstream connect error or disconnect/reset before headers",
-        form: Form::Text,
+        form: ErrorForm::Text,
     },
     api("gateway_timeout", 504, "timeout_error", "Request timed out"),
     api("overloaded", 529, "overloaded_error", "Overloaded"),

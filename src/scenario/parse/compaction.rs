@@ -1,16 +1,16 @@
 //! `[engine.compaction]`: when and how the context is shortened (C-1 to C-9, Q-5).
 
-use super::reader::Reader;
-use super::values::Texts;
-use crate::engine::settings::{CompactionSettings, Microcompact};
+use super::reader::TableReader;
+use super::values::TextList;
+use crate::engine::settings::{CompactionSettings, MicrocompactMode};
 use crate::prelude::*;
 
 /// Reads the figures; what is not said keeps its default.
-pub(super) fn compaction(reader: &mut Reader<'_, '_>) -> CompactionSettings {
+pub(super) fn compaction(reader: &mut TableReader<'_, '_>) -> CompactionSettings {
     let mut compaction = CompactionSettings::default();
     reader.set_some("context_window", &mut compaction.context_window);
     reader.set("snip", &mut compaction.snip);
-    let ways = [("off", Microcompact::Off), ("local", Microcompact::Local), ("cached", Microcompact::Cached)];
+    let ways = [("off", MicrocompactMode::Off), ("local", MicrocompactMode::Local), ("cached", MicrocompactMode::Cached)];
     compaction.microcompact = reader.choice("microcompact", &ways).unwrap_or_default();
     reader.set("keep_results", &mut compaction.keep_results);
     reader.set("collapse", &mut compaction.collapse);
@@ -30,7 +30,7 @@ pub(super) fn compaction(reader: &mut Reader<'_, '_>) -> CompactionSettings {
     reader.set("attached_files", &mut compaction.attached_files);
     reader.set("attached_file_tokens", &mut compaction.attached_file_tokens);
     reader.set_some("plan", &mut compaction.plan);
-    if let Some(Texts(skills)) = reader.get("skills") {
+    if let Some(TextList(skills)) = reader.get("skills") {
         compaction.skills = skills.into_iter().map(Arc::from).collect();
     }
     compaction

@@ -1,30 +1,30 @@
 //! `[drive]` and `[[normalise]]`.
 
-use super::reader::{Reader, known_word};
-use super::tree::Kind;
+use super::reader::{TableReader, known_word};
+use super::tree::TreeValueKind;
 use crate::prelude::*;
-use crate::scenario::drive::{Drive, KnownClient, Normalise, SHIPPED_RULES, VaryingPlace};
+use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, SHIPPED_RULES, VaryingPlace};
 
 /// Reads what a scenario says of a client that is driven.
-pub(super) fn read(reader: &mut Reader<'_, '_>) -> Drive {
+pub(super) fn read(reader: &mut TableReader<'_, '_>) -> DriveScript {
     let normalise = reader.entries("normalise", "[[normalise]]", rule);
     let drive = reader.section("drive", "[drive]", drive).unwrap_or_default();
-    Drive { normalise, ..drive }
+    DriveScript { normalise, ..drive }
 }
 
-fn drive(reader: &mut Reader<'_, '_>) -> Drive {
+fn drive(reader: &mut TableReader<'_, '_>) -> DriveScript {
     let (client, exit) = (reader.choice("client", &KnownClient::ALL), reader.get("exit"));
-    Drive { client, exit, without: without(reader), normalise: Vec::new() }
+    DriveScript { client, exit, without: without(reader), normalise: Vec::new() }
 }
 
-fn without(reader: &mut Reader<'_, '_>) -> Vec<Arc<str>> {
+fn without(reader: &mut TableReader<'_, '_>) -> Vec<Arc<str>> {
     let Some(member) = reader.member("without") else { return Vec::new() };
     match &member.value.kind {
-        Kind::List(items) => {
+        TreeValueKind::List(items) => {
             let names = SHIPPED_RULES.map(|(name, _)| name);
             items.iter().filter_map(|item| known_word(item, reader.report, "rule", &names)).map(Arc::from).collect()
         }
-        Kind::StandIn => Vec::new(),
+        TreeValueKind::StandIn => Vec::new(),
         _ => {
             reader.report.mismatch(&member.value, "an array of names");
             Vec::new()
@@ -33,7 +33,7 @@ fn without(reader: &mut Reader<'_, '_>) -> Vec<Arc<str>> {
 }
 
 /// `{ name = "build", member = "build_id" }` or `{ name = "build", after = "build ", until = "," }`.
-fn rule(reader: &mut Reader<'_, '_>) -> Option<Normalise> {
+fn rule(reader: &mut TableReader<'_, '_>) -> Option<NormaliseRule> {
     let name = reader.required("name");
     let (member, after): (Option<Arc<str>>, Option<Arc<str>>) = match reader.one_of(&["member", "after"]) {
         Some(_) => (reader.get("member"), reader.get("after")),
@@ -51,5 +51,5 @@ fn rule(reader: &mut Reader<'_, '_>) -> Option<Normalise> {
         (None, Some(after)) => VaryingPlace::Between { after, until },
         (None, None) => return None,
     };
-    Some(Normalise { name: name?, place })
+    Some(NormaliseRule { name: name?, place })
 }

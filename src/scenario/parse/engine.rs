@@ -1,16 +1,16 @@
 //! `[engine]`: the reference engine's settings.
 
 use super::compaction;
-use super::reader::Reader;
+use super::reader::TableReader;
 use super::retry;
 use super::session::session;
-use super::values::{ContentJson, Object, TextAsJson};
-use crate::engine::settings::{EmissionOrder, Neighbours, PipelineSettings, ResultDelivery, ResultOrder, Settings};
+use super::values::{ContentJson, JsonObjectText, TextAsJson};
+use crate::engine::settings::{EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
 /// Reads the settings; what is not said keeps its default.
-pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
+pub(super) fn settings(reader: &mut TableReader<'_, '_>) -> Settings {
     let mut settings = Settings::default();
     settings.model = reader.model("model").unwrap_or(settings.model);
     reader.set("max_tokens", &mut settings.max_tokens);
@@ -21,11 +21,15 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
     reader.set_some("user_context", &mut settings.user_context);
     reader.set_some("system_context", &mut settings.system_context);
     reader.set("cache_breakpoints", &mut settings.cache_breakpoints);
-    if let Some(Object(json)) = reader.get("request_extra") {
+    if let Some(JsonObjectText(json)) = reader.get("request_extra") {
         refuse_own_members(reader, &json);
         settings.request_extra = json;
     }
-    let neighbours = [("joined", Neighbours::Joined), ("apart", Neighbours::Apart), ("apart_with_results", Neighbours::ApartWithResults)];
+    let neighbours = [
+        ("joined", NeighbourMerging::Joined),
+        ("apart", NeighbourMerging::Apart),
+        ("apart_with_results", NeighbourMerging::ApartWithResults),
+    ];
     settings.neighbours = reader.choice("neighbours", &neighbours).unwrap_or_default();
     reader.set("partial_messages", &mut settings.partial_messages);
     let emission_orders = [("eager", EmissionOrder::Eager), ("arrival", EmissionOrder::Arrival)];
@@ -53,7 +57,7 @@ pub(super) fn settings(reader: &mut Reader<'_, '_>) -> Settings {
 }
 
 /// What the engine writes itself would stand in a request twice.
-fn refuse_own_members(reader: &mut Reader<'_, '_>, extra: &Json) {
+fn refuse_own_members(reader: &mut TableReader<'_, '_>, extra: &Json) {
     const OWN: [(&str, &str); 6] = [
         ("model", "`model`"),
         ("max_tokens", "`max_tokens`"),
@@ -72,7 +76,7 @@ fn refuse_own_members(reader: &mut Reader<'_, '_>, extra: &Json) {
 }
 
 /// `[engine.pipeline]`: figures of T-27 to T-29.
-fn pipeline(reader: &mut Reader<'_, '_>) -> PipelineSettings {
+fn pipeline(reader: &mut TableReader<'_, '_>) -> PipelineSettings {
     let mut pipeline = PipelineSettings::default();
     reader.set("check_inputs", &mut pipeline.check_inputs);
     reader.set("result_limit", &mut pipeline.result_limit);
@@ -84,7 +88,7 @@ fn pipeline(reader: &mut Reader<'_, '_>) -> PipelineSettings {
 }
 
 /// Content given as plain text, or as JSON under another key.
-pub(super) fn text_or_json(reader: &mut Reader<'_, '_>, text: &'static str, json: &'static str) -> Option<Json> {
+pub(super) fn text_or_json(reader: &mut TableReader<'_, '_>, text: &'static str, json: &'static str) -> Option<Json> {
     reader.one_of(&[text, json]);
     let plain = reader.get(text).map(|TextAsJson(json)| json);
     plain.or(reader.get(json).map(|ContentJson(json)| json))

@@ -3,14 +3,14 @@
 //! Words are checked here against all that an engine of any kind may say, because a misspelt expectation would otherwise only fail when
 //! the run has ended, and look like a fault of the engine.
 
-use super::reader::{Reader, known_word};
-use super::tree::Kind;
-use super::values::{Range, Texts};
+use super::reader::{TableReader, known_word};
+use super::tree::TreeValueKind;
+use super::values::{FigureRange, TextList};
 use crate::engine::contract::Terminal;
 use crate::engine::emission::Transition;
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::types::{Expect, Scenario};
+use crate::scenario::types::{Expectations, Scenario};
 
 /// The run's own ends (M-3, M-9), which may stand where a terminal does.
 const RUN_ENDS: [&str; 3] = ["tape_exhausted", "stalled", "limit_reached"];
@@ -24,14 +24,16 @@ pub(crate) const BREAKABLE: [&str; 16] =
     ["O-1", "O-2", "O-3", "O-5", "O-6", "O-7", "O-8", "O-9", "O-10", "O-11", "O-12", "O-13", "O-14", "O-17", "O-27", "O-30"];
 
 /// Reads what is expected.
-pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
+pub(super) fn expect(reader: &mut TableReader<'_, '_>) -> Expectations {
     let terminals = [&Terminal::WORDS[..], &RUN_ENDS].concat();
-    let expect = Expect {
+    let expect = Expectations {
         terminal: word(reader, "terminal", &terminals),
         terminals: words(reader, "terminals", "terminal", &terminals),
         transitions: words(reader, "transitions", "transition", &Transition::ALL.map(Transition::as_str)),
         requests: reader.get("requests"),
-        delays: reader.get("delays").map(|delays: Vec<Range>| delays.into_iter().map(|Range(least, most)| (least, most)).collect()),
+        delays: reader
+            .get("delays")
+            .map(|delays: Vec<FigureRange>| delays.into_iter().map(|FigureRange(least, most)| (least, most)).collect()),
         refusals: reader.get("refusals"),
         breaks: words(reader, "breaks", "rule", &BREAKABLE).unwrap_or_default(),
         models: reader.get("models"),
@@ -55,8 +57,8 @@ pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
     }
     for key in ["text_present", "text_absent", "sent", "not_sent", "order"] {
         let Some(value) = reader.member(key).map(|member| &member.value) else { continue };
-        let items = if let Kind::List(items) = &value.kind { &items[..] } else { core::slice::from_ref(value) };
-        for item in items.iter().filter(|item| matches!(&item.kind, Kind::Text(text) if text.trim().is_empty())) {
+        let items = if let TreeValueKind::List(items) = &value.kind { &items[..] } else { core::slice::from_ref(value) };
+        for item in items.iter().filter(|item| matches!(&item.kind, TreeValueKind::Text(text) if text.trim().is_empty())) {
             reader.report.value(item.place, format!("an empty text is in everything: name what `{key}` is about"), None);
         }
     }
@@ -64,7 +66,7 @@ pub(super) fn expect(reader: &mut Reader<'_, '_>) -> Expect {
 }
 
 /// A run is stopped at its limit, so that no later bound can be broken.
-pub(super) fn check_bound(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
+pub(super) fn check_bound(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     let limit = scenario.limits.time;
     if let (Some(bound), Some(member)) = (scenario.expect.ends_before.filter(|bound| *bound >= limit), reader.member("expect")) {
         let message = format!("`ends_before` is {bound}, and a run is stopped at {limit} (`time` in [limits]), so that nothing is asked");
@@ -72,16 +74,16 @@ pub(super) fn check_bound(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
     }
 }
 
-fn word(reader: &mut Reader<'_, '_>, key: &'static str, words: &[&str]) -> Option<String> {
+fn word(reader: &mut TableReader<'_, '_>, key: &'static str, words: &[&str]) -> Option<String> {
     let member = reader.member(key)?;
     known_word(&member.value, reader.report, key, words).map(Into::into)
 }
 
 /// An array of known words.
-fn words(reader: &mut Reader<'_, '_>, key: &'static str, what: &str, words: &[&str]) -> Option<Vec<String>> {
+fn words(reader: &mut TableReader<'_, '_>, key: &'static str, what: &str, words: &[&str]) -> Option<Vec<String>> {
     let member = reader.member(key)?;
     match &member.value.kind {
-        Kind::List(items) => {
+        TreeValueKind::List(items) => {
             let known = items.iter().filter_map(|item| known_word(item, reader.report, what, words));
             Some(known.map(Into::into).collect())
         }
@@ -90,6 +92,6 @@ fn words(reader: &mut Reader<'_, '_>, key: &'static str, what: &str, words: &[&s
     }
 }
 
-fn texts(reader: &mut Reader<'_, '_>, key: &'static str) -> Vec<String> {
-    reader.get(key).map(|Texts(texts)| texts).unwrap_or_default()
+fn texts(reader: &mut TableReader<'_, '_>, key: &'static str) -> Vec<String> {
+    reader.get(key).map(|TextList(texts)| texts).unwrap_or_default()
 }

@@ -4,14 +4,14 @@
 //! `[[prompt]]` as a whole) is taken from the scenario that extends. What is wrong is thus reported where it was written. The title and the
 //! rules are what one file says of itself and are not handed on.
 
-use super::mend;
-use super::report::Report;
-use super::tree::{self, Kind, Member, Table};
+use super::recovery;
+use super::report::DiagnosticReport;
+use super::tree::{self, TreeMember, TreeTable, TreeValueKind};
 use crate::prelude::*;
 
 /// The text of a scenario, and what messages call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceText {
     /// The file, as it was named.
     pub name: String,
     /// What is in it.
@@ -20,7 +20,7 @@ pub struct Source {
 
 /// Finds the file that one extends: it is given the value of `extends` and the name of the file that says it. An error says what is wrong
 /// without the place. Files are not opened here; a scenario that comes from elsewhere may have its bases from there.
-pub type FindBase<'f> = dyn FnMut(&str, &str) -> Result<Source, String> + 'f;
+pub type FindBase<'f> = dyn FnMut(&str, &str) -> Result<SourceText, String> + 'f;
 
 /// More than this is taken for a circle that `FindBase` did not see.
 const DEPTH_MAX: usize = 32;
@@ -29,14 +29,14 @@ const DEPTH_MAX: usize = 32;
 const NOT_HANDED_ON: [&str; 3] = ["extends", "title", "rules"];
 
 /// The tree of a file on top of all that it extends.
-pub(super) fn read(file: &Source, find_base: &mut FindBase<'_>, report: &mut Report) -> Table {
+pub(super) fn read(file: &SourceText, find_base: &mut FindBase<'_>, report: &mut DiagnosticReport) -> TreeTable {
     let mut root = read_one(file, report);
     let mut name = file.name.clone();
     let mut next = root.get("extends").cloned();
     for depth in 0.. {
         let Some(member) = next.take() else { break };
-        let Kind::Text(path) = &member.value.kind else {
-            if !matches!(member.value.kind, Kind::StandIn) {
+        let TreeValueKind::Text(path) = &member.value.kind else {
+            if !matches!(member.value.kind, TreeValueKind::StandIn) {
                 report.mismatch(&member.value, "text with the path of a scenario");
             }
             break;
@@ -57,23 +57,23 @@ pub(super) fn read(file: &Source, find_base: &mut FindBase<'_>, report: &mut Rep
     root
 }
 
-fn read_one(file: &Source, report: &mut Report) -> Table {
+fn read_one(file: &SourceText, report: &mut DiagnosticReport) -> TreeTable {
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
-    let mended = mend::mend(text);
+    let mended = recovery::mend(text);
     let source = report.add_file(&file.name, text, &mended);
     tree::from_file(&mended, text, source)
 }
 
 /// Puts the members of `upper` into `base`; tables on both sides are merged in the same way.
-fn lay_over(base: &mut Table, upper: Table) {
-    for Member { key, place, value } in upper.members {
+fn lay_over(base: &mut TreeTable, upper: TreeTable) {
+    for TreeMember { key, place, value } in upper.members {
         let Some(member) = base.get_mut(&key) else {
-            base.members.push(Member { key, place, value });
+            base.members.push(TreeMember { key, place, value });
             continue;
         };
         member.place = place;
         match (&mut member.value.kind, value.kind) {
-            (Kind::Table(below), Kind::Table(above)) => {
+            (TreeValueKind::Table(below), TreeValueKind::Table(above)) => {
                 lay_over(below, above);
                 member.value.place = value.place;
             }

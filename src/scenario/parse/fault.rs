@@ -1,171 +1,279 @@
-//! What is wrong with a scenario file, shown the way compilers do (F-7).
-//!
-//! ```text
-//! scenarios/x.toml:12:1: unknown key `modle` in [engine]; did you mean `model`?
-//!    12 | modle = "claude"
-//!       | ^^^^^
-//!       = keys here: `model`, `max_tokens`, …
-//! ```
+//! `[[fault]]`: what goes wrong between engine and model server, and for which requests (M-4).
 
-use core::fmt;
-
+use super::prompts;
+use super::reader::{TableReader, known_word};
+use super::tree::{TextPlace, TreeMember, TreeValueKind};
+use super::values::FromValue;
+use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::fault::known_errors::{KNOWN_ERRORS, KnownError, PROXY_PAGE};
+use crate::scenario::fault::{
+    AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
+    STREAM_PARTS,
+};
+use crate::wire::json::Json;
 
-/// One thing that is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The file as it was named, or `--set`.
-    pub source: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// The column in characters, from 1.
-    pub column: usize,
-    /// How many characters of the line are meant, at least 1.
-    pub width: usize,
-    /// The line itself.
-    pub line_text: String,
-    /// What is wrong, in a line.
-    pub message: String,
-    /// What would be right, where the message does not say.
-    pub help: Option<String>,
+/// What a fault can be; `status` and `error` may stand together.
+const KINDS: [&str; 16] = [
+    "status",
+    "error",
+    "html",
+    "connect",
+    "cut",
+    "stall",
+    "event",
+    "error_event",
+    "malformed_event",
+    "unknown_event",
+    "duplicate",
+    "missing",
+    "empty_body",
+    "content_type",
+    "truncate_tool_input",
+    "drip",
+];
+
+/// The kinds that put another answer in the answer's place.
+const ANSWERS: [&str; 3] = ["status", "error", "html"];
+
+/// The kinds that count events under a key of their own.
+const COUNTING: [&str; 5] = ["error_event", "malformed_event", "unknown_event", "duplicate", "missing"];
+
+/// What belongs to an answer in the answer's place.
+const OF_ANSWERS: [&str; 4] = ["body", "headers", "retry_after", "rate_limits"];
+
+/// Data that breaks off in the middle.
+const MALFORMED: &str = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_del"#;
+
+/// Reads one fault.
+pub(super) fn rule(reader: &mut TableReader<'_, '_>) -> Option<FaultRule> {
+    let at = reader.section("at", "`at`", place).unwrap_or_default();
+    let kind = kind(reader);
+    let may = reader.get("may").unwrap_or_default();
+    Some(FaultRule { at, kind: kind?, may })
 }
 
-/// Everything that is wrong with a scenario, in the order of the places; never empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Faults(pub Vec<Fault>);
+fn kind(reader: &mut TableReader<'_, '_>) -> Option<FaultKind> {
+    // These three make one answer together, so that only the first of them is held against the other kinds.
+    let answers: Vec<&str> = ANSWERS.into_iter().filter(|key| reader.member(key).is_some()).collect();
+    let kinds: Vec<&'static str> = KINDS.into_iter().filter(|key| !answers.iter().skip(1).any(|other| other == key)).collect();
+    let which = reader.one_of(&kinds);
+    let Some(which) = which else {
+        let list = kinds.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+        reader.lacks(&kinds, "[[fault]] does not say what goes wrong".into(), Some(format!("give one of {list}")));
+        ask_for_details(reader);
+        return None;
+    };
+    let is_answer = ANSWERS.contains(&which.key.as_str());
+    check_details(reader, is_answer, &which.key);
+    if is_answer {
+        return answer(reader).map(|answer| FaultKind::Instead(AnswerSubstitute::Answer(answer)));
+    }
+    if which.key == "connect" {
+        let how = reader.choice("connect", &ConnectFault::ALL)?;
+        return Some(FaultKind::Instead(AnswerSubstitute::Connection(how)));
+    }
+    change(reader, which).map(FaultKind::Change)
+}
 
-/// How many characters of a line that is longer than both together are shown on each side of the place.
-const SHOWN_BEFORE: usize = 60;
-const SHOWN_AFTER: usize = 60;
+/// Where the kind is not known, its details are not to be called unknown keys.
+fn ask_for_details(reader: &mut TableReader<'_, '_>) {
+    for key in OF_ANSWERS.into_iter().chain(["after_events"]) {
+        reader.member(key);
+    }
+}
 
-impl Fault {
-    /// A fault at the bytes `start..end` of `text`; places outside of it count as its end.
-    pub(super) fn at(source: &str, text: &str, start: usize, end: usize, message: String, help: Option<String>) -> Self {
-        let start = boundary(text, start);
-        let end = boundary(text, end.max(start));
-        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-        Self {
-            source: source.into(),
-            line: text[..start].matches('\n').count() + 1,
-            column: text[line_start..start].chars().count() + 1,
-            width: text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1),
-            line_text: text[line_start..line_end].trim_end_matches('\r').into(),
-            message,
-            help,
+/// A detail that belongs to another kind would be passed over in silence.
+fn check_details(reader: &mut TableReader<'_, '_>, is_answer: bool, kind: &str) {
+    for key in OF_ANSWERS {
+        if let (false, Some(member)) = (is_answer, reader.member(key)) {
+            let message = format!("`{key}` belongs to a fault with `status` or `error`, this one is about `{kind}`");
+            reader.report.value(member.place, message, None);
         }
     }
-
-    /// The same place with something else to say about it.
-    #[must_use]
-    pub fn saying(&self, message: String) -> Self {
-        Self { message, help: None, ..self.clone() }
+    if let (false, Some(member)) = (COUNTING.contains(&kind), reader.member("after_events")) {
+        let list = COUNTING.map(|key| format!("`{key}`")).join(", ");
+        let help = format!("it belongs to {list}; `cut`, `stall` and `event` have it inside their table");
+        reader.report.value(member.place, format!("`after_events` means nothing beside `{kind}`"), Some(help));
     }
 }
 
-/// The nearest place at or before `at` that does not split a character.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
+/// `status`, `error` or `html`, with what belongs to them.
+fn answer(reader: &mut TableReader<'_, '_>) -> Option<FaultAnswer> {
+    let error = known_error(reader);
+    let html = reader.mark("html");
+    let given: Option<u32> = reader.get("status");
+    let status = match (given, error) {
+        (Some(status), _) => u16::try_from(status).ok().filter(|status| prompts::ANSWER_STATUSES.contains(status)),
+        (None, Some(error)) => Some(error.status),
+        (None, None) => html.then_some(200),
+    };
+    let place = reader.member("status").map(|member| member.value.place);
+    if let (Some(given), Some(place)) = (given, place) {
+        check_status(reader, place, given, error);
     }
-    at
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, line, column, width, line_text, message, help } = self;
-        let is_short = line_text.chars().count() <= SHOWN_BEFORE + SHOWN_AFTER;
-        let skipped = if is_short { 0 } else { (column - 1).saturating_sub(SHOWN_BEFORE) };
-        let shown: Vec<char> = line_text.chars().skip(skipped).take(SHOWN_BEFORE + SHOWN_AFTER).collect();
-        let (cut_before, cut_after) = (skipped > 0, line_text.chars().count() > skipped + shown.len());
-        let before = column - 1 - skipped;
-        writeln!(f, "{source}:{line}:{column}: {message}")?;
-        write!(f, "{line:>5} | {}", if cut_before { "…" } else { "" })?;
-        shown.iter().try_for_each(|character| write!(f, "{}", visible(*character)))?;
-        writeln!(f, "{}", if cut_after { "…" } else { "" })?;
-        write!(f, "      | {}", if cut_before { " " } else { "" })?;
-        for at in 0..before {
-            // A tab stays a tab, so that the marks stand below what they mean.
-            f.write_str(if shown.get(at) == Some(&'\t') { "\t" } else { " " })?;
-        }
-        let room = shown.len().saturating_sub(before).max(1);
-        write!(f, "{}", "^".repeat((*width).min(room)))?;
-        match help {
-            Some(help) => write!(f, "\n      = {help}"),
-            None => Ok(()),
+    let mut answer = FaultAnswer {
+        status: status.unwrap_or_default(),
+        error: error.filter(|error| KnownError::usual(error.status) != Some(error)),
+        body: reader.get("body"),
+        headers: prompts::headers(reader),
+        retry_after: reader.get("retry_after"),
+        rate_limits: reader.mark("rate_limits"),
+    };
+    if html {
+        reader.one_of(&["html", "body"]);
+        answer.body = Some(PROXY_PAGE.into());
+        if !answer.headers.iter().any(|(name, _)| name == "content-type") {
+            answer.headers.insert(0, ("content-type".into(), "text/html".into()));
         }
     }
+    status.map(|_| answer)
 }
 
-/// Control characters would disturb a terminal and the marks below the line.
-fn visible(character: char) -> char {
-    if character.is_control() && character != '\t' { '\u{fffd}' } else { character }
+fn known_error(reader: &mut TableReader<'_, '_>) -> Option<&'static KnownError> {
+    let member = reader.member("error")?;
+    let names: Vec<&str> = KNOWN_ERRORS.iter().map(|error| error.name).collect();
+    KnownError::named(known_word(&member.value, reader.report, "error", &names)?)
 }
 
-/// How many faults are shown; a page of them is enough to begin with.
-const FAULTS_SHOWN: usize = 10;
+fn check_status(reader: &mut TableReader<'_, '_>, place: TextPlace, given: u32, error: Option<&KnownError>) {
+    if !u16::try_from(given).is_ok_and(|given| prompts::ANSWER_STATUSES.contains(&given)) {
+        reader.report.value(place, format!("expected an HTTP status from 200 to 599, found {given}"), None);
+    } else if let Some(error) = error.filter(|error| u32::from(error.status) != given) {
+        let message = format!("`{}` comes with status {}; leave `status` out", error.name, error.status);
+        reader.report.value(place, message, None);
+    }
+}
 
-/// A page of faults, an empty line between two, and how many there are.
-impl fmt::Display for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut last_help = None;
-        for fault in self.0.iter().take(FAULTS_SHOWN) {
-            // What stands just above need not be read again.
-            let is_known = fault.help.is_some() && last_help == fault.help.as_ref();
-            let again = Fault { help: fault.help.as_ref().map(|_| String::from("as above")), ..fault.clone() };
-            writeln!(f, "{}\n", if is_known { &again } else { fault })?;
-            last_help = fault.help.as_ref();
+fn change(reader: &mut TableReader<'_, '_>, which: &TreeMember) -> Option<AnswerChange> {
+    let after_events = reader.get("after_events").unwrap_or(0);
+    let insert = |name: &str, data: String| AnswerChange::Insert { after_events, name: name.into(), data: data.into() };
+    match which.key.as_str() {
+        "cut" => reader.section("cut", "`cut`", cut)?,
+        "stall" => reader.section("stall", "`stall`", stall)?,
+        "event" => reader.section("event", "`event`", event)?,
+        "error_event" => {
+            let kind: String = reader.get("error_event")?;
+            let text = if kind == "overloaded_error" { "Overloaded" } else { "Internal server error" };
+            Some(insert("error", format!(r#"{{"type":"error","error":{{"type":{},"message":"{text}"}}}}"#, Json::from_value(&kind))))
         }
-        match self.0.len() {
-            1 => f.write_str("1 fault; mend it and run again"),
-            count if count > FAULTS_SHOWN => write!(f, "{count} faults, the first {FAULTS_SHOWN} are shown; mend them and run again"),
-            count => write!(f, "{count} faults; mend them and run again"),
-        }
+        "malformed_event" => reader.mark("malformed_event").then(|| insert("content_block_delta", MALFORMED.into())),
+        "unknown_event" => reader.mark("unknown_event").then(|| insert("weather_report", r#"{"type":"weather_report","sun":true}"#.into())),
+        "duplicate" => Some(AnswerChange::Duplicate { name: reader.choice("duplicate", &STREAM_PARTS)?, after_events }),
+        "missing" => Some(AnswerChange::Missing { name: reader.choice("missing", &STREAM_PARTS)?, after_events }),
+        "empty_body" => reader.mark("empty_body").then_some(AnswerChange::EmptyBody),
+        "content_type" => Some(AnswerChange::ContentType(reader.get("content_type")?)),
+        "truncate_tool_input" => reader.mark("truncate_tool_input").then_some(AnswerChange::TruncateToolInput),
+        _ => Some(AnswerChange::Drip {
+            bytes_per_second: reader.get_above_zero("drip", "at 0 bytes a second nothing comes; write stall = { time = \"forever\" }")?,
+        }),
     }
 }
 
-impl core::error::Error for Faults {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn f_7_columns_count_characters() {
-        let text = "a = 1\r\nä = \"äöü\" # ß\r\n";
-        let start = text.find("\"ä").unwrap();
-        let fault = Fault::at("x.toml", text, start, start + "\"äöü\"".len(), "no".into(), None);
-        assert_eq!((fault.line, fault.column, fault.width), (2, 5, 5));
-        assert_eq!(fault.to_string(), "x.toml:2:5: no\n    2 | ä = \"äöü\" # ß\n      |     ^^^^^");
+/// `cut = { after_events = 3, how = "reset" }`.
+fn cut(reader: &mut TableReader<'_, '_>) -> Option<AnswerChange> {
+    if reader.one_of(&["after_events", "after_bytes"]).is_none() {
+        reader.lacks(&["after_events", "after_bytes"], "`cut` needs `after_events` or `after_bytes`".into(), None);
     }
+    let events = reader.get("after_events").map(CutAfter::Events);
+    let after = events.or(reader.get("after_bytes").map(CutAfter::Bytes));
+    let how = reader.choice("how", &CutManner::ALL).unwrap_or_default();
+    Some(AnswerChange::Cut { after: after?, how })
+}
 
-    #[test]
-    fn f_7_a_long_line_is_cut_around_the_place() {
-        let text = format!("a = \"{}\", oops, \"{}\"", "x".repeat(300), "y".repeat(300));
-        let start = text.find("oops").unwrap();
-        let shown = Fault::at("x", &text, start, start + 4, "no".into(), None).to_string();
-        let lines: Vec<_> = shown.lines().collect();
-        let marked = lines[2].chars().position(|c| c == '^').unwrap();
-        assert_eq!(lines[1].chars().skip(marked).take(4).collect::<String>(), "oops");
-        assert!(lines.iter().all(|line| line.chars().count() < 140), "{shown}");
+/// `stall = { after_events = 3, time = "30s" }`, or `"forever"`.
+fn stall(reader: &mut TableReader<'_, '_>) -> Option<AnswerChange> {
+    let after_events = reader.get("after_events").unwrap_or(0);
+    let is_forever = matches!(reader.member("time").map(|member| &member.value.kind), Some(TreeValueKind::Text(word)) if word == "forever");
+    let time = if is_forever { None } else { Some(reader.required::<Micros>("time")?) };
+    Some(AnswerChange::Stall { after_events, time })
+}
+
+/// `event = { after_events = 3, name = "ping", data = '{"type":"ping"}' }`.
+fn event(reader: &mut TableReader<'_, '_>) -> Option<AnswerChange> {
+    let after_events = reader.get("after_events").unwrap_or(0);
+    let (name, data): (Option<Arc<str>>, Option<Arc<str>>) = (reader.required("name"), reader.required("data"));
+    for key in ["name", "data"] {
+        if let Some(TreeMember { value, .. }) = reader.member(key)
+            && matches!(&value.kind, TreeValueKind::Text(text) if text.contains(['\n', '\r']))
+        {
+            reader.report.value(value.place, format!("an event's `{key}` is one line"), None);
+        }
     }
+    Some(AnswerChange::Insert { after_events, name: name?, data: data? })
+}
 
-    #[test]
-    fn f_7_many_faults_are_a_page_and_a_count() {
-        let text = "a\n".repeat(500);
-        let fault = |line: usize| Fault::at("x", &text, 2 * line, 2 * line + 1, "unknown".into(), Some("known here: `b`".into()));
-        let shown = Faults((0..500).map(fault).collect()).to_string();
-        assert!(shown.lines().count() < 60, "{shown}");
-        assert_eq!(shown.matches("known here: `b`").count(), 1, "{shown}");
-        assert!(shown.ends_with("500 faults, the first 10 are shown; mend them and run again"), "{shown}");
+/// `at = { request = 1, attempt = "1..=3" }`.
+fn place(reader: &mut TableReader<'_, '_>) -> FaultPlace {
+    let place = FaultPlace {
+        prompt: reader.get("prompt"),
+        request: reader.get("request"),
+        attempt: reader.get("attempt"),
+        model: reader.model("model"),
+        thread: reader.get("thread"),
+        after: reader.get("after"),
+        before: reader.get("before"),
+        probability: reader.get("probability").map(|FaultProbability(probability)| probability),
+    };
+    if let (Some(after), Some(before), Some(member)) = (place.after, place.before, reader.member("before"))
+        && after >= before
+    {
+        reader.report.value(member.value.place, "nothing is `before` this and `after` that".into(), None);
     }
+    place
+}
 
-    #[test]
-    fn f_7_places_outside_of_the_text_are_its_end() {
-        let fault = Fault::at("x", "ab", 9, 12, "no".into(), None);
-        assert_eq!((fault.line, fault.column, fault.width), (1, 3, 1));
-        let fault = Fault::at("x", "", 0, 0, "no".into(), None);
-        assert_eq!(fault.to_string(), "x:1:1: no\n    1 | \n      | ^");
+const SPAN_HELP: &str = "write a number from 1 on, \"1..=3\" with both ends, or \"2..\" without end";
+
+impl FromValue for NumberSpan {
+    fn from_value(value: &super::tree::TreeValue, report: &mut super::report::DiagnosticReport) -> Option<Self> {
+        let span = match &value.kind {
+            TreeValueKind::Integer(..) => u32::from_value(value, report).map(|number| Self { first: number, last: Some(number) })?,
+            TreeValueKind::Text(text) => match span(text) {
+                Some(span) => span,
+                None => {
+                    report.value(value.place, format!("`{text}` is no range of numbers"), Some(SPAN_HELP.into()));
+                    return None;
+                }
+            },
+            TreeValueKind::StandIn => return None,
+            _ => {
+                report.mismatch(value, "a number, or text with a range");
+                return None;
+            }
+        };
+        let is_empty = span.first == 0 || span.last.is_some_and(|last| last < span.first);
+        if is_empty {
+            report.value(value.place, "no request is in this range: numbers count from 1, the smaller one first".into(), None);
+        }
+        (!is_empty).then_some(span)
+    }
+}
+
+fn span(text: &str) -> Option<NumberSpan> {
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    match text.split_once("..") {
+        None => number(text).map(|number| NumberSpan { first: number, last: Some(number) }),
+        Some((first, "")) => Some(NumberSpan { first: number(first)?, last: None }),
+        // `1..3` would leave out its end to some and not to others.
+        Some((first, rest)) => Some(NumberSpan { first: number(first)?, last: Some(number(rest.strip_prefix('=')?)?) }),
+    }
+}
+
+/// A number from 0 to 1.
+pub(super) struct FaultProbability(pub(super) f64);
+
+impl FromValue for FaultProbability {
+    fn from_value(value: &super::tree::TreeValue, report: &mut super::report::DiagnosticReport) -> Option<Self> {
+        let number = match &value.kind {
+            TreeValueKind::Integer(digits, 10) | TreeValueKind::Float(digits) => digits.replace('_', "").parse::<f64>().ok(),
+            TreeValueKind::StandIn => return None,
+            _ => None,
+        };
+        let known = number.filter(|number| (0.0..=1.0).contains(number));
+        if known.is_none() {
+            report.mismatch(value, "a number from 0 to 1");
+        }
+        known.map(Self)
     }
 }

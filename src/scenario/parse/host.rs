@@ -1,8 +1,8 @@
 //! `[[change]]` and `[[message]]`: what the session's host does from a certain request on (S-11).
 
 use super::prompts::{ROLES, content};
-use super::reader::Reader;
-use super::values::Object;
+use super::reader::TableReader;
+use super::values::JsonObjectText;
 use crate::engine::settings::{HostMessage, MessagePlace, RequestChange, RequestPlace};
 use crate::prelude::*;
 use crate::scenario::types::Scenario;
@@ -10,7 +10,7 @@ use crate::wire::block::{Message, Role};
 use crate::wire::json::Json;
 
 /// Reads both; tools that a change names are those of the scenario.
-pub(super) fn read(reader: &mut Reader<'_, '_>, scenario: &mut Scenario) {
+pub(super) fn read(reader: &mut TableReader<'_, '_>, scenario: &mut Scenario) {
     let known: Vec<Arc<str>> = scenario.tools.iter().map(|tool| tool.definition.name.clone()).collect();
     let session = &mut scenario.settings.session;
     session.changes = reader.entries("change", "[[change]]", |reader| change(reader, &known));
@@ -46,7 +46,7 @@ fn members(change: &RequestChange) -> Vec<Arc<str>> {
 const REQUIRED: [&str; 3] = ["model", "max_tokens", "messages"];
 
 /// What is taken out can be, and is not said as well.
-fn check_unset(reader: &mut Reader<'_, '_>, change: &RequestChange) {
+fn check_unset(reader: &mut TableReader<'_, '_>, change: &RequestChange) {
     let Some(member) = reader.member("unset") else { return };
     for (nth, name) in change.unset.iter().enumerate() {
         let is_set = change.set.to_value().get(&**name).is_some() || (&**name == "tools" && change.tools.is_some());
@@ -61,7 +61,7 @@ fn check_unset(reader: &mut Reader<'_, '_>, change: &RequestChange) {
     }
 }
 
-fn check_order(reader: &mut Reader<'_, '_>, key: &'static str, places: Vec<RequestPlace>) {
+fn check_order(reader: &mut TableReader<'_, '_>, key: &'static str, places: Vec<RequestPlace>) {
     if places.is_sorted() {
         return;
     }
@@ -69,12 +69,12 @@ fn check_order(reader: &mut Reader<'_, '_>, key: &'static str, places: Vec<Reque
     reader.report.value(place, format!("[[{key}]] entries stand in the order of their requests: sort them"), None);
 }
 
-fn change(reader: &mut Reader<'_, '_>, known: &[Arc<str>]) -> Option<RequestChange> {
+fn change(reader: &mut TableReader<'_, '_>, known: &[Arc<str>]) -> Option<RequestChange> {
     let from = required_place(reader, "from");
     if ["set", "unset", "tools"].iter().all(|key| reader.member(key).is_none()) {
         reader.lacks(&["set", "unset", "tools"], "[[change]] needs `set`, `unset` or `tools`".into(), None);
     }
-    let set = reader.get("set").map_or_else(|| Json::trusted("{}"), |Object(json)| json);
+    let set = reader.get("set").map_or_else(|| Json::trusted("{}"), |JsonObjectText(json)| json);
     check_members(reader, &set);
     let unset: Vec<Arc<str>> = reader.get("unset").unwrap_or_default();
     let tools: Option<Vec<Arc<str>>> = reader.get("tools");
@@ -89,7 +89,7 @@ fn change(reader: &mut Reader<'_, '_>, known: &[Arc<str>]) -> Option<RequestChan
 }
 
 /// What the engine would have to make up is refused here.
-fn check_members(reader: &mut Reader<'_, '_>, set: &Json) {
+fn check_members(reader: &mut TableReader<'_, '_>, set: &Json) {
     let value = set.to_value();
     let is = |name: &str, fits: fn(&serde_json::Value) -> bool| value.get(name).is_none_or(fits);
     let problem = match () {
@@ -105,7 +105,7 @@ fn check_members(reader: &mut Reader<'_, '_>, set: &Json) {
     }
 }
 
-fn message(reader: &mut Reader<'_, '_>) -> Option<HostMessage> {
+fn message(reader: &mut TableReader<'_, '_>) -> Option<HostMessage> {
     let at = required_place(reader, "at");
     let role = reader.choice("role", &ROLES).unwrap_or(Role::User);
     let places = [
@@ -119,7 +119,7 @@ fn message(reader: &mut Reader<'_, '_>) -> Option<HostMessage> {
     Some(HostMessage { at: at?, place, message: Arc::new(Message { role, content }) })
 }
 
-fn required_place(reader: &mut Reader<'_, '_>, key: &'static str) -> Option<RequestPlace> {
+fn required_place(reader: &mut TableReader<'_, '_>, key: &'static str) -> Option<RequestPlace> {
     if reader.member(key).is_none() {
         let message = format!("{} needs `{key}`, a request such as {{ prompt = 1, request = 2 }}", reader.title());
         reader.lacks(&[key], message, None);

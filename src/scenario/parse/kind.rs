@@ -1,7 +1,7 @@
 //! Whether a TOML file is a scenario, as far as its keys tell: a folder may hold others.
 
-use super::mend::mend;
 use super::nearest::nearest;
+use super::recovery::mend;
 use super::tree;
 
 /// Keys that a scenario has and other TOML files do not.

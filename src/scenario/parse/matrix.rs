@@ -12,8 +12,8 @@
 use alloc::collections::BTreeSet;
 
 use super::overrides::put_at;
-use super::report::Report;
-use super::tree::{Kind, Member, Place, Table, Value};
+use super::report::DiagnosticReport;
+use super::tree::{TextPlace, TreeMember, TreeTable, TreeValue, TreeValueKind};
 use crate::prelude::*;
 
 /// More runs than this of one file are a slip of the pen.
@@ -26,20 +26,20 @@ const SHOWN_MAX: usize = 40;
 const FIXED: [&str; 4] = ["extends", "matrix", "title", "rules"];
 
 /// One key that varies.
-struct Dimension {
+struct MatrixDimension {
     key: String,
-    place: Place,
-    values: Vec<Value>,
+    place: TextPlace,
+    values: Vec<TreeValue>,
 }
 
 /// The trees of all runs with the names of their combinations; a file without a matrix is one run without a name. A key that is set from
 /// outside is no longer varied.
-pub(super) fn runs(root: Table, overrides: &[(String, String)], report: &mut Report) -> Vec<(Option<String>, Table)> {
+pub(super) fn runs(root: TreeTable, overrides: &[(String, String)], report: &mut DiagnosticReport) -> Vec<(Option<String>, TreeTable)> {
     let mut dimensions = Vec::new();
     match root.get("matrix") {
         None => return vec![(None, root)],
-        Some(Member { value: Value { kind: Kind::StandIn, .. }, .. }) => (),
-        Some(Member { value: Value { kind: Kind::Table(table), .. }, .. }) => collect(table, "", &mut dimensions, report),
+        Some(TreeMember { value: TreeValue { kind: TreeValueKind::StandIn, .. }, .. }) => (),
+        Some(TreeMember { value: TreeValue { kind: TreeValueKind::Table(table), .. }, .. }) => collect(table, "", &mut dimensions, report),
         Some(member) => report.mismatch(&member.value, "a table of keys with arrays of values"),
     }
     dimensions.retain(|dimension| !overrides.iter().any(|(key, _)| *key == dimension.key));
@@ -54,7 +54,7 @@ pub(super) fn runs(root: Table, overrides: &[(String, String)], report: &mut Rep
     for dimension in &dimensions {
         let key_name = shortest(&dimension.key, &keys);
         let names = names(&dimension.values);
-        let of = |(name, tree): (Option<String>, Table)| {
+        let of = |(name, tree): (Option<String>, TreeTable)| {
             let pairs = dimension.values.iter().zip(&names);
             let varied = pairs.map(|(value, value_name)| {
                 let mut tree = tree.clone();
@@ -70,8 +70,8 @@ pub(super) fn runs(root: Table, overrides: &[(String, String)], report: &mut Rep
 }
 
 /// The arrays in a table and in the tables inside of it: `engine.model = […]` says the same as `"engine.model" = […]`.
-fn collect(table: &Table, before: &str, dimensions: &mut Vec<Dimension>, report: &mut Report) {
-    for Member { key, place, value } in &table.members {
+fn collect(table: &TreeTable, before: &str, dimensions: &mut Vec<MatrixDimension>, report: &mut DiagnosticReport) {
+    for TreeMember { key, place, value } in &table.members {
         let key = if before.is_empty() { key.clone() } else { format!("{before}.{key}") };
         let first = key.split('.').next().unwrap_or_default();
         if key.split('.').any(str::is_empty) {
@@ -82,13 +82,15 @@ fn collect(table: &Table, before: &str, dimensions: &mut Vec<Dimension>, report:
             report.value(*place, format!("`{key}` is varied already; keep one of the two"), None);
         } else {
             match &value.kind {
-                Kind::Table(table) => collect(table, &key, dimensions, report),
-                Kind::List(values) if values.is_empty() => report.value(value.place, "a key needs at least one value here".into(), None),
-                Kind::List(values) => {
-                    check_values(&key, values, report);
-                    dimensions.push(Dimension { key, place: *place, values: values.clone() });
+                TreeValueKind::Table(table) => collect(table, &key, dimensions, report),
+                TreeValueKind::List(values) if values.is_empty() => {
+                    report.value(value.place, "a key needs at least one value here".into(), None)
                 }
-                Kind::StandIn => (),
+                TreeValueKind::List(values) => {
+                    check_values(&key, values, report);
+                    dimensions.push(MatrixDimension { key, place: *place, values: values.clone() });
+                }
+                TreeValueKind::StandIn => (),
                 _ => report.value(
                     value.place,
                     format!("expected an array of values, found {}", value.found()),
@@ -100,7 +102,7 @@ fn collect(table: &Table, before: &str, dimensions: &mut Vec<Dimension>, report:
 }
 
 /// Two equal values make two equal runs under names that say otherwise.
-fn check_values(key: &str, values: &[Value], report: &mut Report) {
+fn check_values(key: &str, values: &[TreeValue], report: &mut DiagnosticReport) {
     let mut seen = BTreeSet::new();
     for value in values {
         if let Some(json) = value.to_json(report)
@@ -121,7 +123,7 @@ fn shortest<'k>(key: &'k str, keys: &[&str]) -> &'k str {
 
 /// What the values are called in the names of runs and of files: as they are written where letters, digits and a few marks are enough; by
 /// their number from 1 where they are tables or arrays, or look like another one.
-fn names(values: &[Value]) -> Vec<String> {
+fn names(values: &[TreeValue]) -> Vec<String> {
     let plain: Vec<Option<String>> = values.iter().map(plain_name).collect();
     let mut seen = BTreeSet::new();
     let all_differ = plain.iter().flatten().all(|name| seen.insert(name.to_ascii_lowercase()));
@@ -131,10 +133,10 @@ fn names(values: &[Value]) -> Vec<String> {
     if distinct.len() == names.len() { names } else { (1..=values.len()).map(|number| number.to_string()).collect() }
 }
 
-fn plain_name(value: &Value) -> Option<String> {
+fn plain_name(value: &TreeValue) -> Option<String> {
     let text = match &value.kind {
-        Kind::Text(text) | Kind::Integer(text, 10) | Kind::Float(text) => text.as_str(),
-        Kind::Boolean(value) => {
+        TreeValueKind::Text(text) | TreeValueKind::Integer(text, 10) | TreeValueKind::Float(text) => text.as_str(),
+        TreeValueKind::Boolean(value) => {
             if *value {
                 "true"
             } else {
@@ -152,8 +154,8 @@ fn plain_name(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Value {
-        Value { place: Place { source: 0, start: 0, end: 0 }, kind: Kind::Text(text.into()) }
+    fn text(text: &str) -> TreeValue {
+        TreeValue { place: TextPlace { source: 0, start: 0, end: 0 }, kind: TreeValueKind::Text(text.into()) }
     }
 
     #[test]

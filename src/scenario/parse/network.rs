@@ -1,22 +1,22 @@
 //! `[network]`: what lies between engine and model server on a simulated network (M-11).
 
 use super::expect::expect;
-use super::injected_fault::Probability;
-use super::reader::Reader;
+use super::fault::FaultProbability;
+use super::reader::TableReader;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
-use crate::scenario::network::{Network, NetworkEvent, NetworkFault};
+use crate::scenario::network::{NetworkEvent, NetworkFault, NetworkScript};
 
 /// The longest step: with longer ones nothing would come in time.
 const TICK_MAX: Micros = Micros::from_secs(1);
 
 /// Reads the section.
-pub(super) fn network(reader: &mut Reader<'_, '_>) -> Network {
-    let usual = Network::default();
-    let network = Network {
+pub(super) fn network(reader: &mut TableReader<'_, '_>) -> NetworkScript {
+    let usual = NetworkScript::default();
+    let network = NetworkScript {
         latency: latency(reader).unwrap_or(usual.latency),
-        loss: reader.get("loss").map_or(usual.loss, |Probability(loss)| loss),
+        loss: reader.get("loss").map_or(usual.loss, |FaultProbability(loss)| loss),
         tick: reader.get("tick").unwrap_or(usual.tick),
         events: reader.entries("event", "[[network.event]]", event),
         skip: reader.get("skip"),
@@ -39,7 +39,7 @@ pub(super) fn network(reader: &mut Reader<'_, '_>) -> Network {
 }
 
 /// One figure, or a range.
-fn latency(reader: &mut Reader<'_, '_>) -> Option<(Micros, Micros)> {
+fn latency(reader: &mut TableReader<'_, '_>) -> Option<(Micros, Micros)> {
     let member = reader.member("latency")?;
     match reader.get::<Latency>("latency")? {
         Latency::Fixed(span) => Some((span, span)),
@@ -52,7 +52,7 @@ fn latency(reader: &mut Reader<'_, '_>) -> Option<(Micros, Micros)> {
     }
 }
 
-fn event(reader: &mut Reader<'_, '_>) -> Option<NetworkEvent> {
+fn event(reader: &mut TableReader<'_, '_>) -> Option<NetworkEvent> {
     for key in ["at", "kind"] {
         if reader.member(key).is_none() {
             let message = format!("[[network.event]] needs `{key}`");
@@ -69,7 +69,7 @@ fn event(reader: &mut Reader<'_, '_>) -> Option<NetworkEvent> {
 }
 
 /// A time, or how to draw one.
-fn span(reader: &mut Reader<'_, '_>, key: &'static str) -> Option<Latency> {
+fn span(reader: &mut TableReader<'_, '_>, key: &'static str) -> Option<Latency> {
     let member = reader.member(key)?;
     let span = reader.get::<Latency>(key)?;
     if matches!(span, Latency::Recorded { .. } | Latency::Table(_)) {

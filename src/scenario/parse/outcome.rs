@@ -2,16 +2,16 @@
 
 use alloc::collections::BTreeMap;
 
-use super::asked;
 use super::engine::text_or_json;
-use super::reader::Reader;
-use super::tree::{Kind, Place, Value};
+use super::reader::TableReader;
+use super::replies;
+use super::tree::{TextPlace, TreeValue, TreeValueKind};
 use crate::engine::contract::FailureCause;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
 use crate::scenario::statement::tool_uses;
-use crate::scenario::types::{AgentScript, Deaf, Scenario, ScriptedOutcome, ToolEnding, ToolStopping, TurnBlock};
+use crate::scenario::types::{AgentScript, Scenario, ScriptedOutcome, StopDeafness, ToolEnding, ToolStopping, TurnBlock};
 
 const KEYS: [&str; 14] = [
     "asks",
@@ -31,9 +31,9 @@ const KEYS: [&str; 14] = [
 ];
 
 /// An outcome without its latency; `None` when nothing is said.
-pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
+pub(super) fn outcome(reader: &mut TableReader<'_, '_>) -> Option<ScriptedOutcome> {
     let mut said = false;
-    for key in KEYS.into_iter().chain(asked::CHECK_KEYS) {
+    for key in KEYS.into_iter().chain(replies::CHECK_KEYS) {
         said |= reader.member(key).is_some();
     }
     let outcome = ScriptedOutcome {
@@ -49,8 +49,8 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
         aborts: reader.get("aborts"),
         ending: ending(reader),
         stopping: ToolStopping { ignores: ignores_stop(reader), takes: reader.get("stop_takes").unwrap_or_default() },
-        check: asked::check(reader),
-        asks: reader.section("asks", "`asks`", asked::elicitation).flatten(),
+        check: replies::check(reader),
+        asks: reader.section("asks", "`asks`", replies::elicitation).flatten(),
         agents: AgentScript::default(),
         may: false,
     };
@@ -58,7 +58,7 @@ pub(super) fn outcome(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
 }
 
 /// What kind of error it is; what is no error has none.
-fn cause(reader: &mut Reader<'_, '_>) -> Option<FailureCause> {
+fn cause(reader: &mut TableReader<'_, '_>) -> Option<FailureCause> {
     let causes = [FailureCause::ExitCode, FailureCause::NotStarted, FailureCause::TimedOut];
     let cause = reader.choice("cause", &causes.map(|cause| (cause.as_str(), cause)));
     if let Some(member) = reader.member("cause")
@@ -70,7 +70,7 @@ fn cause(reader: &mut Reader<'_, '_>) -> Option<FailureCause> {
 }
 
 /// How it ends; what hangs or panics has no result.
-fn ending(reader: &mut Reader<'_, '_>) -> ToolEnding {
+fn ending(reader: &mut TableReader<'_, '_>) -> ToolEnding {
     reader.one_of(&["hangs", "panics", "returns_twice", "no_result"]);
     for key in ["result", "result_json", "aborts"] {
         for ending in ["hangs", "panics", "no_result"] {
@@ -88,25 +88,25 @@ fn ending(reader: &mut Reader<'_, '_>) -> ToolEnding {
 }
 
 /// `panics = true`, or what the panic says.
-fn panics(reader: &mut Reader<'_, '_>) -> Option<Arc<str>> {
+fn panics(reader: &mut TableReader<'_, '_>) -> Option<Arc<str>> {
     match reader.member("panics")?.value.kind {
-        Kind::Text(_) => reader.get("panics"),
+        TreeValueKind::Text(_) => reader.get("panics"),
         _ => reader.mark("panics").then(|| "explicit panic".into()),
     }
 }
 
 /// `ignores_stop = "2s"`, or `true` for ever.
-fn ignores_stop(reader: &mut Reader<'_, '_>) -> Deaf {
+fn ignores_stop(reader: &mut TableReader<'_, '_>) -> StopDeafness {
     match reader.member("ignores_stop").map(|member| &member.value.kind) {
-        None => Deaf::No,
-        Some(Kind::Boolean(true)) => Deaf::Forever,
-        Some(Kind::Boolean(false)) => Deaf::No,
-        Some(_) => reader.get::<Micros>("ignores_stop").map_or(Deaf::No, Deaf::For),
+        None => StopDeafness::No,
+        Some(TreeValueKind::Boolean(true)) => StopDeafness::Forever,
+        Some(TreeValueKind::Boolean(false)) => StopDeafness::No,
+        Some(_) => reader.get::<Micros>("ignores_stop").map_or(StopDeafness::No, StopDeafness::For),
     }
 }
 
 /// An outcome with its latency; `None` when nothing is said.
-pub(super) fn outcome_with_latency(reader: &mut Reader<'_, '_>) -> Option<ScriptedOutcome> {
+pub(super) fn outcome_with_latency(reader: &mut TableReader<'_, '_>) -> Option<ScriptedOutcome> {
     let outcome = outcome(reader);
     match reader.get::<Latency>("latency") {
         Some(latency) => Some(ScriptedOutcome { latency: Some(latency), ..outcome.unwrap_or_default() }),
@@ -115,7 +115,7 @@ pub(super) fn outcome_with_latency(reader: &mut Reader<'_, '_>) -> Option<Script
 }
 
 /// `[[result]]`: outcomes by the API's id of the tool use.
-pub(super) fn results(reader: &mut Reader<'_, '_>) -> BTreeMap<Arc<str>, ScriptedOutcome> {
+pub(super) fn results(reader: &mut TableReader<'_, '_>) -> BTreeMap<Arc<str>, ScriptedOutcome> {
     let mut results = BTreeMap::new();
     reader.entries("result", "[[result]]", |reader| {
         let id: Option<Arc<str>> = reader.required("tool_use");
@@ -132,7 +132,7 @@ pub(super) fn results(reader: &mut Reader<'_, '_>) -> BTreeMap<Arc<str>, Scripte
 }
 
 /// A tool use that says itself what comes of it has no use for a `[[result]]`.
-pub(super) fn check_results(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
+pub(super) fn check_results(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     let says_it = |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(_), .. });
     let twice = tool_uses(scenario).into_iter().filter(|tool_use| says_it(tool_use.block) && scenario.results.contains_key(&tool_use.id));
     for tool_use in twice {
@@ -144,11 +144,10 @@ pub(super) fn check_results(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
 }
 
 /// Where the `[[result]]` of this tool use stands.
-fn result_of(reader: &mut Reader<'_, '_>, id: &str) -> Place {
+fn result_of(reader: &mut TableReader<'_, '_>, id: &str) -> TextPlace {
     let table = reader.place;
     let Some(member) = reader.member("result") else { return table };
-    let Kind::List(entries) = &member.value.kind else { return member.place };
-    let is_it =
-        |entry: &&Value| matches!(&entry.kind, Kind::Table(entry) if entry.get("tool_use").is_some_and(|id_of| id_of.value.is_text(id)));
+    let TreeValueKind::List(entries) = &member.value.kind else { return member.place };
+    let is_it = |entry: &&TreeValue| matches!(&entry.kind, TreeValueKind::Table(entry) if entry.get("tool_use").is_some_and(|id_of| id_of.value.is_text(id)));
     entries.iter().find(is_it).map_or(member.place, |entry| entry.place)
 }

@@ -1,22 +1,22 @@
 //! Where each part of a scenario stands, for what is only found out when it has run (F-10).
 
-use super::fault::Fault;
-use super::tree::{Kind, Place, Table, Value};
+use super::diagnostic::Diagnostic;
+use super::tree::{TextPlace, TreeTable, TreeValue, TreeValueKind};
 use crate::prelude::*;
-use crate::scenario::statement::Step;
+use crate::scenario::statement::PathStep;
 
 /// A scenario's tables with the texts that they were read from.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Places {
+pub struct TablePlaces {
     sources: Arc<[(String, String)]>,
-    tree: Arc<Table>,
+    tree: Arc<TreeTable>,
 }
 
 /// What a scenario says of itself and of its end: no text of this comes into a run.
 const NOT_SAID_IN_RUNS: [&str; 4] = ["expect", "title", "rules", "extends"];
 
-impl Places {
-    pub(super) fn new(sources: Arc<[(String, String)]>, tree: Table) -> Self {
+impl TablePlaces {
+    pub(super) fn new(sources: Arc<[(String, String)]>, tree: TreeTable) -> Self {
         Self { sources, tree: Arc::new(tree) }
     }
 
@@ -26,19 +26,19 @@ impl Places {
     }
 
     /// Something to say about what a path leads to, or about the last of its steps that is there; `None` when none is.
-    pub fn fault(&self, path: &[Step], message: String, help: Option<String>) -> Option<Fault> {
+    pub fn fault(&self, path: &[PathStep], message: String, help: Option<String>) -> Option<Diagnostic> {
         let place = self.find(path)?;
         let (name, text) = self.sources.get(place.source)?;
-        Some(Fault::at(name, text, place.start, place.end, message, help))
+        Some(Diagnostic::at(name, text, place.start, place.end, message, help))
     }
 
     /// A key that is the same for what stands at the same place, whichever run of a matrix it is read for; `None` when it stands nowhere.
-    pub fn key(&self, path: &[Step]) -> Option<(usize, usize)> {
+    pub fn key(&self, path: &[PathStep]) -> Option<(usize, usize)> {
         self.find(path).map(|place| (place.source, place.start))
     }
 
     /// The file that a path leads into, if it is another than the one that was read; `None` for what `--set` says as well.
-    pub fn base(&self, path: &[Step]) -> Option<&str> {
+    pub fn base(&self, path: &[PathStep]) -> Option<&str> {
         let place = self.find(path).filter(|place| place.source > 0)?;
         self.sources.get(place.source).map(|(name, _)| name.as_str())
     }
@@ -49,8 +49,8 @@ impl Places {
         members.into_iter().any(|member| says(&member.value, wanted))
     }
 
-    fn find(&self, path: &[Step]) -> Option<Place> {
-        let (Step::Key(first), rest) = path.split_first()? else { return None };
+    fn find(&self, path: &[PathStep]) -> Option<TextPlace> {
+        let (PathStep::Key(first), rest) = path.split_first()? else { return None };
         let member = self.tree.get(first)?;
         let (mut place, mut value) = (member.place, &member.value);
         for step in rest {
@@ -62,45 +62,45 @@ impl Places {
 }
 
 /// One step further.
-fn go<'a>(value: &'a Value, step: &Step) -> Option<(Place, &'a Value)> {
+fn go<'a>(value: &'a TreeValue, step: &PathStep) -> Option<(TextPlace, &'a TreeValue)> {
     match (step, &value.kind) {
-        (Step::Key(key), Kind::Table(table)) => table.get(key).map(|member| (member.place, &member.value)),
-        (Step::Nth(nth), Kind::List(items)) => items.get(*nth).map(|item| (item.place, item)),
-        (Step::Where(key, wanted), Kind::List(items)) => {
-            let says = |item: &&Value| matches!(&item.kind, Kind::Table(table) if table.get(key).is_some_and(|member| member.value.is_text(wanted)));
+        (PathStep::Key(key), TreeValueKind::Table(table)) => table.get(key).map(|member| (member.place, &member.value)),
+        (PathStep::Nth(nth), TreeValueKind::List(items)) => items.get(*nth).map(|item| (item.place, item)),
+        (PathStep::Where(key, wanted), TreeValueKind::List(items)) => {
+            let says = |item: &&TreeValue| matches!(&item.kind, TreeValueKind::Table(table) if table.get(key).is_some_and(|member| member.value.is_text(wanted)));
             items.iter().find(says).map(|item| (item.place, item))
         }
-        (Step::ToolUse(nth), Kind::Table(turn)) => tool_use(turn, *nth).map(|tool| (tool.place, tool)),
+        (PathStep::ToolUse(nth), TreeValueKind::Table(turn)) => tool_use(turn, *nth).map(|tool| (tool.place, tool)),
         _ => None,
     }
 }
 
 /// A turn has its tool uses under `tool`, or among its `content`.
-fn tool_use(turn: &Table, nth: usize) -> Option<&Value> {
+fn tool_use(turn: &TreeTable, nth: usize) -> Option<&TreeValue> {
     let list = |key: &str| match &turn.get(key)?.value.kind {
-        Kind::List(items) => Some(items),
+        TreeValueKind::List(items) => Some(items),
         _ => None,
     };
     if let Some(tools) = list("tool") {
         return tools.get(nth);
     }
-    let tool = |entry: &'_ Value| matches!(&entry.kind, Kind::Table(table) if table.get("tool").is_some());
+    let tool = |entry: &'_ TreeValue| matches!(&entry.kind, TreeValueKind::Table(table) if table.get("tool").is_some());
     let entry = list("content")?.iter().filter(|entry| tool(entry)).nth(nth)?;
-    let Kind::Table(table) = &entry.kind else { return None };
+    let TreeValueKind::Table(table) = &entry.kind else { return None };
     table.get("tool").map(|member| &member.value)
 }
 
 /// Text that holds JSON says what its strings say, too.
-fn says(value: &Value, wanted: &str) -> bool {
+fn says(value: &TreeValue, wanted: &str) -> bool {
     match &value.kind {
-        Kind::Text(text) => text.contains(wanted) || (text.contains('\\') && unescaped(text).contains(wanted)),
-        Kind::Integer(text, _) | Kind::Float(text) => text.contains(wanted),
-        Kind::List(items) => items.iter().any(|item| says(item, wanted)),
-        Kind::Table(table) => {
+        TreeValueKind::Text(text) => text.contains(wanted) || (text.contains('\\') && unescaped(text).contains(wanted)),
+        TreeValueKind::Integer(text, _) | TreeValueKind::Float(text) => text.contains(wanted),
+        TreeValueKind::List(items) => items.iter().any(|item| says(item, wanted)),
+        TreeValueKind::Table(table) => {
             let is_of_runs = |key: &str| key != "expect";
             table.members.iter().any(|member| is_of_runs(&member.key) && (member.key.contains(wanted) || says(&member.value, wanted)))
         }
-        Kind::Boolean(_) | Kind::Date | Kind::StandIn => false,
+        TreeValueKind::Boolean(_) | TreeValueKind::Date | TreeValueKind::StandIn => false,
     }
 }
 

@@ -1,19 +1,19 @@
 //! `[plan]`: choices that are made already (F-11).
 
 use super::prompts;
-use super::reader::{Reader, entry};
-use super::report::Report;
-use super::tree::{Kind, Value};
+use super::reader::{TableReader, entry};
+use super::report::DiagnosticReport;
+use super::tree::{TreeValue, TreeValueKind};
 use super::values::{FromValue, SeedNumber};
 use crate::engine::random::Seed;
 use crate::prelude::*;
 use crate::scenario::fault::FaultRule;
-use crate::scenario::interrupt::{InterruptKind, Side};
-use crate::scenario::plan::{AnswerTimes, Named, Plan, PlannedInterrupt, StreamShape, Waited};
+use crate::scenario::interrupt::{InterruptKind, TriggerSide};
+use crate::scenario::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
 
 /// What the names in a table look like.
 #[derive(Clone, Copy)]
-enum Names {
+enum ChoiceNames {
     /// `2`, `2.3`, `p2/1`, `toolu_7/1`.
     Requests,
     /// A request's name and a fault's.
@@ -27,36 +27,36 @@ enum Names {
 }
 
 /// Reads the plan.
-pub(super) fn plan(reader: &mut Reader<'_, '_>, rules: &[FaultRule]) -> Plan {
+pub(super) fn plan(reader: &mut TableReader<'_, '_>, rules: &[FaultRule]) -> Plan {
     let mut plan = Plan { drawn_from: reader.get("drawn_from").map(|SeedNumber(seed)| Seed(seed)), ..Plan::default() };
     for interrupt in reader.entries("interrupt", "[[plan.interrupt]]", interrupt).into_iter().rev() {
         plan.add_interrupt(interrupt);
     }
-    plan.faults = named(reader, "faults", Names::Faults);
+    plan.faults = named(reader, "faults", ChoiceNames::Faults);
     check_faults(reader, &plan, rules);
-    plan.answers = named(reader, "answers", Names::Requests);
-    plan.streams = named(reader, "streams", Names::Messages);
-    plan.chunks = named(reader, "chunks", Names::Pieces).into_iter().map(|(name, Sizes(sizes))| (name, sizes)).collect();
-    plan.request_ids = named(reader, "request_ids", Names::Requests);
-    for (key, of, _) in Waited::ALL {
-        let names = if matches!(of, Waited::Error | Waited::Auth) { Names::Requests } else { Names::Free };
+    plan.answers = named(reader, "answers", ChoiceNames::Requests);
+    plan.streams = named(reader, "streams", ChoiceNames::Messages);
+    plan.chunks = named(reader, "chunks", ChoiceNames::Pieces).into_iter().map(|(name, ChunkSizes(sizes))| (name, sizes)).collect();
+    plan.request_ids = named(reader, "request_ids", ChoiceNames::Requests);
+    for (key, of, _) in WaitKind::ALL {
+        let names = if matches!(of, WaitKind::Error | WaitKind::Auth) { ChoiceNames::Requests } else { ChoiceNames::Free };
         let latencies = named(reader, key, names);
         if !latencies.is_empty() {
             plan.latencies.insert(of, latencies);
         }
     }
-    plan.backoff = named(reader, "backoff", Names::Requests);
+    plan.backoff = named(reader, "backoff", ChoiceNames::Requests);
     plan
 }
 
-fn interrupt(reader: &mut Reader<'_, '_>) -> Option<PlannedInterrupt> {
+fn interrupt(reader: &mut TableReader<'_, '_>) -> Option<PlannedInterrupt> {
     for key in ["event", "kind"] {
         if reader.member(key).is_none() {
             reader.lacks(&[key], format!("[[plan.interrupt]] needs `{key}`"), None);
         }
     }
     let event = reader.get_above_zero("event", "events are counted from 1");
-    let side = reader.choice("side", &[("before", Side::Before), ("after", Side::After)]).unwrap_or_default();
+    let side = reader.choice("side", &[("before", TriggerSide::Before), ("after", TriggerSide::After)]).unwrap_or_default();
     let kind = match reader.choice("kind", &[("cancel", true), ("interrupt", false)]) {
         Some(false) => Some(InterruptKind::Interrupt(prompts::content(reader))),
         cancels => {
@@ -73,10 +73,10 @@ fn interrupt(reader: &mut Reader<'_, '_>) -> Option<PlannedInterrupt> {
 }
 
 /// What hits anyway, or does not exist, is no choice.
-fn check_faults(reader: &mut Reader<'_, '_>, plan: &Plan, rules: &[FaultRule]) {
+fn check_faults(reader: &mut TableReader<'_, '_>, plan: &Plan, rules: &[FaultRule]) {
     let probable: Vec<String> = rules.iter().filter(|rule| rule.at.probability.is_some()).map(|rule| rule.kind.to_string()).collect();
     let is_known = |fault: &str| probable.iter().any(|known| *fault == **known || fault.starts_with(&format!("{known} (")));
-    let Some(Kind::Table(table)) = reader.member("faults").map(|member| &member.value.kind) else { return };
+    let Some(TreeValueKind::Table(table)) = reader.member("faults").map(|member| &member.value.kind) else { return };
     for name in plan.faults.keys() {
         let Some((_, fault)) = name.split_once(' ').filter(|(_, fault)| !is_known(fault)) else { continue };
         let place = table.get(name).map_or(reader.place, |member| member.place);
@@ -87,15 +87,15 @@ fn check_faults(reader: &mut Reader<'_, '_>, plan: &Plan, rules: &[FaultRule]) {
 }
 
 /// A table of choices by name.
-fn named<T: FromValue>(reader: &mut Reader<'_, '_>, key: &'static str, names: Names) -> Named<T> {
-    let Some(member) = reader.member(key) else { return Named::new() };
-    let Kind::Table(table) = &member.value.kind else {
-        if !matches!(member.value.kind, Kind::StandIn) {
+fn named<T: FromValue>(reader: &mut TableReader<'_, '_>, key: &'static str, names: ChoiceNames) -> NamedChoices<T> {
+    let Some(member) = reader.member(key) else { return NamedChoices::new() };
+    let TreeValueKind::Table(table) = &member.value.kind else {
+        if !matches!(member.value.kind, TreeValueKind::StandIn) {
             reader.report.mismatch(&member.value, "a table");
         }
-        return Named::new();
+        return NamedChoices::new();
     };
-    let mut choices = Named::new();
+    let mut choices = NamedChoices::new();
     for member in &table.members {
         if !names.hold(&member.key) {
             let (what, help) = names.words();
@@ -106,7 +106,7 @@ fn named<T: FromValue>(reader: &mut Reader<'_, '_>, key: &'static str, names: Na
     choices
 }
 
-impl Names {
+impl ChoiceNames {
     fn hold(self, name: &str) -> bool {
         match self {
             Self::Requests => is_request(name),
@@ -144,7 +144,7 @@ fn is_number(text: &str) -> bool {
 }
 
 impl FromValue for AnswerTimes {
-    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
+    fn from_value(value: &TreeValue, report: &mut DiagnosticReport) -> Option<Self> {
         entry(value, report, "an entry of [plan.answers]", |reader| Self {
             head: reader.get("head"),
             gaps: reader.get("gaps").unwrap_or_default(),
@@ -154,19 +154,19 @@ impl FromValue for AnswerTimes {
 }
 
 impl FromValue for StreamShape {
-    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
+    fn from_value(value: &TreeValue, report: &mut DiagnosticReport) -> Option<Self> {
         entry(value, report, "an entry of [plan.streams]", |reader| Self {
-            pieces: reader.get("pieces").map(|Sizes(sizes)| sizes).unwrap_or_default(),
+            pieces: reader.get("pieces").map(|ChunkSizes(sizes)| sizes).unwrap_or_default(),
             padding: reader.get("padding").unwrap_or_default(),
         })
     }
 }
 
 /// Numbers of bytes, none of them 0.
-struct Sizes(Vec<u32>);
+struct ChunkSizes(Vec<u32>);
 
-impl FromValue for Sizes {
-    fn from_value(value: &Value, report: &mut Report) -> Option<Self> {
+impl FromValue for ChunkSizes {
+    fn from_value(value: &TreeValue, report: &mut DiagnosticReport) -> Option<Self> {
         let sizes = Vec::from_value(value, report)?;
         if sizes.contains(&0) {
             report.value(value.place, "each part has at least 1 byte".into(), None);

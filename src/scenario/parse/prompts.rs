@@ -3,19 +3,19 @@
 use core::ops::RangeInclusive;
 
 use super::outcome;
-use super::reader::Reader;
-use super::report::Report;
-use super::tree::{Kind, Member};
-use super::values::{Blocks, FromValue};
+use super::reader::TableReader;
+use super::report::DiagnosticReport;
+use super::tree::{TreeMember, TreeValueKind};
+use super::values::{BlocksText, FromValue};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::tape::Provenance;
-use crate::scenario::types::{AgentScript, Prompt, ScriptedOutcome, Slip, Turn, TurnBlock};
+use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedPrompt, ScriptedTurn, ToolUseSlip, TurnBlock};
 use crate::wire::block::{Block, Message, Role};
 use crate::wire::http;
 
 /// The times of prompts, of which each comes when the one before it is over.
-pub(super) fn check_order(reader: &mut Reader<'_, '_>, prompts: &[Prompt]) {
+pub(super) fn check_order(reader: &mut TableReader<'_, '_>, prompts: &[ScriptedPrompt]) {
     let times: Vec<Micros> = prompts.iter().filter_map(|prompt| prompt.at).collect();
     let Some(wrong) = times.windows(2).find(|times| times[1] < times[0]) else { return };
     let place = reader.member("prompt").map_or(reader.place, |member| member.place);
@@ -24,7 +24,7 @@ pub(super) fn check_order(reader: &mut Reader<'_, '_>, prompts: &[Prompt]) {
 }
 
 /// `[[prompt]]`; with a tape, turns would never be used.
-pub(super) fn prompt(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Prompt {
+pub(super) fn prompt(reader: &mut TableReader<'_, '_>, tape: Option<&TreeMember>) -> ScriptedPrompt {
     let content = content(reader);
     let at = reader.get("at");
     if let (Some(_), Some(turns)) = (tape, reader.member("turn")) {
@@ -32,14 +32,14 @@ pub(super) fn prompt(reader: &mut Reader<'_, '_>, tape: Option<&Member>) -> Prom
         reader.report.value(turns.place, message, None);
     }
     let turns = reader.entries("turn", "[[prompt.turn]]", |reader| Some(turn(reader)));
-    Prompt { content, at, turns }
+    ScriptedPrompt { content, at, turns }
 }
 
 /// Who may speak.
 pub(super) const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
 
 /// `[[history]]`: a message that was said before the first prompt.
-pub(super) fn message(reader: &mut Reader<'_, '_>) -> Option<Arc<Message>> {
+pub(super) fn message(reader: &mut TableReader<'_, '_>) -> Option<Arc<Message>> {
     if reader.member("role").is_none() {
         reader.lacks(&["role"], "[[history]] needs `role`: \"user\", \"assistant\" or \"system\"".into(), None);
     }
@@ -49,19 +49,19 @@ pub(super) fn message(reader: &mut Reader<'_, '_>) -> Option<Arc<Message>> {
 }
 
 /// `text`, or `content_json` with blocks.
-pub(super) fn content(reader: &mut Reader<'_, '_>) -> Vec<Block> {
+pub(super) fn content(reader: &mut TableReader<'_, '_>) -> Vec<Block> {
     if reader.one_of(&["text", "content_json"]).is_none() {
         let message = format!("{} needs `text` or `content_json`", reader.title());
         reader.lacks(&["text", "content_json"], message, None);
     }
     let text: Option<Arc<str>> = reader.get("text");
-    let blocks = reader.get("content_json").map(|Blocks(blocks)| blocks);
+    let blocks = reader.get("content_json").map(|BlocksText(blocks)| blocks);
     text.map(|text| vec![Block::text(&text)]).or(blocks).unwrap_or_default()
 }
 
 /// `[[prompt.turn]]`, `[[interrupt.turn]]`: one scripted answer.
-pub(super) fn turn(reader: &mut Reader<'_, '_>) -> Turn {
-    let mut turn = Turn { content: turn_content(reader), ..Turn::default() };
+pub(super) fn turn(reader: &mut TableReader<'_, '_>) -> ScriptedTurn {
+    let mut turn = ScriptedTurn { content: turn_content(reader), ..ScriptedTurn::default() };
     reader.set_some("stop_reason", &mut turn.stop_reason);
     if let Some(status) = reader.get::<u32>("status") {
         turn.status = http_status(reader, status).unwrap_or(turn.status);
@@ -78,7 +78,7 @@ pub(super) fn turn(reader: &mut Reader<'_, '_>) -> Turn {
 }
 
 /// A count of tokens. What more of them cost could not be added up.
-fn tokens(reader: &mut Reader<'_, '_>, key: &'static str) -> Option<u64> {
+fn tokens(reader: &mut TableReader<'_, '_>, key: &'static str) -> Option<u64> {
     let place = reader.member(key)?.value.place;
     let tokens: u64 = reader.get(key)?;
     if tokens > TOKENS_MAX {
@@ -94,7 +94,7 @@ const TOKENS_MAX: u64 = 1_000_000_000_000;
 pub(super) const ANSWER_STATUSES: RangeInclusive<u16> = 200..=599;
 
 /// A literal body or a failure has no content beside it: only one of the two can be sent.
-fn http_status(reader: &mut Reader<'_, '_>, status: u32) -> Option<u16> {
+fn http_status(reader: &mut TableReader<'_, '_>, status: u32) -> Option<u16> {
     let place = reader.member("status")?.value.place;
     let known = u16::try_from(status).ok().filter(|status| ANSWER_STATUSES.contains(status));
     if known.is_none() {
@@ -108,12 +108,12 @@ fn http_status(reader: &mut Reader<'_, '_>, status: u32) -> Option<u16> {
 
 const CONTENT_KEYS: [&str; 4] = ["content", "thinking", "text", "tool"];
 
-fn has_content(reader: &mut Reader<'_, '_>) -> Option<()> {
+fn has_content(reader: &mut TableReader<'_, '_>) -> Option<()> {
     CONTENT_KEYS.iter().find_map(|key| reader.member(key)).map(|_| ())
 }
 
 /// What a turn is made of: `content` in any order, or the short form, thinking before text before tools.
-fn turn_content(reader: &mut Reader<'_, '_>) -> Vec<TurnBlock> {
+fn turn_content(reader: &mut TableReader<'_, '_>) -> Vec<TurnBlock> {
     if has_content(reader).is_some()
         && let Some(body) = reader.member("body")
     {
@@ -131,7 +131,7 @@ fn turn_content(reader: &mut Reader<'_, '_>) -> Vec<TurnBlock> {
 }
 
 /// An entry of `content`: exactly one of `text`, `thinking` and `tool`.
-fn turn_block(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
+fn turn_block(reader: &mut TableReader<'_, '_>) -> Option<TurnBlock> {
     if reader.one_of(&["text", "thinking", "tool"]).is_none() {
         reader.lacks(&["text", "thinking", "tool"], "an entry of `content` needs `text`, `thinking` or `tool`".into(), None);
     }
@@ -141,15 +141,15 @@ fn turn_block(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
 }
 
 /// A scripted tool use with what comes of it.
-fn tool_use(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
+fn tool_use(reader: &mut TableReader<'_, '_>) -> Option<TurnBlock> {
     let name = reader.required("name");
     let input: Option<Arc<str>> = match reader.member("input") {
         None => Some("{}".into()),
         Some(member) => match &member.value.kind {
             // As written: what the model sends need not be JSON.
-            Kind::Text(text) => Some(text.as_str().into()),
-            Kind::Table(_) => member.value.to_json(reader.report).map(|json| json.as_str().into()),
-            Kind::StandIn => None,
+            TreeValueKind::Text(text) => Some(text.as_str().into()),
+            TreeValueKind::Table(_) => member.value.to_json(reader.report).map(|json| json.as_str().into()),
+            TreeValueKind::StandIn => None,
             _ => {
                 reader.report.mismatch(&member.value, "a table, or text with what the model writes");
                 None
@@ -163,14 +163,14 @@ fn tool_use(reader: &mut Reader<'_, '_>) -> Option<TurnBlock> {
 }
 
 /// `unknown = true` or `invalid = true`: what the model gets wrong here on purpose. Who names no tool is asked for no input.
-fn slip(reader: &mut Reader<'_, '_>) -> Option<Slip> {
+fn slip(reader: &mut TableReader<'_, '_>) -> Option<ToolUseSlip> {
     reader.one_of(&["unknown", "invalid"]);
     let (unknown, invalid) = (reader.mark("unknown"), reader.mark("invalid"));
-    unknown.then_some(Slip::UnknownTool).or(invalid.then_some(Slip::InvalidInput))
+    unknown.then_some(ToolUseSlip::UnknownTool).or(invalid.then_some(ToolUseSlip::InvalidInput))
 }
 
 /// `agent = [{ turn = […] }, …]` and `synthesis`: what the agents are answered that the tool use makes (B-8).
-fn agents(reader: &mut Reader<'_, '_>) -> AgentScript {
+fn agents(reader: &mut TableReader<'_, '_>) -> AgentScript {
     let tasks = reader
         .entries("agent", "an entry of `agent`", |reader| Some(reader.entries("turn", "an agent's turn", |reader| Some(turn(reader)))));
     // The agents' answers make the result.
@@ -192,7 +192,7 @@ fn agents(reader: &mut Reader<'_, '_>) -> AgentScript {
     AgentScript { tasks, synthesis }
 }
 
-fn makes_agents(turn: &Turn) -> bool {
+fn makes_agents(turn: &ScriptedTurn) -> bool {
     let has_agents =
         |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(outcome), .. } if outcome.agents != AgentScript::default());
     turn.content.iter().any(has_agents)
@@ -206,11 +206,11 @@ fn with_agents(outcome: Option<ScriptedOutcome>, agents: AgentScript) -> Option<
 }
 
 /// `headers`: names with their text, in the order in which they were written.
-pub(super) fn headers(reader: &mut Reader<'_, '_>) -> Vec<(String, String)> {
+pub(super) fn headers(reader: &mut TableReader<'_, '_>) -> Vec<(String, String)> {
     let Some(member) = reader.member("headers") else { return Vec::new() };
     match &member.value.kind {
-        Kind::Table(table) => table.members.iter().filter_map(|member| header(reader.report, member)).collect(),
-        Kind::StandIn => Vec::new(),
+        TreeValueKind::Table(table) => table.members.iter().filter_map(|member| header(reader.report, member)).collect(),
+        TreeValueKind::StandIn => Vec::new(),
         _ => {
             reader.report.mismatch(&member.value, "a table of names with text");
             Vec::new()
@@ -219,7 +219,7 @@ pub(super) fn headers(reader: &mut Reader<'_, '_>) -> Vec<(String, String)> {
 }
 
 /// A header that a server can send. Those of the connection are written by whoever writes to it, so they cannot be chosen.
-fn header(report: &mut Report, member: &Member) -> Option<(String, String)> {
+fn header(report: &mut DiagnosticReport, member: &TreeMember) -> Option<(String, String)> {
     let text = String::from_value(&member.value, report)?;
     let is_name =
         !member.key.is_empty() && member.key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));

@@ -1,34 +1,34 @@
 //! Hands out the members of one table as typed values, and at its end reports the keys that nobody asked for (F-7).
 //!
-//! A section is a function that asks a [`Reader`] for what it knows. The keys that exist are therefore nowhere listed: what was asked
+//! A section is a function that asks a [`TableReader`] for what it knows. The keys that exist are therefore nowhere listed: what was asked
 //! for is what exists, and what a misspelt key is compared with.
 
 use super::nearest::nearest;
-use super::report::Report;
-use super::tree::{Kind, Member, Place, Table, Value};
+use super::report::DiagnosticReport;
+use super::tree::{TextPlace, TreeMember, TreeTable, TreeValue, TreeValueKind};
 use super::values::FromValue;
 use crate::prelude::*;
 
 /// One table being read.
-pub(super) struct Reader<'a, 'r> {
+pub(super) struct TableReader<'a, 'r> {
     /// Where faults go.
-    pub(super) report: &'r mut Report,
+    pub(super) report: &'r mut DiagnosticReport,
     /// Where the table is.
-    pub(super) place: Place,
-    table: &'a Table,
+    pub(super) place: TextPlace,
+    table: &'a TreeTable,
     title: &'static str,
     asked: Vec<&'static str>,
 }
 
 /// Reads a table: `body` asks for its members; what it did not ask for is then reported. `title` is empty for the file itself.
 pub(super) fn read_table<'a, R>(
-    report: &mut Report,
-    table: &'a Table,
-    place: Place,
+    report: &mut DiagnosticReport,
+    table: &'a TreeTable,
+    place: TextPlace,
     title: &'static str,
-    body: impl FnOnce(&mut Reader<'a, '_>) -> R,
+    body: impl FnOnce(&mut TableReader<'a, '_>) -> R,
 ) -> R {
-    let mut reader = Reader { report, place, table, title, asked: Vec::new() };
+    let mut reader = TableReader { report, place, table, title, asked: Vec::new() };
     let result = body(&mut reader);
     reader.report_unknown_keys();
     if let Some(seen) = reader.report.seen() {
@@ -37,14 +37,14 @@ pub(super) fn read_table<'a, R>(
     result
 }
 
-impl<'a> Reader<'a, '_> {
+impl<'a> TableReader<'a, '_> {
     /// What messages call the table.
     pub(super) fn title(&self) -> &'static str {
         self.title
     }
 
     /// The member of this name, of whatever kind.
-    pub(super) fn member(&mut self, key: &'static str) -> Option<&'a Member> {
+    pub(super) fn member(&mut self, key: &'static str) -> Option<&'a TreeMember> {
         if !self.asked.contains(&key) {
             self.asked.push(key);
         }
@@ -52,18 +52,18 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Where the n-th entry of this member stands, from 0.
-    pub(super) fn entry_place(&mut self, key: &'static str, nth: usize) -> Place {
+    pub(super) fn entry_place(&mut self, key: &'static str, nth: usize) -> TextPlace {
         let table = self.place;
         let Some(member) = self.member(key) else { return table };
         match &member.value.kind {
-            Kind::List(entries) => entries.get(nth).map_or(member.place, |entry| entry.place),
+            TreeValueKind::List(entries) => entries.get(nth).map_or(member.place, |entry| entry.place),
             _ => member.place,
         }
     }
 
     /// The first of these members that is there; a second one is a fault, for only one of them can count.
-    pub(super) fn one_of(&mut self, keys: &[&'static str]) -> Option<&'a Member> {
-        let mut given: Vec<&Member> = keys.iter().filter_map(|key| self.member(key)).collect();
+    pub(super) fn one_of(&mut self, keys: &[&'static str]) -> Option<&'a TreeMember> {
+        let mut given: Vec<&TreeMember> = keys.iter().filter_map(|key| self.member(key)).collect();
         given.sort_by_key(|member| member.place);
         let (first, others) = given.split_first()?;
         for other in others {
@@ -86,7 +86,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Like [`Reader::set`] where the default is that nothing is said.
+    /// Like [`TableReader::set`] where the default is that nothing is said.
     pub(super) fn set_some<T: FromValue>(&mut self, key: &'static str, target: &mut Option<T>) {
         if let Some(value) = self.get(key) {
             *target = Some(value);
@@ -137,7 +137,7 @@ impl<'a> Reader<'a, '_> {
         if let (Some(seen), [key]) = (self.report.seen(), keys) {
             seen.required.push((self.place, key));
         }
-        let misspelt = |member: &Member| !self.asked.contains(&&*member.key) && nearest(&member.key, keys.iter().copied()).is_some();
+        let misspelt = |member: &TreeMember| !self.asked.contains(&&*member.key) && nearest(&member.key, keys.iter().copied()).is_some();
         if !self.table.members.iter().any(misspelt) {
             self.report.missing(self.place, message, help);
         }
@@ -152,7 +152,12 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// A table in this one; `None` when it is not there or is no table.
-    pub(super) fn section<R>(&mut self, key: &'static str, title: &'static str, body: impl FnOnce(&mut Reader<'a, '_>) -> R) -> Option<R> {
+    pub(super) fn section<R>(
+        &mut self,
+        key: &'static str,
+        title: &'static str,
+        body: impl FnOnce(&mut TableReader<'a, '_>) -> R,
+    ) -> Option<R> {
         let member = self.member(key)?;
         entry(&member.value, self.report, title, body)
     }
@@ -162,19 +167,20 @@ impl<'a> Reader<'a, '_> {
         &mut self,
         key: &'static str,
         title: &'static str,
-        mut body: impl FnMut(&mut Reader<'a, '_>) -> Option<R>,
+        mut body: impl FnMut(&mut TableReader<'a, '_>) -> Option<R>,
     ) -> Vec<R> {
         let Some(member) = self.member(key) else { return Vec::new() };
         match &member.value.kind {
-            Kind::List(items) => items.iter().filter_map(|item| entry(item, self.report, title, &mut body).flatten()).collect(),
-            Kind::StandIn => Vec::new(),
+            TreeValueKind::List(items) => items.iter().filter_map(|item| entry(item, self.report, title, &mut body).flatten()).collect(),
+            TreeValueKind::StandIn => Vec::new(),
             _ => {
                 let section = if title.starts_with('[') { format!("write {title} as the section's head, or ") } else { String::new() };
                 let help = format!("{section}write {key} = [{{ … }}]");
                 let message = format!("expected an array of tables, found {}", member.value.found());
                 self.report.value(member.value.place, message, Some(help));
                 // A single table is meant as the only entry, and may have faults of its own.
-                let only = matches!(member.value.kind, Kind::Table(_)).then(|| entry(&member.value, self.report, title, &mut body));
+                let only =
+                    matches!(member.value.kind, TreeValueKind::Table(_)).then(|| entry(&member.value, self.report, title, &mut body));
                 only.flatten().flatten().into_iter().collect()
             }
         }
@@ -190,14 +196,14 @@ impl<'a> Reader<'a, '_> {
 
 /// Reads a value that must be a table.
 pub(super) fn entry<'a, R>(
-    value: &'a Value,
-    report: &mut Report,
+    value: &'a TreeValue,
+    report: &mut DiagnosticReport,
     title: &'static str,
-    body: impl FnOnce(&mut Reader<'a, '_>) -> R,
+    body: impl FnOnce(&mut TableReader<'a, '_>) -> R,
 ) -> Option<R> {
     match &value.kind {
-        Kind::Table(table) => Some(read_table(report, table, value.place, title, body)),
-        Kind::StandIn => None,
+        TreeValueKind::Table(table) => Some(read_table(report, table, value.place, title, body)),
+        TreeValueKind::StandIn => None,
         _ => {
             report.mismatch(value, "a table");
             None
@@ -206,14 +212,14 @@ pub(super) fn entry<'a, R>(
 }
 
 /// Text that must be one of the words that are known here.
-pub(super) fn known_word<'a>(value: &'a Value, report: &mut Report, what: &str, words: &[&str]) -> Option<&'a str> {
+pub(super) fn known_word<'a>(value: &'a TreeValue, report: &mut DiagnosticReport, what: &str, words: &[&str]) -> Option<&'a str> {
     match &value.kind {
-        Kind::Text(word) if words.contains(&&**word) => Some(word),
-        Kind::Text(word) => {
+        TreeValueKind::Text(word) if words.contains(&&**word) => Some(word),
+        TreeValueKind::Text(word) => {
             report.unknown(value.place, what, word, "", words);
             None
         }
-        Kind::StandIn => None,
+        TreeValueKind::StandIn => None,
         _ => {
             let list = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
             report.value(value.place, format!("expected one of {list}, found {}", value.found()), None);

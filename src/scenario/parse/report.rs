@@ -1,33 +1,33 @@
 //! Collects what is wrong while a scenario is read: nothing stops at the first fault (F-7).
 
-use super::fault::{Fault, Faults};
-use super::mend::{Mended, syntax};
+use super::diagnostic::{Diagnostic, Diagnostics};
 use super::nearest::nearest;
-use super::tree::{Place, Value};
+use super::recovery::{RecoveredText, syntax};
+use super::tree::{TextPlace, TreeValue};
 use crate::prelude::*;
 
 /// The sources, and the faults found so far.
-pub(super) struct Report {
-    sources: Vec<Source>,
+pub(super) struct DiagnosticReport {
+    sources: Vec<ReportSource>,
     /// A file that is extended and was not found: whatever is missing may be in it.
     base_is_lost: bool,
-    faults: Vec<(Place, String, Option<String>)>,
-    seen: Option<Seen>,
+    faults: Vec<(TextPlace, String, Option<String>)>,
+    seen: Option<ReaderTrace>,
 }
 
 /// What the reader asked for, noted for the schema (F-8).
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ReaderTrace {
     /// Tables that were read, by their place: what they are called, and the keys that were asked for.
-    pub(super) tables: Vec<(Place, &'static str, Vec<&'static str>)>,
+    pub(super) tables: Vec<(TextPlace, &'static str, Vec<&'static str>)>,
     /// Keys without which a table is a fault, by the table's place.
-    pub(super) required: Vec<(Place, &'static str)>,
+    pub(super) required: Vec<(TextPlace, &'static str)>,
     /// Words that are known at a place where another one stood.
-    pub(super) words: Vec<(Place, Vec<String>)>,
+    pub(super) words: Vec<(TextPlace, Vec<String>)>,
 }
 
 /// A text that places are in.
-struct Source {
+struct ReportSource {
     name: String,
     text: String,
     /// Lines, from 0, that could not be read at all.
@@ -36,7 +36,7 @@ struct Source {
     is_file: bool,
 }
 
-impl Report {
+impl DiagnosticReport {
     /// A report on nothing yet; the first file that is added is source 0.
     pub(super) fn new() -> Self {
         Self { sources: Vec::new(), base_is_lost: false, faults: Vec::new(), seen: None }
@@ -44,40 +44,40 @@ impl Report {
 
     /// A report on a scenario without text, which also notes what it is asked for.
     pub(super) fn noting() -> Self {
-        let source = Source { name: String::new(), text: String::new(), lost: Vec::new(), is_file: true };
-        Self { sources: vec![source], seen: Some(Seen::default()), ..Self::new() }
+        let source = ReportSource { name: String::new(), text: String::new(), lost: Vec::new(), is_file: true };
+        Self { sources: vec![source], seen: Some(ReaderTrace::default()), ..Self::new() }
     }
 
     /// What was noted, and the faults as they were found.
-    pub(super) fn into_notes(self) -> (Seen, Vec<(Place, String, Option<String>)>) {
+    pub(super) fn into_notes(self) -> (ReaderTrace, Vec<(TextPlace, String, Option<String>)>) {
         (self.seen.unwrap_or_default(), self.faults)
     }
 
     /// Where notes are taken.
-    pub(super) fn seen(&mut self) -> Option<&mut Seen> {
+    pub(super) fn seen(&mut self) -> Option<&mut ReaderTrace> {
         self.seen.as_mut()
     }
 
     /// Adds a file with its syntax errors, and gives its number.
-    pub(super) fn add_file(&mut self, name: &str, text: &str, mended: &Mended) -> usize {
+    pub(super) fn add_file(&mut self, name: &str, text: &str, mended: &RecoveredText) -> usize {
         let source = self.sources.len();
-        self.sources.push(Source { name: name.into(), text: text.into(), lost: mended.lost.clone(), is_file: true });
+        self.sources.push(ReportSource { name: name.into(), text: text.into(), lost: mended.lost.clone(), is_file: true });
         for (span, message) in &mended.errors {
             let (message, help) = syntax::explained(text, span, message);
-            self.value(Place { source, start: span.start, end: span.end }, message, help);
+            self.value(TextPlace { source, start: span.start, end: span.end }, message, help);
         }
         source
     }
 
     /// A file cannot be extended, for the reason that stands in `message`.
-    pub(super) fn lost_base(&mut self, place: Place, message: String) {
+    pub(super) fn lost_base(&mut self, place: TextPlace, message: String) {
         self.base_is_lost = true;
         self.value(place, message, None);
     }
 
     /// Adds an override as a source and gives its number.
     pub(super) fn add_override(&mut self, name: &str, text: String) -> usize {
-        self.sources.push(Source { name: name.into(), text, lost: Vec::new(), is_file: false });
+        self.sources.push(ReportSource { name: name.into(), text, lost: Vec::new(), is_file: false });
         self.sources.len() - 1
     }
 
@@ -87,29 +87,29 @@ impl Report {
     }
 
     /// The name of the file that a place is in; none for an override.
-    pub(super) fn file_name(&self, place: Place) -> Option<&str> {
+    pub(super) fn file_name(&self, place: TextPlace) -> Option<&str> {
         self.sources.get(place.source).filter(|source| source.is_file).map(|source| source.name.as_str())
     }
 
     /// Something is wrong at a place.
-    pub(super) fn value(&mut self, place: Place, message: String, help: Option<String>) {
+    pub(super) fn value(&mut self, place: TextPlace, message: String, help: Option<String>) {
         self.faults.push((place, message, help));
     }
 
     /// A value is not of the kind that it should be.
-    pub(super) fn mismatch(&mut self, value: &Value, wanted: &str) {
+    pub(super) fn mismatch(&mut self, value: &TreeValue, wanted: &str) {
         self.value(value.place, format!("expected {wanted}, found {}", value.found()), None);
     }
 
     /// A table lacks something. Not said when part of the table could not be read, for then it may well be there.
-    pub(super) fn missing(&mut self, table: Place, message: String, help: Option<String>) {
+    pub(super) fn missing(&mut self, table: TextPlace, message: String, help: Option<String>) {
         if !self.has_lost_part(table) {
             self.value(table, message, help);
         }
     }
 
     /// A word that is none of those known here.
-    pub(super) fn unknown(&mut self, place: Place, what: &str, word: &str, within: &str, known: &[&str]) {
+    pub(super) fn unknown(&mut self, place: TextPlace, what: &str, word: &str, within: &str, known: &[&str]) {
         if let Some(seen) = &mut self.seen {
             seen.words.push((place, known.iter().map(|word| (*word).into()).collect()));
         }
@@ -122,10 +122,10 @@ impl Report {
 
     /// Whether the lines from a table's place to the next section hold some that could not be read; the whole file is a table, too. Where
     /// a file extends others, the table may as well go on in one of those.
-    fn has_lost_part(&self, table: Place) -> bool {
+    fn has_lost_part(&self, table: TextPlace) -> bool {
         let elsewhere =
             self.base_is_lost || self.sources.iter().enumerate().any(|(at, source)| at != table.source && !source.lost.is_empty());
-        let Some(Source { text, lost, .. }) = self.sources.get(table.source) else { return elsewhere };
+        let Some(ReportSource { text, lost, .. }) = self.sources.get(table.source) else { return elsewhere };
         if lost.is_empty() {
             return elsewhere;
         }
@@ -137,27 +137,27 @@ impl Report {
     }
 
     /// Where in its source a value's text begins, if it stands there without escapes.
-    pub(super) fn find(&self, place: Place, text: &str) -> Option<usize> {
+    pub(super) fn find(&self, place: TextPlace, text: &str) -> Option<usize> {
         let written = self.sources.get(place.source)?.text.get(place.start..place.end)?;
         written.find(text).map(|at| place.start + at)
     }
 
     /// A fault with nothing said yet, for what is only found out later (a file that is not there).
-    pub(super) fn fault_at(&self, place: Place) -> Fault {
+    pub(super) fn fault_at(&self, place: TextPlace) -> Diagnostic {
         self.fault((place, String::new(), None))
     }
 
-    fn fault(&self, (place, message, help): (Place, String, Option<String>)) -> Fault {
+    fn fault(&self, (place, message, help): (TextPlace, String, Option<String>)) -> Diagnostic {
         let source = &self.sources[place.source.min(self.sources.len() - 1)];
-        Fault::at(&source.name, &source.text, place.start, place.end, message, help)
+        Diagnostic::at(&source.name, &source.text, place.start, place.end, message, help)
     }
 
     /// All faults in the order of their places, or `Ok` when there are none.
-    pub(super) fn verdict(&self) -> Result<(), Faults> {
+    pub(super) fn verdict(&self) -> Result<(), Diagnostics> {
         let mut found = self.faults.clone();
         found.sort_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
         found.dedup();
-        let faults: Vec<Fault> = found.into_iter().map(|found| self.fault(found)).collect();
-        if faults.is_empty() { Ok(()) } else { Err(Faults(faults)) }
+        let faults: Vec<Diagnostic> = found.into_iter().map(|found| self.fault(found)).collect();
+        if faults.is_empty() { Ok(()) } else { Err(Diagnostics(faults)) }
     }
 }

@@ -1,10 +1,10 @@
 //! `[engine.retry]`: how failed attempts are repeated.
 
-use super::reader::Reader;
-use crate::engine::settings::{Cloud, OnOverload, RetrySettings};
+use super::reader::TableReader;
+use crate::engine::settings::{CloudProvider, OverloadPolicy, RetrySettings};
 
 /// Reads the settings; what is not said keeps its default.
-pub(super) fn retry(reader: &mut Reader<'_, '_>) -> RetrySettings {
+pub(super) fn retry(reader: &mut TableReader<'_, '_>) -> RetrySettings {
     let mut retry = RetrySettings::default();
     reader.set("max_retries", &mut retry.max_retries);
     reader.set("base_delay", &mut retry.base_delay);
@@ -14,7 +14,8 @@ pub(super) fn retry(reader: &mut Reader<'_, '_>) -> RetrySettings {
     if let Some(overloads) = reader.get_above_zero("overloads_to_fallback", "it takes at least 1 answer to be overloaded") {
         retry.overloads_to_fallback = overloads;
     }
-    retry.on_overload = reader.choice("on_overload", &[("give_up", OnOverload::GiveUp), ("go_on", OnOverload::GoOn)]).unwrap_or_default();
+    retry.on_overload =
+        reader.choice("on_overload", &[("give_up", OverloadPolicy::GiveUp), ("go_on", OverloadPolicy::GoOn)]).unwrap_or_default();
     reader.set("fast_mode", &mut retry.fast_mode);
     reader.set("fast_wait_max", &mut retry.fast_wait_max);
     reader.set("fast_cooldown_min", &mut retry.fast_cooldown_min);
@@ -31,7 +32,7 @@ pub(super) fn retry(reader: &mut Reader<'_, '_>) -> RetrySettings {
     reader.set("nonstreaming_timeout", &mut retry.nonstreaming_timeout);
     reader.set("head_timeout", &mut retry.head_timeout);
     reader.set("stream_idle", &mut retry.stream_idle);
-    let clouds = [("none", None), ("bedrock", Some(Cloud::Bedrock)), ("vertex", Some(Cloud::Vertex))];
+    let clouds = [("none", None), ("bedrock", Some(CloudProvider::Bedrock)), ("vertex", Some(CloudProvider::Vertex))];
     retry.cloud = reader.choice("cloud", &clouds).flatten();
     retry
 }

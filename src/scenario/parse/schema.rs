@@ -13,13 +13,13 @@ use alloc::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use self::crawl::Crawl;
-use self::shape::{Shape, TableShape, Texts};
+use self::crawl::SchemaCrawl;
+use self::shape::{TableShape, TextShape, ValueShape};
 use crate::prelude::*;
 
 /// The schema as text, which ends with a line's end.
 pub fn schema() -> String {
-    let (root, tables) = Crawl::of_scenarios();
+    let (root, tables) = SchemaCrawl::of_scenarios();
     let text = serde_json::to_string_pretty(&document(&root, &tables)).unwrap_or_default();
     text + "\n"
 }
@@ -54,16 +54,16 @@ fn of_table(table: &TableShape, root: &str) -> Map<String, Json> {
 }
 
 /// One alternative stands as it is, several under `anyOf`; no restriction is the empty schema.
-fn of_shape(shape: &Shape, root: &str) -> Json {
+fn of_shape(shape: &ValueShape, root: &str) -> Json {
     if shape.is_anything() {
         return json!({});
     }
     let mut alternatives: Vec<Json> = Vec::new();
     match &shape.text {
-        Texts::None => (),
-        Texts::Free => alternatives.push(json!({ "type": "string" })),
-        Texts::Words(words) => alternatives.push(json!({ "enum": words })),
-        Texts::WordsAndMore(words) => alternatives.extend([json!({ "enum": words }), json!({ "type": "string" })]),
+        TextShape::None => (),
+        TextShape::Free => alternatives.push(json!({ "type": "string" })),
+        TextShape::Words(words) => alternatives.push(json!({ "enum": words })),
+        TextShape::WordsAndMore(words) => alternatives.extend([json!({ "enum": words }), json!({ "type": "string" })]),
     }
     match (shape.integer, shape.float) {
         (_, true) => alternatives.push(json!({ "type": "number" })),

@@ -2,18 +2,18 @@
 
 use core::fmt;
 
-use super::asked::{check_rule, permission_answer};
-use super::reader::Reader;
-use super::values::Object;
+use super::reader::TableReader;
+use super::replies::{check_rule, permission_answer};
+use super::values::JsonObjectText;
 use crate::engine::budget::{Date, NanoUsd};
-use crate::engine::settings::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
+use crate::engine::settings::{CommandAction, OrphanedPermission, SessionSettings, SlashCommand, ThinkingSetting};
 use crate::prelude::*;
-use crate::scenario::asked::Lookups;
+use crate::scenario::replies::ScriptedLookups;
 use crate::scenario::types::Scenario;
 use crate::wire::block::{Block, BlockKind};
 
 /// Reads them; what is not said keeps its default.
-pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
+pub(super) fn session(reader: &mut TableReader<'_, '_>) -> SessionSettings {
     let mut session = SessionSettings { fallback_model: reader.model("fallback_model"), ..SessionSettings::default() };
     session.max_turns = reader.get_above_zero("max_turns", "a prompt has at least 1 turn");
     reader.set_some("raised_max_tokens", &mut session.raised_max_tokens);
@@ -24,7 +24,7 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
     session.max_budget = max_budget(reader);
     session.task_budget = reader.get_above_zero("task_budget", "a budget of nothing cannot be used up").map(u64::from);
     read_with(reader, "date", Date::read, &mut session.date);
-    session.json_schema = reader.get("json_schema").map(|Object(json)| json);
+    session.json_schema = reader.get("json_schema").map(|JsonObjectText(json)| json);
     if let Some(most) = reader.get_above_zero("max_structured_output_retries", "it is asked for at least once") {
         session.max_structured_output_retries = most;
     }
@@ -44,7 +44,7 @@ pub(super) fn session(reader: &mut Reader<'_, '_>) -> SessionSettings {
 }
 
 /// `tool_use_summaries`: a model, which has a name.
-fn tool_use_summaries(reader: &mut Reader<'_, '_>, session: &mut SessionSettings) {
+fn tool_use_summaries(reader: &mut TableReader<'_, '_>, session: &mut SessionSettings) {
     reader.set_some("tool_use_summaries", &mut session.tool_use_summaries);
     if session.tool_use_summaries.as_ref().is_some_and(|model| model.trim().is_empty())
         && let Some(member) = reader.member("tool_use_summaries")
@@ -55,7 +55,7 @@ fn tool_use_summaries(reader: &mut Reader<'_, '_>, session: &mut SessionSettings
 }
 
 /// What the session works with.
-fn surroundings(reader: &mut Reader<'_, '_>, session: &mut SessionSettings) {
+fn surroundings(reader: &mut TableReader<'_, '_>, session: &mut SessionSettings) {
     reader.set("cwd", &mut session.cwd);
     if let (false, Some(member)) = (session.cwd.starts_with('/'), reader.member("cwd")) {
         let message = format!("the working directory is an absolute path, and `{}` is none", session.cwd);
@@ -68,31 +68,31 @@ fn surroundings(reader: &mut Reader<'_, '_>, session: &mut SessionSettings) {
 }
 
 /// `thinking` as a word, or `thinking_budget` in tokens. Other members of a request cannot say it a second time.
-fn thinking(reader: &mut Reader<'_, '_>) -> Option<Thinking> {
+fn thinking(reader: &mut TableReader<'_, '_>) -> Option<ThinkingSetting> {
     let member = reader.one_of(&["thinking", "thinking_budget"])?;
-    let extra: Option<Object> = reader.get("request_extra");
-    if extra.is_some_and(|Object(json)| json.to_value().get("thinking").is_some()) {
+    let extra: Option<JsonObjectText> = reader.get("request_extra");
+    if extra.is_some_and(|JsonObjectText(json)| json.to_value().get("thinking").is_some()) {
         let message = format!("`{}` and `thinking` in `request_extra` cannot both be given; keep one of them", member.key);
         reader.report.value(member.place, message, None);
     }
-    let word = reader.choice("thinking", &[("off", Thinking::Off), ("adaptive", Thinking::Adaptive)]);
+    let word = reader.choice("thinking", &[("off", ThinkingSetting::Off), ("adaptive", ThinkingSetting::Adaptive)]);
     let budget: Option<u32> = reader.get("thinking_budget");
-    if let Some(tokens) = budget.filter(|tokens| *tokens < Thinking::LEAST_BUDGET) {
-        let message = format!("the API takes no budget for thinking below {} tokens, and this is {tokens}", Thinking::LEAST_BUDGET);
+    if let Some(tokens) = budget.filter(|tokens| *tokens < ThinkingSetting::LEAST_BUDGET) {
+        let message = format!("the API takes no budget for thinking below {} tokens, and this is {tokens}", ThinkingSetting::LEAST_BUDGET);
         reader.report.value(member.value.place, message, None);
     }
-    word.or(budget.map(Thinking::Budget))
+    word.or(budget.map(ThinkingSetting::Budget))
 }
 
 /// `[engine.orphaned_permission]`: which tool use, and the answer (S-3).
-fn orphaned_permission(reader: &mut Reader<'_, '_>) -> Option<OrphanedPermission> {
+fn orphaned_permission(reader: &mut TableReader<'_, '_>) -> Option<OrphanedPermission> {
     let tool_use_id: Option<Arc<str>> = reader.required("tool_use_id");
     let answer = permission_answer(reader);
     Some(OrphanedPermission { tool_use_id: tool_use_id?, answer })
 }
 
 /// An answer about a tool use that is not there, or has its result, would never count.
-pub(super) fn check_orphan(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
+pub(super) fn check_orphan(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     let Some(orphaned) = &scenario.settings.session.orphaned_permission else { return };
     let blocks = || scenario.history.iter().flat_map(|message| &message.content);
     let is_it = |block: &&Block| block.as_tool_use().is_some_and(|tool_use| tool_use.id == orphaned.tool_use_id);
@@ -111,7 +111,7 @@ pub(super) fn check_orphan(reader: &mut Reader<'_, '_>, scenario: &Scenario) {
 }
 
 /// Of two commands with one name the second is never called.
-pub(super) fn check_commands(reader: &mut Reader<'_, '_>, commands: &[Command]) {
+pub(super) fn check_commands(reader: &mut TableReader<'_, '_>, commands: &[SlashCommand]) {
     for (nth, command) in commands.iter().enumerate() {
         if commands[..nth].iter().any(|other| other.name == command.name) {
             let place = reader.entry_place("command", nth);
@@ -122,11 +122,11 @@ pub(super) fn check_commands(reader: &mut Reader<'_, '_>, commands: &[Command]) 
 }
 
 /// `[session]`: what is found when the engine looks it up (S-4).
-pub(super) fn lookups(reader: &mut Reader<'_, '_>) -> Lookups {
-    let mut lookups = Lookups {
+pub(super) fn lookups(reader: &mut TableReader<'_, '_>) -> ScriptedLookups {
+    let mut lookups = ScriptedLookups {
         skills: reader.get("skills").unwrap_or_default(),
         plugins: reader.get("plugins").unwrap_or_default(),
-        ..Lookups::default()
+        ..ScriptedLookups::default()
     };
     reader.set("skills_latency", &mut lookups.skills_latency);
     reader.set("plugins_latency", &mut lookups.plugins_latency);
@@ -136,21 +136,21 @@ pub(super) fn lookups(reader: &mut Reader<'_, '_>) -> Lookups {
 }
 
 /// One `[[command]]`: a slash command (S-3).
-pub(super) fn command(reader: &mut Reader<'_, '_>) -> Option<Command> {
+pub(super) fn command(reader: &mut TableReader<'_, '_>) -> Option<SlashCommand> {
     let name: Option<Arc<str>> = reader.required("name");
     if reader.one_of(&["answers", "asks", "model"]).is_none() {
         reader.lacks(&["answers", "asks", "model"], "[[command]] needs one of `answers`, `asks`, `model`".into(), None);
     }
-    let answers = reader.get("answers").map(CommandDeed::Answer);
-    let asks = reader.get("asks").map(CommandDeed::Ask);
-    let does = answers.or(asks).or(reader.model("model").map(CommandDeed::Switch));
+    let answers = reader.get("answers").map(CommandAction::Answer);
+    let asks = reader.get("asks").map(CommandAction::Ask);
+    let does = answers.or(asks).or(reader.model("model").map(CommandAction::Switch));
     let rules = reader.member("allows");
     let allows: Vec<Arc<str>> = reader.get("allows").unwrap_or_default();
     allows.iter().for_each(|about| check_rule(reader, rules, about));
-    Some(Command { name: name?, does: does?, allows })
+    Some(SlashCommand { name: name?, does: does?, allows })
 }
 
-fn max_budget(reader: &mut Reader<'_, '_>) -> Option<NanoUsd> {
+fn max_budget(reader: &mut TableReader<'_, '_>) -> Option<NanoUsd> {
     let mut sum = None;
     read_with(reader, "max_budget_usd", |text| NanoUsd::read(text).map(Some), &mut sum);
     if sum == Some(NanoUsd::default())
@@ -162,7 +162,7 @@ fn max_budget(reader: &mut Reader<'_, '_>) -> Option<NanoUsd> {
 }
 
 /// A text that means something; otherwise the default stays.
-fn read_with<T, E: fmt::Display>(reader: &mut Reader<'_, '_>, key: &'static str, read: fn(&str) -> Result<T, E>, target: &mut T) {
+fn read_with<T, E: fmt::Display>(reader: &mut TableReader<'_, '_>, key: &'static str, read: fn(&str) -> Result<T, E>, target: &mut T) {
     let Some(place) = reader.member(key).map(|member| member.value.place) else { return };
     let Some(text) = reader.get::<String>(key) else { return };
     match read(&text) {
@@ -172,7 +172,7 @@ fn read_with<T, E: fmt::Display>(reader: &mut Reader<'_, '_>, key: &'static str,
 }
 
 /// The API refuses blank text.
-fn orphan_reply(reader: &mut Reader<'_, '_>) -> Option<Arc<str>> {
+fn orphan_reply(reader: &mut TableReader<'_, '_>) -> Option<Arc<str>> {
     let text: Arc<str> = reader.get("orphan_reply")?;
     if text.trim().is_empty() {
         let place = reader.member("orphan_reply")?.value.place;

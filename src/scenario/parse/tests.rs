@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::settings::{EmissionOrder, Settings};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
-use crate::scenario::types::{Chunking, Limits, ScriptedOutcome, Turn, TurnBlock};
+use crate::scenario::types::{Chunking, RunLimits, ScriptedOutcome, ScriptedTurn, TurnBlock};
 use crate::wire::block::Block;
 use crate::wire::json::Json;
 use proptest::prelude::*;
@@ -17,14 +17,14 @@ fn read(text: &str) -> Scenario {
     scenario("x.toml", text, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario
 }
 
-fn overridden(text: &str, overrides: &[(&str, &str)]) -> Result<Parsed, Faults> {
+fn overridden(text: &str, overrides: &[(&str, &str)]) -> Result<ParsedScenario, Diagnostics> {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
     scenario("x.toml", text, &overrides)
 }
 
 /// Each fault's line, column and message.
 fn faults(text: &str) -> Vec<(usize, usize, String)> {
-    let Err(Faults(faults)) = scenario("x.toml", text, &[]) else { return Vec::new() };
+    let Err(Diagnostics(faults)) = scenario("x.toml", text, &[]) else { return Vec::new() };
     faults.into_iter().map(|fault| (fault.line, fault.column, fault.message)).collect()
 }
 
@@ -145,8 +145,8 @@ ends_before = "1m"
 fn f_6_the_shortest_scenarios() {
     let short = read(SHORT);
     assert_eq!(short.prompts[0].content, [Block::text("hi")]);
-    assert_eq!(short.prompts[0].turns, [Turn { content: vec![TurnBlock::Text("ho".into())], ..Turn::default() }]);
-    assert_eq!((&short.settings, short.limits), (&Settings::default(), Limits::default()));
+    assert_eq!(short.prompts[0].turns, [ScriptedTurn { content: vec![TurnBlock::Text("ho".into())], ..ScriptedTurn::default() }]);
+    assert_eq!((&short.settings, short.limits), (&Settings::default(), RunLimits::default()));
     let tape = read("tape = \"x.tape.jsonl\"\n[[prompt]]\ntext = \"hi\"\n").tape.unwrap();
     assert_eq!((tape.path.as_str(), &*tape.thread), ("x.tape.jsonl", "main"));
     assert!(read("tape = \"x.tape.jsonl\"").prompts.is_empty(), "a tape holds its prompts");
@@ -284,7 +284,7 @@ fn f_7_columns_count_characters_and_a_byte_order_mark_counts_nothing() {
 
 #[test]
 fn f_7_an_empty_file_says_what_the_shortest_scenario_is() {
-    let Err(Faults(faults)) = scenario("x.toml", "", &[]) else { panic!("nothing is no scenario") };
+    let Err(Diagnostics(faults)) = scenario("x.toml", "", &[]) else { panic!("nothing is no scenario") };
     assert_eq!((faults[0].line, faults[0].column), (1, 1));
     assert!(faults[0].help.as_ref().unwrap().contains("[[prompt.turn]]"));
 }
@@ -315,7 +315,7 @@ fn f_6_overrides() {
 fn f_7_faults_in_overrides_name_set() {
     let overrides =
         [("engine.modle", "x"), ("prompt.1.text", "x"), ("limits.time", "2"), ("seed.x", "1"), ("", "1"), ("prompt.0.text.a", "1")];
-    let Err(Faults(faults)) = overridden(&format!("seed = 1\ntitel = 1\n{SHORT}"), &overrides) else { panic!("all are wrong") };
+    let Err(Diagnostics(faults)) = overridden(&format!("seed = 1\ntitel = 1\n{SHORT}"), &overrides) else { panic!("all are wrong") };
     let shown: Vec<_> =
         faults.iter().map(|fault| format!("{}:{} {} | {}", fault.source, fault.column, fault.line_text, fault.message)).collect();
     let expected = [

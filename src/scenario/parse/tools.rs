@@ -1,10 +1,10 @@
 //! `tools` and `[[tool]]`: which tools there are, as the engine knows them, and how they behave here (M-7).
 
 use super::outcome;
-use super::reader::{Reader, known_word};
-use super::tree::{Kind, Place};
-use super::values::Object;
-use crate::engine::settings::{AgentTool, InterruptBehaviour, Observable, ToolDefinition};
+use super::reader::{TableReader, known_word};
+use super::tree::{TextPlace, TreeValueKind};
+use super::values::JsonObjectText;
+use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition};
 use crate::prelude::*;
 use crate::scenario::known_tools::{KNOWN_TOOLS, KnownTool, known_tool};
 use crate::scenario::latency::Latency;
@@ -12,7 +12,7 @@ use crate::scenario::types::ScriptedTool;
 use crate::wire::json::{Json, push_string};
 
 /// All tools: first those of the short form, then the others, each in the order written.
-pub(super) fn tools(reader: &mut Reader<'_, '_>) -> Vec<ScriptedTool> {
+pub(super) fn tools(reader: &mut TableReader<'_, '_>) -> Vec<ScriptedTool> {
     let mut declared = short_form(reader);
     declared.extend(reader.entries("tool", "[[tool]]", tool));
     let mut tools: Vec<ScriptedTool> = Vec::new();
@@ -27,16 +27,16 @@ pub(super) fn tools(reader: &mut Reader<'_, '_>) -> Vec<ScriptedTool> {
 }
 
 /// `tools = ["Read", "Bash"]`: well-known tools by their names.
-fn short_form(reader: &mut Reader<'_, '_>) -> Vec<(Place, ScriptedTool)> {
+fn short_form(reader: &mut TableReader<'_, '_>) -> Vec<(TextPlace, ScriptedTool)> {
     let Some(member) = reader.member("tools") else { return Vec::new() };
     let names: Vec<&str> = KNOWN_TOOLS.iter().map(|tool| tool.name).collect();
     match &member.value.kind {
-        Kind::List(items) => {
+        TreeValueKind::List(items) => {
             let of = |item| known_word(item, reader.report, "tool", &names).and_then(known_tool).map(|tool| (item.place, tool));
             let plain = |definition| ScriptedTool { definition, latency: None, outcome: None };
             items.iter().filter_map(of).map(|(place, tool)| (place, plain(tool.definition()))).collect()
         }
-        Kind::StandIn => Vec::new(),
+        TreeValueKind::StandIn => Vec::new(),
         _ => {
             reader.report.mismatch(&member.value, "an array of names");
             Vec::new()
@@ -45,13 +45,13 @@ fn short_form(reader: &mut Reader<'_, '_>) -> Vec<(Place, ScriptedTool)> {
 }
 
 /// `[[tool]]`: what is not said of a well-known tool is as usual.
-fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
-    let whole: Option<Json> = reader.get("definition").map(|Object(json)| json);
+fn tool(reader: &mut TableReader<'_, '_>) -> Option<(TextPlace, ScriptedTool)> {
+    let whole: Option<Json> = reader.get("definition").map(|JsonObjectText(json)| json);
     let name: Option<Arc<str>> = reader.required("name");
     let place = reader.member("name").map_or(reader.place, |member| member.value.place);
     let known = name.as_deref().and_then(known_tool);
     let description: Option<Arc<str>> = reader.get("description");
-    let schema: Option<Json> = reader.get("input_schema").map(|Object(json)| json);
+    let schema: Option<Json> = reader.get("input_schema").map(|JsonObjectText(json)| json);
     let safe: Option<bool> = reader.get("safe");
     let shell: Option<bool> = reader.get("shell");
     let behaviours = [("cancel", Some(InterruptBehaviour::Cancel)), ("block", Some(InterruptBehaviour::Block)), ("unknown", None)];
@@ -82,16 +82,16 @@ fn tool(reader: &mut Reader<'_, '_>) -> Option<(Place, ScriptedTool)> {
 }
 
 /// `observable = [{ name = "absolute_path", from = "path", base = "/w" }]`.
-fn observable(reader: &mut Reader<'_, '_>) -> Option<Observable> {
+fn observable(reader: &mut TableReader<'_, '_>) -> Option<ObservableField> {
     let name: Option<Arc<str>> = reader.required("name");
     let from: Option<Arc<str>> = reader.required("from");
     let base: Option<Arc<str>> = reader.get("base");
-    Some(Observable { name: name?, from: from?, base: base.unwrap_or_else(|| "/w".into()) })
+    Some(ObservableField { name: name?, from: from?, base: base.unwrap_or_else(|| "/w".into()) })
 }
 
 /// `agent = true`, or a table of what is not as usual: sub-agents of the engine carry the tool out (B-8).
-fn agent(reader: &mut Reader<'_, '_>) -> Option<AgentTool> {
-    if matches!(reader.member("agent")?.value.kind, Kind::Boolean(_)) {
+fn agent(reader: &mut TableReader<'_, '_>) -> Option<AgentTool> {
+    if matches!(reader.member("agent")?.value.kind, TreeValueKind::Boolean(_)) {
         return reader.mark("agent").then(AgentTool::default);
     }
     reader.section("agent", "`agent`", |reader| {
@@ -101,7 +101,7 @@ fn agent(reader: &mut Reader<'_, '_>) -> Option<AgentTool> {
 }
 
 /// A request would list one name while the model's tool uses have another.
-fn check_name(reader: &mut Reader<'_, '_>, whole: &Json, name: &str) {
+fn check_name(reader: &mut TableReader<'_, '_>, whole: &Json, name: &str) {
     let value = whole.to_value();
     if value.get("name").and_then(serde_json::Value::as_str) != Some(name)
         && let Some(member) = reader.member("definition")

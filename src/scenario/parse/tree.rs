@@ -6,14 +6,14 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::mend::{Mended, Places};
-use super::report::Report;
+use super::recovery::{RecoveredPlaces, RecoveredText};
+use super::report::DiagnosticReport;
 use crate::prelude::*;
 use crate::wire::json::{Json, push_string};
 
 /// Bytes of one of the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct TextPlace {
     /// Which source: 0 is the file, then come those that it extends, then the overrides.
     pub(super) source: usize,
     /// The first byte.
@@ -24,109 +24,109 @@ pub(super) struct Place {
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Value {
-    pub(super) place: Place,
-    pub(super) kind: Kind,
+pub(super) struct TreeValue {
+    pub(super) place: TextPlace,
+    pub(super) kind: TreeValueKind,
 }
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TreeValueKind {
     Text(String),
     /// Digits, with a sign where one was written, and their base.
     Integer(String, u32),
     Float(String),
     Boolean(bool),
     Date,
-    List(Vec<Value>),
-    Table(Table),
+    List(Vec<TreeValue>),
+    Table(TreeTable),
     /// Something was written here that is no TOML; that is reported already.
     StandIn,
 }
 
 /// Members in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Table {
-    pub(super) members: Vec<Member>,
+pub(super) struct TreeTable {
+    pub(super) members: Vec<TreeMember>,
 }
 
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Member {
+pub(super) struct TreeMember {
     pub(super) key: String,
-    pub(super) place: Place,
-    pub(super) value: Value,
+    pub(super) place: TextPlace,
+    pub(super) value: TreeValue,
 }
 
-impl Table {
-    pub(super) fn get(&self, key: &str) -> Option<&Member> {
+impl TreeTable {
+    pub(super) fn get(&self, key: &str) -> Option<&TreeMember> {
         self.members.iter().find(|member| member.key == key)
     }
 
     /// Takes a member out.
-    pub(super) fn take(&mut self, key: &str) -> Option<Member> {
+    pub(super) fn take(&mut self, key: &str) -> Option<TreeMember> {
         let at = self.members.iter().position(|member| member.key == key)?;
         Some(self.members.remove(at))
     }
 
-    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Member> {
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut TreeMember> {
         self.members.iter_mut().find(|member| member.key == key)
     }
 }
 
-impl Value {
+impl TreeValue {
     /// Whether it is this text.
     pub(super) fn is_text(&self, wanted: &str) -> bool {
-        matches!(&self.kind, Kind::Text(text) if text == wanted)
+        matches!(&self.kind, TreeValueKind::Text(text) if text == wanted)
     }
 
     /// The word for what it is, with its article.
     pub(super) fn found(&self) -> &'static str {
         match self.kind {
-            Kind::Text(_) => "text",
-            Kind::Integer(..) => "an integer",
-            Kind::Float(_) => "a float",
-            Kind::Boolean(_) => "a boolean",
-            Kind::Date => "a date",
-            Kind::List(_) => "an array",
-            Kind::Table(_) => "a table",
-            Kind::StandIn => "nothing",
+            TreeValueKind::Text(_) => "text",
+            TreeValueKind::Integer(..) => "an integer",
+            TreeValueKind::Float(_) => "a float",
+            TreeValueKind::Boolean(_) => "a boolean",
+            TreeValueKind::Date => "a date",
+            TreeValueKind::List(_) => "an array",
+            TreeValueKind::Table(_) => "a table",
+            TreeValueKind::StandIn => "nothing",
         }
     }
 
     /// The value as JSON, members in the order in which they were written; `None` when it holds something that JSON has not, all of which
     /// is then reported.
-    pub(super) fn to_json(&self, report: &mut Report) -> Option<Json> {
+    pub(super) fn to_json(&self, report: &mut DiagnosticReport) -> Option<Json> {
         let mut out = String::new();
         self.write_json(&mut out, report).then(|| Json::trusted(out))
     }
 
     /// Whether all of it could be written.
-    fn write_json(&self, out: &mut String, report: &mut Report) -> bool {
+    fn write_json(&self, out: &mut String, report: &mut DiagnosticReport) -> bool {
         match &self.kind {
-            Kind::Text(text) => push_string(out, text),
-            Kind::Integer(digits, radix) => match i64::from_str_radix(digits, *radix) {
+            TreeValueKind::Text(text) => push_string(out, text),
+            TreeValueKind::Integer(digits, radix) => match i64::from_str_radix(digits, *radix) {
                 Ok(number) => out.push_str(&number.to_string()),
                 Err(_) => return self.refuse("TOML has no integers beyond 64 bits", report),
             },
-            Kind::Float(text) if text.contains(['n', 'i']) => return self.refuse("JSON has no such number", report),
-            Kind::Float(text) => out.push_str(text.trim_start_matches('+')),
-            Kind::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
-            Kind::Date => return self.refuse("JSON has no dates", report),
-            Kind::List(items) => return write_all(out, ['[', ']'], items, |out, item| item.write_json(out, report)),
-            Kind::Table(table) => {
+            TreeValueKind::Float(text) if text.contains(['n', 'i']) => return self.refuse("JSON has no such number", report),
+            TreeValueKind::Float(text) => out.push_str(text.trim_start_matches('+')),
+            TreeValueKind::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
+            TreeValueKind::Date => return self.refuse("JSON has no dates", report),
+            TreeValueKind::List(items) => return write_all(out, ['[', ']'], items, |out, item| item.write_json(out, report)),
+            TreeValueKind::Table(table) => {
                 return write_all(out, ['{', '}'], &table.members, |out, member| {
                     push_string(out, &member.key);
                     out.push(':');
                     member.value.write_json(out, report)
                 });
             }
-            Kind::StandIn => return false,
+            TreeValueKind::StandIn => return false,
         }
         true
     }
 
-    fn refuse(&self, message: &str, report: &mut Report) -> bool {
+    fn refuse(&self, message: &str, report: &mut DiagnosticReport) -> bool {
         report.value(self.place, message.into(), Some("write the whole value as text that holds JSON".into()));
         false
     }
@@ -145,62 +145,64 @@ fn write_all<T>(out: &mut String, [open, close]: [char; 2], items: &[T], mut wri
 }
 
 /// Reads a mended file; its errors are reported elsewhere.
-pub(super) fn from_file(mended: &Mended, original: &str, source: usize) -> Table {
+pub(super) fn from_file(mended: &RecoveredText, original: &str, source: usize) -> TreeTable {
     let (table, _duplicates) = DeTable::parse_recoverable(&mended.text);
-    let reading = Reading { places: Some((Places::new(&mended.text, original), &mended.stand_ins)), source, offset: 0 };
+    let reading = TreeReader { places: Some((RecoveredPlaces::new(&mended.text, original), &mended.stand_ins)), source, offset: 0 };
     reading.table(table.get_ref())
 }
 
 /// Reads an override's value, which stands `offset` bytes into its source; what is no TOML value is text.
-pub(super) fn from_override(text: &str, source: usize, offset: usize) -> Value {
-    let reading = Reading { places: None, source, offset };
+pub(super) fn from_override(text: &str, source: usize, offset: usize) -> TreeValue {
+    let reading = TreeReader { places: None, source, offset };
     match DeValue::parse(text) {
         Ok(value) => reading.value(value.span(), value.get_ref()),
-        Err(_) => Value { place: Place { source, start: offset, end: offset + text.len() }, kind: Kind::Text(text.into()) },
+        Err(_) => {
+            TreeValue { place: TextPlace { source, start: offset, end: offset + text.len() }, kind: TreeValueKind::Text(text.into()) }
+        }
     }
 }
 
-struct Reading<'m> {
-    places: Option<(Places, &'m [usize])>,
+struct TreeReader<'m> {
+    places: Option<(RecoveredPlaces, &'m [usize])>,
     source: usize,
     offset: usize,
 }
 
-impl Reading<'_> {
-    fn place(&self, span: core::ops::Range<usize>) -> Place {
+impl TreeReader<'_> {
+    fn place(&self, span: core::ops::Range<usize>) -> TextPlace {
         let (start, end) = match &self.places {
             Some((places, _)) => (places.original(span.start), places.original(span.end)),
             None => (span.start + self.offset, span.end + self.offset),
         };
-        Place { source: self.source, start, end }
+        TextPlace { source: self.source, start, end }
     }
 
     fn is_stand_in(&self, at: usize) -> bool {
         self.places.as_ref().is_some_and(|(places, stand_ins)| stand_ins.contains(&places.line(at)))
     }
 
-    fn table(&self, table: &DeTable<'_>) -> Table {
-        let member = |(key, value): (&toml::Spanned<_>, &toml::Spanned<_>)| Member {
+    fn table(&self, table: &DeTable<'_>) -> TreeTable {
+        let member = |(key, value): (&toml::Spanned<_>, &toml::Spanned<_>)| TreeMember {
             key: AsRef::<str>::as_ref(key.get_ref()).into(),
             place: self.place(key.span()),
             value: self.value(value.span(), value.get_ref()),
         };
-        let mut members: Vec<Member> = table.iter().map(member).collect();
+        let mut members: Vec<TreeMember> = table.iter().map(member).collect();
         members.sort_by_key(|member| member.place);
-        Table { members }
+        TreeTable { members }
     }
 
-    fn value(&self, span: core::ops::Range<usize>, value: &DeValue<'_>) -> Value {
+    fn value(&self, span: core::ops::Range<usize>, value: &DeValue<'_>) -> TreeValue {
         let kind = match value {
-            DeValue::Table(table) => Kind::Table(self.table(table)),
-            _ if self.is_stand_in(span.start) => Kind::StandIn,
-            DeValue::String(text) => Kind::Text((**text).into()),
-            DeValue::Integer(integer) => Kind::Integer(integer.as_str().into(), integer.radix()),
-            DeValue::Float(float) => Kind::Float(float.as_str().into()),
-            DeValue::Boolean(value) => Kind::Boolean(*value),
-            DeValue::Datetime(_) => Kind::Date,
-            DeValue::Array(items) => Kind::List(items.iter().map(|item| self.value(item.span(), item.get_ref())).collect()),
+            DeValue::Table(table) => TreeValueKind::Table(self.table(table)),
+            _ if self.is_stand_in(span.start) => TreeValueKind::StandIn,
+            DeValue::String(text) => TreeValueKind::Text((**text).into()),
+            DeValue::Integer(integer) => TreeValueKind::Integer(integer.as_str().into(), integer.radix()),
+            DeValue::Float(float) => TreeValueKind::Float(float.as_str().into()),
+            DeValue::Boolean(value) => TreeValueKind::Boolean(*value),
+            DeValue::Datetime(_) => TreeValueKind::Date,
+            DeValue::Array(items) => TreeValueKind::List(items.iter().map(|item| self.value(item.span(), item.get_ref())).collect()),
         };
-        Value { place: self.place(span), kind }
+        TreeValue { place: self.place(span), kind }
     }
 }

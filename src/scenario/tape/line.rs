@@ -14,9 +14,9 @@
 //! An exchange that ends before a head came has no head line. `chunks` and `bytes` of an end line let a reader notice that a line
 //! in between was lost. The first member names the kind of line; where it does not (a tool sorted the members), the members decide.
 //!
-//! A request's body is a list of pieces, so that content which each request repeats is stored once (F-4); see [`Piece`].
+//! A request's body is a list of pieces, so that content which each request repeats is stored once (F-4); see [`BodyPiece`].
 //!
-//! Reading has two forms. [`Line::read`] reads one line and keeps nothing: a summary of a tape of any size takes the memory of its longest line. [`Decoder`]
+//! Reading has two forms. [`TapeLine::read`] reads one line and keeps nothing: a summary of a tape of any size takes the memory of its longest line. [`TapeDecoder`]
 //! puts exchanges together and therefore holds what it has read: every distinct piece of the requests once, and the bodies.
 
 mod body;
@@ -32,19 +32,19 @@ use serde_json::value::RawValue;
 
 #[cfg(any(feature = "files", test))]
 pub(crate) use self::body::WINDOW;
-pub use self::body::{Piece, SpanId};
-pub use self::decode::{Decoder, TapeError};
-pub use self::encode::{Encoder, NewRequest, encode, encode_exchanges, encode_to};
-use super::{End, Provenance, TapeHeader};
+pub use self::body::{BodyPiece, SpanId};
+pub use self::decode::{TapeDecoder, TapeError};
+pub use self::encode::{NewRequest, TapeEncoder, encode, encode_exchanges, encode_to};
+use super::{Provenance, ResponseEnd, TapeHeader};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::wire::http::Header;
+use crate::wire::http::HttpHeader;
 use crate::wire::json::Json;
-use crate::wire::raw::{self, Object};
+use crate::wire::raw_json::{self, RawObject};
 
 /// One line, with the members that this version does not know (F-5).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct TapeLine {
     /// What it says.
     pub kind: LineKind,
     /// Further members, values byte for byte.
@@ -72,7 +72,7 @@ pub enum LineKind {
         /// HTTP status.
         status: u16,
         /// Response headers.
-        headers: Vec<Header>,
+        headers: Vec<HttpHeader>,
     },
     /// A piece of an answer's body came.
     Chunk {
@@ -90,7 +90,7 @@ pub enum LineKind {
         /// When, from the request.
         at: Option<Micros>,
         /// How.
-        how: End,
+        how: ResponseEnd,
         /// How many chunk lines it has.
         chunks: Option<u64>,
         /// How many bytes they hold.
@@ -118,9 +118,9 @@ pub struct RequestLine {
     /// Path with query.
     pub path: Arc<str>,
     /// Request headers.
-    pub headers: Vec<Header>,
+    pub headers: Vec<HttpHeader>,
     /// The body in pieces (F-4).
-    pub body: Vec<Piece>,
+    pub body: Vec<BodyPiece>,
     /// BLAKE3 of the whole body, in hexadecimal.
     pub body_hash: String,
 }
@@ -137,7 +137,7 @@ pub struct LineError {
     pub unfinished: bool,
 }
 
-impl Line {
+impl TapeLine {
     /// Reads one line, without its line end.
     ///
     /// # Errors
@@ -148,7 +148,7 @@ impl Line {
             problem: String::from("the line is not UTF-8"),
             unfinished: error.error_len().is_none(),
         })?;
-        let object = Object::parse(text).map_err(|error| LineError {
+        let object = RawObject::parse(text).map_err(|error| LineError {
             column: column_of(&error),
             problem: format!("the line is not a JSON object: {}", without_place(&error)),
             unfinished: error.is_eof(),
@@ -157,18 +157,18 @@ impl Line {
             return Ok(Self { kind: LineKind::Unknown(text.into()), unknown: Vec::new() });
         };
         let members = object.members().map(|(name, value)| (Arc::from(name), value)).collect();
-        let mut fields = Fields { line: text, members };
+        let mut fields = LineFields { line: text, members };
         let kind = match word {
-            Word::Tape => LineKind::Header { version: fields.need(word.name())?, header: fields.header()? },
-            Word::Request => LineKind::Request(fields.request()?),
-            Word::Head => LineKind::Head {
+            LineWord::Tape => LineKind::Header { version: fields.need(word.name())?, header: fields.header()? },
+            LineWord::Request => LineKind::Request(fields.request()?),
+            LineWord::Head => LineKind::Head {
                 id: fields.need(word.name())?,
                 at: fields.take("at")?,
                 status: fields.need("status")?,
                 headers: fields.headers()?,
             },
-            Word::Chunk => LineKind::Chunk { id: fields.need(word.name())?, at: fields.take("at")?, bytes: fields.bytes()? },
-            Word::End => LineKind::End {
+            LineWord::Chunk => LineKind::Chunk { id: fields.need(word.name())?, at: fields.take("at")?, bytes: fields.bytes()? },
+            LineWord::End => LineKind::End {
                 id: fields.need(word.name())?,
                 at: fields.take("at")?,
                 how: fields.need("how")?,
@@ -182,7 +182,7 @@ impl Line {
 
 /// The members that name a kind of line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum LineWord {
     Tape,
     Request,
     Head,
@@ -190,7 +190,7 @@ enum Word {
     End,
 }
 
-impl Word {
+impl LineWord {
     /// Each with a member that its line cannot do without, by which it is known when it does not stand first.
     const ALL: [(Self, &str); 5] =
         [(Self::Tape, "reenact_tape"), (Self::Request, "body"), (Self::Head, "status"), (Self::Chunk, "text"), (Self::End, "how")];
@@ -206,25 +206,25 @@ impl Word {
     }
 }
 
-fn kind_word(line: &Object<'_>) -> Option<Word> {
+fn kind_word(line: &RawObject<'_>) -> Option<LineWord> {
     let first = line.members().next().map(|(name, _)| name);
-    let by_first = Word::ALL.into_iter().find(|(word, _)| first == Some(word.name()));
+    let by_first = LineWord::ALL.into_iter().find(|(word, _)| first == Some(word.name()));
     let by_members = || {
-        Word::ALL.into_iter().find(|(word, companion)| {
+        LineWord::ALL.into_iter().find(|(word, companion)| {
             let has = |name: &str| line.get(name).is_some();
-            has(word.name()) && (has(companion) || (*word == Word::Chunk && has("base64")))
+            has(word.name()) && (has(companion) || (*word == LineWord::Chunk && has("base64")))
         })
     };
     by_first.or_else(by_members).map(|(word, _)| word)
 }
 
 /// Takes known members out of a line; what is left over is not known.
-struct Fields<'a> {
+struct LineFields<'a> {
     line: &'a str,
     members: Vec<(Arc<str>, &'a str)>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> LineFields<'a> {
     fn take<T: Deserialize<'a>>(&mut self, name: &str) -> Result<Option<T>, LineError> {
         let Some(position) = self.members.iter().position(|(known, _)| **known == *name) else { return Ok(None) };
         let (_, value) = self.members.remove(position);
@@ -255,7 +255,7 @@ impl<'a> Fields<'a> {
 
     fn request(&mut self) -> Result<RequestLine, LineError> {
         Ok(RequestLine {
-            id: self.need(Word::Request.name())?,
+            id: self.need(LineWord::Request.name())?,
             thread: self.take("thread")?.unwrap_or_else(|| "main".into()),
             parent: self.take("parent")?,
             at: self.take("at")?,
@@ -268,9 +268,9 @@ impl<'a> Fields<'a> {
         })
     }
 
-    fn headers(&mut self) -> Result<Vec<Header>, LineError> {
+    fn headers(&mut self) -> Result<Vec<HttpHeader>, LineError> {
         let pairs: Vec<(Arc<str>, Arc<str>)> = self.take("headers")?.unwrap_or_default();
-        Ok(pairs.into_iter().map(|(name, value)| Header { name, value }).collect())
+        Ok(pairs.into_iter().map(|(name, value)| HttpHeader { name, value }).collect())
     }
 
     fn bytes(&mut self) -> Result<Vec<u8>, LineError> {
@@ -278,7 +278,7 @@ impl<'a> Fields<'a> {
             return Ok(text.into_bytes());
         }
         let encoded: &RawValue = self.need("base64")?;
-        let text = raw::string(encoded.get()).unwrap_or_default();
+        let text = raw_json::string(encoded.get()).unwrap_or_default();
         STANDARD.decode(&*text).map_err(|error| self.wrong(encoded.get(), 1, format!("`base64`: {error}")))
     }
 

@@ -1,19 +1,19 @@
 //! The threads of a whole recording: where several requests go on from the same one, only one of them is in its thread (M-3).
 
-use super::reply::Reply;
-use super::{Conversation, Digest, Lineage, LineageStep, MAIN, OTHER};
+use super::reply::ReplyFate;
+use super::{ConversationDigest, DigestBits, LineageStep, MAIN, OTHER, ThreadLineage};
 use crate::prelude::*;
 use crate::scenario::tape::Exchange;
 
 /// One exchange with a conversation.
 #[derive(Debug)]
-struct Node {
+struct ForkNode {
     /// Which exchange, from 0.
     at: usize,
     /// Its number.
     id: u32,
     /// System prompt and tools.
-    setting: Digest,
+    setting: DigestBits,
     offers_tools: bool,
     /// Which node it goes on from.
     parent: Option<usize>,
@@ -26,15 +26,15 @@ struct Node {
 /// The tree of requests, each after the one that it goes on from.
 #[derive(Debug, Default)]
 pub(super) struct Forks {
-    lineage: Lineage,
-    nodes: Vec<Node>,
+    lineage: ThreadLineage,
+    nodes: Vec<ForkNode>,
     /// The thread of each exchange, if it has no conversation.
     alone: Vec<&'static str>,
 }
 
 impl Forks {
     /// Takes the next exchange, with its conversation.
-    pub(super) fn push(&mut self, exchange: &Exchange, conversation: Option<Conversation>) {
+    pub(super) fn push(&mut self, exchange: &Exchange, conversation: Option<ConversationDigest>) {
         let at = self.alone.len();
         let is_message = exchange.asks_for_message();
         // Sources that keep answers only have one conversation, as far as anyone can tell.
@@ -42,10 +42,10 @@ impl Forks {
         let Some(conversation) = conversation.filter(|_| is_message) else { return };
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let placement = self.lineage.place(number, &conversation);
-        self.lineage.replied(|attempt| Reply::of(&exchange.answer, attempt));
+        self.lineage.replied(|attempt| ReplyFate::from_answer(&exchange.answer, attempt));
         let parent = placement.parent.filter(|_| placement.step != LineageStep::First).map(|parent| parent as usize);
         let (setting, offers_tools) = (conversation.setting, conversation.tools.is_some());
-        self.nodes.push(Node { at, id: exchange.id, setting, offers_tools, parent, size: 1, thread: 0 });
+        self.nodes.push(ForkNode { at, id: exchange.id, setting, offers_tools, parent, size: 1, thread: 0 });
     }
 
     /// Thread and parent of each exchange.
@@ -69,9 +69,9 @@ impl Forks {
 ///
 /// A thread goes on with the request that most goes on from, where several do: first of those with the same system prompt and tools. `main` is the
 /// first that offers tools and goes on, or whatever comes nearest to that: a title or a check of the quota is not what a recording was made for.
-fn names(nodes: &mut [Node]) -> Vec<Arc<str>> {
+fn names(nodes: &mut [ForkNode]) -> Vec<Arc<str>> {
     let mut heirs: Vec<Option<usize>> = vec![None; nodes.len()];
-    let rank = |nodes: &[Node], parent: usize, child: usize| (nodes[child].setting == nodes[parent].setting, nodes[child].size);
+    let rank = |nodes: &[ForkNode], parent: usize, child: usize| (nodes[child].setting == nodes[parent].setting, nodes[child].size);
     for child in 0..nodes.len() {
         let Some(parent) = nodes[child].parent else { continue };
         if heirs[parent].is_none_or(|heir| rank(nodes, parent, child) > rank(nodes, parent, heir)) {
@@ -102,7 +102,7 @@ fn names(nodes: &mut [Node]) -> Vec<Arc<str>> {
 mod tests {
     use super::super::assign;
     use super::*;
-    use crate::scenario::tape::{Answer, Chunk, End, Provenance};
+    use crate::scenario::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd};
 
     /// One exchange: the tools offered, the messages as `u:` and `a:` with text, and what was answered (`429` and the like: a failure).
     fn exchange(id: u32, (tools, messages, answer): (&str, &str, &str)) -> Exchange {
@@ -127,12 +127,12 @@ mod tests {
             body: format!(r#"{{"model":"m","max_tokens":9,"tools":[{}],"messages":[{}]}}"#, tools.join(","), messages.join(","))
                 .into_bytes()
                 .into(),
-            answer: Answer {
+            answer: RecordedResponse {
                 status,
                 headers: Arc::new([]),
                 head_at: None,
-                chunks: [Chunk { at: None, bytes: content.into_bytes().into() }].into(),
-                end: End::Complete,
+                chunks: [BodyChunk { at: None, bytes: content.into_bytes().into() }].into(),
+                end: ResponseEnd::Complete,
                 end_at: None,
             },
         }

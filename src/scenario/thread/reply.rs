@@ -1,37 +1,37 @@
 //! What became of a request, as far as it says which requests go on from it (M-3).
 //!
 //! Clients send back what they were answered, and some send it back with changes: without citations, in another order, with another spelling of a
-//! tool's name. Such an answer is still known by its [`Gist`]: the id of a tool use, how a text begins or ends.
+//! tool's name. Such an answer is still known by its [`BlockGist`]: the id of a tool use, how a text begins or ends.
 
 use serde_json::Value;
 
-use super::{Conversation, Digest, digest, message_digests};
+use super::{ConversationDigest, DigestBits, digest, message_digests};
 use crate::engine::settings::RetrySettings;
 use crate::prelude::*;
-use crate::scenario::tape::{Answer, End};
-use crate::wire::compare::Volatile;
+use crate::scenario::tape::{RecordedResponse, ResponseEnd};
+use crate::wire::compare::VolatileMember;
 use crate::wire::error::ApiError;
-use crate::wire::raw::Object;
-use crate::wire::reply::{Replied, Reply as AnswerReader};
+use crate::wire::raw_json::RawObject;
+use crate::wire::reply::{CompleteReply, ReplyReader as AnswerReader};
 
 /// How much of a text's beginning and end is compared, in characters that are no white space.
 const COMPARED: usize = 12;
 
 /// What one block of an answer is known by: two words, of which one is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gist([u64; 2]);
+pub(crate) struct BlockGist([u64; 2]);
 
 /// What a request says beside conversation, system prompt and tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Terms {
-    model: Digest,
+pub(super) struct RequestTerms {
+    model: DigestBits,
     max_tokens: u64,
-    others: Digest,
+    others: DigestBits,
 }
 
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Reply {
+pub(crate) enum ReplyFate {
     /// Nobody looked.
     Unknown,
     /// There was no whole answer.
@@ -47,8 +47,8 @@ pub(crate) enum Reply {
     },
     /// There was.
     Answered {
-        digests: Vec<Digest>,
-        gists: Vec<Gist>,
+        digests: Vec<DigestBits>,
+        gists: Vec<BlockGist>,
         /// Why it ended.
         stop_reason: Option<Arc<str>>,
     },
@@ -56,7 +56,7 @@ pub(crate) enum Reply {
 
 /// How well one request goes on from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fit {
+pub(super) enum ContinuationFit {
     /// Nobody knows the answer, or there was none.
     Unknown,
     /// The answer comes back changed.
@@ -65,8 +65,8 @@ pub(super) enum Fit {
     Whole,
 }
 
-impl Gist {
-    pub(super) fn of(block: &Value) -> Self {
+impl BlockGist {
+    pub(super) fn from_block(block: &Value) -> Self {
         let text = |member: &str| block.get(member).and_then(Value::as_str);
         if let Some(id) = text("id") {
             return Self([word(id); 2]);
@@ -89,8 +89,8 @@ fn word(text: &str) -> u64 {
     digest(text).iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-impl Terms {
-    pub(super) fn of(request: &Object<'_>) -> Self {
+impl RequestTerms {
+    pub(super) fn from_request(request: &RawObject<'_>) -> Self {
         const APART: [&str; 7] = ["model", "max_tokens", "messages", "metadata", "stream", "system", "tools"];
         let mut others: Vec<String> =
             request.members().filter(|(name, _)| !APART.contains(name)).map(|(name, value)| format!("{name}:{value}")).collect();
@@ -103,9 +103,9 @@ impl Terms {
     }
 }
 
-impl Reply {
+impl ReplyFate {
     /// What became of the `attempt`-th request for the same.
-    pub(in crate::scenario) fn of(answer: &Answer, attempt: u32) -> Self {
+    pub(in crate::scenario) fn from_answer(answer: &RecordedResponse, attempt: u32) -> Self {
         let mut reader = AnswerReader::new(answer.is_event_stream());
         if answer.status == 200 {
             answer.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
@@ -115,10 +115,10 @@ impl Reply {
     }
 
     /// A whole answer.
-    pub(crate) fn answered(replied: &Replied) -> Self {
+    pub(crate) fn answered(replied: &CompleteReply) -> Self {
         let content: Vec<&str> = replied.blocks.iter().map(|block| block.json().as_str()).collect();
         let message = format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(","));
-        let said = message_digests(&Volatile::default(), &message);
+        let said = message_digests(&VolatileMember::default(), &message);
         Self::Answered {
             digests: said.iter().map(|said| said.digest).collect(),
             gists: said.iter().filter_map(|said| said.gist).collect(),
@@ -126,42 +126,44 @@ impl Reply {
         }
     }
 
-    fn failed(answer: &Answer, attempt: u32) -> Self {
+    fn failed(answer: &RecordedResponse, attempt: u32) -> Self {
         Self::Failed {
             // How often a client tries is for the recording to say.
             may_be_repeated: may_be_repeated(answer, attempt, &RetrySettings { max_retries: u32::MAX, ..RetrySettings::default() }),
             wants_less: answer.status == 400 && ApiError::read(answer.status, &answer.headers, &answer.body()).context.is_some(),
             may_fall_back: answer.status == 529 && attempt == RetrySettings::default().overloads_to_fallback,
-            is_abandoned: answer.status == 0 && answer.end == End::ClientGone,
+            is_abandoned: answer.status == 0 && answer.end == ResponseEnd::ClientGone,
         }
     }
 
     /// How well `now` goes on from `before`, to which this came; `None` when it does not.
-    pub(super) fn fit(&self, before: &Conversation, now: &Conversation) -> Option<Fit> {
+    pub(super) fn fit(&self, before: &ConversationDigest, now: &ConversationDigest) -> Option<ContinuationFit> {
         if !now.begins_with(before) {
             return None;
         }
         if now.len() == before.len() {
-            return (before.setting == now.setting && self.is_asked_again(&before.terms, &now.terms)).then_some(Fit::Unknown);
+            return (before.setting == now.setting && self.is_asked_again(&before.terms, &now.terms)).then_some(ContinuationFit::Unknown);
         }
         let added = &now.blocks[before.len()..];
         let echoed: Vec<_> = added.iter().take_while(|said| said.gist.is_some()).collect();
         match self {
-            Self::Unknown => Some(Fit::Unknown),
+            Self::Unknown => Some(ContinuationFit::Unknown),
             // Whoever would have asked the same again would never have come so far.
-            Self::Failed { may_be_repeated, .. } => (echoed.is_empty() && !may_be_repeated).then_some(Fit::Unknown),
-            Self::Answered { digests, .. } if echoed.iter().map(|said| said.digest).eq(digests.iter().copied()) => Some(Fit::Whole),
+            Self::Failed { may_be_repeated, .. } => (echoed.is_empty() && !may_be_repeated).then_some(ContinuationFit::Unknown),
+            Self::Answered { digests, .. } if echoed.iter().map(|said| said.digest).eq(digests.iter().copied()) => {
+                Some(ContinuationFit::Whole)
+            }
             Self::Answered { gists, stop_reason, .. } => {
                 let is_like = echoed.iter().any(|said| gists.iter().any(|gist| said.gist.is_some_and(|said| said.is_like(*gist))));
                 // A refusal may be left out; so is an answer without content.
                 let is_left_out = echoed.is_empty() && (gists.is_empty() || stop_reason.as_deref() == Some("refusal"));
-                (is_like || is_left_out).then_some(Fit::Changed)
+                (is_like || is_left_out).then_some(ContinuationFit::Changed)
             }
         }
     }
 
     /// Whether the same conversation is another attempt, or the same with a higher limit (Q-15). After a success it is another question.
-    fn is_asked_again(&self, before: &Terms, now: &Terms) -> bool {
+    fn is_asked_again(&self, before: &RequestTerms, now: &RequestTerms) -> bool {
         let (is_same_model, is_same) = (before.model == now.model, before.others == now.others);
         match self {
             Self::Unknown => true,
@@ -177,7 +179,7 @@ impl Reply {
 }
 
 /// Whether clients ask the same again after this answer to the `attempt`-th request for it (R-3).
-pub(in crate::scenario) fn may_be_repeated(answer: &Answer, attempt: u32, settings: &RetrySettings) -> bool {
+pub(in crate::scenario) fn may_be_repeated(answer: &RecordedResponse, attempt: u32, settings: &RetrySettings) -> bool {
     if answer.status == 200 {
         return attempt <= settings.max_retries; // it was not whole
     }
@@ -185,7 +187,7 @@ pub(in crate::scenario) fn may_be_repeated(answer: &Answer, attempt: u32, settin
     let is_given_up = attempt > settings.max_retries || error.delay_us() > Some(settings.max_retry_after.0);
     let again = error.should_retry.unwrap_or(match answer.status {
         401 => attempt == 1,
-        0 => answer.end != End::ClientGone,
+        0 => answer.end != ResponseEnd::ClientGone,
         status => matches!(status, 408 | 409 | 429 | 500..),
     });
     !is_given_up && again

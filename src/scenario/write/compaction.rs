@@ -1,10 +1,10 @@
 //! `[engine.compaction]` as TOML.
 
-use super::Out;
-use crate::engine::settings::{CompactionSettings, Microcompact};
+use super::TomlLines;
+use crate::engine::settings::{CompactionSettings, MicrocompactMode};
 
 /// The section, if anything in it is not as usual.
-pub(super) fn compaction_section(out: &mut Out, compaction: &CompactionSettings) {
+pub(super) fn compaction_section(out: &mut TomlLines, compaction: &CompactionSettings) {
     let default = CompactionSettings::default();
     if *compaction == default {
         return;
@@ -69,11 +69,11 @@ pub(super) fn compaction_section(out: &mut Out, compaction: &CompactionSettings)
     out.texts("skills", skills);
 }
 
-fn microcompact_word(out: &mut Out, microcompact: Microcompact) {
+fn microcompact_word(out: &mut TomlLines, microcompact: MicrocompactMode) {
     let word = match microcompact {
-        Microcompact::Off => "off",
-        Microcompact::Local => "local",
-        Microcompact::Cached => "cached",
+        MicrocompactMode::Off => "off",
+        MicrocompactMode::Local => "local",
+        MicrocompactMode::Cached => "cached",
     };
     out.word("microcompact", microcompact, word);
 }

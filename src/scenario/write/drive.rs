@@ -1,10 +1,10 @@
 //! `[drive]` and `[[normalise]]`.
 
-use super::Out;
-use crate::scenario::drive::{Drive, KnownClient, Normalise, VaryingPlace};
+use super::TomlLines;
+use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
 
-pub(super) fn drive_sections(out: &mut Out, drive: &Drive) {
-    let Drive { client, exit, without, normalise } = drive;
+pub(super) fn drive_sections(out: &mut TomlLines, drive: &DriveScript) {
+    let DriveScript { client, exit, without, normalise } = drive;
     if client.is_some() || exit.is_some() || !without.is_empty() {
         out.table("[drive]");
     }
@@ -15,7 +15,7 @@ pub(super) fn drive_sections(out: &mut Out, drive: &Drive) {
         out.raw("exit", exit);
     }
     out.texts("without", without);
-    for Normalise { name, place } in normalise {
+    for NormaliseRule { name, place } in normalise {
         out.table("[[normalise]]");
         out.text("name", name);
         match place {

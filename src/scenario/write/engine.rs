@@ -1,10 +1,10 @@
 //! `[engine]` and `[engine.pipeline]` as TOML.
 
-use super::{Out, text_or_json};
-use crate::engine::settings::{EmissionOrder, Neighbours, PipelineSettings, ResultDelivery, ResultOrder, Settings};
+use super::{TomlLines, text_or_json};
+use crate::engine::settings::{EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 
 /// `[engine]`; always there, because the model is what people look for first.
-pub(super) fn engine(out: &mut Out, settings: &Settings, prices: Option<&str>) {
+pub(super) fn engine(out: &mut TomlLines, settings: &Settings, prices: Option<&str>) {
     let Settings { model, max_tokens, stream, system_prompt, memory, append_system_prompt, user_context, system_context, .. } = settings;
     let default = Settings::default();
     out.table("[engine]");
@@ -28,7 +28,7 @@ pub(super) fn engine(out: &mut Out, settings: &Settings, prices: Option<&str>) {
 }
 
 /// The rest of the settings; together with [`engine`] it names each field, and leaves out nothing by `..` that the other does not name.
-fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
+fn engine_behaviour(out: &mut TomlLines, settings: &Settings, default: &Settings) {
     let Settings {
         model: _,
         max_tokens: _,
@@ -65,9 +65,9 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
         out.text("request_extra", request_extra.as_str());
     }
     match neighbours {
-        Neighbours::Joined => (),
-        Neighbours::Apart => out.text("neighbours", "apart"),
-        Neighbours::ApartWithResults => out.text("neighbours", "apart_with_results"),
+        NeighbourMerging::Joined => (),
+        NeighbourMerging::Apart => out.text("neighbours", "apart"),
+        NeighbourMerging::ApartWithResults => out.text("neighbours", "apart_with_results"),
     }
     out.flag("partial_messages", *partial_messages, default.partial_messages);
     result_orders(out, *emission_order, *result_order, *result_delivery);
@@ -94,7 +94,7 @@ fn engine_behaviour(out: &mut Out, settings: &Settings, default: &Settings) {
 }
 
 /// T-8 and Q-9.
-fn result_orders(out: &mut Out, emission_order: EmissionOrder, result_order: ResultOrder, result_delivery: ResultDelivery) {
+fn result_orders(out: &mut TomlLines, emission_order: EmissionOrder, result_order: ResultOrder, result_delivery: ResultDelivery) {
     out.word(
         "emission_order",
         emission_order,
@@ -121,7 +121,7 @@ fn result_orders(out: &mut Out, emission_order: EmissionOrder, result_order: Res
     );
 }
 
-fn pipeline_section(out: &mut Out, pipeline: &PipelineSettings) {
+fn pipeline_section(out: &mut TomlLines, pipeline: &PipelineSettings) {
     let PipelineSettings { check_inputs, result_limit, result_preview, exit_code_aborts, hooks_shown_from, slow_from } = pipeline;
     let default = PipelineSettings::default();
     if *pipeline == default {

@@ -1,20 +1,22 @@
 //! `[[fault]]` as TOML.
 
 use super::text::{duration, string};
-use super::{Out, inline_headers};
+use super::{TomlLines, inline_headers};
 use crate::prelude::*;
-use crate::scenario::fault::{Change, ConnectFault, CutAfter, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, STREAM_PARTS, Span};
+use crate::scenario::fault::{
+    AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan, STREAM_PARTS,
+};
 
 /// `[[fault]]`.
-pub(super) fn fault_entry(out: &mut Out, rule: &FaultRule) {
+pub(super) fn fault_entry(out: &mut TomlLines, rule: &FaultRule) {
     let FaultRule { at, kind, may } = rule;
     out.table("[[fault]]");
     if *at != FaultPlace::default() {
         out.raw("at", format!("{{ {} }}", place_keys(at).join(", ")));
     }
     match kind {
-        FaultKind::Instead(Instead::Answer(answer)) => answer_keys(out, answer),
-        FaultKind::Instead(Instead::Connection(how)) => {
+        FaultKind::Instead(AnswerSubstitute::Answer(answer)) => answer_keys(out, answer),
+        FaultKind::Instead(AnswerSubstitute::Connection(how)) => {
             let word = ConnectFault::ALL.iter().find(|(_, known)| known == how).map_or("", |(word, _)| word);
             out.text("connect", word);
         }
@@ -35,7 +37,7 @@ fn place_keys(at: &FaultPlace) -> Vec<String> {
     numbers.chain(texts).chain(times).chain(probability).collect()
 }
 
-fn numbers_of(Span { first, last }: Span) -> String {
+fn numbers_of(NumberSpan { first, last }: NumberSpan) -> String {
     match last {
         Some(last) if last == first => first.to_string(),
         Some(last) => format!("\"{first}..={last}\""),
@@ -43,7 +45,7 @@ fn numbers_of(Span { first, last }: Span) -> String {
     }
 }
 
-fn answer_keys(out: &mut Out, answer: &FaultAnswer) {
+fn answer_keys(out: &mut TomlLines, answer: &FaultAnswer) {
     let FaultAnswer { status, error, body, headers, retry_after, rate_limits } = answer;
     match error {
         Some(error) if error.status == *status => out.text("error", error.name),
@@ -59,10 +61,10 @@ fn answer_keys(out: &mut Out, answer: &FaultAnswer) {
     out.flag("rate_limits", *rate_limits, false);
 }
 
-fn change_keys(out: &mut Out, change: &Change) {
+fn change_keys(out: &mut TomlLines, change: &AnswerChange) {
     let part = |name: &str| STREAM_PARTS.iter().find(|(_, known)| *known == name).map_or("", |(word, _)| *word);
     match change {
-        Change::Cut { after, how } => {
+        AnswerChange::Cut { after, how } => {
             let after = match after {
                 CutAfter::Events(count) => format!("after_events = {count}"),
                 CutAfter::Bytes(count) => format!("after_bytes = {count}"),
@@ -70,23 +72,23 @@ fn change_keys(out: &mut Out, change: &Change) {
             let how = how.as_str();
             out.raw("cut", format!("{{ {after}, how = \"{how}\" }}"));
         }
-        Change::Stall { after_events, time } => {
+        AnswerChange::Stall { after_events, time } => {
             let time = time.map_or_else(|| String::from("\"forever\""), duration);
             out.raw("stall", format!("{{ after_events = {after_events}, time = {time} }}"));
         }
-        Change::Insert { after_events, name, data } => {
+        AnswerChange::Insert { after_events, name, data } => {
             out.raw("event", format!("{{ after_events = {after_events}, name = {}, data = {} }}", string(name), string(data)));
         }
-        Change::Duplicate { name, after_events } => counting(out, "duplicate", part(name), *after_events),
-        Change::Missing { name, after_events } => counting(out, "missing", part(name), *after_events),
-        Change::EmptyBody => out.raw("empty_body", true),
-        Change::ContentType(kind) => out.text("content_type", kind),
-        Change::TruncateToolInput => out.raw("truncate_tool_input", true),
-        Change::Drip { bytes_per_second } => out.raw("drip", bytes_per_second),
+        AnswerChange::Duplicate { name, after_events } => counting(out, "duplicate", part(name), *after_events),
+        AnswerChange::Missing { name, after_events } => counting(out, "missing", part(name), *after_events),
+        AnswerChange::EmptyBody => out.raw("empty_body", true),
+        AnswerChange::ContentType(kind) => out.text("content_type", kind),
+        AnswerChange::TruncateToolInput => out.raw("truncate_tool_input", true),
+        AnswerChange::Drip { bytes_per_second } => out.raw("drip", bytes_per_second),
     }
 }
 
-fn counting(out: &mut Out, key: &str, word: &str, after_events: u32) {
+fn counting(out: &mut TomlLines, key: &str, word: &str, after_events: u32) {
     out.text(key, word);
     if after_events != 0 {
         out.raw("after_events", after_events);

@@ -1,17 +1,17 @@
 //! `[[change]]` and `[[message]]` as TOML.
 
-use super::{Out, content};
+use super::{TomlLines, content};
 use crate::engine::settings::{HostMessage, MessagePlace, RequestChange, RequestPlace, SessionSettings};
 use crate::prelude::*;
 use crate::wire::block::Role;
 
 /// What the host does, in the order of the places.
-pub(super) fn entries(out: &mut Out, session: &SessionSettings) {
+pub(super) fn entries(out: &mut TomlLines, session: &SessionSettings) {
     session.changes.iter().for_each(|change| change_entry(out, change));
     session.host_messages.iter().for_each(|message| message_entry(out, message));
 }
 
-fn change_entry(out: &mut Out, RequestChange { from, set, unset, tools }: &RequestChange) {
+fn change_entry(out: &mut TomlLines, RequestChange { from, set, unset, tools }: &RequestChange) {
     out.table("[[change]]");
     out.raw("from", place(*from));
     if set.as_str() != "{}" {
@@ -25,7 +25,7 @@ fn change_entry(out: &mut Out, RequestChange { from, set, unset, tools }: &Reque
     }
 }
 
-fn message_entry(out: &mut Out, HostMessage { at, place: goes, message }: &HostMessage) {
+fn message_entry(out: &mut TomlLines, HostMessage { at, place: goes, message }: &HostMessage) {
     out.table("[[message]]");
     out.raw("at", place(*at));
     if message.role != Role::User {

@@ -1,15 +1,15 @@
 //! `[network]` as TOML.
 
 use super::text::{latency, range};
-use super::{Out, expect_keys};
+use super::{TomlLines, expect_keys};
 use crate::prelude::*;
-use crate::scenario::network::{Network, NetworkEvent, NetworkFault};
+use crate::scenario::network::{NetworkEvent, NetworkFault, NetworkScript};
 
 /// The section with its events, if there is one.
-pub(super) fn network_section(out: &mut Out, network: Option<&Network>) {
+pub(super) fn network_section(out: &mut TomlLines, network: Option<&NetworkScript>) {
     let Some(network) = network else { return };
-    let Network { latency: (low, high), loss, tick, events, skip, expect } = network;
-    let usual = Network::default();
+    let NetworkScript { latency: (low, high), loss, tick, events, skip, expect } = network;
+    let usual = NetworkScript::default();
     out.table("[network]");
     if let Some(reason) = skip {
         out.text("skip", reason);

@@ -1,17 +1,17 @@
 //! `[plan]` as TOML: a table for each kind of choice (F-11).
 
 use super::text::{duration, name};
-use super::{Out, content, seed_number};
+use super::{TomlLines, content, seed_number};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::interrupt::{InterruptKind, Side};
-use crate::scenario::plan::{AnswerTimes, Named, Plan, PlannedInterrupt, StreamShape, Waited};
+use crate::scenario::interrupt::{InterruptKind, TriggerSide};
+use crate::scenario::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
 
 /// How many items of a list stand in a line.
 const ITEMS_MAX: usize = 12;
 
 /// All of it; nothing for a plan that names nothing.
-pub(super) fn plan_section(out: &mut Out, plan: &Plan) {
+pub(super) fn plan_section(out: &mut TomlLines, plan: &Plan) {
     let Plan { drawn_from, interrupts, faults, answers, streams, chunks, request_ids, latencies, backoff } = plan;
     if let Some(seed) = drawn_from {
         out.table("[plan]");
@@ -43,7 +43,7 @@ pub(super) fn plan_section(out: &mut Out, plan: &Plan) {
     }
     choices(out, "chunks", chunks, |sizes| list(sizes, ToString::to_string));
     choices(out, "request_ids", request_ids, |id| super::string(id));
-    for (key, of, _) in Waited::ALL {
+    for (key, of, _) in WaitKind::ALL {
         if let Some(latencies) = latencies.get(&of) {
             choices(out, key, latencies, |takes: &Micros| duration(*takes));
         }
@@ -51,13 +51,13 @@ pub(super) fn plan_section(out: &mut Out, plan: &Plan) {
     choices(out, "backoff", backoff, |delay| duration(*delay));
 }
 
-fn interrupt_entry(out: &mut Out, interrupt: &PlannedInterrupt) {
+fn interrupt_entry(out: &mut TomlLines, interrupt: &PlannedInterrupt) {
     let PlannedInterrupt { event, side, kind } = interrupt;
     out.table("[[plan.interrupt]]");
     out.raw("event", event);
     match side {
-        Side::Before => out.text("side", "before"),
-        Side::After => out.text("side", "after"),
+        TriggerSide::Before => out.text("side", "before"),
+        TriggerSide::After => out.text("side", "after"),
     }
     match kind {
         InterruptKind::Interrupt(said) => {
@@ -68,7 +68,7 @@ fn interrupt_entry(out: &mut Out, interrupt: &PlannedInterrupt) {
     }
 }
 
-fn choices<T>(out: &mut Out, key: &str, choices: &Named<T>, value: impl Fn(&T) -> String) {
+fn choices<T>(out: &mut TomlLines, key: &str, choices: &NamedChoices<T>, value: impl Fn(&T) -> String) {
     if choices.is_empty() {
         return;
     }

@@ -1,10 +1,10 @@
 //! `[engine.retry]` as TOML.
 
-use super::Out;
-use crate::engine::settings::{Cloud, OnOverload, RetrySettings};
+use super::TomlLines;
+use crate::engine::settings::{CloudProvider, OverloadPolicy, RetrySettings};
 
 /// The section, where anything in it is not the default.
-pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
+pub(super) fn retry_section(out: &mut TomlLines, retry: &RetrySettings) {
     let default = RetrySettings::default();
     if *retry == default {
         return;
@@ -52,8 +52,8 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
     out.span("max_delay", *max_delay, default.max_delay);
     out.span("max_retry_after", *max_retry_after, default.max_retry_after);
     let on_overload_word = match on_overload {
-        OnOverload::GiveUp => "give_up",
-        OnOverload::GoOn => "go_on",
+        OverloadPolicy::GiveUp => "give_up",
+        OverloadPolicy::GoOn => "go_on",
     };
     out.word("on_overload", *on_overload, on_overload_word);
     out.flag("fast_mode", *fast_mode, default.fast_mode);
@@ -70,6 +70,6 @@ pub(super) fn retry_section(out: &mut Out, retry: &RetrySettings) {
     out.span("head_timeout", *head_timeout, default.head_timeout);
     out.span("stream_idle", *stream_idle, default.stream_idle);
     if let Some(cloud) = cloud {
-        out.text("cloud", Cloud::as_str(*cloud));
+        out.text("cloud", CloudProvider::as_str(*cloud));
     }
 }

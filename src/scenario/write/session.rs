@@ -1,14 +1,14 @@
 //! What a session is given beside model and tools, as flat keys of `[engine]` (S-11).
 
-use super::Out;
-use super::asked::permission_keys;
+use super::TomlLines;
+use super::replies::permission_keys;
 use super::text::latency;
-use crate::engine::settings::{Command, CommandDeed, OrphanedPermission, SessionSettings, Thinking};
+use crate::engine::settings::{CommandAction, OrphanedPermission, SessionSettings, SlashCommand, ThinkingSetting};
 use crate::prelude::*;
-use crate::scenario::asked::{AT_ONCE, Lookups};
+use crate::scenario::replies::{AT_ONCE, ScriptedLookups};
 
 /// What is not as usual.
-pub(super) fn session(out: &mut Out, session: &SessionSettings) {
+pub(super) fn session(out: &mut TomlLines, session: &SessionSettings) {
     let SessionSettings {
         fallback_model,
         max_turns,
@@ -80,7 +80,7 @@ pub(super) fn session(out: &mut Out, session: &SessionSettings) {
 }
 
 /// What consumers are told, what is said in the place of others, and who else is there.
-fn told(out: &mut Out, session: &SessionSettings, default: &SessionSettings) {
+fn told(out: &mut TomlLines, session: &SessionSettings, default: &SessionSettings) {
     out.flag("replay_user_messages", session.replay_user_messages, default.replay_user_messages);
     out.flag("file_history", session.file_history, default.file_history);
     out.flag("elicitation_handler", session.elicitation_handler, default.elicitation_handler);
@@ -96,7 +96,7 @@ fn told(out: &mut Out, session: &SessionSettings, default: &SessionSettings) {
 }
 
 /// What the session works with.
-fn surroundings(out: &mut Out, session: &SessionSettings, default: &SessionSettings) {
+fn surroundings(out: &mut TomlLines, session: &SessionSettings, default: &SessionSettings) {
     if session.cwd != default.cwd {
         out.text("cwd", &session.cwd);
     }
@@ -106,14 +106,14 @@ fn surroundings(out: &mut Out, session: &SessionSettings, default: &SessionSetti
     out.flag("look_up_plugins", session.look_up_plugins, default.look_up_plugins);
     match session.thinking {
         None => (),
-        Some(Thinking::Off) => out.text("thinking", "off"),
-        Some(Thinking::Adaptive) => out.text("thinking", "adaptive"),
-        Some(Thinking::Budget(tokens)) => out.raw("thinking_budget", tokens),
+        Some(ThinkingSetting::Off) => out.text("thinking", "off"),
+        Some(ThinkingSetting::Adaptive) => out.text("thinking", "adaptive"),
+        Some(ThinkingSetting::Budget(tokens)) => out.raw("thinking_budget", tokens),
     }
 }
 
 /// `[engine.orphaned_permission]`.
-pub(super) fn orphan_section(out: &mut Out, session: &SessionSettings) {
+pub(super) fn orphan_section(out: &mut TomlLines, session: &SessionSettings) {
     if let Some(OrphanedPermission { tool_use_id, answer }) = &session.orphaned_permission {
         out.table("[engine.orphaned_permission]");
         out.text("tool_use_id", tool_use_id);
@@ -122,9 +122,9 @@ pub(super) fn orphan_section(out: &mut Out, session: &SessionSettings) {
 }
 
 /// `[session]`.
-pub(super) fn lookups_section(out: &mut Out, lookups: &Lookups) {
-    let Lookups { skills, plugins, skills_latency, plugins_latency, never_answers, may } = lookups;
-    if *lookups == Lookups::default() {
+pub(super) fn lookups_section(out: &mut TomlLines, lookups: &ScriptedLookups) {
+    let ScriptedLookups { skills, plugins, skills_latency, plugins_latency, never_answers, may } = lookups;
+    if *lookups == ScriptedLookups::default() {
         return;
     }
     out.table("[session]");
@@ -140,14 +140,14 @@ pub(super) fn lookups_section(out: &mut Out, lookups: &Lookups) {
 }
 
 /// One `[[command]]`.
-pub(super) fn command_entry(out: &mut Out, command: &Command) {
-    let Command { name, does, allows } = command;
+pub(super) fn command_entry(out: &mut TomlLines, command: &SlashCommand) {
+    let SlashCommand { name, does, allows } = command;
     out.table("[[command]]");
     out.text("name", name);
     match does {
-        CommandDeed::Answer(text) => out.text("answers", text),
-        CommandDeed::Ask(text) => out.text("asks", text),
-        CommandDeed::Switch(model) => out.text("model", model),
+        CommandAction::Answer(text) => out.text("answers", text),
+        CommandAction::Ask(text) => out.text("asks", text),
+        CommandAction::Switch(model) => out.text("model", model),
     }
     out.texts("allows", allows);
 }

@@ -1,9 +1,9 @@
 //! What is written reads back as the same scenario.
 
-mod asked;
 mod compaction;
 mod network;
 mod plan;
+mod replies;
 mod session;
 
 use alloc::collections::BTreeMap;
@@ -11,19 +11,21 @@ use alloc::collections::BTreeMap;
 use super::*;
 use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::settings::{
-    AgentTool, Cloud, CompactionSettings, EmissionOrder, InterruptBehaviour, Neighbours, Observable, OnOverload, PipelineSettings,
-    ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
+    AgentTool, CloudProvider, CompactionSettings, EmissionOrder, InterruptBehaviour, NeighbourMerging, ObservableField, OverloadPolicy,
+    PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
 };
-use crate::scenario::drive::{Drive, KnownClient, Normalise, VaryingPlace};
+use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
-use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span};
-use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
+use crate::scenario::fault::{
+    AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan,
+};
+use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse;
-use crate::scenario::types::{AgentScript, Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, ToolStopping};
+use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedTool, StopDeafness, ToolEnding, ToolStopping};
 use crate::wire::block::{Message, Role};
-use crate::wire::compare::Volatile;
+use crate::wire::compare::VolatileMember;
 
 fn reads_back(scenario: &Scenario) -> String {
     let text = toml(scenario, &["a comment\nof two lines".into()]);
@@ -34,8 +36,8 @@ fn reads_back(scenario: &Scenario) -> String {
     text
 }
 
-fn prompt(text: &str) -> Prompt {
-    Prompt { content: vec![Block::text(text)], ..Prompt::default() }
+fn prompt(text: &str) -> ScriptedPrompt {
+    ScriptedPrompt { content: vec![Block::text(text)], ..ScriptedPrompt::default() }
 }
 
 #[test]
@@ -76,7 +78,7 @@ fn outcome() -> ScriptedOutcome {
         context_change: Some("cwd".into()),
         aborts: Some("refused".into()),
         ending: ToolEnding::ReturnsTwice,
-        stopping: ToolStopping { ignores: Deaf::For(Micros::from_secs(2)), takes: Micros::from_millis(50) },
+        stopping: ToolStopping { ignores: StopDeafness::For(Micros::from_secs(2)), takes: Micros::from_millis(50) },
         agents: AgentScript::default(),
         check: None,
         asks: None,
@@ -86,15 +88,15 @@ fn outcome() -> ScriptedOutcome {
 
 /// Two agents, of which the first runs a tool, and who puts together what they say.
 fn agents() -> ScriptedOutcome {
-    let says = |text: &str| Turn { content: vec![TurnBlock::Text(text.into())], ..Turn::default() };
+    let says = |text: &str| ScriptedTurn { content: vec![TurnBlock::Text(text.into())], ..ScriptedTurn::default() };
     let reads = TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(Box::new(outcome())), slip: None };
-    let tasks = vec![vec![Turn { content: vec![reads], ..Turn::default() }, says("one")], vec![says("two")]];
-    let synthesis = Some(Turn { output_tokens: Some(3), ..says("both") });
+    let tasks = vec![vec![ScriptedTurn { content: vec![reads], ..ScriptedTurn::default() }, says("one")], vec![says("two")]];
+    let synthesis = Some(ScriptedTurn { output_tokens: Some(3), ..says("both") });
     ScriptedOutcome { agents: AgentScript { tasks, synthesis }, ..ScriptedOutcome::default() }
 }
 
-fn turns() -> Vec<Turn> {
-    let turn = Turn {
+fn turns() -> Vec<ScriptedTurn> {
+    let turn = ScriptedTurn {
         content: vec![
             TurnBlock::Thinking("hm".into()),
             TurnBlock::Tool {
@@ -102,11 +104,11 @@ fn turns() -> Vec<Turn> {
                 input: "{\"a\":".into(),
                 id: Some("toolu_1".into()),
                 outcome: Some(Box::new(outcome())),
-                slip: Some(Slip::InvalidInput),
+                slip: Some(ToolUseSlip::InvalidInput),
             },
             TurnBlock::Tool { name: "Agent".into(), input: "{}".into(), id: None, outcome: Some(Box::new(agents())), slip: None },
             TurnBlock::Text("after".into()),
-            TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None, slip: Some(Slip::UnknownTool) },
+            TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None, slip: Some(ToolUseSlip::UnknownTool) },
         ],
         stop_reason: Some("tool_use".into()),
         headers: vec![("x-b".into(), "1".into()), ("x-a".into(), "\"2\"".into())],
@@ -114,14 +116,14 @@ fn turns() -> Vec<Turn> {
         cleared_tokens: Some(9),
         provenance: Provenance::Derived,
         may: true,
-        ..Turn::default()
+        ..ScriptedTurn::default()
     };
-    vec![turn, Turn { status: 529, body: Some("{\n}".into()), ..Turn::default() }]
+    vec![turn, ScriptedTurn { status: 529, body: Some("{\n}".into()), ..ScriptedTurn::default() }]
 }
 
 fn tools() -> Vec<ScriptedTool> {
     let mut own = ToolDefinition::new("own", Some(true), Json::trusted(r#"{"name":"own","n":1e3}"#));
-    own.observable = vec![Observable { name: "absolute".into(), from: "path".into(), base: "/x".into() }];
+    own.observable = vec![ObservableField { name: "absolute".into(), from: "path".into(), base: "/x".into() }];
     own.shell = true;
     (own.checks, own.reads_only, own.edits, own.result_limit) = (true, true, true, Some(5));
     own.interrupt = Some(InterruptBehaviour::Cancel);
@@ -130,7 +132,7 @@ fn tools() -> Vec<ScriptedTool> {
     let unsure = ToolDefinition { interrupt: None, shell: false, ..known_tool("Bash").unwrap().definition() };
     let hangs = ScriptedOutcome {
         ending: ToolEnding::Hangs,
-        stopping: ToolStopping { ignores: Deaf::Forever, ..ToolStopping::default() },
+        stopping: ToolStopping { ignores: StopDeafness::Forever, ..ToolStopping::default() },
         ..ScriptedOutcome::default()
     };
     let panics = ScriptedOutcome { ending: ToolEnding::Panics("out of bounds".into()), ..ScriptedOutcome::default() };
@@ -166,7 +168,7 @@ fn f_6_a_session_reads_back() {
             Arc::new(Message { role: Role::User, content: vec![Block::text("before")] }),
             Arc::new(Message { role: Role::Assistant, content: vec![Block::text("a"), Block::text("b")] }),
         ],
-        prompts: vec![Prompt { content: vec![Block::text("now")], at: Some(Micros(5)), turns: turns() }, prompt("then")],
+        prompts: vec![ScriptedPrompt { content: vec![Block::text("now")], at: Some(Micros(5)), turns: turns() }, prompt("then")],
         results: BTreeMap::from([("toolu_9".into(), outcome())]),
         ..Scenario::default()
     };
@@ -187,7 +189,7 @@ fn f_6_settings_read_back() {
         system_context: Some("here".into()),
         cache_breakpoints: false,
         request_extra: Json::trusted(r#"{"temperature":1.0}"#),
-        neighbours: Neighbours::ApartWithResults,
+        neighbours: NeighbourMerging::ApartWithResults,
         partial_messages: true,
         emission_order: EmissionOrder::Arrival,
         result_order: ResultOrder::Emission,
@@ -227,7 +229,7 @@ fn odd_retry() -> RetrySettings {
         jitter_percent: 3,
         max_retry_after: Micros(4),
         overloads_to_fallback: 5,
-        on_overload: OnOverload::GoOn,
+        on_overload: OverloadPolicy::GoOn,
         fast_mode: true,
         fast_wait_max: Micros(6),
         fast_cooldown_min: Micros(7),
@@ -244,13 +246,13 @@ fn odd_retry() -> RetrySettings {
         nonstreaming_timeout: Micros(15),
         head_timeout: Micros(17),
         stream_idle: Micros(16),
-        cloud: Some(Cloud::Vertex),
+        cloud: Some(CloudProvider::Vertex),
     }
 }
 
 #[test]
 fn r_3_each_cloud_reads_back() {
-    for cloud in [None, Some(Cloud::Bedrock), Some(Cloud::Vertex)] {
+    for cloud in [None, Some(CloudProvider::Bedrock), Some(CloudProvider::Vertex)] {
         let retry = RetrySettings { cloud, max_retries: 1, ..RetrySettings::default() };
         let settings = Settings { retry, ..Settings::default() };
         reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });
@@ -261,22 +263,22 @@ fn r_3_each_cloud_reads_back() {
 fn f_6_conditions_and_expectations_read_back() {
     let scenario = Scenario {
         prompts: vec![prompt("hi")],
-        timing: Timing {
+        timing: AnswerTiming {
             head: Latency::LogUniform(Micros(1), Micros(2)),
             first_event: Latency::LogNormal { p50: Micros(1_000), p99: Micros(2_000_000) },
             between_events: Latency::Table([Micros(1), Micros(2)].into()),
         },
         chunking: Chunking::Every(7),
-        limits: Limits { time: Micros::from_secs(60), events: 5, requests: 6 },
-        auth: Auth { refresh: Refresh::Fails, latency: Latency::Fixed(Micros(7)), may: true },
-        api: Api {
+        limits: RunLimits { time: Micros::from_secs(60), events: 5, requests: 6 },
+        auth: ScriptedAuth { refresh: RefreshOutcome::Fails, latency: Latency::Fixed(Micros(7)), may: true },
+        api: SimulatedApi {
             context_window: Some(200_000),
             count_tokens: true,
             counts_max_tokens: Some(false),
-            signatures: Some(Signatures::Refuse),
+            signatures: Some(SignaturePolicy::Refuse),
         },
-        matching: Matching { strict: true, volatile: Volatile::of([Rule::Metadata]) },
-        expect: Expect {
+        matching: RequestMatching { strict: true, volatile: VolatileMember::from_rules([VolatileRule::Metadata]) },
+        expect: Expectations {
             terminal: Some("completed".into()),
             terminals: Some(vec!["aborted_tools".into(), "completed".into()]),
             transitions: Some(vec!["next_turn".into()]),
@@ -302,11 +304,11 @@ fn f_6_conditions_and_expectations_read_back() {
 
 #[test]
 fn k_10_what_is_known_of_a_driven_client_reads_back() {
-    let rule = |name: &str, place| Normalise { name: name.into(), place };
+    let rule = |name: &str, place| NormaliseRule { name: name.into(), place };
     let between = |until: Option<&str>| VaryingPlace::Between { after: "build ".into(), until: until.map(Into::into) };
     let normalise =
         vec![rule("id", VaryingPlace::Member("build_id".into())), rule("build", between(Some(","))), rule("host", between(None))];
-    let drive = Drive { client: Some(KnownClient::ClaudeCode), exit: Some(143), without: vec!["dates".into()], normalise };
+    let drive = DriveScript { client: Some(KnownClient::ClaudeCode), exit: Some(143), without: vec!["dates".into()], normalise };
     reads_back(&Scenario { drive, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
 
@@ -321,21 +323,25 @@ fn f_6_a_tape_and_its_thread_read_back() {
 
 #[test]
 fn f_11_interrupts_read_back() {
-    let when = |anchor, side, offset| Moment::When { anchor, agent: Agent::child("toolu_1.2"), side, offset };
+    let when = |anchor, side, offset| InterruptMoment::When { anchor, agent: Agent::child("toolu_1.2"), side, offset };
     let moments = [
-        Moment::At(Micros::from_secs(5)),
-        when(Anchor::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 }, Side::After, Micros::from_millis(5)),
-        when(Anchor::Tool { name: "Read".into(), state: ReachedState::Completed, nth: 2 }, Side::Before, Micros::ZERO),
-        when(Anchor::Event { name: "ping".into(), nth: 3 }, Side::Before, Micros::ZERO),
-        when(Anchor::Request { prompt: Some(2), request: 3, attempt: 4 }, Side::After, Micros::ZERO),
-        when(Anchor::Request { prompt: None, request: 1, attempt: 1 }, Side::After, Micros::ZERO),
-        when(Anchor::Retry { nth: 1 }, Side::After, Micros(1)),
-        when(Anchor::Result { nth: 2 }, Side::After, Micros::ZERO),
-        when(Anchor::Terminal { nth: 1 }, Side::After, Micros::ZERO),
+        InterruptMoment::At(Micros::from_secs(5)),
+        when(
+            InterruptTrigger::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 },
+            TriggerSide::After,
+            Micros::from_millis(5),
+        ),
+        when(InterruptTrigger::Tool { name: "Read".into(), state: ReachedState::Completed, nth: 2 }, TriggerSide::Before, Micros::ZERO),
+        when(InterruptTrigger::Event { name: "ping".into(), nth: 3 }, TriggerSide::Before, Micros::ZERO),
+        when(InterruptTrigger::Request { prompt: Some(2), request: 3, attempt: 4 }, TriggerSide::After, Micros::ZERO),
+        when(InterruptTrigger::Request { prompt: None, request: 1, attempt: 1 }, TriggerSide::After, Micros::ZERO),
+        when(InterruptTrigger::Retry { nth: 1 }, TriggerSide::After, Micros(1)),
+        when(InterruptTrigger::Result { nth: 2 }, TriggerSide::After, Micros::ZERO),
+        when(InterruptTrigger::Terminal { nth: 1 }, TriggerSide::After, Micros::ZERO),
     ];
-    let cancels = moments.map(|moment| Interrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new(), may: true });
+    let cancels = moments.map(|moment| ScriptedInterrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new(), may: true });
     let says = InterruptKind::Interrupt(vec![Block::text("stop")]);
-    let interrupt = Interrupt { kind: says, moment: Moment::At(Micros::ZERO), turns: turns(), may: false };
+    let interrupt = ScriptedInterrupt { kind: says, moment: InterruptMoment::At(Micros::ZERO), turns: turns(), may: false };
     let interrupts = cancels.into_iter().chain([interrupt]).collect();
     reads_back(&Scenario {
         prompts: vec![prompt("hi")],
@@ -348,20 +354,20 @@ fn f_11_interrupts_read_back() {
 
 #[test]
 fn f_11_faults_read_back() {
-    let insert = |name: &str| Change::Insert { after_events: 1, name: name.into(), data: "{\"a\": 'b'}".into() };
+    let insert = |name: &str| AnswerChange::Insert { after_events: 1, name: name.into(), data: "{\"a\": 'b'}".into() };
     let changes = [
-        Change::Cut { after: CutAfter::Events(3), how: CutHow::Reset },
-        Change::Cut { after: CutAfter::Bytes(0), how: CutHow::Close },
-        Change::Cut { after: CutAfter::Events(1), how: CutHow::Truncate },
-        Change::Stall { after_events: 1, time: Some(Micros(1)) },
-        Change::Stall { after_events: 0, time: None },
+        AnswerChange::Cut { after: CutAfter::Events(3), how: CutManner::Reset },
+        AnswerChange::Cut { after: CutAfter::Bytes(0), how: CutManner::Close },
+        AnswerChange::Cut { after: CutAfter::Events(1), how: CutManner::Truncate },
+        AnswerChange::Stall { after_events: 1, time: Some(Micros(1)) },
+        AnswerChange::Stall { after_events: 0, time: None },
         insert("error"),
-        Change::Duplicate { name: "content_block_start", after_events: 0 },
-        Change::Missing { name: "message_delta", after_events: 9 },
-        Change::EmptyBody,
-        Change::ContentType("text/html".into()),
-        Change::TruncateToolInput,
-        Change::Drip { bytes_per_second: 1 },
+        AnswerChange::Duplicate { name: "content_block_start", after_events: 0 },
+        AnswerChange::Missing { name: "message_delta", after_events: 9 },
+        AnswerChange::EmptyBody,
+        AnswerChange::ContentType("text/html".into()),
+        AnswerChange::TruncateToolInput,
+        AnswerChange::Drip { bytes_per_second: 1 },
     ];
     let headers = vec![("x-b".into(), "1".into()), ("retry-after".into(), "\"2\"".into())];
     let answers = [
@@ -369,12 +375,13 @@ fn f_11_faults_read_back() {
         FaultAnswer { status: 400, error: KnownError::named("image_too_large"), ..FaultAnswer::default() },
         FaultAnswer { status: 299, body: Some("a\nb".into()), headers, retry_after: Some(Micros(1)), rate_limits: true, error: None },
     ];
-    let connections = ConnectFault::ALL.map(|(_, how)| FaultKind::Instead(Instead::Connection(how)));
-    let kinds = changes.map(FaultKind::Change).into_iter().chain(answers.map(|answer| FaultKind::Instead(Instead::Answer(answer))));
+    let connections = ConnectFault::ALL.map(|(_, how)| FaultKind::Instead(AnswerSubstitute::Connection(how)));
+    let kinds =
+        changes.map(FaultKind::Change).into_iter().chain(answers.map(|answer| FaultKind::Instead(AnswerSubstitute::Answer(answer))));
     let at = FaultPlace {
-        prompt: Some(Span { first: 1, last: Some(1) }),
-        request: Some(Span { first: 1, last: Some(3) }),
-        attempt: Some(Span { first: 2, last: None }),
+        prompt: Some(NumberSpan { first: 1, last: Some(1) }),
+        request: Some(NumberSpan { first: 1, last: Some(3) }),
+        attempt: Some(NumberSpan { first: 2, last: None }),
         model: Some("m".into()),
         thread: Some("main".into()),
         after: Some(Micros(1)),
@@ -382,7 +389,10 @@ fn f_11_faults_read_back() {
         probability: Some(0.1),
     };
     let rule = |kind| FaultRule { at: FaultPlace::default(), kind, may: true };
-    let faults =
-        kinds.chain(connections).map(rule).chain([FaultRule { at, kind: FaultKind::Change(Change::EmptyBody), may: false }]).collect();
+    let faults = kinds
+        .chain(connections)
+        .map(rule)
+        .chain([FaultRule { at, kind: FaultKind::Change(AnswerChange::EmptyBody), may: false }])
+        .collect();
     reads_back(&Scenario { prompts: vec![prompt("hi")], faults, ..Scenario::default() });
 }

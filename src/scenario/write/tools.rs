@@ -1,16 +1,16 @@
 //! `[[tool]]` and what tool runs do, as TOML.
 
-use super::asked::{check_keys, elicitation};
+use super::replies::{check_keys, elicitation};
 use super::text::{duration, latency, string};
-use super::{Out, text_or_json};
-use crate::engine::settings::{AgentTool, InterruptBehaviour, Observable, ToolDefinition};
+use super::{TomlLines, text_or_json};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::known_tools::{KnownTool, known_tool};
-use crate::scenario::types::{Deaf, ScriptedOutcome, ScriptedTool, ToolEnding, ToolStopping};
+use crate::scenario::types::{ScriptedOutcome, ScriptedTool, StopDeafness, ToolEnding, ToolStopping};
 
 /// `[[tool]]`.
-pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
+pub(super) fn tool_entry(out: &mut TomlLines, tool: &ScriptedTool) {
     let ScriptedTool { definition, latency: span, outcome } = tool;
     let ToolDefinition { name, safe, json, observable, shell, interrupt, checks, reads_only, edits, result_limit, agent } = definition;
     out.table("[[tool]]");
@@ -36,7 +36,7 @@ pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
         out.text("interrupt", word);
     }
     if !observable.is_empty() {
-        let entry = |Observable { name, from, base }: &Observable| {
+        let entry = |ObservableField { name, from, base }: &ObservableField| {
             format!("{{ name = {}, from = {}, base = {} }}", string(name), string(from), string(base))
         };
         out.raw("observable", format!("[{}]", observable.iter().map(entry).collect::<Vec<_>>().join(", ")));
@@ -60,7 +60,7 @@ pub(super) fn tool_entry(out: &mut Out, tool: &ScriptedTool) {
 }
 
 /// What a tool run does, as keys of whatever it belongs to.
-pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
+pub(super) fn outcome_keys(out: &mut TomlLines, outcome: &ScriptedOutcome) {
     let ScriptedOutcome {
         content,
         is_error,
@@ -104,9 +104,9 @@ pub(super) fn outcome_keys(out: &mut Out, outcome: &ScriptedOutcome) {
     }
     let ToolStopping { ignores, takes } = stopping;
     match ignores {
-        Deaf::No => (),
-        Deaf::For(span) => out.raw("ignores_stop", duration(*span)),
-        Deaf::Forever => out.raw("ignores_stop", true),
+        StopDeafness::No => (),
+        StopDeafness::For(span) => out.raw("ignores_stop", duration(*span)),
+        StopDeafness::Forever => out.raw("ignores_stop", true),
     }
     out.span("stop_takes", *takes, Micros::ZERO);
     if let Some(check) = check {

@@ -1,7 +1,7 @@
 //! How long the reference engine waits before it asks again, held against what a scenario expects (R-1, R-2, K-6).
 
 use super::*;
-use crate::sim::delays::{Tolerance, failures};
+use crate::sim::delays::{DelayTolerance, failures};
 
 /// Two overloads, of which the second comes inside a stream that goes on for a second, and one answer.
 fn scene(delays: &str) -> String {
@@ -40,14 +40,14 @@ fn k_6_every_further_attempt_has_a_delay_and_every_delay_an_attempt() {
 #[test]
 fn k_6_an_answer_is_over_when_its_error_comes_whether_it_is_closed_or_not() {
     let mut report = run_file(&scene("[]"));
-    let is_closed = |what: &What| matches!(what, What::Effect(Effect::CloseRequest { .. }));
+    let is_closed = |what: &EventKind| matches!(what, EventKind::Effect(Effect::CloseRequest { .. }));
     report.transcript.events = report.transcript.events.iter().filter(|event| !is_closed(&event.what)).cloned().collect();
     let zero = (Micros::ZERO, Micros::ZERO);
-    let told = failures(&report.transcript, &[zero, zero], Tolerance::NONE);
+    let told = failures(&report.transcript, &[zero, zero], DelayTolerance::NONE);
     assert_eq!(told[1], "request 1.3 came 1.000s after the answer to 1.2 was over; expected 0.000s");
-    let is_error = |what: &What| matches!(what, What::Input(Input::Stream { .. }));
+    let is_error = |what: &EventKind| matches!(what, EventKind::Input(Input::Stream { .. }));
     report.transcript.events = report.transcript.events.iter().filter(|event| !is_error(&event.what)).cloned().collect();
-    let told = failures(&report.transcript, &[zero, (Micros(1), Micros(1))], Tolerance::NONE);
+    let told = failures(&report.transcript, &[zero, (Micros(1), Micros(1))], DelayTolerance::NONE);
     assert_eq!(told[1], "request 1.3 came before the answer to 1.2 was over; expected 0.000001s");
 }
 
@@ -57,7 +57,7 @@ fn k_6_a_clock_that_goes_by_itself_is_given_some_tolerance() {
     let judged = |first: u64, tick: u64| {
         let span = (Micros::from_millis(first), Micros::from_millis(first));
         let second = (Micros::from_secs(1), Micros::from_secs(1));
-        failures(&report.transcript, &[span, second], Tolerance::of_clock(Micros::from_millis(tick)))
+        failures(&report.transcript, &[span, second], DelayTolerance::of_clock(Micros::from_millis(tick)))
     };
     // 50 ms too soon and 250 ms and a tenth too late.
     for (wanted, is_fine) in [(551, false), (550, true), (228, true), (227, false)] {

@@ -22,27 +22,27 @@ tool = [{ name = "Read", input = { file_path = "/w/a" }, result = "a", latency =
 text = "It says a."
 "#;
 
-fn with(fault: &str) -> Report<AgentLoop> {
+fn with(fault: &str) -> RunReport<AgentLoop> {
     run_file(&format!("{SCENE}\n[limits]\ntime = \"10m\"\n[[fault]]\nat = {{ request = 1, attempt = 1 }}\n{fault}\n"))
 }
 
 /// How the first attempt ended: status, number of events, end.
-fn first_attempt(report: &Report<AgentLoop>) -> (Option<u16>, usize, Option<AnswerEnd>) {
+fn first_attempt(report: &RunReport<AgentLoop>) -> (Option<u16>, usize, Option<AnswerEnd>) {
     let mut seen = (None, 0, None);
     let first = crate::engine::contract::RequestId::first(1);
     for event in report.transcript.events.iter() {
         match &event.what {
-            What::Input(Input::Head { id, status, .. }) if *id == first => seen.0 = Some(*status),
-            What::Input(Input::Stream { id, .. }) if *id == first => seen.1 += 1,
-            What::Input(Input::End { id, how }) if *id == first => seen.2 = Some(how.clone()),
+            EventKind::Input(Input::Head { id, status, .. }) if *id == first => seen.0 = Some(*status),
+            EventKind::Input(Input::Stream { id, .. }) if *id == first => seen.1 += 1,
+            EventKind::Input(Input::End { id, how }) if *id == first => seen.2 = Some(how.clone()),
             _ => (),
         }
     }
     seen
 }
 
-fn fault_line(report: &Report<AgentLoop>) -> String {
-    let text = report.text(Detail::Normal);
+fn fault_line(report: &RunReport<AgentLoop>) -> String {
+    let text = report.text(DetailLevel::Normal);
     let line = text.lines().find(|line| line.contains(" fault ")).unwrap_or_else(|| panic!("no fault:\n{text}"));
     line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
 }
@@ -52,7 +52,7 @@ fn m_4_a_status_takes_the_place_of_the_answer_which_comes_next_time() {
     let report = with("status = 529");
     assert_eq!(fault_line(&report), "fault 529 overloaded_error");
     assert_eq!(first_attempt(&report).0, Some(529));
-    assert_eq!(report.terminal(), "completed", "{}", report.text(Detail::Normal));
+    assert_eq!(report.terminal(), "completed", "{}", report.text(DetailLevel::Normal));
     assert_eq!(report.failures, [] as [&str; 0]);
 }
 
@@ -68,7 +68,7 @@ fn m_4_connections_that_come_to_nothing() {
     ] {
         let report = with(&format!("connect = \"{word}\""));
         assert_eq!(first_attempt(&report), (None, 0, Some(end)), "{word}");
-        assert_eq!(report.terminal(), "completed", "{word}: {}", report.text(Detail::Normal));
+        assert_eq!(report.terminal(), "completed", "{word}: {}", report.text(DetailLevel::Normal));
     }
 }
 
@@ -76,7 +76,7 @@ fn m_4_connections_that_come_to_nothing() {
 fn m_4_a_cut_answer_is_given_again_under_fresh_ids() {
     let report = with("cut = { after_events = 3, how = \"reset\" }");
     assert_eq!(first_attempt(&report), (Some(200), 3, Some(AnswerEnd::Reset)));
-    let text = report.text(Detail::Debug);
+    let text = report.text(DetailLevel::Debug);
     assert!(text.contains("turn 1.1 (written)") && text.contains("toolu_p1t1n1_2"), "{text}");
     assert_eq!(report.terminal(), "completed", "{text}");
     assert!(text.contains("ok a"), "the tool use under its fresh id still has its scripted result: {text}");
@@ -98,9 +98,9 @@ fn m_4_what_an_answer_can_suffer_without_losing_the_run() {
     ] {
         let report = with(fault);
         assert!(!fault_line(&report).is_empty());
-        assert_eq!(report.terminal(), "completed", "{fault}: {}", report.text(Detail::Normal));
+        assert_eq!(report.terminal(), "completed", "{fault}: {}", report.text(DetailLevel::Normal));
         assert_eq!(report.terminals, usual.terminals);
-        assert!(report.text(Detail::Normal).contains("It says a."), "{fault}");
+        assert!(report.text(DetailLevel::Normal).contains("It says a."), "{fault}");
     }
 }
 
@@ -122,7 +122,7 @@ fn m_4_every_other_fault_ends_the_run_with_a_terminal() {
     ] {
         let report = with(fault);
         assert!(!fault_line(&report).contains("nothing to change"), "{fault}");
-        assert!(report.end == RunEnd::Idle && report.terminals.len() == 1, "{fault}: {}", report.text(Detail::Normal));
+        assert!(report.end == RunEnd::Idle && report.terminals.len() == 1, "{fault}: {}", report.text(DetailLevel::Normal));
     }
 }
 

@@ -28,12 +28,12 @@ tool = [{ name = "Read", latency = "100ms" }, { name = "Build" }]
 text = "They say a."
 "#;
 
-fn scene(more: &str) -> Report<AgentLoop> {
+fn scene(more: &str) -> RunReport<AgentLoop> {
     run_file(&format!("{SCENE}\n{more}"))
 }
 
 /// The inputs in order, a word each: `cancel`, `interrupt`, or what they are.
-fn inputs(report: &Report<AgentLoop>) -> Vec<(u64, String)> {
+fn inputs(report: &RunReport<AgentLoop>) -> Vec<(u64, String)> {
     let word = |input: &Input| match input {
         Input::Cancel => String::from("cancel"),
         Input::Interrupt { prompt, .. } => format!("interrupt {prompt}"),
@@ -43,14 +43,16 @@ fn inputs(report: &Report<AgentLoop>) -> Vec<(u64, String)> {
         _ => String::from("other"),
     };
     let events = report.transcript.events.iter();
-    events.filter_map(|event| if let What::Input(input) = &event.what { Some((event.at.0 / 1_000, word(input))) } else { None }).collect()
+    events
+        .filter_map(|event| if let EventKind::Input(input) = &event.what { Some((event.at.0 / 1_000, word(input))) } else { None })
+        .collect()
 }
 
 /// When the user interferes, and the input before that.
-fn interference(report: &Report<AgentLoop>) -> (u64, String, String) {
+fn interference(report: &RunReport<AgentLoop>) -> (u64, String, String) {
     let inputs = inputs(report);
     let at = inputs.iter().position(|(_, word)| word == "cancel" || word.starts_with("interrupt")).unwrap_or_else(|| {
-        panic!("nobody interfered:\n{}", report.text(Detail::Debug));
+        panic!("nobody interfered:\n{}", report.text(DetailLevel::Debug));
     });
     let after = inputs.get(at + 1).map(|(_, word)| word.clone()).unwrap_or_default();
     (inputs[at].0, inputs[at - 1].1.clone(), after)
@@ -100,8 +102,8 @@ fn m_8_requests_results_and_terminals() {
 fn m_8_while_a_retry_waits() {
     let fault = "[[fault]]\nat = { request = 1, attempt = \"1..=2\" }\nstatus = 529\n";
     let report = scene(&format!("{fault}[[interrupt]]\nkind = \"cancel\"\nwhen = {{ retry = 2 }}\noffset = \"100ms\"\n"));
-    assert_eq!(report.terminal(), "aborted_streaming", "{}", report.text(Detail::Normal));
-    let requests = report.transcript.events.iter().filter(|event| matches!(event.what, What::Request { .. })).count();
+    assert_eq!(report.terminal(), "aborted_streaming", "{}", report.text(DetailLevel::Normal));
+    let requests = report.transcript.events.iter().filter(|event| matches!(event.what, EventKind::Request { .. })).count();
     assert_eq!(requests, 2, "the third attempt is never made");
 }
 
@@ -109,7 +111,7 @@ fn m_8_while_a_retry_waits() {
 fn m_8_a_tool_that_is_told_to_stop_is_stopped() {
     let report = scene("[[interrupt]]\nkind = \"cancel\"\nwhen = { tool = \"Build\", state = \"executing\" }\noffset = \"300ms\"\n");
     let ended: Vec<_> = inputs(&report).into_iter().filter(|(_, word)| word.starts_with("ended")).map(|(_, word)| word).collect();
-    assert_eq!(ended, ["ended 1A", "ended 1B"], "{}", report.text(Detail::Debug));
+    assert_eq!(ended, ["ended 1A", "ended 1B"], "{}", report.text(DetailLevel::Debug));
     assert_eq!(report.terminal(), "aborted_tools");
 }
 
@@ -117,14 +119,14 @@ fn m_8_a_tool_that_is_told_to_stop_is_stopped() {
 fn m_3_a_prompt_that_exists_only_because_of_an_interrupt_gets_the_default_answer() {
     let interrupt = "[[interrupt]]\nkind = \"interrupt\"\ntext = \"Stop that.\"\nat = \"15ms\"\n";
     let report = scene(interrupt);
-    let text = report.text(Detail::Debug);
+    let text = report.text(DetailLevel::Debug);
     assert!(text.contains("the default answer (synthetic)") && text.contains("All right."), "{text}");
     let terminals: Vec<_> = report.terminals.iter().map(|terminal| terminal.as_str()).collect();
     assert_eq!(terminals, ["aborted_streaming", "completed"], "{text}");
     let own = run_file(&format!("default_answer = \"Fine by me.\"\n{SCENE}\n{interrupt}"));
-    assert!(own.text(Detail::Normal).contains("Fine by me."));
+    assert!(own.text(DetailLevel::Normal).contains("Fine by me."));
     let scripted = scene(&format!("{interrupt}[[interrupt.turn]]\ntext = \"I stop.\"\n"));
-    assert!(scripted.text(Detail::Debug).contains("interrupt 1, turn 1 (written)"), "{}", scripted.text(Detail::Debug));
+    assert!(scripted.text(DetailLevel::Debug).contains("interrupt 1, turn 1 (written)"), "{}", scripted.text(DetailLevel::Debug));
 }
 
 #[test]
@@ -132,10 +134,10 @@ fn m_3_scripted_turns_stay_with_their_prompt_when_an_interrupt_takes_a_number() 
     let more = "[[prompt]]\ntext = \"And then?\"\n[[prompt.turn]]\ntext = \"Nothing.\"\n[[interrupt]]\nkind = \"interrupt\"\ntext = \"Wait.\"\nat = \"15ms\"\n\
         [expect]\nterminals = [\"aborted_streaming\", \"completed\", \"completed\"]\n";
     let report = scene(more);
-    assert_eq!(report.failures, [] as [&str; 0], "{}", report.text(Detail::Normal));
+    assert_eq!(report.failures, [] as [&str; 0], "{}", report.text(DetailLevel::Normal));
     let prompts: Vec<_> = inputs(&report).into_iter().map(|(_, word)| word).filter(|word| word.contains("pt ")).collect();
     assert_eq!(prompts, ["prompt 1", "interrupt 2", "prompt 3"]);
-    assert!(report.text(Detail::Debug).contains("turn 2.1 (written)"));
+    assert!(report.text(DetailLevel::Debug).contains("turn 2.1 (written)"));
 }
 
 #[test]
@@ -147,7 +149,7 @@ fn m_3_without_any_injection_no_answer_left_stays_the_end_of_the_run() {
 #[test]
 fn m_8_a_moment_that_never_comes_is_named() {
     let report = scene("[matching]\nstrict = true\n[[interrupt]]\nkind = \"cancel\"\nwhen = { retry = 1 }\n");
-    assert!(report.text(Detail::Normal).contains("interrupt 1"));
+    assert!(report.text(DetailLevel::Normal).contains("interrupt 1"));
     assert_eq!(report.failures, ["the moment of interrupt 1 never came"]);
 }
 
@@ -156,7 +158,7 @@ fn m_8_an_interrupt_while_a_block_tool_runs_is_taken_in_and_has_no_terminal_of_i
     let block =
         "[[interrupt]]\nkind = \"interrupt\"\ntext = \"Also b.\"\nwhen = { tool = \"Build\", state = \"executing\" }\noffset = \"500ms\"\n";
     let report = scene(block);
-    assert_eq!(report.terminals.len(), 1, "{}", report.text(Detail::Normal));
+    assert_eq!(report.terminals.len(), 1, "{}", report.text(DetailLevel::Normal));
     assert_eq!(report.terminal(), "completed");
 }
 
@@ -165,12 +167,12 @@ fn e_1_an_injected_prompt_is_answered_and_charged_by_the_model_that_is_asked() {
     for stream in [true, false] {
         let toml = format!("[engine]\nstream = {stream}\n[[prompt]]\ntext = \"/model claude-opus-4-6\"\n");
         let scenario = crate::scenario::parse::scenario("x.toml", &toml, &[]).unwrap_or_else(|faults| panic!("{faults}")).scenario;
-        let mut run = Run::new(Arc::new(Setup::new(scenario, None).unwrap()), AgentLoop::default());
+        let mut run = Run::new(Arc::new(RunSetup::new(scenario, None).unwrap()), AgentLoop::default());
         assert_eq!(run.advance(), None, "the switch of the model");
         run.inject(Input::Interrupt { prompt: run.next_prompt(), content: [Block::text("And now?")].into() });
         let report = run.to_end();
         let result = report.transcript.events.iter().rev().find_map(|event| match &event.what {
-            What::Effect(Effect::Emit(Emission::Result(result))) => Some(result.clone()),
+            EventKind::Effect(Effect::Emit(Emission::Result(result))) => Some(result.clone()),
             _ => None,
         });
         let models: Vec<_> = result.unwrap().cost_by_model.iter().map(|(model, _)| model.to_string()).collect();

@@ -1,8 +1,8 @@
 //! One event as one line: who, what, and the words; and from which level of detail on it is shown.
 
-use super::super::event::{Event, FrameRecord, RequestRecord, What, cut};
-use super::{Detail, View, end_text, one_line};
-mod outgoing;
+use super::super::event::{Event, EventKind, FrameRecord, RequestRecord, cut};
+use super::{DetailLevel, LineContext, end_text, one_line};
+mod effects;
 
 use crate::engine::budget::NanoUsd;
 use crate::engine::contract::{Effect, HookOutcome, Input, PermissionAnswer, RequestId};
@@ -11,7 +11,7 @@ use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::request::read_content;
 use crate::wire::usage::Usage;
-use outgoing::{of_emission, of_note};
+use effects::{of_emission, of_note};
 
 /// How many characters of content a line shows.
 const CONTENT_CHARACTERS_MAX: usize = 100;
@@ -20,16 +20,16 @@ const CONTENT_CHARACTERS_MAX: usize = 100;
 const ERROR_CHARACTERS_MAX: usize = 400;
 
 /// One line before its time is put in front.
-pub(super) struct Line {
-    pub(super) detail: Detail,
-    pub(super) clock: Clock,
+pub(super) struct TextLine {
+    pub(super) detail: DetailLevel,
+    pub(super) clock: LineClock,
     pub(super) actor: String,
     pub(super) what: String,
     pub(super) text: String,
 }
 
 /// What a line's time counts from.
-pub(super) enum Clock {
+pub(super) enum LineClock {
     /// The beginning of the run.
     Run,
     /// A request.
@@ -38,65 +38,67 @@ pub(super) enum Clock {
     Latest,
 }
 
-fn line(detail: Detail, clock: Clock, actor: &str, what: &str, text: String) -> Line {
-    Line { detail, clock, actor: actor.into(), what: what.into(), text }
+fn line(detail: DetailLevel, clock: LineClock, actor: &str, what: &str, text: String) -> TextLine {
+    TextLine { detail, clock, actor: actor.into(), what: what.into(), text }
 }
 
 /// The line of an event; `None` for what no level shows.
-pub(super) fn of(event: &Event, view: &View) -> Option<Line> {
-    use Detail::{Debug, Normal};
+pub(super) fn from_event(event: &Event, view: &LineContext) -> Option<TextLine> {
+    use DetailLevel::{Debug, Normal};
     Some(match &event.what {
-        What::Input(input) => of_input(event, input)?,
-        What::Request { id, request } => line(Normal, Clock::Run, "engine", &format!("request {id}"), request_text(request, view)),
-        What::Effect(effect) => of_effect(event, effect, view)?,
-        What::Served { id, answer, provenance } => {
-            line(Debug, Clock::Request(*id), "model", "answers with", format!("{answer} ({provenance})"))
+        EventKind::Input(input) => of_input(event, input)?,
+        EventKind::Request { id, request } => line(Normal, LineClock::Run, "engine", &format!("request {id}"), request_text(request, view)),
+        EventKind::Effect(effect) => of_effect(event, effect, view)?,
+        EventKind::Served { id, answer, provenance } => {
+            line(Debug, LineClock::Request(*id), "model", "answers with", format!("{answer} ({provenance})"))
         }
-        What::Fault { id, text } => {
+        EventKind::Fault { id, text } => {
             let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
-            line(Normal, Clock::Request(*id), "fault", first, short(rest))
+            line(Normal, LineClock::Request(*id), "fault", first, short(rest))
         }
-        What::Difference { id, difference } => line(Normal, Clock::Request(*id), "replay", "differs", difference.to_string()),
-        What::Unused { answer } => line(Normal, Clock::Run, "replay", "unused", answer.to_string()),
-        What::Misuse { text } => line(Normal, Clock::Latest, "engine", "misuse", text.clone()),
-        What::Refused { id, text, overruled, .. } => {
+        EventKind::Difference { id, difference } => line(Normal, LineClock::Request(*id), "replay", "differs", difference.to_string()),
+        EventKind::Unused { answer } => line(Normal, LineClock::Run, "replay", "unused", answer.to_string()),
+        EventKind::Misuse { text } => line(Normal, LineClock::Latest, "engine", "misuse", text.clone()),
+        EventKind::Refused { id, text, overruled, .. } => {
             let what = if *overruled { "would refuse" } else { "refuses" };
-            line(Detail::Brief, Clock::Request(*id), "api", what, cut(&one_line(text), ERROR_CHARACTERS_MAX))
+            line(DetailLevel::Brief, LineClock::Request(*id), "api", what, cut(&one_line(text), ERROR_CHARACTERS_MAX))
         }
-        What::Ended { end } => line(Normal, Clock::Run, "run", end.as_str(), end_text(end)),
+        EventKind::Ended { end } => line(Normal, LineClock::Run, "run", end.as_str(), end_text(end)),
     })
 }
 
-fn of_input(_event: &Event, input: &Input) -> Option<Line> {
-    use Detail::{Brief, Debug};
+fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
+    use DetailLevel::{Brief, Debug};
     Some(match input {
-        Input::Prompt { prompt, content } => line(Brief, Clock::Run, "user", &format!("prompt {prompt}"), content_text(content)),
+        Input::Prompt { prompt, content } => line(Brief, LineClock::Run, "user", &format!("prompt {prompt}"), content_text(content)),
         Input::Head { id, status, headers } => {
-            let detail = if *status == 200 { Debug } else { Detail::Normal };
-            line(detail, Clock::Request(*id), "model", "head", format!("{status}, {} headers", headers.len()))
+            let detail = if *status == 200 { Debug } else { DetailLevel::Normal };
+            line(detail, LineClock::Request(*id), "model", "head", format!("{status}, {} headers", headers.len()))
         }
         Input::Stream { id, event } => {
-            line(Debug, Clock::Request(*id), "model", "event", format!("{} {}", event.name(), short(event.data())))
+            line(Debug, LineClock::Request(*id), "model", "event", format!("{} {}", event.name(), short(event.data())))
         }
-        Input::Body { id, body } => line(Debug, Clock::Request(*id), "model", "body", short(body)),
-        Input::End { id, how } => line(Debug, Clock::Request(*id), "model", "end", format!("{how:?}").to_lowercase()),
-        Input::ToolProgress { run, text } => line(Debug, Clock::Request(run.request), &format!("tool {run}"), "says", short(text)),
+        Input::Body { id, body } => line(Debug, LineClock::Request(*id), "model", "body", short(body)),
+        Input::End { id, how } => line(Debug, LineClock::Request(*id), "model", "end", format!("{how:?}").to_lowercase()),
+        Input::ToolProgress { run, text } => line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "says", short(text)),
         Input::ToolEnded { run, outcome } => {
             let text = format!("{}{}", if outcome.is_error { "error " } else { "" }, short(outcome.content.as_str()));
-            line(Debug, Clock::Request(run.request), &format!("tool {run}"), "returns", text)
+            line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "returns", text)
         }
-        Input::Cancel => line(Brief, Clock::Latest, "user", "cancels", String::new()),
-        Input::Interrupt { content, .. } => line(Brief, Clock::Latest, "user", "interrupts", content_text(content)),
+        Input::Cancel => line(Brief, LineClock::Latest, "user", "cancels", String::new()),
+        Input::Interrupt { content, .. } => line(Brief, LineClock::Latest, "user", "interrupts", content_text(content)),
         Input::AuthRefreshed { id, ok } => {
             let text = if *ok { "new credentials" } else { "no new credentials" };
-            line(Detail::Normal, Clock::Request(*id), "auth", "answers", text.into())
+            line(DetailLevel::Normal, LineClock::Request(*id), "auth", "answers", text.into())
         }
         Input::ToolChecked { run, check } => {
             let word = check.permission.map_or("no word", |word| word.as_str());
             let text = check.problem.as_deref().map_or_else(|| format!("fine, {word} on the permission"), short);
-            line(Debug, Clock::Request(run.request), &format!("tool {run}"), "checked", text)
+            line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "checked", text)
         }
-        Input::HookEnded { hook, outcome } => line(Debug, Clock::Latest, &format!("hook {}", hook.hook + 1), "says", hook_text(outcome)),
+        Input::HookEnded { hook, outcome } => {
+            line(Debug, LineClock::Latest, &format!("hook {}", hook.hook + 1), "says", hook_text(outcome))
+        }
         Input::PermissionAnswered { run, answer } => {
             let text = match &**answer {
                 PermissionAnswer::Allow { updated_input, rules } => {
@@ -107,106 +109,110 @@ fn of_input(_event: &Event, input: &Input) -> Option<Line> {
                 PermissionAnswer::Refuse { reason } => format!("may not run: {}", short(reason)),
                 PermissionAnswer::RefuseAndAbort { reason } => format!("may not run, and all stops: {}", short(reason)),
             };
-            line(Detail::Normal, Clock::Request(run.request), "user", &format!("answers {run}"), text)
+            line(DetailLevel::Normal, LineClock::Request(run.request), "user", &format!("answers {run}"), text)
         }
         Input::ResultStored { run, path } => {
-            line(Debug, Clock::Request(run.request), "files", "stored", path.as_deref().unwrap_or("nothing: there is no place").into())
+            line(Debug, LineClock::Request(run.request), "files", "stored", path.as_deref().unwrap_or("nothing: there is no place").into())
         }
         Input::LookedUp { what, names, .. } => {
             let names = if names.is_empty() { String::from("none") } else { names.join(", ") };
-            line(Debug, Clock::Run, "files", "has", format!("{}: {names}", what.as_str()))
+            line(Debug, LineClock::Run, "files", "has", format!("{}: {names}", what.as_str()))
         }
         Input::CollapseStaged(staged) => {
-            line(Debug, Clock::Latest, "summary", "staged", format!("{} to {}: {}", staged.from, staged.to, short(&staged.summary)))
+            line(Debug, LineClock::Latest, "summary", "staged", format!("{} to {}: {}", staged.from, staged.to, short(&staged.summary)))
         }
-        Input::MarkedDead { names } => line(Debug, Clock::Latest, "marker", "names", names.join(", ")),
+        Input::MarkedDead { names } => line(Debug, LineClock::Latest, "marker", "names", names.join(", ")),
         Input::ElicitationAsked { run, message } => {
-            line(Detail::Normal, Clock::Request(run.request), &format!("tool {run}"), "asks", short(message))
+            line(DetailLevel::Normal, LineClock::Request(run.request), &format!("tool {run}"), "asks", short(message))
         }
         Input::ElicitationAnswered { run, answer } => {
             let text = answer.as_ref().map_or_else(|| String::from("declines"), |answer| short(answer));
-            line(Detail::Normal, Clock::Request(run.request), "user", &format!("answers {run}"), text)
+            line(DetailLevel::Normal, LineClock::Request(run.request), "user", &format!("answers {run}"), text)
         }
-        Input::Timer(timer) => line(Debug, Clock::Latest, "timer", &format!("{}", timer.id), format!("generation {}", timer.generation)),
+        Input::Timer(timer) => {
+            line(Debug, LineClock::Latest, "timer", &format!("{}", timer.id), format!("generation {}", timer.generation))
+        }
     })
 }
 
-fn of_effect(event: &Event, effect: &Effect, view: &View) -> Option<Line> {
-    use Detail::{Debug, Normal};
+fn of_effect(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextLine> {
+    use DetailLevel::{Debug, Normal};
     Some(match effect {
         Effect::Emit(emission) => of_emission(emission, view),
         Effect::Note(note) => of_note(event, note, view),
-        Effect::CloseRequest { id } => line(Debug, Clock::Request(*id), "engine", "closes", format!("request {id}")),
-        Effect::StopTool { run } => line(Debug, Clock::Request(run.request), "engine", "stops", format!("tool {run}")),
+        Effect::CloseRequest { id } => line(Debug, LineClock::Request(*id), "engine", "closes", format!("request {id}")),
+        Effect::StopTool { run } => line(Debug, LineClock::Request(run.request), "engine", "stops", format!("tool {run}")),
         Effect::RefreshAuth { id, forced, provider } => {
             let of = provider.as_ref().map(|provider| format!("of {provider}")).unwrap_or_default();
             let text = if *forced { format!("forced{}{of}", if of.is_empty() { "" } else { ", " }) } else { of };
-            line(Normal, Clock::Request(*id), "engine", "refreshes auth", text)
+            line(Normal, LineClock::Request(*id), "engine", "refreshes auth", text)
         }
         Effect::SetTimer { timer, at } => {
-            line(Debug, Clock::Latest, "engine", "sets timer", format!("{} generation {} for {at}", timer.id, timer.generation))
+            line(Debug, LineClock::Latest, "engine", "sets timer", format!("{} generation {} for {at}", timer.id, timer.generation))
         }
         Effect::CancelTimer { timer } => {
-            line(Debug, Clock::Latest, "engine", "cancels timer", format!("{} generation {}", timer.id, timer.generation))
+            line(Debug, LineClock::Latest, "engine", "cancels timer", format!("{} generation {}", timer.id, timer.generation))
         }
-        Effect::Finished { terminal, .. } => line(Detail::Brief, Clock::Latest, "engine", terminal.as_str(), String::new()),
-        Effect::CheckTool { run, .. } => line(Debug, Clock::Request(run.request), &format!("tool {run}"), "checks", "its input".into()),
+        Effect::Finished { terminal, .. } => line(DetailLevel::Brief, LineClock::Latest, "engine", terminal.as_str(), String::new()),
+        Effect::CheckTool { run, .. } => line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "checks", "its input".into()),
         Effect::RunHook { hook, input } => {
             let tool = input.tool.as_ref().map(|tool| format!(" for {tool}")).unwrap_or_default();
-            line(Debug, Clock::Latest, "engine", "runs hook", format!("{} {}{tool}", hook.hook + 1, input.event.as_str()))
+            line(Debug, LineClock::Latest, "engine", "runs hook", format!("{} {}{tool}", hook.hook + 1, input.event.as_str()))
         }
-        Effect::StopHook { hook } => line(Debug, Clock::Latest, "engine", "stops hook", format!("{}", hook.hook + 1)),
+        Effect::StopHook { hook } => line(Debug, LineClock::Latest, "engine", "stops hook", format!("{}", hook.hook + 1)),
         Effect::AskPermission { run, tool_use, reason, suggestions } => {
             let rules = if suggestions.is_empty() { String::new() } else { format!(" (rules that would do: {})", suggestions.join(", ")) };
             let text = format!("{} {}: {reason}{rules}", tool_use.name, short(tool_use.input.as_str()));
-            line(Normal, Clock::Request(run.request), "engine", &format!("asks {run}"), text)
+            line(Normal, LineClock::Request(run.request), "engine", &format!("asks {run}"), text)
         }
         Effect::WithdrawPermission { run } => {
-            line(Normal, Clock::Request(run.request), "engine", "withdraws", format!("the question about tool {run}"))
+            line(Normal, LineClock::Request(run.request), "engine", "withdraws", format!("the question about tool {run}"))
         }
         Effect::StoreResult { run, content } => {
-            line(Debug, Clock::Request(run.request), "engine", "stores", format!("result {run}, {} bytes", content.as_str().len()))
+            line(Debug, LineClock::Request(run.request), "engine", "stores", format!("result {run}, {} bytes", content.as_str().len()))
         }
-        Effect::LookUp { what, .. } => line(Debug, Clock::Run, "engine", "looks up", what.as_str().into()),
-        Effect::Elicit { run, message } => line(Normal, Clock::Request(run.request), "engine", &format!("asks for {run}"), short(message)),
+        Effect::LookUp { what, .. } => line(Debug, LineClock::Run, "engine", "looks up", what.as_str().into()),
+        Effect::Elicit { run, message } => {
+            line(Normal, LineClock::Request(run.request), "engine", &format!("asks for {run}"), short(message))
+        }
         Effect::AnswerElicitation { run, answer } => {
             // What the user says is told with the user's answer.
             let detail = if answer.is_some() { Debug } else { Normal };
             let text = answer.as_ref().map_or_else(|| String::from("it is declined"), |answer| short(answer));
-            line(detail, Clock::Request(run.request), "engine", &format!("tells {run}"), text)
+            line(detail, LineClock::Request(run.request), "engine", &format!("tells {run}"), text)
         }
         Effect::WithdrawElicitation { run } => {
-            line(Normal, Clock::Request(run.request), "engine", "withdraws", format!("what tool {run} asks"))
+            line(Normal, LineClock::Request(run.request), "engine", "withdraws", format!("what tool {run} asks"))
         }
         // The request has its own event; the start of a tool is told by its state.
         Effect::Request { .. } | Effect::StartTool { .. } | Effect::StartAgent { .. } => return None,
     })
 }
 
-fn of_assistant(message: &AssistantMessage, view: &View) -> Line {
-    let clock = Clock::Request(message.id);
+fn of_assistant(message: &AssistantMessage, view: &LineContext) -> TextLine {
+    let clock = LineClock::Request(message.id);
     if let Some(kind) = &message.error {
         let text = error_text(&message.block);
         let text = if text.contains(&**kind) { text } else { format!("{kind}: {text}") };
-        return line(Detail::Brief, clock, "engine", "error", text);
+        return line(DetailLevel::Brief, clock, "engine", "error", text);
     }
     match message.block.kind() {
         BlockKind::ToolUse(tool_use) => {
             let text = format!("{} {}", tool_use.name, short(tool_use.input.as_str()));
-            line(Detail::Brief, clock, "model", &format!("tool {}", view.latest_tool_use(message.id)), text)
+            line(DetailLevel::Brief, clock, "model", &format!("tool {}", view.latest_tool_use(message.id)), text)
         }
-        BlockKind::Text(_) => line(Detail::Brief, clock, "model", "text", block_text(&message.block)),
+        BlockKind::Text(_) => line(DetailLevel::Brief, clock, "model", "text", block_text(&message.block)),
         BlockKind::Thinking { .. } | BlockKind::RedactedThinking => {
-            line(Detail::Brief, clock, "model", "thinking", block_text(&message.block))
+            line(DetailLevel::Brief, clock, "model", "thinking", block_text(&message.block))
         }
-        BlockKind::ToolResult { .. } => line(Detail::Brief, clock, "model", "tool_result", block_text(&message.block)),
-        BlockKind::Other(kind) => line(Detail::Brief, clock, "model", kind, short(message.block.json().as_str())),
+        BlockKind::ToolResult { .. } => line(DetailLevel::Brief, clock, "model", "tool_result", block_text(&message.block)),
+        BlockKind::Other(kind) => line(DetailLevel::Brief, clock, "model", kind, short(message.block.json().as_str())),
     }
 }
 
-fn of_user(message: &UserMessage) -> Line {
+fn of_user(message: &UserMessage) -> TextLine {
     let run = message.run;
-    line(Detail::Brief, Clock::Request(run.request), "engine", &format!("result {run}"), result_block_text(&message.block))
+    line(DetailLevel::Brief, LineClock::Request(run.request), "engine", &format!("result {run}"), result_block_text(&message.block))
 }
 
 /// What a hook said, in the order in which it counts.
@@ -226,15 +232,15 @@ fn hook_text(outcome: &HookOutcome) -> String {
     if parts.is_empty() { String::from("nothing") } else { parts.join(", ") }
 }
 
-pub(super) fn attempt(report: &AttemptReport) -> Line {
+pub(super) fn attempt(report: &AttemptReport) -> TextLine {
     let ok = &*report.outcome == "ok";
-    let detail = if ok { Detail::Debug } else { Detail::Normal };
+    let detail = if ok { DetailLevel::Debug } else { DetailLevel::Normal };
     let took = report.ended.since(report.started);
     let text = format!("{} after {took}, client {}", short(&report.outcome), report.client);
-    line(detail, Clock::Request(report.id), "engine", if ok { "attempt" } else { "fails" }, text)
+    line(detail, LineClock::Request(report.id), "engine", if ok { "attempt" } else { "fails" }, text)
 }
 
-fn request_text(request: &RequestRecord, view: &View) -> String {
+fn request_text(request: &RequestRecord, view: &LineContext) -> String {
     let mut text = format!("{}, max {}", request.model, request.max_tokens);
     if !request.stream {
         text.push_str(", not streamed");
@@ -262,7 +268,7 @@ fn frame_text(frame: &FrameRecord) -> String {
     format!("frame {}", &blake3::hash(whole.as_bytes()).to_hex().as_str()[..8])
 }
 
-fn message_text(message: &Message, view: &View) -> String {
+fn message_text(message: &Message, view: &LineContext) -> String {
     let named = |word: &str, id: &str| view.run_of(id).map_or_else(|| word.to_string(), |run| format!("{word} {run}"));
     let parts: Vec<String> = message
         .content

@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::engine::contract::{Agent, Input};
-use crate::transcript::event::Header;
+use crate::transcript::event::TranscriptHeader;
 use crate::wire::block::Block;
 
 fn rendered(title: &str, said: &str) -> String {
     let content = [Block::text(said)].into();
-    let event = Event { at: Time(1_500), agent: Agent::ROOT, what: What::Input(Input::Prompt { prompt: 1, content }) };
-    let header = Header { title: Some(title.into()), ..Header::default() };
-    render(&Transcript { header, events: [event].into() }, Detail::Brief)
+    let event = Event { at: Time(1_500), agent: Agent::ROOT, what: EventKind::Input(Input::Prompt { prompt: 1, content }) };
+    let header = TranscriptHeader { title: Some(title.into()), ..TranscriptHeader::default() };
+    render(&Transcript { header, events: [event].into() }, DetailLevel::Brief)
 }
 
 #[test]
@@ -42,11 +42,11 @@ fn m_11_without_times_two_runs_differ_in_what_happened_alone() {
         let event = Event {
             at: Time(micros),
             agent: Agent::ROOT,
-            what: What::Input(Input::Prompt { prompt: 1, content: [Block::text(said)].into() }),
+            what: EventKind::Input(Input::Prompt { prompt: 1, content: [Block::text(said)].into() }),
         };
-        Transcript { header: Header::default(), events: [event].into() }
+        Transcript { header: TranscriptHeader::default(), events: [event].into() }
     };
-    let text = |micros, said| render_untimed(&at(micros, said), Detail::Brief);
+    let text = |micros, said| render_untimed(&at(micros, said), DetailLevel::Brief);
     assert_eq!(text(1_500, "Hello?"), text(2_000_000, "Hello?"));
     assert_ne!(text(1_500, "Hello?"), text(1_500, "Hello!"));
     assert!(text(1_500, "Hello?").ends_with("\nuser      prompt 1       Hello?\n"), "{}", text(1_500, "Hello?"));

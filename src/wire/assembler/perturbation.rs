@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::wire::raw::Object;
-use crate::wire::sse::Framer;
+use crate::wire::raw_json::RawObject;
+use crate::wire::sse::SseFramer;
 
 /// One event, or lines between events.
 #[derive(Clone, Debug)]
-enum Piece {
+enum StreamPiece {
     Event { name: String, data: String },
     Lines(&'static str),
 }
@@ -54,8 +54,8 @@ const AFTER: &[(&str, &str)] = &[
 ];
 
 #[derive(Clone, Debug)]
-struct Stream {
-    pieces: Vec<Piece>,
+struct PerturbedStream {
+    pieces: Vec<StreamPiece>,
     line_end: &'static str,
     /// What stands behind the last blank line.
     tail: &'static str,
@@ -64,16 +64,16 @@ struct Stream {
 
 /// What is made of a stream.
 #[derive(Debug, PartialEq)]
-struct Answer {
+struct AssembledAnswer {
     blocks: Vec<String>,
     message_id: Arc<str>,
     stop_reason: Option<Arc<str>>,
     usage: Usage,
 }
 
-fn event(data: String) -> Piece {
-    let name = Object::parse(&data).unwrap().string("type").unwrap().into_owned();
-    Piece::Event { name, data }
+fn event(data: String) -> StreamPiece {
+    let name = RawObject::parse(&data).unwrap().string("type").unwrap().into_owned();
+    StreamPiece::Event { name, data }
 }
 
 /// The object that a block begins with, and its deltas.
@@ -98,7 +98,7 @@ fn block() -> impl Strategy<Value = (String, Vec<String>)> {
 }
 
 /// A stream as the API would give it.
-fn stream(blocks: &[(String, Vec<String>)]) -> Vec<Piece> {
+fn stream(blocks: &[(String, Vec<String>)]) -> Vec<StreamPiece> {
     let mut pieces = vec![event(String::from(
         r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":25,"output_tokens":1}}}"#,
     ))];
@@ -113,14 +113,14 @@ fn stream(blocks: &[(String, Vec<String>)]) -> Vec<Piece> {
     pieces
 }
 
-impl Stream {
+impl PerturbedStream {
     fn bytes(&self) -> Vec<u8> {
         let mut text = String::new();
         for piece in &self.pieces {
             let lines = match piece {
-                Piece::Lines(lines) => format!("{lines}\n"),
-                Piece::Event { name, data } if name.is_empty() => format!("data: {data}\n\n"),
-                Piece::Event { name, data } => format!("event: {name}\ndata: {data}\n\n"),
+                StreamPiece::Lines(lines) => format!("{lines}\n"),
+                StreamPiece::Event { name, data } if name.is_empty() => format!("data: {data}\n\n"),
+                StreamPiece::Event { name, data } => format!("event: {name}\ndata: {data}\n\n"),
             };
             text.push_str(&lines.replace('\n', self.line_end));
         }
@@ -128,29 +128,29 @@ impl Stream {
         text.into_bytes()
     }
 
-    fn answer(&self) -> Answer {
-        let (mut assembler, mut framer, mut notes, mut blocks) = (Assembler::new(), Framer::new(), Vec::new(), Vec::new());
+    fn answer(&self) -> AssembledAnswer {
+        let (mut assembler, mut framer, mut notes, mut blocks) = (Assembler::new(), SseFramer::new(), Vec::new(), Vec::new());
         for chunk in self.bytes().chunks(self.chunk) {
-            let sink = &mut |frame: crate::wire::sse::Frame<'_>| {
-                let step = assembler.on_event(&Event::decode(frame.event, frame.data), &mut notes);
-                assert!(!matches!(step, Step::Refused(_) | Step::Failed { .. }), "{step:?} at {frame:?}");
+            let sink = &mut |frame: crate::wire::sse::SseFrame<'_>| {
+                let step = assembler.on_event(&StreamEvent::decode(frame.event, frame.data), &mut notes);
+                assert!(!matches!(step, AssemblerStep::Refused(_) | AssemblerStep::Failed { .. }), "{step:?} at {frame:?}");
                 blocks.extend(step.into_blocks().iter().map(|block| block.json().to_string()));
             };
             framer.feed(chunk, sink).unwrap();
         }
         assert_eq!(assembler.at_end_of_stream(), Ok(()));
         let (message_id, stop_reason) = (assembler.message_id().clone(), assembler.stop_reason().cloned());
-        Answer { blocks, message_id, stop_reason, usage: *assembler.usage() }
+        AssembledAnswer { blocks, message_id, stop_reason, usage: *assembler.usage() }
     }
 
     /// The first `count` blocks come with `message_start`, complete, as the answer has them.
-    fn bring_with_the_start(&mut self, count: usize, answer: &Answer) {
+    fn bring_with_the_start(&mut self, count: usize, answer: &AssembledAnswer) {
         let content = answer.blocks[..count].join(",");
         let is_brought = |data: &str| {
             (0..count).any(|index| data.contains(&format!(r#""index":{index},"#)) || data.contains(&format!(r#""index":{index}}}"#)))
         };
-        self.pieces.retain(|piece| !matches!(piece, Piece::Event { data, .. } if is_brought(data)));
-        if let Some(Piece::Event { data, .. }) = self.pieces.first_mut() {
+        self.pieces.retain(|piece| !matches!(piece, StreamPiece::Event { data, .. } if is_brought(data)));
+        if let Some(StreamPiece::Event { data, .. }) = self.pieces.first_mut() {
             *data = data.replace(r#""content":[]"#, &format!(r#""content":[{content}]"#));
         }
     }
@@ -158,24 +158,24 @@ impl Stream {
     /// Members that nobody knows, at the end of every event.
     fn add_members(&mut self) {
         for piece in &mut self.pieces {
-            if let Piece::Event { data, .. } = piece {
+            if let StreamPiece::Event { data, .. } = piece {
                 data.pop();
                 data.push_str(r#","novel":{"type":"error","index":9} }"#);
             }
         }
     }
 
-    fn insert(&mut self, place: &Index, piece: Piece) {
+    fn insert(&mut self, place: &Index, piece: StreamPiece) {
         let at = place.index(self.pieces.len() + 1);
         self.pieces.insert(at, piece);
     }
 }
 
-fn noise() -> impl Strategy<Value = Piece> {
-    let owned = |(name, data): &(&str, &str)| Piece::Event { name: String::from(*name), data: String::from(*data) };
+fn noise() -> impl Strategy<Value = StreamPiece> {
+    let owned = |(name, data): &(&str, &str)| StreamPiece::Event { name: String::from(*name), data: String::from(*data) };
     prop_oneof![
         proptest::sample::select(ANYWHERE).prop_map(move |event| owned(&event)),
-        proptest::sample::select(LINES).prop_map(Piece::Lines)
+        proptest::sample::select(LINES).prop_map(StreamPiece::Lines)
     ]
 }
 
@@ -194,10 +194,10 @@ proptest! {
         tail in proptest::sample::select(&["", "data: [DONE]", "0\r\n", "event: content_block_delta", ":"][..]),
         chunk in 1_usize..200,
     ) {
-        let plain = Stream { pieces: stream(&blocks), line_end: "\n", tail: "", chunk: usize::MAX };
+        let plain = PerturbedStream { pieces: stream(&blocks), line_end: "\n", tail: "", chunk: usize::MAX };
         let answer = plain.answer();
         prop_assert_eq!(answer.blocks.len(), blocks.len());
-        let mut disturbed = Stream { line_end, tail, chunk, ..plain };
+        let mut disturbed = PerturbedStream { line_end, tail, chunk, ..plain };
         let brought = brought.index(blocks.len() + 1);
         disturbed.bring_with_the_start(brought, &answer);
         if adds_members {
@@ -210,7 +210,7 @@ proptest! {
             disturbed.pieces.insert(at, event(format!(r#"{{"type":"content_block_delta","index":0,"delta":{delta}}}"#)));
         }
         for (name, data) in after.iter().filter(|(name, _)| *name != "content_block_stop" || !blocks.is_empty()) {
-            disturbed.pieces.push(Piece::Event { name: String::from(*name), data: String::from(*data) });
+            disturbed.pieces.push(StreamPiece::Event { name: String::from(*name), data: String::from(*data) });
         }
         for (place, piece) in &noises {
             disturbed.insert(place, piece.clone());

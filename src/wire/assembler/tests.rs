@@ -22,25 +22,25 @@ const TOOL_WHOLE: &str = concat!(
     r#""stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}}}"#
 );
 
-struct Run {
+struct AssemblerRun {
     assembler: Assembler,
-    steps: Vec<Step>,
-    notes: Vec<Violation>,
+    steps: Vec<AssemblerStep>,
+    notes: Vec<OrderViolation>,
 }
 
-fn run<'a>(stream: impl IntoIterator<Item = &'a str>) -> Run {
+fn run<'a>(stream: impl IntoIterator<Item = &'a str>) -> AssemblerRun {
     let (mut assembler, mut notes) = (Assembler::new(), Vec::new());
-    let steps = stream.into_iter().map(|data| assembler.on_event(&Event::decode("message", data), &mut notes)).collect();
-    Run { assembler, steps, notes }
+    let steps = stream.into_iter().map(|data| assembler.on_event(&StreamEvent::decode("message", data), &mut notes)).collect();
+    AssemblerRun { assembler, steps, notes }
 }
 
-impl Run {
-    fn last(&self) -> &Step {
+impl AssemblerRun {
+    fn last(&self) -> &AssemblerStep {
         self.steps.last().unwrap()
     }
 
     fn blocks(&self) -> Vec<(u32, &Block)> {
-        let block = |step| if let &Step::Block { index, ref block } = step { Some((index, block)) } else { None };
+        let block = |step| if let &AssemblerStep::Block { index, ref block } = step { Some((index, block)) } else { None };
         self.steps.iter().filter_map(block).collect()
     }
 
@@ -52,7 +52,7 @@ impl Run {
 }
 
 /// A stream with one block that starts with this object and gets these deltas.
-fn one_block(start: &str, deltas: &[&str]) -> Run {
+fn one_block(start: &str, deltas: &[&str]) -> AssemblerRun {
     let mut stream = vec![String::from(START), format!(r#"{{"type":"content_block_start","index":0,"content_block":{start}}}"#)];
     stream.extend(deltas.iter().map(|delta| format!(r#"{{"type":"content_block_delta","index":0,"delta":{delta}}}"#)));
     stream.extend([STOP_0, DELTA, END].map(String::from));
@@ -73,10 +73,10 @@ fn tool_input(pieces: &[&str]) -> (ToolInput, String) {
 fn n_3_a_plain_answer_is_assembled() {
     let run = run([START, TEXT, PING, HELLO, HELLO, STOP_0, DELTA, END]);
     let block = Block::from(crate::wire::json::Json::trusted(r#"{"type":"text","text":"HelloHello"}"#));
-    let nothing = || Step::Nothing;
-    let block = Step::Block { index: 0, block };
-    let started = Step::Started { blocks: Vec::new() };
-    assert_eq!(run.steps, [started, nothing(), nothing(), nothing(), nothing(), block, Step::Delta, Step::Ended]);
+    let nothing = || AssemblerStep::Nothing;
+    let block = AssemblerStep::Block { index: 0, block };
+    let started = AssemblerStep::Started { blocks: Vec::new() };
+    assert_eq!(run.steps, [started, nothing(), nothing(), nothing(), nothing(), block, AssemblerStep::Delta, AssemblerStep::Ended]);
     assert_eq!(run.notes, []);
     assert_eq!((&**run.assembler.message_id(), &**run.assembler.model()), ("msg_1", "m"));
     assert_eq!(run.assembler.stop_reason().map(|reason| &**reason), Some("end_turn"));
@@ -106,7 +106,7 @@ fn n_3_blocks_are_keyed_by_index() {
     let text = |block: &Block| if let BlockKind::Text(text) = block.kind() { text.clone() } else { panic!("{block:?}") };
     let blocks: Vec<_> = run.blocks().into_iter().map(|(index, block)| (index, text(block))).collect();
     assert_eq!(blocks, [(1, "World".into()), (0, "HelloHello".into())]);
-    assert_eq!(run.notes, [Violation::BlocksInterleaved]);
+    assert_eq!(run.notes, [OrderViolation::BlocksInterleaved]);
 }
 
 #[test]
@@ -209,28 +209,28 @@ fn n_8_a_block_without_deltas_goes_back_as_it_came() {
 fn n_2_an_unknown_block_takes_the_deltas_that_are_known() {
     let run = one_block(r#"{"type":"hologram","text":"a"}"#, &[r#"{"type":"text_delta","text":"b"}"#, r#"{"type":"mood_delta","mood":1}"#]);
     assert_eq!(run.block_json(), r#"{"type":"hologram","text":"ab"}"#);
-    assert_eq!(run.notes, [Violation::UnknownDelta]);
+    assert_eq!(run.notes, [OrderViolation::UnknownDelta]);
 }
 
 #[test]
 fn n_3_a_tool_use_that_max_tokens_cut_off_is_closed_as_incomplete() {
     let piece = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"pa"}}"#;
     let run = run([START, TOOL, piece, MAX_TOKENS, END]);
-    assert_eq!(*run.last(), Step::Ended);
+    assert_eq!(*run.last(), AssemblerStep::Ended);
     assert_eq!((run.blocks().len(), run.assembler.incomplete()), (0, &[0][..]), "neither handed over nor forgotten");
-    assert_eq!(run.notes, [Violation::ToolUseCutOff]);
+    assert_eq!(run.notes, [OrderViolation::ToolUseCutOff]);
 }
 
 #[test]
 fn n_4_violations_get_their_names() {
-    use Violation::*;
+    use OrderViolation::*;
     let start_2 = TEXT.replace("\"index\":0", "\"index\":2");
     let input = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#;
     let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let unknown = r#"{"type":"weather"}"#;
     let empty = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":""}}"#;
     let mood = r#"{"type":"content_block_delta","index":0,"delta":{"type":"mood_delta"}}"#;
-    let refused: &[(&[&str], Violation)] = &[
+    let refused: &[(&[&str], OrderViolation)] = &[
         (&[TEXT], EventBeforeMessageStart),
         (&[STOP_0], EventBeforeMessageStart),
         (&[END], EventBeforeMessageStart),
@@ -257,11 +257,11 @@ fn n_4_violations_get_their_names() {
     ];
     for (stream, violation) in refused {
         let mut run = run(stream.iter().copied());
-        assert_eq!(*run.last(), Step::Refused(*violation), "{stream:#?}");
-        assert_eq!(run.assembler.on_event(&Event::decode("message", HELLO), &mut run.notes), Step::Nothing, "reported once");
+        assert_eq!(*run.last(), AssemblerStep::Refused(*violation), "{stream:#?}");
+        assert_eq!(run.assembler.on_event(&StreamEvent::decode("message", HELLO), &mut run.notes), AssemblerStep::Nothing, "reported once");
         assert_eq!(run.assembler.at_end_of_stream(), Ok(()), "reported once");
     }
-    let noted: &[(&[&str], &[Violation])] = &[
+    let noted: &[(&[&str], &[OrderViolation])] = &[
         (&[PING, START, PING, TEXT, PING, STOP_0, PING, DELTA, PING, END, PING], &[]),
         (&[unknown, START, unknown, DELTA, unknown, END, unknown], &[]),
         (&[START, TEXT, HELLO, STOP_0, END], &[NoMessageDelta]),
@@ -275,11 +275,11 @@ fn n_4_violations_get_their_names() {
     for (stream, notes) in noted {
         let run = run(stream.iter().copied());
         assert_eq!(run.notes, *notes, "{stream:#?}");
-        assert!(run.steps.contains(&Step::Ended));
+        assert!(run.steps.contains(&AssemblerStep::Ended));
     }
     for stream in [&[error, HELLO][..], &[START, TEXT, error, HELLO, END], &[START, DELTA, END, error]] {
         let run = run(stream.iter().copied());
-        assert!(run.steps.contains(&Step::Failed { kind: "overloaded_error".into(), message: "Overloaded".into() }));
+        assert!(run.steps.contains(&AssemblerStep::Failed { kind: "overloaded_error".into(), message: "Overloaded".into() }));
         assert_eq!(run.assembler.at_end_of_stream(), Ok(()), "reported before");
     }
 }
@@ -288,14 +288,14 @@ fn n_4_violations_get_their_names() {
 fn n_4_a_block_that_arrives_whole_takes_no_delta() {
     for kind in ["redacted_thinking", "web_search_tool_result", "mcp_tool_result"] {
         let run = one_block(&format!(r#"{{"type":"{kind}"}}"#), &[r#"{"type":"text_delta","text":"lost"}"#]);
-        assert!(run.steps.contains(&Step::Refused(Violation::DeltaKindMismatch)), "{kind}");
+        assert!(run.steps.contains(&AssemblerStep::Refused(OrderViolation::DeltaKindMismatch)), "{kind}");
     }
 }
 
 #[test]
 fn n_4_an_end_without_message_stop_is_an_error() {
     for stream in [&[][..], &[PING], &[START], &[START, TEXT, HELLO], &[START, TEXT, HELLO, STOP_0, DELTA]] {
-        assert_eq!(run(stream.iter().copied()).assembler.at_end_of_stream(), Err(Violation::EndWithoutMessageStop));
+        assert_eq!(run(stream.iter().copied()).assembler.at_end_of_stream(), Err(OrderViolation::EndWithoutMessageStop));
     }
 }
 
@@ -304,7 +304,7 @@ fn n_3_a_clone_goes_on_from_the_same_event() {
     let mut first = run([START, TEXT, HELLO]).assembler;
     let mut second = first.clone();
     for data in [HELLO, STOP_0, DELTA, END] {
-        let event = Event::decode("message", data);
+        let event = StreamEvent::decode("message", data);
         assert_eq!(first.on_event(&event, &mut vec![]), second.on_event(&event, &mut vec![]));
         assert_eq!(first, second);
     }
@@ -313,11 +313,11 @@ fn n_3_a_clone_goes_on_from_the_same_event() {
 #[test]
 fn n_3_an_answer_that_comes_whole_with_message_start_is_read() {
     let run = run([TOOL_WHOLE, END]);
-    let Step::Started { blocks } = &run.steps[0] else { panic!("{:?}", run.steps) };
+    let AssemblerStep::Started { blocks } = &run.steps[0] else { panic!("{:?}", run.steps) };
     assert_eq!(blocks[0].as_tool_use().unwrap().input.as_str(), r#"{"n": 1e1}"#, "byte for byte");
     assert!(blocks[0].json().as_str().contains("srvtoolu_1"), "what is not known is kept");
     assert_eq!(run.assembler.stop_reason().map(|reason| &**reason), Some("tool_use"));
-    assert_eq!((*run.last() == Step::Ended, run.notes, run.assembler.incomplete()), (true, vec![], &[][..]));
+    assert_eq!((*run.last() == AssemblerStep::Ended, run.notes, run.assembler.incomplete()), (true, vec![], &[][..]));
 }
 
 #[test]
@@ -331,22 +331,29 @@ fn n_4_after_the_end_token_counts_are_taken_and_the_stop_reason_stays() {
 fn n_4_data_without_a_name_counts_only_where_no_event_has_one() {
     let of = |name: &str| {
         let (mut assembler, mut notes) = (Assembler::new(), Vec::new());
-        let mut step = |name: &str, data: &str| assembler.on_event(&Event::decode(name, data), &mut notes);
+        let mut step = |name: &str, data: &str| assembler.on_event(&StreamEvent::decode(name, data), &mut notes);
         let before = step("message", "garbage");
         let _ = step(name, START);
         let after = step("message", "garbage");
         (before, after)
     };
-    assert_eq!(of("message_start"), (Step::Nothing, Step::Nothing), "both SDKs pass over it");
-    assert_eq!(of("message"), (Step::Nothing, Step::Refused(Violation::MalformedEvent)), "it may have been a part of the answer");
+    assert_eq!(of("message_start"), (AssemblerStep::Nothing, AssemblerStep::Nothing), "both SDKs pass over it");
+    assert_eq!(
+        of("message"),
+        (AssemblerStep::Nothing, AssemblerStep::Refused(OrderViolation::MalformedEvent)),
+        "it may have been a part of the answer"
+    );
 }
 
 /// Recorded answers, which are no part of the repository: bare streams, and one with a JSON text per line.
 #[test]
 fn n_4_recorded_streams_break_no_rule_that_is_an_error() {
     let folder = recordings();
-    let files: &[(&str, &[Violation])] = &[
-        ("anthropics__anthropic-sdk-python/tests/lib/streaming/fixtures/incomplete_partial_json_response.txt", &[Violation::ToolUseCutOff]),
+    let files: &[(&str, &[OrderViolation])] = &[
+        (
+            "anthropics__anthropic-sdk-python/tests/lib/streaming/fixtures/incomplete_partial_json_response.txt",
+            &[OrderViolation::ToolUseCutOff],
+        ),
         ("_wire_shaped_synthetic/anthropics__anthropic-sdk-python/stream-a-toolrefusal.sse", &[]),
         ("_wire_shaped_synthetic/anthropics__anthropic-sdk-python/stream-b-fallback.sse", &[]),
         ("vercel__ai/packages/anthropic/src/__fixtures__/anthropic-text.chunks.txt", &[]),
@@ -362,10 +369,10 @@ fn n_4_recorded_streams_break_no_rule_that_is_an_error() {
         let mut stream = Vec::new();
         match name.ends_with(".chunks.txt") {
             true => stream.extend(String::from_utf8(bytes).unwrap().trim_end().lines().map(String::from)),
-            false => crate::wire::sse::Framer::new().feed(&bytes, &mut |frame| stream.push(frame.data.to_owned())).unwrap(),
+            false => crate::wire::sse::SseFramer::new().feed(&bytes, &mut |frame| stream.push(frame.data.to_owned())).unwrap(),
         }
         let run = run(stream.iter().map(|data| &**data));
-        assert_eq!(*run.last(), Step::Ended, "{name}");
+        assert_eq!(*run.last(), AssemblerStep::Ended, "{name}");
         assert_eq!(run.notes, *notes, "{name}");
     }
 }
@@ -383,7 +390,7 @@ fn n_3_recorded_answers_that_came_with_message_start_are_whole() {
     let mut whole = 0;
     for answer in &answers {
         let run = run(answer.iter().copied());
-        assert_eq!((run.last(), &*run.notes), (&Step::Ended, &[][..]), "{answer:#?}");
+        assert_eq!((run.last(), &*run.notes), (&AssemblerStep::Ended, &[][..]), "{answer:#?}");
         let blocks: usize = run.steps.into_iter().map(|step| step.into_blocks().len()).sum();
         assert!(blocks > 0, "{answer:#?}");
         whole += usize::from(answer.len() == 2);

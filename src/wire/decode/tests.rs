@@ -5,18 +5,18 @@ use serde_json::json;
 
 use super::*;
 
-fn decode(data: &str) -> Payload<'_> {
+fn decode(data: &str) -> EventPayload<'_> {
     payload("message", data)
 }
 
 fn problem(data: &str) -> String {
     match decode(data) {
-        Payload::Malformed { problem } => problem.into_owned(),
+        EventPayload::Malformed { problem } => problem.into_owned(),
         other => panic!("{data} was taken for {other:?}"),
     }
 }
 
-fn delta_of(delta: &str) -> Payload<'static> {
+fn delta_of(delta: &str) -> EventPayload<'static> {
     decode(&format!(r#"{{"type":"content_block_delta","index":3,"delta":{delta}}}"#)).into_owned()
 }
 
@@ -33,25 +33,25 @@ fn n_2_message_events_are_typed() {
         cache_read_input_tokens: Some(7),
         ..Usage::default()
     };
-    assert_eq!(start, Payload::MessageStart(MessageStart { id: "msg_1".into(), model: "m".into(), usage, ..MessageStart::default() }));
+    assert_eq!(start, EventPayload::MessageStart(MessageStart { id: "msg_1".into(), model: "m".into(), usage, ..MessageStart::default() }));
     let delta = decode(concat!(
         r#"{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END","stop_details":null},"#,
         r#""usage":{"output_tokens":97}}"#
     ));
-    let Payload::MessageDelta(delta) = delta else { panic!("{delta:?}") };
+    let EventPayload::MessageDelta(delta) = delta else { panic!("{delta:?}") };
     assert_eq!((delta.stop_reason.as_deref(), delta.stop_sequence.as_deref()), (Some("stop_sequence"), Some("END")));
     assert_eq!((delta.usage.output_tokens, delta.usage.input_tokens), (Some(97), None));
-    assert_eq!(decode(r#"{"type":"message_stop"}"#), Payload::MessageStop);
-    assert_eq!(decode(r#"{"type": "ping"}"#), Payload::Ping);
+    assert_eq!(decode(r#"{"type":"message_stop"}"#), EventPayload::MessageStop);
+    assert_eq!(decode(r#"{"type": "ping"}"#), EventPayload::Ping);
 }
 
 #[test]
 fn n_2_a_message_without_usage_is_read() {
-    assert_eq!(decode(r#"{"type":"message_start","message":{}}"#), Payload::MessageStart(MessageStart::default()));
-    assert_eq!(decode(r#"{"type":"message_delta","delta":{}}"#), Payload::MessageDelta(MessageDelta::default()));
+    assert_eq!(decode(r#"{"type":"message_start","message":{}}"#), EventPayload::MessageStart(MessageStart::default()));
+    assert_eq!(decode(r#"{"type":"message_delta","delta":{}}"#), EventPayload::MessageDelta(MessageDelta::default()));
     assert_eq!(
         decode(r#"{"type":"message_delta","delta":{"stop_reason":null},"usage":null}"#),
-        Payload::MessageDelta(MessageDelta::default())
+        EventPayload::MessageDelta(MessageDelta::default())
     );
 }
 
@@ -59,28 +59,28 @@ fn n_2_a_message_without_usage_is_read() {
 fn n_2_block_events_are_typed() {
     let block = r#"{ "type":"tool_use","id":"toolu_1","name":"Read","input":{},"new":1e3 }"#;
     let data = format!(r#"{{"type":"content_block_start","index":2,"content_block":{block}  }}"#);
-    assert_eq!(decode(&data), Payload::BlockStart { index: 2, kind: "tool_use".into(), block: block.into() });
-    assert_eq!(decode(r#"{"type":"content_block_stop","index":0        }"#), Payload::BlockStop { index: 0 });
+    assert_eq!(decode(&data), EventPayload::BlockStart { index: 2, kind: "tool_use".into(), block: block.into() });
+    assert_eq!(decode(r#"{"type":"content_block_stop","index":0        }"#), EventPayload::BlockStop { index: 0 });
 }
 
 #[test]
 fn n_2_deltas_are_typed() {
     for (json, delta) in [
-        (r#"{"type":"text_delta","text":"a"}"#, Delta::Text("a".into())),
-        (r#"{"type":"input_json_delta","partial_json":"{\"a"}"#, Delta::InputJson("{\"a".into())),
-        (r#"{"type":"thinking_delta","thinking":"h","estimated_tokens":4}"#, Delta::Thinking("h".into())),
-        (r#"{"type":"signature_delta","signature":"Eq=="}"#, Delta::Signature("Eq==".into())),
-        (r#"{"type":"citations_delta","citation":{"url": "u"}}"#, Delta::Citation(r#"{"url": "u"}"#.into())),
-        (r#"{"type":"compaction_delta","content":"c"}"#, Delta::Compaction(r#"{"type":"compaction_delta","content":"c"}"#.into())),
-        (r#"{"type":"mood_delta","mood":"up"}"#, Delta::Unknown { kind: "mood_delta".into() }),
+        (r#"{"type":"text_delta","text":"a"}"#, BlockDelta::Text("a".into())),
+        (r#"{"type":"input_json_delta","partial_json":"{\"a"}"#, BlockDelta::InputJson("{\"a".into())),
+        (r#"{"type":"thinking_delta","thinking":"h","estimated_tokens":4}"#, BlockDelta::Thinking("h".into())),
+        (r#"{"type":"signature_delta","signature":"Eq=="}"#, BlockDelta::Signature("Eq==".into())),
+        (r#"{"type":"citations_delta","citation":{"url": "u"}}"#, BlockDelta::Citation(r#"{"url": "u"}"#.into())),
+        (r#"{"type":"compaction_delta","content":"c"}"#, BlockDelta::Compaction(r#"{"type":"compaction_delta","content":"c"}"#.into())),
+        (r#"{"type":"mood_delta","mood":"up"}"#, BlockDelta::Unknown { kind: "mood_delta".into() }),
     ] {
-        assert_eq!(delta_of(json), Payload::BlockDelta { index: 3, delta });
+        assert_eq!(delta_of(json), EventPayload::BlockDelta { index: 3, delta });
     }
 }
 
 #[test]
 fn n_2_an_error_is_one_however_little_it_says() {
-    let error = |kind: &str, message: &str| Payload::Error { kind: kind.to_owned().into(), message: message.to_owned().into() };
+    let error = |kind: &str, message: &str| EventPayload::Error { kind: kind.to_owned().into(), message: message.to_owned().into() };
     let full = r#"{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}"#;
     assert_eq!(decode(full), error("overloaded_error", "Overloaded"));
     assert_eq!(decode(r#"{"type":"error","error":{"message":"m"}}"#), error("", "m"));
@@ -90,33 +90,33 @@ fn n_2_an_error_is_one_however_little_it_says() {
 
 #[test]
 fn n_2_what_is_unknown_is_no_error() {
-    assert_eq!(decode(r#"{"type":"weather","index":"x"}"#), Payload::Unknown { kind: "weather".into() });
-    assert_eq!(decode(r#"{"type":""}"#), Payload::Unknown { kind: "".into() });
+    assert_eq!(decode(r#"{"type":"weather","index":"x"}"#), EventPayload::Unknown { kind: "weather".into() });
+    assert_eq!(decode(r#"{"type":""}"#), EventPayload::Unknown { kind: "".into() });
     let start = decode(r#"{"type":"content_block_start","index":0,"content_block":{"type":"hologram","volume":[]}}"#);
-    assert!(matches!(start, Payload::BlockStart { kind, .. } if kind == "hologram"));
+    assert!(matches!(start, EventPayload::BlockStart { kind, .. } if kind == "hologram"));
 }
 
 #[test]
 fn n_2_the_type_in_the_data_decides_not_the_event_name() {
-    assert_eq!(payload("message_stop", r#"{"type":"ping"}"#), Payload::Ping);
-    assert_eq!(payload("ping", r#"{"type":"message_stop"}"#), Payload::MessageStop);
-    assert!(matches!(payload("message_stop", "{}"), Payload::Malformed { .. }));
-    assert_eq!(payload("ping", "{}"), Payload::Ping, "dropped by its name, as in the SDKs");
-    assert_eq!(payload("ping", ""), Payload::Ping);
+    assert_eq!(payload("message_stop", r#"{"type":"ping"}"#), EventPayload::Ping);
+    assert_eq!(payload("ping", r#"{"type":"message_stop"}"#), EventPayload::MessageStop);
+    assert!(matches!(payload("message_stop", "{}"), EventPayload::Malformed { .. }));
+    assert_eq!(payload("ping", "{}"), EventPayload::Ping, "dropped by its name, as in the SDKs");
+    assert_eq!(payload("ping", ""), EventPayload::Ping);
 }
 
 #[test]
 fn n_2_a_name_decides_where_the_data_has_no_type() {
-    let unknown = |kind: &str| Payload::Unknown { kind: kind.to_owned().into() };
+    let unknown = |kind: &str| EventPayload::Unknown { kind: kind.to_owned().into() };
     for data in ["[DONE]", "sunny", "null", r#"{"sunny":true}"#, ""] {
         assert_eq!(payload("data", data), unknown("data"), "{data}");
     }
     assert_eq!(payload("content_block_delta", ""), unknown("content_block_delta"), "both SDKs pass over an event without data");
     assert_eq!(payload("message", ""), unknown("message"));
-    assert!(matches!(payload("data", r#"{"type":"message_stop","#), Payload::Unknown { .. }));
-    assert!(matches!(payload("content_block_delta", "[DONE]"), Payload::Malformed { .. }));
-    assert!(matches!(payload("data", r#"{"type":"content_block_stop"}"#), Payload::Malformed { .. }), "the type is the API's");
-    let error = |kind: &str, message: &str| Payload::Error { kind: kind.to_owned().into(), message: message.to_owned().into() };
+    assert!(matches!(payload("data", r#"{"type":"message_stop","#), EventPayload::Unknown { .. }));
+    assert!(matches!(payload("content_block_delta", "[DONE]"), EventPayload::Malformed { .. }));
+    assert!(matches!(payload("data", r#"{"type":"content_block_stop"}"#), EventPayload::Malformed { .. }), "the type is the API's");
+    let error = |kind: &str, message: &str| EventPayload::Error { kind: kind.to_owned().into(), message: message.to_owned().into() };
     assert_eq!(payload("error", "upstream timed out"), error("", "upstream timed out"));
     assert_eq!(payload("error", r#"{"error":{"type":"api_error","message":"m"}}"#), error("api_error", "m"));
     assert_eq!(payload("error", r#"{"type":"overloaded_error","message":"m"}"#), error("overloaded_error", "m"), "without the wrapper");
@@ -127,7 +127,7 @@ fn n_2_a_message_that_comes_with_its_content_is_read() {
     let block = r#"{"type":"tool_use","id":"t","name":"n","input":{"a": 1}}"#;
     let data = format!(r#"{{"type":"message_start","message":{{"id":7,"model":null,"content":[ {block} ],"stop_reason":"tool_use"}}}}"#);
     let expected = MessageStart { content: vec![block.into()], stop_reason: Some("tool_use".into()), ..MessageStart::default() };
-    assert_eq!(decode(&data), Payload::MessageStart(expected), "an id that is no text is none, as nothing follows from it");
+    assert_eq!(decode(&data), EventPayload::MessageStart(expected), "an id that is no text is none, as nothing follows from it");
 }
 
 #[test]
@@ -159,23 +159,23 @@ fn n_2_malformed_data_says_what_is_wrong() {
 fn n_2_a_lone_surrogate_reads_as_a_replacement() {
     assert_eq!(
         delta_of(r#"{"type":"text_delta","text":"a\ud83d"}"#),
-        Payload::BlockDelta { index: 3, delta: Delta::Text("a\u{fffd}".into()) }
+        EventPayload::BlockDelta { index: 3, delta: BlockDelta::Text("a\u{fffd}".into()) }
     );
     let data = r#"{"type":"error","error":{"message":"\udc00"}}"#;
-    assert_eq!(decode(data), Payload::Error { kind: "".into(), message: "\u{fffd}".into() });
+    assert_eq!(decode(data), EventPayload::Error { kind: "".into(), message: "\u{fffd}".into() });
 }
 
 #[test]
 fn n_2_deep_nesting_costs_no_stack() {
     let deep = "[".repeat(200_000) + &"]".repeat(200_000);
     let data = format!(r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"hologram","deep":{deep}}}}}"#);
-    assert!(matches!(decode(&data), Payload::BlockStart { .. }));
+    assert!(matches!(decode(&data), EventPayload::BlockStart { .. }));
 }
 
 #[test]
 fn n_2_the_last_of_duplicate_keys_wins() {
     let data = r#"{"type":"ping","index":1,"type":"content_block_stop","index":2}"#;
-    assert_eq!(decode(data), Payload::BlockStop { index: 2 });
+    assert_eq!(decode(data), EventPayload::BlockStop { index: 2 });
 }
 
 #[test]
@@ -184,7 +184,10 @@ fn n_2_hot_deltas_are_recognised_by_shape_and_borrowed() {
         let data = format!(r#"{{"type":"content_block_delta","index":10,"delta":{{"type":"{kind}","{member}":"déjà"}}    }}"#);
         let found = delta_by_shape(&data);
         assert!(found.is_some(), "{data}");
-        let Some(Payload::BlockDelta { delta: Delta::Text(text) | Delta::InputJson(text) | Delta::Thinking(text), .. }) = found else {
+        let Some(EventPayload::BlockDelta {
+            delta: BlockDelta::Text(text) | BlockDelta::InputJson(text) | BlockDelta::Thinking(text), ..
+        }) = found
+        else {
             panic!("{data}")
         };
         assert!(matches!(text, Cow::Borrowed("déjà")));
@@ -245,7 +248,7 @@ proptest! {
     #[test]
     fn n_2_a_written_delta_reads_back(text in any::<String>(), index in any::<u32>()) {
         let data = json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}}).to_string();
-        prop_assert_eq!(payload("message", &data), Payload::BlockDelta { index, delta: Delta::Text(text.into()) });
+        prop_assert_eq!(payload("message", &data), EventPayload::BlockDelta { index, delta: BlockDelta::Text(text.into()) });
     }
 
     #[test]

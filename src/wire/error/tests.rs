@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn headers(pairs: &[(&str, &str)]) -> Vec<Header> {
-    pairs.iter().map(|(name, value)| Header::new(name, value)).collect()
+fn headers(pairs: &[(&str, &str)]) -> Vec<HttpHeader> {
+    pairs.iter().map(|(name, value)| HttpHeader::new(name, value)).collect()
 }
 
 fn read(status: u16, body: &str) -> ApiError {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::*;
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-struct Dispatched {
+struct DispatchedEvent {
     #[serde(rename = "type")]
     event: String,
     data: String,
@@ -17,25 +17,25 @@ struct Dispatched {
 
 /// All that can be seen of a stream from outside.
 #[derive(Debug, PartialEq)]
-struct Outcome {
-    events: Vec<Dispatched>,
+struct FramingOutcome {
+    events: Vec<DispatchedEvent>,
     retry: Option<u64>,
     last_event_id: String,
 }
 
 #[derive(Deserialize)]
-struct Case {
+struct FramingCase {
     name: String,
     input: Option<String>,
     input_hex: Option<String>,
     #[serde(default)]
     splits: Vec<usize>,
-    events: Vec<Dispatched>,
+    events: Vec<DispatchedEvent>,
     retry: Option<u64>,
     last_event_id: String,
 }
 
-impl Case {
+impl FramingCase {
     fn bytes(&self) -> Vec<u8> {
         match (&self.input, &self.input_hex) {
             (Some(text), None) => text.clone().into_bytes(),
@@ -45,17 +45,17 @@ impl Case {
     }
 }
 
-fn frame<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Outcome, Framer) {
-    let mut framer = Framer::new();
+fn frame<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (FramingOutcome, SseFramer) {
+    let mut framer = SseFramer::new();
     let mut events = Vec::new();
     for chunk in chunks {
         framer.feed(chunk, &mut |frame| events.push(owned(frame))).unwrap();
     }
-    (Outcome { events, retry: framer.retry(), last_event_id: framer.last_event_id().into() }, framer)
+    (FramingOutcome { events, retry: framer.retry(), last_event_id: framer.last_event_id().into() }, framer)
 }
 
-fn owned(frame: Frame<'_>) -> Dispatched {
-    Dispatched { event: frame.event.into(), data: frame.data.into(), id: frame.id.into() }
+fn owned(frame: SseFrame<'_>) -> DispatchedEvent {
+    DispatchedEvent { event: frame.event.into(), data: frame.data.into(), id: frame.id.into() }
 }
 
 fn cut<'a>(bytes: &'a [u8], splits: &[usize]) -> Vec<&'a [u8]> {
@@ -68,9 +68,9 @@ fn cut<'a>(bytes: &'a [u8], splits: &[usize]) -> Vec<&'a [u8]> {
 fn hold(table: &str) -> usize {
     let cases = table.lines().filter(|line| !line.is_empty());
     let mut held = 0;
-    for case in cases.map(|line| serde_json::from_str::<Case>(line).unwrap()) {
+    for case in cases.map(|line| serde_json::from_str::<FramingCase>(line).unwrap()) {
         let bytes = case.bytes();
-        let expected = Outcome { events: case.events.clone(), retry: case.retry, last_event_id: case.last_event_id.clone() };
+        let expected = FramingOutcome { events: case.events.clone(), retry: case.retry, last_event_id: case.last_event_id.clone() };
         let mut chunkings = vec![vec![], (1..bytes.len()).collect(), case.splits.clone()];
         for first in 0..=bytes.len() {
             chunkings.push(vec![first]);
@@ -111,11 +111,11 @@ fn n_1_an_event_inside_one_chunk_is_borrowed() {
     let chunk = b": hello\nevent: ping\ndata: {\"type\": \"ping\"}\r\n\r\n".as_slice();
     let inside = |text: &str| chunk.as_ptr_range().contains(&text.as_ptr());
     let mut events = 0;
-    let mut sink = |frame: Frame<'_>| {
+    let mut sink = |frame: SseFrame<'_>| {
         assert!(inside(frame.event) && inside(frame.data));
         events += 1;
     };
-    Framer::new().feed(chunk, &mut sink).unwrap();
+    SseFramer::new().feed(chunk, &mut sink).unwrap();
     assert_eq!(events, 1);
 }
 
@@ -139,7 +139,7 @@ fn n_1_a_framer_is_ready_for_the_next_stream() {
     assert!(framer.finish());
     let mut events = Vec::new();
     framer.feed("\u{feff}data: b\n\n".as_bytes(), &mut |frame| events.push(owned(frame))).unwrap();
-    assert_eq!(events, [Dispatched { event: "message".into(), data: "b".into(), id: "3".into() }]);
+    assert_eq!(events, [DispatchedEvent { event: "message".into(), data: "b".into(), id: "3".into() }]);
     assert_eq!(framer.retry(), Some(7));
 }
 
@@ -149,7 +149,7 @@ fn n_1_the_event_size_limit_is_the_same_under_every_chunking() {
     let stream = b"data: 12\ndata: 1\n\n: 3456789\ndata: 12\ndata: 123\n\ndata: late\n\n";
     for (limit, whole) in [(17, true), (16, false)] {
         for size in 1..=stream.len() {
-            let mut framer = Framer::with_limit(limit);
+            let mut framer = SseFramer::with_limit(limit);
             let mut events = 0;
             let result = stream.chunks(size).try_for_each(|chunk| framer.feed(chunk, &mut |_| events += 1));
             match whole {
@@ -167,27 +167,27 @@ fn n_1_the_event_size_limit_is_the_same_under_every_chunking() {
 
 #[test]
 fn n_1_a_line_without_end_is_stopped_at_the_limit() {
-    let mut framer = Framer::with_limit(1000);
+    let mut framer = SseFramer::with_limit(1000);
     let fed = (0..).take_while(|_| framer.feed(&[b'x'; 10], &mut |_| ()).is_ok()).count();
     assert_eq!(fed, 100);
 }
 
 /// The standard's algorithm as written, on the whole stream at once.
-fn reference(bytes: &[u8]) -> Outcome {
+fn reference(bytes: &[u8]) -> FramingOutcome {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut lines: Vec<&str> = text.split('\n').collect();
     lines.pop(); // what follows the last line end is no line
     let (mut data, mut kind, mut id) = (String::new(), String::new(), String::new());
-    let mut outcome = Outcome { events: vec![], retry: None, last_event_id: String::new() };
+    let mut outcome = FramingOutcome { events: vec![], retry: None, last_event_id: String::new() };
     for line in lines {
         if line.is_empty() {
             outcome.last_event_id = id.clone();
             if !data.is_empty() {
                 data.pop();
                 let event = if kind.is_empty() { "message".into() } else { kind.clone() };
-                outcome.events.push(Dispatched { event, data: data.clone(), id: id.clone() });
+                outcome.events.push(DispatchedEvent { event, data: data.clone(), id: id.clone() });
             }
             data.clear();
             kind.clear();

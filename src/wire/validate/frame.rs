@@ -4,8 +4,8 @@ use memchr::memmem::Finder;
 
 use super::super::block::BlockKind;
 use super::super::json::Json;
-use super::super::models::{Generation, ModelFacts};
-use super::super::raw::{Object, elements};
+use super::super::models::{ModelFacts, ModelGeneration};
+use super::super::raw_json::{RawObject, elements};
 use super::super::request::Request;
 use super::{Refusal, tools};
 use crate::prelude::*;
@@ -20,7 +20,7 @@ const BUDGET_MIN: u64 = 1_024;
 
 /// What surrounds a conversation, and what is wrong with it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Framed {
+pub(super) struct CheckedFrame {
     model: Arc<str>,
     max_tokens: u64,
     system: Option<Json>,
@@ -33,8 +33,8 @@ pub(super) struct Framed {
     pub(super) refusal: Option<Refusal>,
 }
 
-impl Framed {
-    pub(super) fn of(request: &Request, facts: Option<&ModelFacts>) -> Self {
+impl CheckedFrame {
+    pub(super) fn check(request: &Request, facts: Option<&ModelFacts>) -> Self {
         let lists = [&request.system, &request.tools].into_iter().flatten().filter(|json| mentions(json.as_str()));
         let count = |list: &Json| elements(list.as_str()).map_or(0, |items| items.into_iter().filter(|item| has_breakpoint(item)).count());
         Self {
@@ -58,7 +58,7 @@ impl Framed {
 
 /// What is wrong with the frame, if anything.
 fn refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
-    let extra = if request.extra.as_str() == "{}" { None } else { Object::parse(request.extra.as_str()).ok() };
+    let extra = if request.extra.as_str() == "{}" { None } else { RawObject::parse(request.extra.as_str()).ok() };
     output_cap(request, facts)
         .or_else(|| of_thinking(request, facts))
         .or_else(|| extra.as_ref().and_then(|extra| temperature(extra).or_else(|| effort(extra, facts))))
@@ -66,13 +66,13 @@ fn refusal(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
         .or_else(|| request.tools.as_ref().and_then(tools::refusal))
 }
 
-fn temperature(extra: &Object<'_>) -> Option<Refusal> {
+fn temperature(extra: &RawObject<'_>) -> Option<Refusal> {
     let temperature: f64 = extra.present("temperature")?.parse().ok()?;
     (!(0.0..=1.0).contains(&temperature)).then(|| Refusal::invalid("temperature", "temperature: range: 0..1"))
 }
 
 /// Where it is known which levels a model has.
-fn effort(extra: &Object<'_>, facts: Option<&ModelFacts>) -> Option<Refusal> {
+fn effort(extra: &RawObject<'_>, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let asked = extra.object("output_config")?.string("effort")?;
     let levels = facts?.efforts()?;
     let text = format!("This model does not support effort level '{asked}'. Supported levels: {}.", levels.join(", "));
@@ -87,20 +87,20 @@ fn output_cap(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> 
 }
 
 /// The `thinking` member of a request.
-struct Thinking {
+struct ThinkingMember {
     /// `enabled`, `adaptive`, `disabled` or another word.
     kind: String,
     budget: Option<u64>,
 }
 
 /// What a request says about thinking.
-fn thinking(request: &Request) -> Option<Thinking> {
+fn thinking(request: &Request) -> Option<ThinkingMember> {
     if !request.extra.as_str().contains("\"thinking\"") {
         return None;
     }
-    let extra = Object::parse(request.extra.as_str()).ok()?;
+    let extra = RawObject::parse(request.extra.as_str()).ok()?;
     let thinking = extra.object("thinking")?;
-    Some(Thinking { kind: thinking.string("type")?.into_owned(), budget: thinking.count("budget_tokens") })
+    Some(ThinkingMember { kind: thinking.string("type")?.into_owned(), budget: thinking.count("budget_tokens") })
 }
 
 fn of_thinking(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
@@ -114,9 +114,9 @@ fn of_thinking(request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal>
         Some(Refusal::invalid("thinking_kind", text))
     };
     match (&*thinking.kind, generation) {
-        ("enabled", Some(generation)) if generation >= Generation::Four7 => unsupported("enabled"),
-        ("disabled", Some(Generation::AlwaysThinks)) => unsupported("disabled"),
-        ("adaptive", Some(generation)) if generation <= Generation::Four5 => {
+        ("enabled", Some(generation)) if generation >= ModelGeneration::Four7 => unsupported("enabled"),
+        ("disabled", Some(ModelGeneration::AlwaysThinks)) => unsupported("disabled"),
+        ("adaptive", Some(generation)) if generation <= ModelGeneration::Four5 => {
             Some(Refusal::invalid("thinking_kind", "adaptive thinking is not supported on this model"))
         }
         ("enabled", _) => of_budget(thinking.budget, request.max_tokens),
@@ -135,12 +135,12 @@ fn of_budget(budget: Option<u64>, max_tokens: u64) -> Option<Refusal> {
 }
 
 /// No tool can be forced where thinking comes first.
-fn forced_tool(extra: &Object<'_>, request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
+fn forced_tool(extra: &RawObject<'_>, request: &Request, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let choice = extra.object("tool_choice")?.string("type")?;
     if !matches!(&*choice, "any" | "tool") {
         return None;
     }
-    if facts.is_some_and(|facts| facts.generation == Generation::AlwaysThinks) {
+    if facts.is_some_and(|facts| facts.generation == ModelGeneration::AlwaysThinks) {
         return Some(Refusal::invalid("tool_choice", "tool_choice: type \"tool\" and \"any\" are not supported for this model."));
     }
     let thinks = thinking(request).is_some_and(|thinking| thinking.kind == "enabled");
@@ -179,12 +179,12 @@ fn mentions(json: &str) -> bool {
 }
 
 fn has_breakpoint(object: &str) -> bool {
-    mentions(object) && Object::parse(object).is_ok_and(|object| object.present("cache_control").is_some())
+    mentions(object) && RawObject::parse(object).is_ok_and(|object| object.present("cache_control").is_some())
 }
 
 /// A block's own, and those of the blocks that a result holds.
 fn in_block(json: &str) -> usize {
-    let Ok(block) = Object::parse(json) else { return 0 };
+    let Ok(block) = RawObject::parse(json) else { return 0 };
     let held = block.get("content").and_then(|content| elements(content).ok()).unwrap_or_default();
     usize::from(block.present("cache_control").is_some()) + held.into_iter().filter(|item| has_breakpoint(item)).count()
 }

@@ -4,8 +4,8 @@
 
 use super::super::block::{BlockKind, Message};
 use super::super::models::ModelFacts;
-use super::super::raw::{Object, elements};
-use super::{Refusal, Rules};
+use super::super::raw_json::{RawObject, elements};
+use super::{Refusal, ValidationContext};
 use crate::prelude::*;
 
 /// No image is wider or higher.
@@ -18,13 +18,13 @@ const PIXELS_MAX_OF_MANY: u32 = 2_000;
 const MANY: usize = 20;
 
 /// An image in a request.
-struct Image<'a> {
+struct RequestImage<'a> {
     path: String,
     data: Cow<'a, str>,
 }
 
 /// What is wrong with the images, if anything.
-pub(super) fn refusal(messages: &[Arc<Message>], facts: Option<&ModelFacts>, rules: &Rules) -> Option<Refusal> {
+pub(super) fn refusal(messages: &[Arc<Message>], facts: Option<&ModelFacts>, rules: &ValidationContext) -> Option<Refusal> {
     let images = images(messages);
     if images.is_empty() {
         return None;
@@ -38,13 +38,13 @@ pub(super) fn refusal(messages: &[Arc<Message>], facts: Option<&ModelFacts>, rul
     images.iter().find_map(|image| of_bytes(image, rules.image_bytes_max).or_else(|| of_pixels(image, is_many)))
 }
 
-fn of_bytes(image: &Image<'_>, most: usize) -> Option<Refusal> {
+fn of_bytes(image: &RequestImage<'_>, most: usize) -> Option<Refusal> {
     let (path, bytes) = (&image.path, image.data.len());
     let text = format!("{path}.image.source.base64: image exceeds {} MB maximum: {bytes} bytes > {most} bytes", most >> 20);
     (bytes > most).then(|| Refusal::invalid("image_too_large", text))
 }
 
-fn of_pixels(image: &Image<'_>, is_many: bool) -> Option<Refusal> {
+fn of_pixels(image: &RequestImage<'_>, is_many: bool) -> Option<Refusal> {
     let (most, which) = if is_many { (PIXELS_MAX_OF_MANY, " for many-image requests") } else { (PIXELS_MAX, "") };
     let (width, height) = pixels(&image.data)?;
     let path = &image.path;
@@ -54,7 +54,7 @@ fn of_pixels(image: &Image<'_>, is_many: bool) -> Option<Refusal> {
 }
 
 /// All of them: those of messages and those in results.
-fn images(messages: &[Arc<Message>]) -> Vec<Image<'_>> {
+fn images(messages: &[Arc<Message>]) -> Vec<RequestImage<'_>> {
     let mut found = Vec::new();
     for (index, message) in (0..).zip(messages) {
         for (position, block) in (0..).zip(&message.content) {
@@ -63,7 +63,7 @@ fn images(messages: &[Arc<Message>]) -> Vec<Image<'_>> {
             match block.kind() {
                 BlockKind::Other(kind) if &**kind == "image" => found.extend(image(path(), json)),
                 BlockKind::ToolResult { .. } if memchr::memmem::find(json.as_bytes(), b"\"image\"").is_some() => {
-                    let content = Object::parse(json).ok().and_then(|block| elements(block.get("content")?).ok());
+                    let content = RawObject::parse(json).ok().and_then(|block| elements(block.get("content")?).ok());
                     let held = (0..).zip(content.unwrap_or_default());
                     found.extend(held.filter_map(|(nth, item): (usize, _)| image(format!("{}.tool_result.content.{nth}", path()), item)));
                 }
@@ -74,10 +74,10 @@ fn images(messages: &[Arc<Message>]) -> Vec<Image<'_>> {
     found
 }
 
-fn image(path: String, json: &str) -> Option<Image<'_>> {
-    let block = Object::parse(json).ok().filter(|block| block.string("type").as_deref() == Some("image"))?;
+fn image(path: String, json: &str) -> Option<RequestImage<'_>> {
+    let block = RawObject::parse(json).ok().filter(|block| block.string("type").as_deref() == Some("image"))?;
     let data = block.object("source").and_then(|source| source.string("data")).unwrap_or_default();
-    Some(Image { path, data })
+    Some(RequestImage { path, data })
 }
 
 /// Width and height of a PNG or a GIF in base64.

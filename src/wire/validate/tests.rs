@@ -21,7 +21,7 @@ fn request(picture: &str) -> Request {
 fn block(word: &str) -> Block {
     let json = match word.split_once('=') {
         Some(("use", id)) => format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{}}}}"#),
-        Some(("result", id)) => return Block::tool_result(id, &Json::of("ok"), false),
+        Some(("result", id)) => return Block::tool_result(id, &Json::from_value("ok"), false),
         Some(("img", size)) => image_of(size),
         Some(("shown", size)) => return Block::tool_result("A", &Json::trusted(format!("[{}]", image_of(size))), false),
         _ if word == "think" => r#"{"type":"thinking","thinking":"hm","signature":"s"}"#.into(),
@@ -56,7 +56,8 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 fn said(request: &Request) -> String {
-    refusal(request, &Rules::default()).map_or_else(|| "taken".into(), |refusal| format!("{} {}", refusal.status, refusal.message))
+    refusal(request, &ValidationContext::default())
+        .map_or_else(|| "taken".into(), |refusal| format!("{} {}", refusal.status, refusal.message))
 }
 
 #[test]
@@ -276,22 +277,22 @@ fn n_6_images_by_number_and_bytes() {
     assert_eq!(many(101, "9x9"), "400 Too much media: 0 document pages + 101 images > 100");
     assert_eq!(many(20, "2001x9"), "taken");
     assert!(many(21, "2001x9").ends_with("exceed max allowed size for many-image requests: 2000 pixels"));
-    let rules = Rules { image_bytes_max: 5 << 20, ..Rules::default() };
+    let rules = ValidationContext { image_bytes_max: 5 << 20, ..ValidationContext::default() };
     let data = "A".repeat(5_429_176);
     let large = Block::from(Json::parse(&format!(r#"{{"type":"image","source":{{"data":"{data}"}}}}"#)).unwrap());
     let request = Request::new("m", 9).with_messages([Message::user(vec![Block::text("x"), large])]);
     let text = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5429176 bytes > 5242880 bytes";
     assert_eq!(refusal(&request, &rules).unwrap().message, text);
-    assert_eq!(refusal(&request, &Rules::default()), None);
+    assert_eq!(refusal(&request, &ValidationContext::default()), None);
 }
 
 #[test]
 fn n_6_a_request_of_32_mb_and_a_body_of_the_edge() {
     let large = request(&format!("u:{}", "x".repeat(REQUEST_BYTES_MAX)));
-    let refused = refusal(&large, &Rules::default()).unwrap();
+    let refused = refusal(&large, &ValidationContext::default()).unwrap();
     assert_eq!(refused.status, 413);
     assert_eq!(refused.body("req_1"), r#"{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#);
-    let other = refusal(&request("u:empty"), &Rules::default()).unwrap();
+    let other = refusal(&request("u:empty"), &ValidationContext::default()).unwrap();
     assert!(other.body("req_1").starts_with(r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages: text"#));
 }
 
@@ -300,7 +301,7 @@ fn n_6_tokens_over_the_window() {
     let text = "x".repeat(3_000);
     let of = |model: &str, window, max_tokens| {
         let request = Request { model: model.into(), max_tokens, ..request(&format!("u:{text}")) };
-        let rules = Rules { context_window: Some(window), ..Rules::default() };
+        let rules = ValidationContext { context_window: Some(window), ..ValidationContext::default() };
         refusal(&request, &rules).map_or_else(|| "taken".into(), |refusal| refusal.message)
     };
     assert_eq!(of("claude-sonnet-4-5", 999, 9), "prompt is too long: 1000 tokens > 999 maximum");
@@ -310,7 +311,7 @@ fn n_6_tokens_over_the_window() {
 
 #[test]
 fn n_6_bodies_that_are_no_requests() {
-    let of = |body: &str| refusal_of_body(body, &Rules::default()).map_or_else(|| "taken".into(), |refusal| refusal.message);
+    let of = |body: &str| refusal_of_body(body, &ValidationContext::default()).map_or_else(|| "taken".into(), |refusal| refusal.message);
     assert_eq!(of(r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#), "taken");
     assert_eq!(
         of(r#"{"model":"m","max_tokens":9,"messages":[{"role":"robot","content":"hi"}]}"#),

@@ -8,7 +8,7 @@ use core::ops::AddAssign;
 use serde_json::{Map, Value};
 
 use super::super::json::Json;
-use super::super::raw::{Object, elements};
+use super::super::raw_json::{RawObject, elements};
 use super::Refusal;
 use crate::prelude::*;
 
@@ -24,7 +24,7 @@ const UNIONS_MAX: usize = 16;
 /// What is wrong with the tools, if anything.
 pub(super) fn refusal(tools: &Json) -> Option<Refusal> {
     let list = elements(tools.as_str()).ok()?;
-    let tools: Vec<Object<'_>> = list.into_iter().filter_map(|tool| Object::parse(tool).ok()).collect();
+    let tools: Vec<RawObject<'_>> = list.into_iter().filter_map(|tool| RawObject::parse(tool).ok()).collect();
     let custom = || (0..).zip(&tools).filter(|(_, tool)| tool.string("type").is_none_or(|kind| kind == "custom"));
     let shape = custom().find_map(|(index, tool): (usize, _)| of_shape(index, tool.get("input_schema")?));
     shape.or_else(|| twice_named(&tools)).or_else(|| {
@@ -33,7 +33,7 @@ pub(super) fn refusal(tools: &Json) -> Option<Refusal> {
     })
 }
 
-fn twice_named(tools: &[Object<'_>]) -> Option<Refusal> {
+fn twice_named(tools: &[RawObject<'_>]) -> Option<Refusal> {
     let mut names: Vec<Cow<'_, str>> = tools.iter().filter_map(|tool| tool.string("name")).collect();
     names.sort_unstable();
     let is_twice = names.windows(2).any(|pair| pair[0] == pair[1]);
@@ -43,7 +43,7 @@ fn twice_named(tools: &[Object<'_>]) -> Option<Refusal> {
 /// An input is an object, and its schema says so at its top.
 fn of_shape(index: usize, schema: &str) -> Option<Refusal> {
     let wrong = |problem: &str| Some(Refusal::invalid("input_schema", format!("tools.{index}.custom.input_schema{problem}")));
-    let Ok(schema) = Object::parse(schema) else { return wrong(": Input does not match the expected shape.") };
+    let Ok(schema) = RawObject::parse(schema) else { return wrong(": Input does not match the expected shape.") };
     match (schema.present("type"), schema.string("type").as_deref()) {
         (None, _) => wrong(".type: Field required"),
         (Some(_), Some("object")) => None,
@@ -73,18 +73,18 @@ fn of_strict(schemas: Vec<(usize, Value)>) -> Option<Refusal> {
             ));
         }
     }
-    let mut total = Parameters::default();
+    let mut total = ParameterCosts::default();
     schemas.iter().for_each(|(_, schema)| total += parameters(schema));
     match total {
-        Parameters { optional: count @ OPTIONAL_TOO_MANY.., .. } => refusal(format!(
+        ParameterCosts { optional: count @ OPTIONAL_TOO_MANY.., .. } => refusal(format!(
             "Schemas contains too many optional parameters ({count}), which would make grammar compilation inefficient. Reduce the number of \
              optional parameters in your tool schemas (limit: {OPTIONAL_MAX})."
         )),
-        Parameters { unions: count @ UNIONS_TOO_MANY.., .. } => refusal(format!(
+        ParameterCosts { unions: count @ UNIONS_TOO_MANY.., .. } => refusal(format!(
             "Schemas contains too many parameters with union types ({count} parameters with type arrays or anyOf). This causes exponential \
              compilation cost. Reduce the number of nullable or union-typed parameters (limit: {UNIONS_MAX} parameters with unions)."
         )),
-        Parameters { .. } => None,
+        ParameterCosts { .. } => None,
     }
 }
 
@@ -93,12 +93,12 @@ const UNIONS_TOO_MANY: usize = UNIONS_MAX + 1;
 
 /// How many parameters are costly to compile.
 #[derive(Clone, Copy, Debug, Default)]
-struct Parameters {
+struct ParameterCosts {
     optional: usize,
     unions: usize,
 }
 
-impl AddAssign for Parameters {
+impl AddAssign for ParameterCosts {
     fn add_assign(&mut self, other: Self) {
         self.optional += other.optional;
         self.unions += other.unions;
@@ -110,8 +110,8 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
 }
 
 /// Those of a schema, and of all that are in it.
-fn parameters(schema: &Value) -> Parameters {
-    let mut total = Parameters::default();
+fn parameters(schema: &Value) -> ParameterCosts {
+    let mut total = ParameterCosts::default();
     if let Some(properties) = properties(schema) {
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));

@@ -1,7 +1,7 @@
 //! What the API asks of the conversation: roles, content, tool uses and their results (N-6).
 
 use super::super::block::{Block, BlockKind, Message, Role};
-use super::super::models::{Generation, ModelFacts};
+use super::super::models::{ModelFacts, ModelGeneration};
 use super::Refusal;
 use crate::prelude::*;
 
@@ -76,7 +76,7 @@ pub(super) fn order(messages: &[Arc<Message>], facts: Option<&ModelFacts>, think
 
 /// System messages among the others: newer models take them after a user turn or the answer of a server tool, at the end or before an answer.
 fn system_messages(messages: &[Arc<Message>], facts: Option<&ModelFacts>) -> Option<Refusal> {
-    if facts.is_some_and(|facts| facts.generation < Generation::Four7) {
+    if facts.is_some_and(|facts| facts.generation < ModelGeneration::Four7) {
         let text = "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input \
                     message role.";
         return Some(Refusal::invalid("system_role", text)); // plausible
@@ -97,7 +97,7 @@ fn system_messages(messages: &[Arc<Message>], facts: Option<&ModelFacts>) -> Opt
 /// A conversation that ends with words of the model's asks it to go on from them. A paused answer (server tools, compaction) is no prefill.
 fn of_prefill(last: &Message, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let is_paused = last.content.iter().any(|block| matches!(block.kind(), BlockKind::Other(_)));
-    if !is_paused && facts.is_some_and(|facts| facts.generation >= Generation::Four6) {
+    if !is_paused && facts.is_some_and(|facts| facts.generation >= ModelGeneration::Four6) {
         let text = "This model does not support assistant message prefill. The conversation must end with a user message.";
         return Some(Refusal::invalid("prefill", text));
     }
@@ -155,7 +155,7 @@ fn is_result(block: &Block) -> bool {
 
 /// The tool uses of the turn that is looked at.
 #[derive(Default)]
-struct Open<'a> {
+struct OpenToolUses<'a> {
     /// Where the answer is that asked for them.
     index: usize,
     /// Their ids, each with whether its result is there.
@@ -164,7 +164,7 @@ struct Open<'a> {
 
 /// Every tool use has one result, at the beginning of the turn after it, and no result is there without its use.
 pub(super) fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
-    let mut open = Open::default();
+    let mut open = OpenToolUses::default();
     let mut answers = false;
     // Whether only results came in this turn so far: what comes behind anything else is not where the API looks for it.
     let mut leads = true;
@@ -199,7 +199,7 @@ pub(super) fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
     open.missing()
 }
 
-impl<'a> Open<'a> {
+impl<'a> OpenToolUses<'a> {
     fn answer(&mut self, id: &'a str, leads: bool, index: usize, position: usize) -> Option<Refusal> {
         match self.uses.iter_mut().find(|(known, _)| *known == id) {
             None => {

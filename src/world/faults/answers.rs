@@ -1,44 +1,49 @@
 //! What comes in an answer's place: errors as the API and proxies have them, and connections that come to nothing (M-4).
 
-use super::super::choices::Choices;
-use super::super::pacing::Times;
-use super::super::plan::{Head, Plan};
-use super::Asked;
+use super::super::choices::ChoiceMaker;
+use super::super::pacing::AnswerTimesTable;
+use super::super::plan::{ResponseHead, ResponsePlan};
+use super::FaultTarget;
 use crate::engine::contract::AnswerEnd;
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::fault::known_errors::{Form, KnownError};
-use crate::scenario::fault::{ConnectFault, FaultAnswer, Instead};
+use crate::scenario::fault::known_errors::{ErrorForm, KnownError};
+use crate::scenario::fault::{AnswerSubstitute, ConnectFault, FaultAnswer};
 use crate::scenario::latency::Latency;
-use crate::scenario::plan::Waited;
-use crate::scenario::types::Timing;
+use crate::scenario::plan::WaitKind;
+use crate::scenario::types::AnswerTiming;
 use crate::wire::error::ErrorKind;
-use crate::wire::http::Header;
+use crate::wire::http::HttpHeader;
 use crate::wire::json::Json;
 
 /// How soon an error answers where the scenario says nothing.
 const USUAL_HEAD: Latency = Latency::Uniform(Micros::from_millis(50), Micros::from_millis(300));
 
 /// The plan of what comes in an answer's place.
-pub(in crate::world) fn instead(kind: &Instead, asked: &Asked<'_>, timing: &Timing, choices: &mut Choices<'_>) -> Plan {
+pub(in crate::world) fn instead(
+    kind: &AnswerSubstitute,
+    asked: &FaultTarget<'_>,
+    timing: &AnswerTiming,
+    choices: &mut ChoiceMaker<'_>,
+) -> ResponsePlan {
     match kind {
-        Instead::Connection(how) => without_head(*how),
-        Instead::Answer(answer) => {
+        AnswerSubstitute::Connection(how) => without_head(*how),
+        AnswerSubstitute::Answer(answer) => {
             let says_nothing = matches!(timing.head, Latency::Recorded { .. });
             let latency = if says_nothing { &USUAL_HEAD } else { &timing.head };
-            let at = choices.latency(Waited::Error, &asked.agent.key(asked.id), latency, 0);
+            let at = choices.latency(WaitKind::Error, &asked.agent.key(asked.id), latency, 0);
             let request_id = choices.request_id(asked);
-            let head = Head { status: answer.status, headers: headers(answer, &request_id).into() };
+            let head = ResponseHead { status: answer.status, headers: headers(answer, &request_id).into() };
             let body = body(answer, &request_id);
             let pieces: Vec<Arc<[u8]>> = if body.is_empty() { Vec::new() } else { vec![body.into_bytes().into()] };
-            let times = Times { head: at, pieces: vec![at; pieces.len()], end: at };
-            Plan { head: Some(head), is_stream: false, pieces: pieces.into(), times, end: Some(AnswerEnd::Complete) }
+            let times = AnswerTimesTable { head: at, pieces: vec![at; pieces.len()], end: at };
+            ResponsePlan { head: Some(head), is_stream: false, pieces: pieces.into(), times, end: Some(AnswerEnd::Complete) }
         }
     }
 }
 
 /// A connection that ends before there is a head, each way after the time that it usually takes.
-fn without_head(how: ConnectFault) -> Plan {
+fn without_head(how: ConnectFault) -> ResponsePlan {
     let (end, after_ms) = match how {
         ConnectFault::Refused => (AnswerEnd::ConnectRefused, 1),
         ConnectFault::Dns => (AnswerEnd::Dns, 20),
@@ -48,7 +53,13 @@ fn without_head(how: ConnectFault) -> Plan {
         ConnectFault::BrokenPipe => (AnswerEnd::BrokenPipe, 30),
     };
     let at = Micros::from_millis(after_ms);
-    Plan { head: None, is_stream: false, pieces: [].into(), times: Times { head: at, pieces: Vec::new(), end: at }, end: Some(end) }
+    ResponsePlan {
+        head: None,
+        is_stream: false,
+        pieces: [].into(),
+        times: AnswerTimesTable { head: at, pieces: Vec::new(), end: at },
+        end: Some(end),
+    }
 }
 
 fn body(answer: &FaultAnswer, request_id: &str) -> String {
@@ -67,41 +78,41 @@ fn body(answer: &FaultAnswer, request_id: &str) -> String {
 
 fn body_of(error: &KnownError, request_id: &str) -> String {
     match error.form {
-        Form::Api => api_body(error.kind, error.message, error.code, request_id),
-        Form::Edge => format!(r#"{{"error":{{"type":"{}","message":{}}}}}"#, error.kind, Json::of(error.message)),
-        Form::Html | Form::Text => error.message.into(),
+        ErrorForm::Api => api_body(error.kind, error.message, error.code, request_id),
+        ErrorForm::Edge => format!(r#"{{"error":{{"type":"{}","message":{}}}}}"#, error.kind, Json::from_value(error.message)),
+        ErrorForm::Html | ErrorForm::Text => error.message.into(),
     }
 }
 
 fn api_body(kind: &str, message: &str, code: Option<&str>, request_id: &str) -> String {
     let details = code.map(|code| format!(r#","details":{{"error_code":"{code}"}}"#)).unwrap_or_default();
-    let message = Json::of(message);
+    let message = Json::from_value(message);
     format!(r#"{{"type":"error","error":{{"type":"{kind}","message":{message}{details}}},"request_id":"{request_id}"}}"#)
 }
 
 /// The usual headers, and those that are given, which win.
-fn headers(answer: &FaultAnswer, request_id: &str) -> Vec<Header> {
+fn headers(answer: &FaultAnswer, request_id: &str) -> Vec<HttpHeader> {
     let content_type = match answer.known_error().map(|error| error.form) {
-        Some(Form::Html) => "text/html",
-        Some(Form::Text) => "text/plain",
+        Some(ErrorForm::Html) => "text/html",
+        Some(ErrorForm::Text) => "text/plain",
         _ => "application/json",
     };
-    let mut headers = vec![Header::new("content-type", content_type)];
-    if answer.known_error().is_none_or(|error| error.form == Form::Api) {
-        headers.push(Header::new("request-id", request_id));
+    let mut headers = vec![HttpHeader::new("content-type", content_type)];
+    if answer.known_error().is_none_or(|error| error.form == ErrorForm::Api) {
+        headers.push(HttpHeader::new("request-id", request_id));
     }
     if let Some(Micros(span)) = answer.retry_after {
-        headers.push(Header::new("retry-after", &span.div_ceil(1_000_000).to_string()));
+        headers.push(HttpHeader::new("retry-after", &span.div_ceil(1_000_000).to_string()));
         if !span.is_multiple_of(1_000_000) {
-            headers.push(Header::new("retry-after-ms", &format!("{}", span.div_ceil(1_000))));
+            headers.push(HttpHeader::new("retry-after-ms", &format!("{}", span.div_ceil(1_000))));
         }
     }
     if answer.rate_limits {
-        headers.extend(RATE_LIMITS.iter().map(|(name, value)| Header::new(name, value)));
+        headers.extend(RATE_LIMITS.iter().map(|(name, value)| HttpHeader::new(name, value)));
     }
-    let is_given = |header: &Header| answer.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(&header.name));
+    let is_given = |header: &HttpHeader| answer.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(&header.name));
     headers.retain(|header| !is_given(header));
-    headers.extend(answer.headers.iter().map(|(name, value)| Header::new(name, value)));
+    headers.extend(answer.headers.iter().map(|(name, value)| HttpHeader::new(name, value)));
     headers
 }
 

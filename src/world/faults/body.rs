@@ -1,6 +1,6 @@
 //! An answer's body event by event, whatever packets it comes in.
 
-use super::super::plan::Plan;
+use super::super::plan::ResponsePlan;
 use super::super::setup::split_at_blank_lines;
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -13,7 +13,7 @@ pub(in crate::world) struct TimedEvent {
 }
 
 /// The body cut after each event. An engine sees no difference, for an event counts once it is whole.
-pub(in crate::world) fn by_event(plan: &Plan) -> Vec<TimedEvent> {
+pub(in crate::world) fn by_event(plan: &ResponsePlan) -> Vec<TimedEvent> {
     let body: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
     let mut arrived = plan.pieces.iter().zip(&plan.times.pieces).scan(0, |sum, (piece, at)| {
         *sum += piece.len();
@@ -33,9 +33,9 @@ pub(in crate::world) fn by_event(plan: &Plan) -> Vec<TimedEvent> {
 }
 
 /// The plan with another body.
-pub(in crate::world) fn with_events(plan: Plan, events: Vec<TimedEvent>) -> Plan {
+pub(in crate::world) fn with_events(plan: ResponsePlan, events: Vec<TimedEvent>) -> ResponsePlan {
     let times = events.iter().map(|event| event.at).collect();
     let pieces = events.into_iter().map(|event| Arc::from(event.bytes)).collect();
     let last = plan.times.end;
-    Plan { pieces, times: super::super::pacing::Times { pieces: times, end: last, ..plan.times }, ..plan }
+    ResponsePlan { pieces, times: super::super::pacing::AnswerTimesTable { pieces: times, end: last, ..plan.times }, ..plan }
 }

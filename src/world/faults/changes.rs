@@ -1,56 +1,58 @@
 //! How an answer is changed: from the plan that it has to the plan that it gets (M-4).
 
-use super::super::pacing::Times;
-use super::super::plan::{Head, Plan};
+use super::super::pacing::AnswerTimesTable;
+use super::super::plan::{ResponseHead, ResponsePlan};
 use super::body::{TimedEvent, by_event, with_events};
 use crate::engine::contract::AnswerEnd;
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::fault::{Change, CutAfter, CutHow};
-use crate::wire::http::Header;
+use crate::scenario::fault::{AnswerChange, CutAfter, CutManner};
+use crate::wire::http::HttpHeader;
 use crate::wire::json::Json;
-use crate::wire::sse::Framer;
+use crate::wire::sse::SseFramer;
 
 /// The changed plan; `None` when the answer has nothing that could be changed like this, or ends before the place that is named.
-pub(in crate::world) fn change(change: &Change, plan: &Plan) -> Option<Plan> {
+pub(in crate::world) fn change(change: &AnswerChange, plan: &ResponsePlan) -> Option<ResponsePlan> {
     plan.head.as_ref().filter(|_| is_in_reach(change, plan))?;
     match change {
-        Change::Cut { after, how } => Some(cut(plan, *after, *how)),
-        Change::Stall { after_events, time } => Some(stall(plan, *after_events, *time)),
-        Change::Insert { after_events, name, data } => insert(plan, *after_events, name, data),
-        Change::Duplicate { name, after_events } => {
+        AnswerChange::Cut { after, how } => Some(cut(plan, *after, *how)),
+        AnswerChange::Stall { after_events, time } => Some(stall(plan, *after_events, *time)),
+        AnswerChange::Insert { after_events, name, data } => insert(plan, *after_events, name, data),
+        AnswerChange::Duplicate { name, after_events } => {
             let (mut events, at) = found(plan, name, *after_events)?;
             events.insert(at, events[at].clone());
             Some(with_events(plan.clone(), events))
         }
-        Change::Missing { name, after_events } => {
+        AnswerChange::Missing { name, after_events } => {
             let (mut events, at) = found(plan, name, *after_events)?;
             events.remove(at);
             Some(with_events(plan.clone(), events))
         }
-        Change::EmptyBody => {
-            let times = Times { pieces: Vec::new(), ..plan.times.clone() };
-            Some(Plan { pieces: [].into(), times, ..plan.clone() })
+        AnswerChange::EmptyBody => {
+            let times = AnswerTimesTable { pieces: Vec::new(), ..plan.times.clone() };
+            Some(ResponsePlan { pieces: [].into(), times, ..plan.clone() })
         }
-        Change::ContentType(kind) => Some(content_type(plan, kind)),
-        Change::TruncateToolInput => truncate_tool_input(plan),
-        Change::Drip { bytes_per_second } => Some(drip(plan, u64::from((*bytes_per_second).max(1)))),
+        AnswerChange::ContentType(kind) => Some(content_type(plan, kind)),
+        AnswerChange::TruncateToolInput => truncate_tool_input(plan),
+        AnswerChange::Drip { bytes_per_second } => Some(drip(plan, u64::from((*bytes_per_second).max(1)))),
     }
 }
 
 /// Whether the answer is long enough for the place that the change names.
-fn is_in_reach(change: &Change, plan: &Plan) -> bool {
+fn is_in_reach(change: &AnswerChange, plan: &ResponsePlan) -> bool {
     match change {
-        Change::Cut { after: CutAfter::Bytes(number), .. } => plan.pieces.iter().map(|piece| piece.len()).sum::<usize>() >= count(*number),
-        Change::Cut { after: CutAfter::Events(number), .. }
-        | Change::Stall { after_events: number, .. }
-        | Change::Insert { after_events: number, .. } => by_event(plan).len() >= count(*number),
-        Change::Duplicate { .. }
-        | Change::Missing { .. }
-        | Change::EmptyBody
-        | Change::ContentType(_)
-        | Change::TruncateToolInput
-        | Change::Drip { .. } => true,
+        AnswerChange::Cut { after: CutAfter::Bytes(number), .. } => {
+            plan.pieces.iter().map(|piece| piece.len()).sum::<usize>() >= count(*number)
+        }
+        AnswerChange::Cut { after: CutAfter::Events(number), .. }
+        | AnswerChange::Stall { after_events: number, .. }
+        | AnswerChange::Insert { after_events: number, .. } => by_event(plan).len() >= count(*number),
+        AnswerChange::Duplicate { .. }
+        | AnswerChange::Missing { .. }
+        | AnswerChange::EmptyBody
+        | AnswerChange::ContentType(_)
+        | AnswerChange::TruncateToolInput
+        | AnswerChange::Drip { .. } => true,
     }
 }
 
@@ -58,7 +60,7 @@ fn count(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn cut(plan: &Plan, after: CutAfter, how: CutHow) -> Plan {
+fn cut(plan: &ResponsePlan, after: CutAfter, how: CutManner) -> ResponsePlan {
     let mut events = match after {
         CutAfter::Events(_) => by_event(plan),
         CutAfter::Bytes(_) => {
@@ -77,25 +79,25 @@ fn cut(plan: &Plan, after: CutAfter, how: CutHow) -> Plan {
         }
     }
     let end = match how {
-        CutHow::Reset => AnswerEnd::Reset,
-        CutHow::Close => AnswerEnd::Complete,
-        CutHow::Truncate => AnswerEnd::Truncated,
+        CutManner::Reset => AnswerEnd::Reset,
+        CutManner::Close => AnswerEnd::Complete,
+        CutManner::Truncate => AnswerEnd::Truncated,
     };
-    ending_with_body(Plan { end: Some(end), ..with_events(plan.clone(), events) })
+    ending_with_body(ResponsePlan { end: Some(end), ..with_events(plan.clone(), events) })
 }
 
 /// The plan ending with the last of its pieces.
-fn ending_with_body(mut plan: Plan) -> Plan {
+fn ending_with_body(mut plan: ResponsePlan) -> ResponsePlan {
     plan.times.end = plan.times.pieces.last().copied().unwrap_or(plan.times.head);
     plan
 }
 
-fn stall(plan: &Plan, after_events: u32, time: Option<Micros>) -> Plan {
+fn stall(plan: &ResponsePlan, after_events: u32, time: Option<Micros>) -> ResponsePlan {
     let mut events = by_event(plan);
     let after = count(after_events).min(events.len());
     let Some(time) = time else {
         events.truncate(after);
-        return Plan { end: None, ..with_events(plan.clone(), events) };
+        return ResponsePlan { end: None, ..with_events(plan.clone(), events) };
     };
     events.iter_mut().skip(after).for_each(|event| event.at = event.at + time);
     let mut stalled = with_events(plan.clone(), events);
@@ -104,7 +106,7 @@ fn stall(plan: &Plan, after_events: u32, time: Option<Micros>) -> Plan {
 }
 
 /// An `error` event is the last that the API sends.
-fn insert(plan: &Plan, after_events: u32, name: &str, data: &str) -> Option<Plan> {
+fn insert(plan: &ResponsePlan, after_events: u32, name: &str, data: &str) -> Option<ResponsePlan> {
     if !plan.is_stream {
         return None;
     }
@@ -116,11 +118,11 @@ fn insert(plan: &Plan, after_events: u32, name: &str, data: &str) -> Option<Plan
         return Some(with_events(plan.clone(), events));
     }
     events.truncate(position + 1);
-    Some(ending_with_body(Plan { end: Some(AnswerEnd::Complete), ..with_events(plan.clone(), events) }))
+    Some(ending_with_body(ResponsePlan { end: Some(AnswerEnd::Complete), ..with_events(plan.clone(), events) }))
 }
 
 /// The events of a stream, and where the first one of this name is after so many of them.
-fn found(plan: &Plan, name: &str, after_events: u32) -> Option<(Vec<TimedEvent>, usize)> {
+fn found(plan: &ResponsePlan, name: &str, after_events: u32) -> Option<(Vec<TimedEvent>, usize)> {
     if !plan.is_stream {
         return None;
     }
@@ -132,23 +134,23 @@ fn found(plan: &Plan, name: &str, after_events: u32) -> Option<(Vec<TimedEvent>,
 /// An event's name and data.
 fn read(event: &TimedEvent) -> Option<(String, serde_json::Value)> {
     let mut read = None;
-    let sink = &mut |frame: crate::wire::sse::Frame<'_>| {
+    let sink = &mut |frame: crate::wire::sse::SseFrame<'_>| {
         read = Some((frame.event.to_string(), serde_json::from_str(frame.data).unwrap_or_default()))
     };
-    Framer::new().feed(&event.bytes, sink).ok()?;
+    SseFramer::new().feed(&event.bytes, sink).ok()?;
     read
 }
 
 /// A client that goes by the header reads a stream as text, and text as a stream.
-fn content_type(plan: &Plan, kind: &str) -> Plan {
+fn content_type(plan: &ResponsePlan, kind: &str) -> ResponsePlan {
     let head = plan.head.as_ref().map(|head| {
         let others = head.headers.iter().filter(|header| !header.name.eq_ignore_ascii_case("content-type")).cloned();
-        Head { status: head.status, headers: core::iter::once(Header::new("content-type", kind)).chain(others).collect() }
+        ResponseHead { status: head.status, headers: core::iter::once(HttpHeader::new("content-type", kind)).chain(others).collect() }
     });
-    Plan { head, is_stream: kind.trim_start().starts_with("text/event-stream"), ..plan.clone() }
+    ResponsePlan { head, is_stream: kind.trim_start().starts_with("text/event-stream"), ..plan.clone() }
 }
 
-fn truncate_tool_input(plan: &Plan) -> Option<Plan> {
+fn truncate_tool_input(plan: &ResponsePlan) -> Option<ResponsePlan> {
     if !plan.is_stream {
         return None;
     }
@@ -167,14 +169,14 @@ fn truncate_tool_input(plan: &Plan) -> Option<Plan> {
     let half: String = json.chars().take(json.chars().count() / 2).collect();
     let data = format!(
         r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"input_json_delta","partial_json":{}}}}}"#,
-        Json::of(&half)
+        Json::from_value(&half)
     );
     events[at].bytes = format!("event: content_block_delta\ndata: {data}\n\n").into_bytes();
     Some(with_events(plan.clone(), events))
 }
 
 /// In packets of about a tenth of a second, never sooner than the head.
-fn drip(plan: &Plan, bytes_per_second: u64) -> Plan {
+fn drip(plan: &ResponsePlan, bytes_per_second: u64) -> ResponsePlan {
     let body: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
     let size = usize::try_from(bytes_per_second / 10).unwrap_or(usize::MAX).max(1);
     let mut sent: u64 = 0;

@@ -4,34 +4,34 @@ use super::*;
 use crate::engine::contract::AnswerEnd;
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
-use crate::scenario::fault::{Change, ConnectFault, CutAfter, CutHow, FaultAnswer, Instead};
-use crate::scenario::types::Timing;
+use crate::scenario::fault::{AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer};
+use crate::scenario::types::AnswerTiming;
 use crate::wire::error::{ApiError, ContextFigures, ErrorKind};
-use crate::world::pacing::Times;
-use crate::world::plan::{Head, Plan};
+use crate::world::pacing::AnswerTimesTable;
+use crate::world::plan::{ResponseHead, ResponsePlan};
 
-fn asked(id: RequestId, now: Time) -> Asked<'static> {
-    Asked { id, agent: &Agent::ROOT, model: "big", now }
+fn asked(id: RequestId, now: Time) -> FaultTarget<'static> {
+    FaultTarget { id, agent: &Agent::ROOT, model: "big", now }
 }
 
-fn first() -> Asked<'static> {
+fn first() -> FaultTarget<'static> {
     asked(RequestId::first(1), Time::ZERO)
 }
 
 fn overloaded(at: FaultPlace) -> FaultRule {
-    FaultRule { at, kind: FaultKind::Instead(Instead::Answer(FaultAnswer { status: 529, ..FaultAnswer::default() })), may: false }
+    FaultRule { at, kind: FaultKind::Instead(AnswerSubstitute::Answer(FaultAnswer { status: 529, ..FaultAnswer::default() })), may: false }
 }
 
-fn span(first: u32, last: u32) -> Option<Span> {
-    Some(Span { first, last: Some(last) })
+fn span(first: u32, last: u32) -> Option<NumberSpan> {
+    Some(NumberSpan { first, last: Some(last) })
 }
 
 #[test]
 fn m_4_all_that_is_said_must_fit_and_the_first_rule_counts() {
     let at = FaultPlace { request: span(2, 3), attempt: span(1, 2), ..FaultPlace::default() };
-    let rules = [overloaded(at), FaultRule { at: FaultPlace::default(), kind: FaultKind::Change(Change::EmptyBody), may: false }];
+    let rules = [overloaded(at), FaultRule { at: FaultPlace::default(), kind: FaultKind::Change(AnswerChange::EmptyBody), may: false }];
     let hit = |turn, attempt| {
-        verdict(&rules, &asked(RequestId { prompt: 1, turn, attempt }, Time::ZERO), &mut Choices::drawn(Seed(1)))
+        verdict(&rules, &asked(RequestId { prompt: 1, turn, attempt }, Time::ZERO), &mut ChoiceMaker::drawn(Seed(1)))
             .map(|(_, kind)| kind.to_string())
     };
     assert_eq!(hit(2, 2).as_deref(), Some("529 overloaded_error"));
@@ -41,7 +41,7 @@ fn m_4_all_that_is_said_must_fit_and_the_first_rule_counts() {
 
 #[test]
 fn m_4_by_model_thread_prompt_and_time() {
-    let fits = |at: FaultPlace, asked: &Asked<'_>| verdict(&[overloaded(at)], asked, &mut Choices::drawn(Seed(1))).is_some();
+    let fits = |at: FaultPlace, asked: &FaultTarget<'_>| verdict(&[overloaded(at)], asked, &mut ChoiceMaker::drawn(Seed(1))).is_some();
     let second = Micros::from_secs(1);
     let window = FaultPlace { after: Some(second), before: Some(Micros::from_secs(2)), ..FaultPlace::default() };
     assert!(!fits(window.clone(), &first()));
@@ -51,13 +51,13 @@ fn m_4_by_model_thread_prompt_and_time() {
     assert!(!fits(FaultPlace { prompt: span(2, 9), ..FaultPlace::default() }, &first()));
     let main = FaultPlace { thread: Some("main".into()), ..FaultPlace::default() };
     assert!(fits(main.clone(), &first()));
-    assert!(!fits(main, &Asked { agent: &Agent::child("toolu_1"), ..first() }));
+    assert!(!fits(main, &FaultTarget { agent: &Agent::child("toolu_1"), ..first() }));
 }
 
 #[test]
 fn d_3_a_probable_fault_is_drawn_for_each_request_and_moves_no_other() {
     let half = |rules: &[FaultRule]| -> Vec<bool> {
-        let hit = |turn| verdict(rules, &asked(RequestId { prompt: 1, turn, attempt: 1 }, Time::ZERO), &mut Choices::drawn(Seed(3)));
+        let hit = |turn| verdict(rules, &asked(RequestId { prompt: 1, turn, attempt: 1 }, Time::ZERO), &mut ChoiceMaker::drawn(Seed(3)));
         (1..=200).map(|turn| matches!(hit(turn), Some((_, FaultKind::Instead(_))))).collect()
     };
     let rule = overloaded(FaultPlace { probability: Some(0.5), ..FaultPlace::default() });
@@ -66,14 +66,14 @@ fn d_3_a_probable_fault_is_drawn_for_each_request_and_moves_no_other() {
     assert!((70..130).contains(&hits), "{hits}");
     let never = FaultRule {
         at: FaultPlace { probability: Some(0.0), ..FaultPlace::default() },
-        kind: FaultKind::Change(Change::EmptyBody),
+        kind: FaultKind::Change(AnswerChange::EmptyBody),
         may: false,
     };
     assert_eq!(half(&[never, rule]), alone, "a rule before it changes nothing");
 }
 
-fn of_status(answer: FaultAnswer) -> (Plan, ApiError) {
-    let plan = instead(&Instead::Answer(answer), &first(), &Timing::default(), &mut Choices::drawn(Seed(1)));
+fn of_status(answer: FaultAnswer) -> (ResponsePlan, ApiError) {
+    let plan = instead(&AnswerSubstitute::Answer(answer), &first(), &AnswerTiming::default(), &mut ChoiceMaker::drawn(Seed(1)));
     let head = plan.head.clone().unwrap();
     let body = plan.pieces.first().map(|piece| piece.to_vec()).unwrap_or_default();
     let error = ApiError::read(head.status, &head.headers, &body);
@@ -143,7 +143,7 @@ fn m_4_a_connection_that_comes_to_nothing_has_no_head() {
         (ConnectFault::Reset, AnswerEnd::Reset),
         (ConnectFault::BrokenPipe, AnswerEnd::BrokenPipe),
     ] {
-        let plan = instead(&Instead::Connection(how), &first(), &Timing::default(), &mut Choices::drawn(Seed(1)));
+        let plan = instead(&AnswerSubstitute::Connection(how), &first(), &AnswerTiming::default(), &mut ChoiceMaker::drawn(Seed(1)));
         assert_eq!((plan.head, plan.end), (None, Some(end)));
     }
 }
@@ -151,7 +151,7 @@ fn m_4_a_connection_that_comes_to_nothing_has_no_head() {
 const TOOL: &str = r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"ä\"}"} }"#;
 
 /// Five events, 10 ms apart from 20 ms on, in packets that cut them anywhere.
-fn stream() -> Plan {
+fn stream() -> ResponsePlan {
     let event = |name: &str, data: &str| format!("event: {name}\ndata: {data}\n\n");
     let body = [
         event("message_start", r#"{"type":"message_start"}"#),
@@ -161,35 +161,35 @@ fn stream() -> Plan {
         event("message_stop", r#"{"type":"message_stop"}"#),
     ];
     let pieces: Vec<Arc<[u8]>> = body.iter().map(|event| Arc::from(event.as_bytes())).collect();
-    let times = Times { head: Micros(10), pieces: (2..7).map(|at| Micros(at * 10)).collect(), end: Micros(70) };
-    let head = Some(Head { status: 200, headers: [].into() });
-    Plan { head, is_stream: true, pieces: pieces.into(), times, end: Some(AnswerEnd::Complete) }
+    let times = AnswerTimesTable { head: Micros(10), pieces: (2..7).map(|at| Micros(at * 10)).collect(), end: Micros(70) };
+    let head = Some(ResponseHead { status: 200, headers: [].into() });
+    ResponsePlan { head, is_stream: true, pieces: pieces.into(), times, end: Some(AnswerEnd::Complete) }
 }
 
-fn changed(what: &Change) -> Plan {
+fn changed(what: &AnswerChange) -> ResponsePlan {
     change(what, &stream()).unwrap()
 }
 
-fn text(plan: &Plan) -> String {
+fn text(plan: &ResponsePlan) -> String {
     String::from_utf8_lossy(&plan.pieces.concat()).into_owned()
 }
 
 /// The names of the events.
-fn names(plan: &Plan) -> Vec<String> {
+fn names(plan: &ResponsePlan) -> Vec<String> {
     let text = text(plan);
     text.lines().filter_map(|line| line.strip_prefix("event: ")).map(|name| name.replace("content_block_", "")).collect()
 }
 
 #[test]
 fn m_4_cut_after_events_or_bytes() {
-    let two = changed(&Change::Cut { after: CutAfter::Events(2), how: CutHow::Reset });
+    let two = changed(&AnswerChange::Cut { after: CutAfter::Events(2), how: CutManner::Reset });
     assert_eq!(names(&two), ["message_start", "start"]);
     assert_eq!((two.end, two.times.end), (Some(AnswerEnd::Reset), Micros(30)));
-    let none = changed(&Change::Cut { after: CutAfter::Events(0), how: CutHow::Close });
+    let none = changed(&AnswerChange::Cut { after: CutAfter::Events(0), how: CutManner::Close });
     assert_eq!((none.pieces.len(), none.end, none.times.end), (0, Some(AnswerEnd::Complete), Micros(10)));
     let whole = stream().pieces.concat();
     let inside = whole.windows(2).position(|pair| pair == "ä".as_bytes()).unwrap() + 1;
-    let bytes = changed(&Change::Cut { after: CutAfter::Bytes(u32::try_from(inside).unwrap()), how: CutHow::Reset });
+    let bytes = changed(&AnswerChange::Cut { after: CutAfter::Bytes(u32::try_from(inside).unwrap()), how: CutManner::Reset });
     assert_eq!(bytes.pieces.concat(), whole[..inside], "inside a character");
 }
 
@@ -197,46 +197,46 @@ fn m_4_cut_after_events_or_bytes() {
 fn m_4_what_is_behind_the_end_of_an_answer_is_not_carried_out() {
     let (events, bytes) = (CutAfter::Events(900), CutAfter::Bytes(9_999));
     for late in [
-        Change::Cut { after: events, how: CutHow::Reset },
-        Change::Cut { after: bytes, how: CutHow::Close },
-        Change::Stall { after_events: 900, time: None },
-        Change::Insert { after_events: 900, name: "error".into(), data: "{}".into() },
+        AnswerChange::Cut { after: events, how: CutManner::Reset },
+        AnswerChange::Cut { after: bytes, how: CutManner::Close },
+        AnswerChange::Stall { after_events: 900, time: None },
+        AnswerChange::Insert { after_events: 900, name: "error".into(), data: "{}".into() },
     ] {
         assert_eq!(change(&late, &stream()), None, "{late}");
     }
-    let last = Change::Cut { after: CutAfter::Events(5), how: CutHow::Reset };
+    let last = AnswerChange::Cut { after: CutAfter::Events(5), how: CutManner::Reset };
     assert_eq!(changed(&last).end, Some(AnswerEnd::Reset), "behind the last event is not behind the end");
 }
 
 #[test]
 fn m_4_stall_for_a_time_or_for_ever() {
-    let late = changed(&Change::Stall { after_events: 2, time: Some(Micros(1_000)) });
+    let late = changed(&AnswerChange::Stall { after_events: 2, time: Some(Micros(1_000)) });
     assert_eq!(late.times.pieces, [20, 30, 1_040, 1_050, 1_060].map(Micros));
     assert_eq!((late.times.end, names(&late)), (Micros(1_070), names(&stream())));
-    let never = changed(&Change::Stall { after_events: 2, time: None });
+    let never = changed(&AnswerChange::Stall { after_events: 2, time: None });
     assert_eq!((names(&never).len(), never.end), (2, None));
 }
 
 #[test]
 fn m_4_events_inserted_doubled_and_left_out() {
-    let insert = |name: &str| changed(&Change::Insert { after_events: 1, name: name.into(), data: "{}".into() });
+    let insert = |name: &str| changed(&AnswerChange::Insert { after_events: 1, name: name.into(), data: "{}".into() });
     assert_eq!(names(&insert("weather")), ["message_start", "weather", "start", "delta", "stop", "message_stop"]);
     assert_eq!(names(&insert("error")), ["message_start", "error"], "an error is the last");
-    let twice = changed(&Change::Duplicate { name: "content_block_start", after_events: 0 });
+    let twice = changed(&AnswerChange::Duplicate { name: "content_block_start", after_events: 0 });
     assert_eq!(names(&twice), ["message_start", "start", "start", "delta", "stop", "message_stop"]);
-    let gone = changed(&Change::Missing { name: "content_block_stop", after_events: 2 });
+    let gone = changed(&AnswerChange::Missing { name: "content_block_stop", after_events: 2 });
     assert_eq!(names(&gone), ["message_start", "start", "delta", "message_stop"]);
-    assert_eq!(change(&Change::Missing { name: "content_block_start", after_events: 2 }, &stream()), None, "there is none any more");
+    assert_eq!(change(&AnswerChange::Missing { name: "content_block_start", after_events: 2 }, &stream()), None, "there is none any more");
 }
 
 #[test]
 fn m_4_bodies_that_are_empty_mislabelled_truncated_or_slow() {
-    assert_eq!(changed(&Change::EmptyBody).pieces.len(), 0);
-    let page = changed(&Change::ContentType("text/html".into()));
+    assert_eq!(changed(&AnswerChange::EmptyBody).pieces.len(), 0);
+    let page = changed(&AnswerChange::ContentType("text/html".into()));
     assert!(!page.is_stream && page.pieces == stream().pieces);
-    let truncated = text(&changed(&Change::TruncateToolInput));
+    let truncated = text(&changed(&AnswerChange::TruncateToolInput));
     assert!(truncated.contains(r#""partial_json":"{\"path"}}"#), "{truncated}");
-    let slow = changed(&Change::Drip { bytes_per_second: 100 });
+    let slow = changed(&AnswerChange::Drip { bytes_per_second: 100 });
     assert_eq!((text(&slow), slow.pieces.len()), (text(&stream()), text(&stream()).len().div_ceil(10)));
     assert_eq!(slow.times.pieces[..2], [Micros(100_010), Micros(200_010)]);
 }
@@ -246,9 +246,9 @@ fn m_6_events_are_found_whatever_the_packets() {
     let whole = stream().pieces.concat();
     for size in [1, 7, 1_000] {
         let pieces: Vec<Arc<[u8]>> = whole.chunks(size).map(Arc::from).collect();
-        let times = Times { pieces: (0..pieces.len() as u64).map(Micros).collect(), ..stream().times };
-        let packets = Plan { pieces: pieces.into(), times, ..stream() };
-        let cut = change(&Change::Cut { after: CutAfter::Events(3), how: CutHow::Reset }, &packets).unwrap();
+        let times = AnswerTimesTable { pieces: (0..pieces.len() as u64).map(Micros).collect(), ..stream().times };
+        let packets = ResponsePlan { pieces: pieces.into(), times, ..stream() };
+        let cut = change(&AnswerChange::Cut { after: CutAfter::Events(3), how: CutManner::Reset }, &packets).unwrap();
         assert_eq!(names(&cut).len(), 3);
         assert_eq!(cut.times.pieces[2], Micros((cut.pieces.concat().len().div_ceil(size) - 1) as u64), "when its last byte comes");
     }

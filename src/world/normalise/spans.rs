@@ -4,15 +4,15 @@ use crate::prelude::*;
 
 /// A folder as it may stand in a text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Folder {
+pub(super) struct FolderSpan {
     spelling: String,
     /// Whether it is spelled as one name, with dashes for what stands between the parts of its path: clients name folders after folders.
     is_dashed: bool,
 }
 
-impl Folder {
+impl FolderSpan {
     /// The spellings of a path; none for the root, which stands before everything.
-    pub(super) fn of(path: &str) -> Vec<Self> {
+    pub(super) fn from_path(path: &str) -> Vec<Self> {
         let path = path.trim_end_matches('/');
         if path.len() < 2 {
             return Vec::new();

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::scenario::tape::Folder;
+use crate::scenario::tape::ClientFolder;
 use crate::scenario::types::Scenario;
-use crate::world::setup::Setup;
+use crate::world::setup::RunSetup;
 
 fn normaliser() -> Normaliser {
-    Normaliser::new(&Drive::default(), &[(String::from("/w/run-1/h"), "<home>")])
+    Normaliser::new(&DriveScript::default(), &[(String::from("/w/run-1/h"), "<home>")])
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn k_10_each_shipped_rule_replaces_its_own_and_nothing_else() {
         ("members", r#"{"time":{"end":2,"start":1}}"#, r#"{"time":"<members>"}"#),
     ] {
         assert_eq!(normaliser().line(before), after, "{rule}");
-        let drive = Drive { without: vec![rule.into()], ..Drive::default() };
+        let drive = DriveScript { without: vec![rule.into()], ..DriveScript::default() };
         let mut without = Normaliser::new(&drive, &[(String::from("/w/run-1/h"), "<home>")]);
         assert_eq!(without.line(before), before, "without {rule}");
     }
@@ -65,9 +65,9 @@ fn k_10_parallel_results_are_shown_in_one_order() {
 
 #[test]
 fn k_10_a_scenario_adds_rules_of_its_own() {
-    let rule = |name: &str, place| Normalise { name: name.into(), place };
+    let rule = |name: &str, place| NormaliseRule { name: name.into(), place };
     let between = |until: Option<&str>| VaryingPlace::Between { after: "build ".into(), until: until.map(Into::into) };
-    let of = |rule| Normaliser::new(&Drive { normalise: vec![rule], ..Drive::default() }, &[]);
+    let of = |rule| Normaliser::new(&DriveScript { normalise: vec![rule], ..DriveScript::default() }, &[]);
     assert_eq!(of(rule("b", between(Some(",")))).line("build 17, then build 18"), "build <b>, then build <b>");
     assert_eq!(of(rule("b", between(None))).line("build 17 then"), "build <b> then");
     assert_eq!(of(rule("cost", VaryingPlace::Member("usd".into()))).line(r#"{"usd":0.1}"#), r#"{"usd":"<cost>"}"#);
@@ -90,7 +90,7 @@ fn k_10_agents_that_go_on_beside_the_conversation_stand_behind_it() {
 
 #[test]
 fn k_10_a_folder_is_known_by_its_whole_name() {
-    let shown = |folder: &str, text: &str| Normaliser::new(&Drive::default(), &[(String::from(folder), "<home>")]).text(text);
+    let shown = |folder: &str, text: &str| Normaliser::new(&DriveScript::default(), &[(String::from(folder), "<home>")]).text(text);
     for inside in
         ["/w/a", "/w", "\"/w\"", "/w a", "/w\\n", "/w. And", "/w...", "-I/w/a", "/private/w/a", "/w:/w", "in /w, or", "p/-w-a/b", "ü/w/ü"]
     {
@@ -108,8 +108,8 @@ fn k_10_a_folder_is_known_by_its_whole_name() {
 #[test]
 fn k_10_what_is_one_folder_for_one_client_may_be_two_for_another() {
     // As in a container: the first client worked in its home, and its temporary folder was named with a slash behind it.
-    let folders = [(Folder::Home, "/root"), (Folder::Tmp, "/var/t/"), (Folder::Work, "/root")];
-    let mut setup = Setup::new(Scenario::default(), None).unwrap();
+    let folders = [(ClientFolder::Home, "/root"), (ClientFolder::Tmp, "/var/t/"), (ClientFolder::Work, "/root")];
+    let mut setup = RunSetup::new(Scenario::default(), None).unwrap();
     setup.folders = folders.map(|(folder, path)| (folder, String::from(path))).into();
     let now = [("/d/home", "<home>"), ("/d/tmp", "<tmp>"), ("/d/work", "<work>")].map(|(path, name)| (String::from(path), name));
     let varying = setup.for_client(&now).varying.unwrap();
@@ -120,10 +120,10 @@ fn k_10_what_is_one_folder_for_one_client_may_be_two_for_another() {
 
 #[test]
 fn k_10_what_a_tool_was_given_is_no_varying_member_of_a_request() {
-    let own = Normalise { name: "cost".into(), place: VaryingPlace::Member("usd".into()) };
-    let drive = Drive { normalise: vec![own], ..Drive::default() };
-    let mut setup = Setup::new(Scenario { drive, ..Scenario::default() }, None).unwrap();
-    setup.folders = vec![(Folder::Work, String::from("/then"))];
+    let own = NormaliseRule { name: "cost".into(), place: VaryingPlace::Member("usd".into()) };
+    let drive = DriveScript { normalise: vec![own], ..DriveScript::default() };
+    let mut setup = RunSetup::new(Scenario { drive, ..Scenario::default() }, None).unwrap();
+    setup.folders = vec![(ClientFolder::Work, String::from("/then"))];
     let mut varying = setup.for_client(&[]).varying.unwrap();
     let input = json!({ "time": "noon", "run_id": 7, "snapshot": "a", "pid": 1, "timeout_ms": 5, "uuid": true, "start": { "time": { "start": 1 } } });
     let tools = json!([{ "name": "wait", "input_schema": { "properties": { "timestamp": "x" }, "limit_ms": 3 } }]);

@@ -33,9 +33,9 @@ pub(crate) fn start(body: &[u8]) -> u16 {
     told.recv().expect("the server starts")
 }
 
-type Answer = StreamBody<futures_util::stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>;
+type BareAnswer = StreamBody<futures_util::stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>;
 
-async fn answer(request: Request<Incoming>, events: Vec<Bytes>) -> Result<Response<Answer>, hyper::Error> {
+async fn answer(request: Request<Incoming>, events: Vec<Bytes>) -> Result<Response<BareAnswer>, hyper::Error> {
     request.into_body().collect().await?;
     let frames: Vec<Result<Frame<Bytes>, Infallible>> = events.into_iter().map(|event| Ok(Frame::data(event))).collect();
     let mut response = Response::new(StreamBody::new(futures_util::stream::iter(frames)));

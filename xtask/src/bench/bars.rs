@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use super::outcome::{Line, print_header};
+use super::outcome::{ReportLine, print_header};
 use super::{decode, foreign, framing, level, record, run, serve, start, sweep};
 
 /// Something that is measured.
 struct Bench {
     name: &'static str,
     holds: &'static str,
-    measure: fn() -> Vec<Line>,
+    measure: fn() -> Vec<ReportLine>,
 }
 
 /// Quick ones first.
@@ -86,20 +86,20 @@ const BENCHES: &[Bench] = &[
 
 /// What a missed bar means for the exit code.
 #[derive(Clone, Copy, PartialEq)]
-enum Missed {
+enum BarMiss {
     Fails,
     IsReported,
 }
 
 pub(crate) fn main(options: &[&str]) -> ExitCode {
-    let mut missed = Missed::Fails;
+    let mut missed = BarMiss::Fails;
     let mut only = None;
     let mut rest = options;
     loop {
         rest = match rest {
             [] => break,
             ["--report", rest @ ..] => {
-                missed = Missed::IsReported;
+                missed = BarMiss::IsReported;
                 rest
             }
             ["--only", name, rest @ ..] => {
@@ -131,7 +131,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     measure(&chosen, missed)
 }
 
-fn measure(benches: &[&Bench], missed: Missed) -> ExitCode {
+fn measure(benches: &[&Bench], missed: BarMiss) -> ExitCode {
     print_header();
     let mut below = Vec::new();
     for bench in benches {
@@ -146,7 +146,7 @@ fn measure(benches: &[&Bench], missed: Missed) -> ExitCode {
         println!("xtask bench: missed: {}; measure it again alone: cargo xtask bench --only {}", bench.holds, bench.name);
     }
     match missed {
-        Missed::Fails if !below.is_empty() => ExitCode::FAILURE,
+        BarMiss::Fails if !below.is_empty() => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use reenact::engine::random::{Draws, Seed};
+use reenact::engine::random::{KeyedDraws, Seed};
 
 const WORDS: &[&str] = &[
     "the", "file", "returns", "a", "value", "when", "parser", "state", "is", "empty", "let", "mut", "request", "token", "für", "später",
@@ -12,7 +12,7 @@ const WORDS: &[&str] = &[
 
 /// A body of at least `bytes`: messages with thinking, text and tool input in deltas of 100 to 250 bytes, blocks, pings and padding.
 pub(crate) fn of_at_least(bytes: usize) -> Vec<u8> {
-    let mut writer = Writer { out: String::with_capacity(bytes + 64 * 1024), draws: Seed(20).draws("bench-body", "") };
+    let mut writer = BodyWriter { out: String::with_capacity(bytes + 64 * 1024), draws: Seed(20).draws("bench-body", "") };
     let mut number = 0;
     while writer.out.len() < bytes {
         number += 1;
@@ -21,12 +21,12 @@ pub(crate) fn of_at_least(bytes: usize) -> Vec<u8> {
     writer.out.into_bytes()
 }
 
-struct Writer {
+struct BodyWriter {
     out: String,
-    draws: Draws,
+    draws: KeyedDraws,
 }
 
-impl Writer {
+impl BodyWriter {
     fn message(&mut self, number: u32) {
         let usage = r#""usage":{"input_tokens":2679,"cache_creation_input_tokens":0,"cache_read_input_tokens":18432,"output_tokens":3}"#;
         self.event(

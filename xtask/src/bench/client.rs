@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-use super::upstream::{LAST_CHUNK, MARK, MARK_DIGITS, Wanted, now_ns};
+use super::upstream::{AnswerSpec, LAST_CHUNK, MARK, MARK_DIGITS, now_ns};
 
 /// A request for a stream.
 pub(crate) const BODY: &str =
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What came.
 #[derive(Debug, Default)]
-pub(crate) struct Got {
+pub(crate) struct ReceivedAnswer {
     /// How long each event was on its way, in nanoseconds.
     pub(crate) delays_ns: Vec<f64>,
     /// How many bytes came.
@@ -25,15 +25,15 @@ pub(crate) struct Got {
 }
 
 /// Asks at this port of this machine, over a connection of its own, and reads to the end.
-pub(crate) fn ask(port: u16, wanted: Wanted) -> Got {
+pub(crate) fn ask(port: u16, wanted: AnswerSpec) -> ReceivedAnswer {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the way is open");
     stream.set_nodelay(true).expect("TCP can be told not to wait");
     stream.set_read_timeout(Some(PATIENCE)).expect("reading can have a limit");
     let request = request(&wanted.path(), BODY);
     let began = now_ns();
     stream.write_all(request.as_bytes()).expect("the way takes a request");
-    let reads_events = !matches!(wanted, Wanted::Bulk(_));
-    let (mut got, mut buffer, mut filled) = (Got::default(), vec![0; 1 << 18], 0);
+    let reads_events = !matches!(wanted, AnswerSpec::Bulk(_));
+    let (mut got, mut buffer, mut filled) = (ReceivedAnswer::default(), vec![0; 1 << 18], 0);
     loop {
         let read = stream.read(&mut buffer[filled..]).expect("the answer goes on");
         assert!(read > 0, "the answer to {} ended after {} bytes, before its end", wanted.path(), got.bytes);

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::outcome::{Limit, Line};
+use super::outcome::{BarLimit, ReportLine};
 use super::rounds;
 use super::start;
 
@@ -14,7 +14,7 @@ const SEEDS: u32 = 20;
 const SAMPLES: usize = 5;
 
 /// The whole program is timed, its start included.
-pub(crate) fn network() -> Vec<Line> {
+pub(crate) fn network() -> Vec<ReportLine> {
     let program = start::build_ours();
     let mut run = || {
         for seed in 1..=SEEDS {
@@ -26,12 +26,12 @@ pub(crate) fn network() -> Vec<Line> {
     };
     let rounds = rounds::in_turns_of(SAMPLES, std::time::Duration::ZERO, [&mut run]);
     let a_second = f64::from(SEEDS) / (rounds.median(0) / 1e9);
-    vec![Line::Bar {
+    vec![ReportLine::Bar {
         name: "network-level",
         ours: format!("{a_second:.0}/s"),
         theirs: String::from("two requests, one tool"),
         figure: a_second,
         unit: "/s",
-        limit: Limit::AtLeast(20.0),
+        limit: BarLimit::AtLeast(20.0),
     }]
 }

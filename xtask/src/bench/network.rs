@@ -6,18 +6,18 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use reenact::engine::time::Micros;
-use reenact::world::setup::Prepared;
+use reenact::world::setup::PreparedAnswer;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use turmoil::net::{TcpListener, TcpStream};
 
-use super::session::{self, Session};
+use super::session::{self, RecordedSession};
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+type NetworkOutcome = Result<(), Box<dyn std::error::Error>>;
 
 const PORT: u16 = 8_080;
 
 /// One exchange of both requests; time moves in steps of `tick`.
-pub(crate) fn exchange(session: &Session, tick: Duration) {
+pub(crate) fn exchange(session: &RecordedSession, tick: Duration) {
     let mut simulation = turmoil::Builder::new()
         .tick_duration(tick)
         .min_message_latency(Duration::ZERO)
@@ -56,7 +56,7 @@ async fn ask(request: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     }
 }
 
-async fn serve(answers: Vec<Prepared>) -> Outcome {
+async fn serve(answers: Vec<PreparedAnswer>) -> NetworkOutcome {
     let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
     for answer in &answers {
         let (connection, _) = listener.accept().await?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// One line of the report.
-pub(crate) enum Line {
+pub(crate) enum ReportLine {
     /// A bar, held or missed.
     Bar {
         /// What was measured.
@@ -17,7 +17,7 @@ pub(crate) enum Line {
         /// The unit of figure and bar.
         unit: &'static str,
         /// The bar.
-        limit: Limit,
+        limit: BarLimit,
     },
     /// A figure for orientation: it depends on the machine, and nothing is asked of it.
     Orientation {
@@ -37,7 +37,7 @@ pub(crate) enum Line {
 
 /// Which side of the bar is good.
 #[derive(Clone, Copy)]
-pub(crate) enum Limit {
+pub(crate) enum BarLimit {
     /// The figure is this or more.
     AtLeast(f64),
     /// The figure is this or less.
@@ -51,12 +51,12 @@ pub(crate) const MILLISECONDS: &str = " ms";
 /// A time.
 pub(crate) const MICROSECONDS: &str = " us";
 
-impl Line {
+impl ReportLine {
     /// Whether nothing is missed.
     pub(crate) fn holds(&self) -> bool {
         match self {
-            Self::Bar { figure, limit: Limit::AtLeast(bar), .. } => figure >= bar,
-            Self::Bar { figure, limit: Limit::AtMost(bar), .. } => figure <= bar,
+            Self::Bar { figure, limit: BarLimit::AtLeast(bar), .. } => figure >= bar,
+            Self::Bar { figure, limit: BarLimit::AtMost(bar), .. } => figure <= bar,
             Self::Orientation { .. } | Self::NotMeasured { .. } => true,
         }
     }
@@ -67,13 +67,13 @@ pub(crate) fn print_header() {
     println!("{:<34} {:>14} {:>26} {:>10} {:>11}", "name", "ours", "theirs", "ratio", "bar");
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for ReportLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bar { name, ours, theirs, figure, unit, limit } => {
                 let bar = match limit {
-                    Limit::AtLeast(bar) => format!(">= {bar}{unit}"),
-                    Limit::AtMost(bar) => format!("<= {bar}{unit}"),
+                    BarLimit::AtLeast(bar) => format!(">= {bar}{unit}"),
+                    BarLimit::AtMost(bar) => format!("<= {bar}{unit}"),
                 };
                 let word = if self.holds() { "holds" } else { "MISSED" };
                 write!(f, "{name:<34} {ours:>14} {theirs:>26} {:>10} {bar:>11}  {word}", format!("{figure:.2}{unit}"))
@@ -113,15 +113,15 @@ pub(crate) fn count(count: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn bar(figure: f64, limit: Limit) -> Line {
-        Line::Bar { name: "a", ours: time(1.0), theirs: time(2e3), figure, unit: TIMES, limit }
+    fn bar(figure: f64, limit: BarLimit) -> ReportLine {
+        ReportLine::Bar { name: "a", ours: time(1.0), theirs: time(2e3), figure, unit: TIMES, limit }
     }
 
     #[test]
     fn a_missed_bar_is_said() {
-        assert!(bar(3.0, Limit::AtMost(3.0)).holds() && bar(3.0, Limit::AtLeast(3.0)).holds());
-        assert!(!bar(3.1, Limit::AtMost(3.0)).holds() && !bar(2.9, Limit::AtLeast(3.0)).holds());
-        assert!(bar(2.9, Limit::AtLeast(3.0)).to_string().ends_with(">= 3x  MISSED"));
-        assert!(!bar(f64::NAN, Limit::AtLeast(3.0)).holds(), "what could not be measured does not hold");
+        assert!(bar(3.0, BarLimit::AtMost(3.0)).holds() && bar(3.0, BarLimit::AtLeast(3.0)).holds());
+        assert!(!bar(3.1, BarLimit::AtMost(3.0)).holds() && !bar(2.9, BarLimit::AtLeast(3.0)).holds());
+        assert!(bar(2.9, BarLimit::AtLeast(3.0)).to_string().ends_with(">= 3x  MISSED"));
+        assert!(!bar(f64::NAN, BarLimit::AtLeast(3.0)).holds(), "what could not be measured does not hold");
     }
 }

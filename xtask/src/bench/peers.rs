@@ -8,28 +8,28 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use futures_util::Stream;
-use reenact::wire::sse::Framer;
+use reenact::wire::sse::SseFramer;
 
 /// How a body is cut, in bytes.
 pub(crate) const CHUNK: usize = 16 * 1024;
 
 /// What was found in a body: all parsers must agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct ParsedFigures {
     pub(crate) events: usize,
     pub(crate) data_bytes: usize,
 }
 
-impl Found {
+impl ParsedFigures {
     fn add(&mut self, data: &str) {
         self.events += 1;
         self.data_bytes += black_box(data).len();
     }
 }
 
-pub(crate) fn ours(body: &[u8], chunk: usize) -> Found {
-    let mut found = Found::default();
-    let mut framer = Framer::new();
+pub(crate) fn ours(body: &[u8], chunk: usize) -> ParsedFigures {
+    let mut found = ParsedFigures::default();
+    let mut framer = SseFramer::new();
     for chunk in body.chunks(chunk) {
         let fed = framer.feed(black_box(chunk), &mut |frame| {
             black_box(frame.event);
@@ -40,8 +40,8 @@ pub(crate) fn ours(body: &[u8], chunk: usize) -> Found {
     found
 }
 
-pub(crate) fn sse_core(body: &[u8]) -> Found {
-    let mut found = Found::default();
+pub(crate) fn sse_core(body: &[u8]) -> ParsedFigures {
+    let mut found = ParsedFigures::default();
     let mut decoder = sse_core::SseDecoder::new();
     for mut chunk in body.chunks(CHUNK) {
         while let Some(event) = decoder.next(black_box(&mut chunk)) {
@@ -53,8 +53,8 @@ pub(crate) fn sse_core(body: &[u8]) -> Found {
     found
 }
 
-pub(crate) fn sse_stream(body: &[u8]) -> Found {
-    let mut found = Found::default();
+pub(crate) fn sse_stream(body: &[u8]) -> ParsedFigures {
+    let mut found = ParsedFigures::default();
     drain(sse_stream::SseByteStream::new(chunks(body)), |event| {
         found.add(&event.expect("the body is well-formed").data.unwrap_or_default());
     });

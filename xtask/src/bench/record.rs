@@ -1,12 +1,12 @@
 //! `record`, `record-burst`, `record-memory`: what the recorder costs its client, beside no proxy and the proxies of others. Redaction and writing to the
 //! disk are on, and each tape is looked at: it has a line for each event.
 
-use super::client::{self, Got};
-use super::outcome::{Limit, Line, TIMES, count, megabytes, time};
+use super::client::{self, ReceivedAnswer};
+use super::outcome::{BarLimit, ReportLine, TIMES, count, megabytes, time};
 use super::rounds::{self, median};
 use super::start;
-use super::upstream::{self, Wanted};
-use super::ways::{self, Way};
+use super::upstream::{self, AnswerSpec};
+use super::ways::{self, ClientWay};
 
 /// How many runs; a figure is the median over them.
 const RUNS: usize = 5;
@@ -20,17 +20,17 @@ const DIRECT: usize = 0;
 const OURS: usize = 1;
 
 /// How long events are on their way: in each run, by way, all of them in order.
-struct Delays {
+struct EventDelays {
     runs: Vec<Vec<Vec<f64>>>,
 }
 
-impl Delays {
-    fn measure(ways: &[&Way]) -> Self {
+impl EventDelays {
+    fn measure(ways: &[&ClientWay]) -> Self {
         let runs = (0..RUNS).map(|_| {
             let mut delays = vec![Vec::new(); ways.len()];
             for _ in 0..SLICES {
                 for (way, delays) in ways.iter().zip(&mut delays) {
-                    let got = client::ask(way.port, Wanted::Paced(EVENTS));
+                    let got = client::ask(way.port, AnswerSpec::Paced(EVENTS));
                     assert_eq!(got.delays_ns.len(), EVENTS, "every event comes");
                     delays.extend(got.delays_ns);
                 }
@@ -48,31 +48,31 @@ impl Delays {
     }
 
     /// Ours beside another.
-    fn bar(&self, name: &'static str, percent: usize, (other, way): (&str, usize), most: f64) -> Line {
+    fn bar(&self, name: &'static str, percent: usize, (other, way): (&str, usize), most: f64) -> ReportLine {
         let (ours, theirs) = (median(self.added(OURS, percent)), median(self.added(way, percent)));
-        Line::Bar {
+        ReportLine::Bar {
             name,
             ours: more(ours),
             theirs: format!("{other} {}", more(theirs)),
             figure: ours / theirs,
             unit: TIMES,
-            limit: Limit::AtMost(most),
+            limit: BarLimit::AtMost(most),
         }
     }
 
     /// What there is without any proxy, in the middle run of each figure.
-    fn direct(&self) -> Line {
+    fn direct(&self) -> ReportLine {
         let at = |percent: usize| time(median(self.runs.iter().map(|run| run[DIRECT][run[DIRECT].len() * percent / 100]).collect()));
-        Line::Orientation { name: "direct", figure: format!("p50 {}, p99 {}", at(50), at(99)) }
+        ReportLine::Orientation { name: "direct", figure: format!("p50 {}, p99 {}", at(50), at(99)) }
     }
 
-    fn spread(&self, name: &'static str, way: usize) -> Line {
+    fn spread(&self, name: &'static str, way: usize) -> ReportLine {
         let text = |percent: usize| {
             let mut added = self.added(way, percent);
             added.sort_unstable_by(f64::total_cmp);
             format!("{} to {}", more(added[0]), more(added[RUNS - 1]))
         };
-        Line::Orientation { name, figure: format!("p50 {}, p99 {}", text(50), text(99)) }
+        ReportLine::Orientation { name, figure: format!("p50 {}, p99 {}", text(50), text(99)) }
     }
 }
 
@@ -82,10 +82,10 @@ fn more(nanoseconds: f64) -> String {
 }
 
 /// What it adds to each event of a stream as models send it.
-pub(crate) fn added() -> Vec<Line> {
+pub(crate) fn added() -> Vec<ReportLine> {
     let upstream = upstream::start();
-    let (direct, ours) = (ways::direct(upstream), Way::recorder(&start::build_ours(), upstream));
-    let (nginx, mitmdump) = (Way::nginx(upstream), Way::mitmdump(upstream));
+    let (direct, ours) = (ways::direct(upstream), ClientWay::recorder(&start::build_ours(), upstream));
+    let (nginx, mitmdump) = (ClientWay::nginx(upstream), ClientWay::mitmdump(upstream));
     let mut ways = vec![&direct, &ours];
     let place = |ways: &mut Vec<_>, way| {
         ways.push(way);
@@ -93,7 +93,7 @@ pub(crate) fn added() -> Vec<Line> {
     };
     let nginx = nginx.as_ref().map(|way| place(&mut ways, way));
     let mitmdump = mitmdump.as_ref().map(|way| place(&mut ways, way));
-    let delays = Delays::measure(&ways);
+    let delays = EventDelays::measure(&ways);
     assert_eq!(ours.lines_with("{\"end\""), RUNS * SLICES, "every exchange is on the tape");
     assert!(ours.lines_with("{\"chunk\"") >= RUNS * SLICES * EVENTS, "every event is on the tape by itself");
     let mut lines = Vec::new();
@@ -102,11 +102,11 @@ pub(crate) fn added() -> Vec<Line> {
             lines.push(delays.bar("record-p50", 50, ("nginx", way), 1.2));
             lines.push(delays.bar("record-p99", 99, ("nginx", way), 1.5));
         }
-        Err(why) => lines.push(Line::NotMeasured { name: "record-p50, record-p99", why: why.clone() }),
+        Err(why) => lines.push(ReportLine::NotMeasured { name: "record-p50, record-p99", why: why.clone() }),
     }
     match mitmdump {
         Ok(way) => lines.push(delays.bar("record-mitmdump", 50, ("mitmdump", way), 0.5)),
-        Err(why) => lines.push(Line::NotMeasured { name: "record-mitmdump", why: why.clone() }),
+        Err(why) => lines.push(ReportLine::NotMeasured { name: "record-mitmdump", why: why.clone() }),
     }
     lines.push(delays.direct());
     lines.push(delays.spread("added by the recorder", OURS));
@@ -119,29 +119,29 @@ pub(crate) fn added() -> Vec<Line> {
 const BURST: usize = 20_000;
 
 /// Many events at once.
-pub(crate) fn burst() -> Vec<Line> {
+pub(crate) fn burst() -> Vec<ReportLine> {
     let upstream = upstream::start();
-    let (direct, ours) = (ways::direct(upstream), Way::recorder(&start::build_ours(), upstream));
-    let nginx = Way::nginx(upstream);
-    let all = |got: Got| assert_eq!(got.delays_ns.len(), BURST, "every event comes");
-    let ask = |way: &Way| all(client::ask(way.port, Wanted::Burst(BURST)));
+    let (direct, ours) = (ways::direct(upstream), ClientWay::recorder(&start::build_ours(), upstream));
+    let nginx = ClientWay::nginx(upstream);
+    let all = |got: ReceivedAnswer| assert_eq!(got.delays_ns.len(), BURST, "every event comes");
+    let ask = |way: &ClientWay| all(client::ask(way.port, AnswerSpec::Burst(BURST)));
     // Where there is no nginx, the direct way takes its turn: the others are not to be measured otherwise.
     let third = nginx.as_ref().unwrap_or(&direct);
     let rounds = rounds::in_turns_of(21, std::time::Duration::ZERO, [&mut || ask(&direct), &mut || ask(&ours), &mut || ask(third)]);
     let exchanges = ours.lines_with("{\"end\"");
     assert!(ours.lines_with("{\"chunk\"") >= exchanges * BURST, "every event is on the tape by itself");
-    let mut lines = vec![Line::Bar {
+    let mut lines = vec![ReportLine::Bar {
         name: "record-burst",
         ours: time(rounds.median(OURS)),
         theirs: format!("direct {}", time(rounds.median(DIRECT))),
         figure: rounds.ratio(OURS, DIRECT),
         unit: TIMES,
-        limit: Limit::AtMost(1.3),
+        limit: BarLimit::AtMost(1.3),
     }];
-    lines.push(Line::Orientation { name: "recorder, quartiles", figure: rounds.quartiles(OURS) });
-    lines.push(Line::Orientation { name: "direct, quartiles", figure: rounds.quartiles(DIRECT) });
+    lines.push(ReportLine::Orientation { name: "recorder, quartiles", figure: rounds.quartiles(OURS) });
+    lines.push(ReportLine::Orientation { name: "direct, quartiles", figure: rounds.quartiles(DIRECT) });
     if nginx.is_ok() {
-        lines.push(Line::Orientation { name: "nginx, quartiles", figure: rounds.quartiles(2) });
+        lines.push(ReportLine::Orientation { name: "nginx, quartiles", figure: rounds.quartiles(2) });
     }
     lines
 }
@@ -151,12 +151,12 @@ const SHORT_MEGABYTES: usize = 64;
 const LONG_MEGABYTES: usize = 1_024;
 
 /// How the recorder's memory grows with the length of a stream.
-pub(crate) fn memory() -> Vec<Line> {
+pub(crate) fn memory() -> Vec<ReportLine> {
     let upstream = upstream::start();
     let program = start::build_ours();
     let peak = |megabytes: usize| {
-        let ours = Way::recorder(&program, upstream);
-        let got = client::ask(ours.port, Wanted::Bulk(megabytes));
+        let ours = ClientWay::recorder(&program, upstream);
+        let got = client::ask(ours.port, AnswerSpec::Bulk(megabytes));
         assert!(got.bytes >= megabytes << 20, "the whole stream comes");
         assert_eq!(ours.lines_with("{\"end\""), 1, "the exchange is on the tape");
         let speed = format!("{:.0} MB/s", count(got.bytes) / got.took_ns * 1e3);
@@ -165,16 +165,16 @@ pub(crate) fn memory() -> Vec<Line> {
     let peaks = peak(SHORT_MEGABYTES).and_then(|short| Ok((short, peak(LONG_MEGABYTES)?)));
     match peaks {
         Ok(((short, _), (long, speed))) => vec![
-            Line::Bar {
+            ReportLine::Bar {
                 name: "record-memory",
                 ours: megabytes(long),
                 theirs: format!("1/16 as long: {}", megabytes(short)),
                 figure: count(long) / count(short),
                 unit: TIMES,
-                limit: Limit::AtMost(1.5),
+                limit: BarLimit::AtMost(1.5),
             },
-            Line::Orientation { name: "1 GB through the recorder", figure: speed },
+            ReportLine::Orientation { name: "1 GB through the recorder", figure: speed },
         ],
-        Err(why) => vec![Line::NotMeasured { name: "record-memory", why }],
+        Err(why) => vec![ReportLine::NotMeasured { name: "record-memory", why }],
     }
 }

@@ -7,19 +7,19 @@ use std::time::Duration;
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::time::Micros;
 use reenact::sim::Run;
-use reenact::world::setup::Setup;
+use reenact::world::setup::RunSetup;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
 use super::network;
-use super::outcome::{Limit, Line, MILLISECONDS, TIMES, count, time};
+use super::outcome::{BarLimit, MILLISECONDS, ReportLine, TIMES, count, time};
 use super::rounds;
-use super::session::{self, Session};
+use super::session::{self, RecordedSession};
 
 /// Chunks and timers of the bare runtime.
 const CHUNKS: u32 = 30;
 
-pub(crate) fn against_tokio() -> Vec<Line> {
+pub(crate) fn against_tokio() -> Vec<ReportLine> {
     let session = session::recorded();
     let (middle, uncompared) = (at_the_middle(&session), session.without_requests());
     let warm = runtime();
@@ -34,23 +34,26 @@ pub(crate) fn against_tokio() -> Vec<Line> {
     let ours = rounds.median(0);
     let inputs = session.inputs();
     vec![
-        Line::Bar {
+        ReportLine::Bar {
             name: "run",
             ours: time(ours),
             theirs: theirs("paused tokio", 1),
             figure: rounds.ratio(0, 1),
             unit: TIMES,
-            limit: Limit::AtMost(3.0),
+            limit: BarLimit::AtMost(3.0),
         },
-        Line::Orientation { name: "the same runtime, warm", figure: format!("{} ({:.2}x)", time(rounds.median(2)), rounds.ratio(0, 2)) },
-        Line::Orientation { name: "stream events, inputs", figure: format!("{}, {inputs}", session.events) },
-        Line::Orientation { name: "inputs a second", figure: format!("{:.2} M", count(inputs) / ours * 1e3) },
-        Line::Orientation { name: "without requests to compare with", figure: time(rounds.median(4)) },
-        Line::Orientation { name: "copy of a run half-way", figure: time(rounds.median(3)) },
+        ReportLine::Orientation {
+            name: "the same runtime, warm",
+            figure: format!("{} ({:.2}x)", time(rounds.median(2)), rounds.ratio(0, 2)),
+        },
+        ReportLine::Orientation { name: "stream events, inputs", figure: format!("{}, {inputs}", session.events) },
+        ReportLine::Orientation { name: "inputs a second", figure: format!("{:.2} M", count(inputs) / ours * 1e3) },
+        ReportLine::Orientation { name: "without requests to compare with", figure: time(rounds.median(4)) },
+        ReportLine::Orientation { name: "copy of a run half-way", figure: time(rounds.median(3)) },
     ]
 }
 
-pub(crate) fn against_turmoil() -> Vec<Line> {
+pub(crate) fn against_turmoil() -> Vec<ReportLine> {
     let session = session::recorded();
     let millisecond = Duration::from_millis(1);
     network::exchange(&session, millisecond);
@@ -58,40 +61,40 @@ pub(crate) fn against_turmoil() -> Vec<Line> {
         network::exchange(&session, 10 * millisecond)
     }]);
     vec![
-        Line::Bar {
+        ReportLine::Bar {
             name: "run-network",
             ours: time(rounds.median(0)),
             theirs: format!("turmoil {}", time(rounds.median(1))),
             figure: rounds.ratio(1, 0),
             unit: TIMES,
-            limit: Limit::AtLeast(200.0),
+            limit: BarLimit::AtLeast(200.0),
         },
-        Line::Orientation {
+        ReportLine::Orientation {
             name: "turmoil with ticks of 10 ms",
             figure: format!("{} ({:.0}x)", time(rounds.median(2)), rounds.ratio(2, 0)),
         },
     ]
 }
 
-pub(crate) fn waiting() -> Vec<Line> {
+pub(crate) fn waiting() -> Vec<ReportLine> {
     let hours = Micros::from_secs(6 * 3_600);
-    let setup = |tool| Arc::new(Setup::new(session::scripted(tool), None).expect("a scripted scenario needs no tape"));
+    let setup = |tool| Arc::new(RunSetup::new(session::scripted(tool), None).expect("a scripted scenario needs no tape"));
     let (long, short) = (setup(hours), setup(session::TOOL));
-    let run = |setup: &Arc<Setup>| Run::new(setup.clone(), AgentLoop::default()).to_end();
+    let run = |setup: &Arc<RunSetup>| Run::new(setup.clone(), AgentLoop::default()).to_end();
     assert!(run(&long).transcript.events.last().is_some_and(|event| event.at.0 >= hours.0), "the run waits for the tool");
     let rounds = rounds::in_turns([&mut || rounds::used(run(&long)), &mut || rounds::used(run(&short))]);
-    vec![Line::Bar {
+    vec![ReportLine::Bar {
         name: "waiting",
         ours: format!("6 h {}", time(rounds.median(0))),
         theirs: format!("50 ms {}", time(rounds.median(1))),
         figure: rounds.median(0) / 1e6,
         unit: MILLISECONDS,
-        limit: Limit::AtMost(1.0),
+        limit: BarLimit::AtMost(1.0),
     }]
 }
 
 /// The replay, stopped when half of its inputs are through.
-fn at_the_middle(session: &Session) -> Run<AgentLoop> {
+fn at_the_middle(session: &RecordedSession) -> Run<AgentLoop> {
     let mut run = Run::new(session.setup.clone(), AgentLoop::default());
     for _ in 0..session.inputs() / 2 {
         assert_eq!(run.advance(), None, "the run is not over at its middle");

@@ -11,10 +11,10 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::client::{BODY, duration, request};
-use super::outcome::{Limit, Line, TIMES, count, megabytes, time};
+use super::outcome::{BarLimit, ReportLine, TIMES, count, megabytes, time};
 use super::rounds::median;
 use super::upstream::{LAST_CHUNK, now_ns};
-use super::ways::{self, Way};
+use super::ways::{self, ClientWay};
 use super::{bare, start};
 
 /// Streams at once.
@@ -41,9 +41,9 @@ fn scenario(blocks: usize, text: &str, between_events: &str) -> String {
 
 /// Paths of clients that nobody was before.
 #[derive(Default)]
-struct Sessions(usize);
+struct FreshSessions(usize);
 
-impl Sessions {
+impl FreshSessions {
     fn next(&mut self) -> String {
         self.0 += 1;
         request(&format!("/client{}/v1/messages", self.0), BODY)
@@ -60,9 +60,9 @@ const BETWEEN: Duration = Duration::from_millis(2);
 
 /// The first byte of an answer that is due at once, beside hyper with the same bytes in memory.
 #[expect(clippy::disallowed_methods, reason = "a client that is measured rests in real time")]
-pub(crate) fn first_byte() -> Vec<Line> {
-    let ours = Way::server(&start::build_ours(), &scenario(6, "words and more words", "0ms"), &["--timing", "none"]);
-    let mut sessions = Sessions::default();
+pub(crate) fn first_byte() -> Vec<ReportLine> {
+    let ours = ClientWay::server(&start::build_ours(), &scenario(6, "words and more words", "0ms"), &["--timing", "none"]);
+    let mut sessions = FreshSessions::default();
     let mut ours_connection = connect(ours.port);
     let (_, answer) = exchange(&mut ours_connection, &sessions.next());
     let bare = bare::start(&answer);
@@ -77,13 +77,13 @@ pub(crate) fn first_byte() -> Vec<Line> {
         std::thread::sleep(BETWEEN);
     }
     let (ours, theirs) = (median(our_times), median(their_times));
-    vec![Line::Bar {
+    vec![ReportLine::Bar {
         name: "serve-first-byte",
         ours: time(ours),
         theirs: format!("bare hyper {}", time(theirs)),
         figure: ours / theirs,
         unit: TIMES,
-        limit: Limit::AtMost(2.0),
+        limit: BarLimit::AtMost(2.0),
     }]
 }
 
@@ -131,30 +131,30 @@ const LATE_WAVE: usize = 6;
 
 /// What the server holds when a thousand streams are over, again and again, each of a client of its own. Nothing of the streams may be left, but of each
 /// client what its verdict will say.
-pub(crate) fn memory() -> Vec<Line> {
-    let ours = Way::server(&start::build_ours(), &scenario(12, "words and more words", "20ms"), &[]);
-    let (mut sessions, runtime) = (Sessions::default(), runtime());
+pub(crate) fn memory() -> Vec<ReportLine> {
+    let ours = ClientWay::server(&start::build_ours(), &scenario(12, "words and more words", "20ms"), &[]);
+    let (mut sessions, runtime) = (FreshSessions::default(), runtime());
     let mut after = Vec::new();
     let mut took = Vec::new();
     for _ in 0..LATE_WAVE {
         took = wave(&runtime, ours.port, STREAMS, &mut sessions);
         match ways::memory_bytes(ours.process()) {
             Ok(bytes) => after.push(bytes),
-            Err(why) => return vec![Line::NotMeasured { name: "serve-memory", why }],
+            Err(why) => return vec![ReportLine::NotMeasured { name: "serve-memory", why }],
         }
     }
     let (early, late) = (after[EARLY_WAVE - 1], after[LATE_WAVE - 1]);
     let left = count(late.saturating_sub(early)) / count((LATE_WAVE - EARLY_WAVE) * STREAMS) / 1e3;
     vec![
-        Line::Bar {
+        ReportLine::Bar {
             name: "serve-memory",
             ours: format!("{left:.1} KB a client"),
             theirs: format!("{} then {}", megabytes(early), megabytes(late)),
             figure: left,
             unit: " KB",
-            limit: Limit::AtMost(8.0),
+            limit: BarLimit::AtMost(8.0),
         },
-        Line::Orientation {
+        ReportLine::Orientation {
             name: "first and last of 1,000 streams",
             figure: format!("over after {} and {}", time(took[0]), time(took[STREAMS - 1])),
         },
@@ -166,12 +166,12 @@ const READERS: usize = 20;
 const IDLERS: usize = 100;
 
 /// How long clients that read take for their answers, while others do not read theirs.
-pub(crate) fn slow_readers() -> Vec<Line> {
+pub(crate) fn slow_readers() -> Vec<ReportLine> {
     // More than sockets hold: the server has to wait for who does not read.
     let program = start::build_ours();
-    let server = || Way::server(&program, &large_events(20), &["--timing", "none"]);
+    let server = || ClientWay::server(&program, &large_events(20), &["--timing", "none"]);
     let (alone, beset) = (server(), server());
-    let (mut sessions, runtime) = (Sessions::default(), runtime());
+    let (mut sessions, runtime) = (FreshSessions::default(), runtime());
     let idlers = runtime.block_on(idle(beset.port, &mut sessions));
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
@@ -180,13 +180,13 @@ pub(crate) fn slow_readers() -> Vec<Line> {
     }
     drop(idlers);
     let ratios = with.iter().zip(&without).map(|(with, without)| with / without).collect();
-    vec![Line::Bar {
+    vec![ReportLine::Bar {
         name: "serve-slow-readers",
         ours: format!("p99 {}", time(median(with))),
         theirs: format!("without {}", time(median(without))),
         figure: median(ratios),
         unit: TIMES,
-        limit: Limit::AtMost(1.25),
+        limit: BarLimit::AtMost(1.25),
     }]
 }
 
@@ -195,7 +195,7 @@ fn late(took: &[f64]) -> f64 {
     took[took.len() * 99 / 100]
 }
 
-async fn idle(port: u16, sessions: &mut Sessions) -> Vec<TcpStream> {
+async fn idle(port: u16, sessions: &mut FreshSessions) -> Vec<TcpStream> {
     let mut idlers = Vec::new();
     for _ in 0..IDLERS {
         let socket = TcpSocket::new_v4().expect("there are sockets");
@@ -214,7 +214,7 @@ fn runtime() -> Runtime {
 }
 
 /// So many clients at once, each with a connection of its own: how long each took for its answer, in order.
-fn wave(runtime: &Runtime, port: u16, clients: usize, sessions: &mut Sessions) -> Vec<f64> {
+fn wave(runtime: &Runtime, port: u16, clients: usize, sessions: &mut FreshSessions) -> Vec<f64> {
     runtime.block_on(async {
         let mut connections = Vec::new();
         for _ in 0..clients {

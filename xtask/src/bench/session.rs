@@ -10,13 +10,13 @@ use reenact::engine::settings::Environment;
 use reenact::engine::time::{Micros, Time};
 use reenact::scenario::known_tools::known_tool;
 use reenact::scenario::latency::Latency;
-use reenact::scenario::tape::{Answer, Chunk, End, Exchange, Provenance, Tape};
-use reenact::scenario::types::{Prompt, Scenario, ScriptedOutcome, ScriptedTool, TapeSource, Turn, TurnBlock};
+use reenact::scenario::tape::{BodyChunk, Exchange, Provenance, RecordedResponse, ResponseEnd, Tape};
+use reenact::scenario::types::{Scenario, ScriptedOutcome, ScriptedPrompt, ScriptedTool, ScriptedTurn, TapeSource, TurnBlock};
 use reenact::sim::Run;
-use reenact::transcript::event::What;
+use reenact::transcript::event::EventKind;
 use reenact::wire::block::Block;
 use reenact::wire::json::Json;
-use reenact::world::setup::Setup;
+use reenact::world::setup::RunSetup;
 
 /// When an answer's first event comes, from its request.
 const FIRST_EVENT: Micros = Micros::from_millis(800);
@@ -35,8 +35,8 @@ const SAID_LAST: &str = "The file sets the key twice. The second line wins, and 
     person who meets this sees it in the first line of the output instead of searching for it.";
 
 /// The recorded session, ready to be replayed.
-pub(crate) struct Session {
-    pub(crate) setup: Arc<Setup>,
+pub(crate) struct RecordedSession {
+    pub(crate) setup: Arc<RunSetup>,
     /// The request bodies that were recorded.
     pub(crate) requests: Vec<String>,
     /// Stream events of both answers.
@@ -47,7 +47,7 @@ pub(crate) struct Session {
 pub(crate) fn scripted(tool: Micros) -> Scenario {
     let read = known_tool("Read").expect("Read is a known tool");
     let outcome = ScriptedOutcome {
-        content: Some(Json::of("templates = \"assets/templates\"\ntemplates = \"old/templates\"\n")),
+        content: Some(Json::from_value("templates = \"assets/templates\"\ntemplates = \"old/templates\"\n")),
         ..Default::default()
     };
     let tool_use = TurnBlock::Tool {
@@ -60,39 +60,39 @@ pub(crate) fn scripted(tool: Micros) -> Scenario {
     Scenario {
         title: Some(String::from("two requests, one tool")),
         tools: vec![ScriptedTool { definition: read.definition(), latency: Some(Latency::Fixed(tool)), outcome: Some(outcome) }],
-        prompts: vec![Prompt {
+        prompts: vec![ScriptedPrompt {
             content: vec![Block::text("Why does the build not find its templates?")],
             turns: vec![turn(vec![TurnBlock::Text(SAID_FIRST.into()), tool_use]), turn(vec![TurnBlock::Text(SAID_LAST.into())])],
-            ..Prompt::default()
+            ..ScriptedPrompt::default()
         }],
         ..Scenario::default()
     }
 }
 
-fn turn(content: Vec<TurnBlock>) -> Turn {
-    Turn { content, ..Turn::default() }
+fn turn(content: Vec<TurnBlock>) -> ScriptedTurn {
+    ScriptedTurn { content, ..ScriptedTurn::default() }
 }
 
 /// Records the session and makes its replay ready; every request is held against the recorded one, and none may differ.
-pub(crate) fn recorded() -> Session {
+pub(crate) fn recorded() -> RecordedSession {
     let scripted = scripted(TOOL);
-    let answers = Setup::new(scripted.clone(), None).expect("a scripted scenario needs no tape");
-    let requests = Run::new(Arc::new(answers.clone()), Listening::default()).to_end().engine.requests;
+    let answers = RunSetup::new(scripted.clone(), None).expect("a scripted scenario needs no tape");
+    let requests = Run::new(Arc::new(answers.clone()), ListeningEngine::default()).to_end().engine.requests;
     let exchanges: Vec<Exchange> =
         (1..).zip(answers.answers.iter().zip(&requests)).map(|(id, (answer, request))| exchange(id, &answer.pieces, request)).collect();
     let events = answers.answers.iter().map(|answer| answer.pieces.len()).sum();
     let tape = Tape { exchanges, ..Tape::default() };
     let mut replay = Scenario { tape: Some(TapeSource { path: String::from("tape.jsonl"), thread: "main".into() }), ..scripted };
     replay.matching.strict = true;
-    let setup = Arc::new(Setup::new(replay, Some(&tape)).expect("the tape has the thread `main`"));
-    let session = Session { setup, requests, events };
+    let setup = Arc::new(RunSetup::new(replay, Some(&tape)).expect("the tape has the thread `main`"));
+    let session = RecordedSession { setup, requests, events };
     session.check();
     session
 }
 
-impl Session {
+impl RecordedSession {
     /// One replay, from bytes to the end of the run.
-    pub(crate) fn replay(&self) -> reenact::sim::report::Report<AgentLoop> {
+    pub(crate) fn replay(&self) -> reenact::sim::report::RunReport<AgentLoop> {
         Run::new(self.setup.clone(), AgentLoop::default()).to_end()
     }
 
@@ -111,21 +111,21 @@ impl Session {
         let mut other = (*self.setup).clone();
         other.environment.settings.max_tokens += 1;
         let report = Run::new(Arc::new(other), AgentLoop::default()).to_end();
-        let differs = report.transcript.events.iter().filter(|event| matches!(event.what, What::Difference { .. })).count();
+        let differs = report.transcript.events.iter().filter(|event| matches!(event.what, EventKind::Difference { .. })).count();
         assert_eq!(differs, 2, "both requests are compared");
     }
 
     /// How many inputs the engine takes in one replay.
     pub(crate) fn inputs(&self) -> usize {
-        self.replay().transcript.events.iter().filter(|event| matches!(event.what, What::Input(_))).count()
+        self.replay().transcript.events.iter().filter(|event| matches!(event.what, EventKind::Input(_))).count()
     }
 }
 
 /// One piece of an event stream at its time.
 fn exchange(id: u32, pieces: &[Arc<[u8]>], request: &str) -> Exchange {
     let step = (END.0 - FIRST_EVENT.0) / pieces.len() as u64;
-    let chunks: Vec<Chunk> =
-        (0..).zip(pieces).map(|(nth, piece)| Chunk { at: Some(Micros(FIRST_EVENT.0 + nth * step)), bytes: piece.clone() }).collect();
+    let chunks: Vec<BodyChunk> =
+        (0..).zip(pieces).map(|(nth, piece)| BodyChunk { at: Some(Micros(FIRST_EVENT.0 + nth * step)), bytes: piece.clone() }).collect();
     Exchange {
         id,
         thread: "main".into(),
@@ -136,12 +136,12 @@ fn exchange(id: u32, pieces: &[Arc<[u8]>], request: &str) -> Exchange {
         path: "/v1/messages".into(),
         headers: [].into(),
         body: request.as_bytes().into(),
-        answer: Answer {
+        answer: RecordedResponse {
             status: 200,
-            headers: [reenact::wire::http::Header::new("content-type", "text/event-stream; charset=utf-8")].into(),
+            headers: [reenact::wire::http::HttpHeader::new("content-type", "text/event-stream; charset=utf-8")].into(),
             head_at: Some(Micros::from_millis(700)),
             chunks: chunks.into(),
-            end: End::Complete,
+            end: ResponseEnd::Complete,
             end_at: Some(END),
         },
     }
@@ -149,12 +149,12 @@ fn exchange(id: u32, pieces: &[Arc<[u8]>], request: &str) -> Exchange {
 
 /// Our loop with an ear on its requests.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Listening {
+struct ListeningEngine {
     engine: AgentLoop,
     requests: Vec<String>,
 }
 
-impl Engine for Listening {
+impl Engine for ListeningEngine {
     fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         self.engine.step(env, now, input, effects);
         let sent = effects.iter().filter_map(|(_, effect)| match effect {

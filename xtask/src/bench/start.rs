@@ -5,23 +5,23 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::outcome::{Limit, Line, MILLISECONDS, time};
+use super::outcome::{BarLimit, MILLISECONDS, ReportLine, time};
 use super::rounds;
 
 /// One start of each, in turns: a process meets more noise than a loop does.
 const PAIRS: usize = 101;
 
-pub(crate) fn against_empty() -> Vec<Line> {
+pub(crate) fn against_empty() -> Vec<ReportLine> {
     let ours = build_ours();
     let empty = build_empty(ours.parent().expect("a program is in a folder"));
     let rounds = rounds::in_turns_of(PAIRS, Duration::ZERO, [&mut || start(&ours), &mut || start(&empty)]);
-    vec![Line::Bar {
+    vec![ReportLine::Bar {
         name: "start",
         ours: time(rounds.median(0)),
         theirs: format!("empty program {}", time(rounds.median(1))),
         figure: rounds.difference(0, 1) / 1e6,
         unit: MILLISECONDS,
-        limit: Limit::AtMost(2.0),
+        limit: BarLimit::AtMost(2.0),
     }]
 }
 

@@ -4,35 +4,35 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use reenact::engine::agent_loop::AgentLoop;
-use reenact::explore::Unguarded;
-use reenact::explore::interrupt::{Kind, content, inject};
+use reenact::explore::NoPanicGuard;
+use reenact::explore::interrupt::{SweepKind, content, inject};
 use reenact::explore::sweep::sweep;
 use reenact::oracle::Oracles;
 use reenact::sim::Run;
-use reenact::world::setup::Setup;
+use reenact::world::setup::RunSetup;
 
-use super::outcome::{Limit, Line, MICROSECONDS, TIMES, count, time};
+use super::outcome::{BarLimit, MICROSECONDS, ReportLine, TIMES, count, time};
 use super::{rounds, session};
 
-type Watched = Run<AgentLoop, Oracles>;
+type WatchedRun = Run<AgentLoop, Oracles>;
 
 /// The usual session, longer: one prompt, three answers with a tool and a last one, some 130 events.
-fn setup() -> Arc<Setup> {
+fn setup() -> Arc<RunSetup> {
     let mut scenario = session::scripted(session::TOOL);
     let turns = &mut scenario.prompts[0].turns;
     let with_tool = turns[0].clone();
     turns.splice(0..0, [with_tool.clone(), with_tool]);
-    Arc::new(Setup::new(scenario, None).expect("a scripted scenario needs no tape"))
+    Arc::new(RunSetup::new(scenario, None).expect("a scripted scenario needs no tape"))
 }
 
-fn watched(setup: &Arc<Setup>) -> Watched {
+fn watched(setup: &Arc<RunSetup>) -> WatchedRun {
     let mut run = Run::watched(setup.clone(), AgentLoop::default(), Oracles::new(&setup.environment));
     run.expect_injections();
     run
 }
 
 /// The run at each of its boundaries, as a sweep copies it.
-fn at_each_boundary(setup: &Arc<Setup>) -> Vec<Watched> {
+fn at_each_boundary(setup: &Arc<RunSetup>) -> Vec<WatchedRun> {
     let mut run = watched(setup);
     let mut boundaries = Vec::new();
     loop {
@@ -49,7 +49,7 @@ fn at_each_boundary(setup: &Arc<Setup>) -> Vec<Watched> {
 }
 
 /// Copies of engine, world and oracles, and of a run that keeps its transcript.
-pub(crate) fn copies() -> Vec<Line> {
+pub(crate) fn copies() -> Vec<ReportLine> {
     let setup = setup();
     let boundaries = at_each_boundary(&setup);
     let mut costs: Vec<f64> = boundaries.iter().map(cost_of_copy).collect();
@@ -60,16 +60,16 @@ pub(crate) fn copies() -> Vec<Line> {
         assert_eq!(recorded.advance(), None, "the run is not over at its middle");
     }
     vec![
-        Line::Bar {
+        ReportLine::Bar {
             name: "copy",
             ours: time(median),
             theirs: format!("{} boundaries", boundaries.len()),
             figure: median / 1e3,
             unit: MICROSECONDS,
-            limit: Limit::AtMost(1.0),
+            limit: BarLimit::AtMost(1.0),
         },
-        Line::Orientation { name: "cheapest and dearest", figure: format!("{}, {}", time(costs[0]), time(costs[costs.len() - 1])) },
-        Line::Orientation { name: "with its transcript, half-way", figure: time(cost_of_copy(&recorded)) },
+        ReportLine::Orientation { name: "cheapest and dearest", figure: format!("{}, {}", time(costs[0]), time(costs[costs.len() - 1])) },
+        ReportLine::Orientation { name: "with its transcript, half-way", figure: time(cost_of_copy(&recorded)) },
     ]
 }
 
@@ -79,42 +79,42 @@ fn cost_of_copy<T: Clone>(run: &T) -> f64 {
 }
 
 /// The whole sweep beside plain replays: by event that was stepped, and as a whole.
-pub(crate) fn sweeps() -> Vec<Line> {
+pub(crate) fn sweeps() -> Vec<ReportLine> {
     let setup = setup();
-    let report = sweep(&setup, &AgentLoop::default(), &Kind::ALL, &Unguarded);
+    let report = sweep(&setup, &AgentLoop::default(), &SweepKind::ALL, &NoPanicGuard);
     assert!(report.findings.is_empty(), "{:?}", report.findings);
     let plain = || Run::new(setup.clone(), AgentLoop::default()).without_oracles();
     let events = usize::try_from(watched_to_end(watched(&setup))).expect("events are few");
     assert!((120..=150).contains(&events), "the scenario has some 130 events, not {events}");
     let steps = events + steps_after_interrupts(&setup);
     let rounds = rounds::in_turns([
-        &mut || rounds::used(sweep(&setup, &AgentLoop::default(), &Kind::ALL, &Unguarded)),
+        &mut || rounds::used(sweep(&setup, &AgentLoop::default(), &SweepKind::ALL, &NoPanicGuard)),
         &mut || rounds::used(plain().to_end()),
         &mut || rounds::used(watched(&setup).finish()),
     ]);
     let by_step = |way: usize, steps: usize| rounds.median(way) / count(steps);
     vec![
-        Line::Bar {
+        ReportLine::Bar {
             name: "sweep-step",
             ours: format!("step {}", time(by_step(0, steps))),
             theirs: format!("replayed {}", time(by_step(1, events))),
             figure: rounds.ratio(0, 1) * count(events) / count(steps),
             unit: TIMES,
-            limit: Limit::AtMost(1.5),
+            limit: BarLimit::AtMost(1.5),
         },
-        Line::Bar {
+        ReportLine::Bar {
             name: "sweep-130",
             ours: time(rounds.median(0)),
             theirs: format!("replay {}", time(rounds.median(1))),
             figure: rounds.ratio(0, 1),
             unit: TIMES,
-            limit: Limit::AtMost(60.0),
+            limit: BarLimit::AtMost(60.0),
         },
-        Line::Orientation {
+        ReportLine::Orientation {
             name: "events, boundaries, runs, steps",
             figure: format!("{events}, {}, {}, {steps}", report.boundaries, report.runs),
         },
-        Line::Orientation {
+        ReportLine::Orientation {
             name: "a run watched by all oracles",
             figure: format!("{} ({:.2}x)", time(rounds.median(2)), rounds.ratio(2, 1)),
         },
@@ -122,10 +122,10 @@ pub(crate) fn sweeps() -> Vec<Line> {
 }
 
 /// How many events the interrupted copies take after their interrupts.
-fn steps_after_interrupts(setup: &Arc<Setup>) -> usize {
+fn steps_after_interrupts(setup: &Arc<RunSetup>) -> usize {
     let mut steps = 0;
     for run in at_each_boundary(setup) {
-        for kind in Kind::ALL {
+        for kind in SweepKind::ALL {
             let mut copy = run.clone();
             inject(&mut copy, kind, &content());
             steps += watched_to_end(copy) - run.events();
@@ -134,7 +134,7 @@ fn steps_after_interrupts(setup: &Arc<Setup>) -> usize {
     usize::try_from(steps).expect("steps are few")
 }
 
-fn watched_to_end(mut run: Watched) -> u64 {
+fn watched_to_end(mut run: WatchedRun) -> u64 {
     while run.advance().is_none() {}
     run.events()
 }

@@ -40,7 +40,7 @@ data: {"type":"message_stop"}
 
 /// What an answer is to be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum AnswerSpec {
     /// So many events, one each millisecond.
     Paced(usize),
     /// So many events at once.
@@ -49,7 +49,7 @@ pub(crate) enum Wanted {
     Bulk(usize),
 }
 
-impl Wanted {
+impl AnswerSpec {
     /// The path that asks for it.
     pub(crate) fn path(self) -> String {
         let (kind, count) = match self {
@@ -60,7 +60,7 @@ impl Wanted {
         format!("/v1/messages?{kind}={count}")
     }
 
-    fn of(path: &str) -> Option<Self> {
+    fn parse(path: &str) -> Option<Self> {
         let (kind, count) = path.split_once('?')?.1.split_once('=')?;
         let count = count.parse().ok()?;
         match kind {
@@ -105,7 +105,7 @@ fn serve(stream: TcpStream) {
     }
 }
 
-fn read_request(requests: &mut BufReader<TcpStream>) -> Option<Wanted> {
+fn read_request(requests: &mut BufReader<TcpStream>) -> Option<AnswerSpec> {
     let (mut wanted, mut length) = (None, 0);
     loop {
         let mut line = String::new();
@@ -118,7 +118,7 @@ fn read_request(requests: &mut BufReader<TcpStream>) -> Option<Wanted> {
         }
         match line.split_once(": ") {
             Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.parse().ok()?,
-            None => wanted = line.split(' ').nth(1).and_then(Wanted::of),
+            None => wanted = line.split(' ').nth(1).and_then(AnswerSpec::parse),
             Some(_) => (),
         }
     }
@@ -127,28 +127,28 @@ fn read_request(requests: &mut BufReader<TcpStream>) -> Option<Wanted> {
     wanted
 }
 
-fn answer(mut stream: &TcpStream, wanted: Wanted) -> std::io::Result<()> {
+fn answer(mut stream: &TcpStream, wanted: AnswerSpec) -> std::io::Result<()> {
     stream.write_all(HEAD)?;
-    let mut chunk = Chunk::default();
-    stream.write_all(chunk.of(|out| out.extend_from_slice(BEGIN.as_bytes())))?;
+    let mut chunk = HttpChunk::default();
+    stream.write_all(chunk.refill(|out| out.extend_from_slice(BEGIN.as_bytes())))?;
     match wanted {
-        Wanted::Paced(events) => {
+        AnswerSpec::Paced(events) => {
             let mut at = now_ns();
             for _ in 0..events {
                 at += u64::try_from(PACE.as_nanos()).expect("a pace is short");
                 sleep_until(at);
-                stream.write_all(chunk.of(event))?;
+                stream.write_all(chunk.refill(event))?;
             }
         }
-        Wanted::Burst(events) => {
+        AnswerSpec::Burst(events) => {
             for _ in 0..events {
-                stream.write_all(chunk.of(event))?;
+                stream.write_all(chunk.refill(event))?;
             }
         }
-        Wanted::Bulk(megabytes) => {
+        AnswerSpec::Bulk(megabytes) => {
             let mut left = megabytes << 20;
             while left > 0 {
-                let bytes = chunk.of(|out| {
+                let bytes = chunk.refill(|out| {
                     while out.len() < BULK_CHUNK_BYTES {
                         event(out);
                     }
@@ -158,7 +158,7 @@ fn answer(mut stream: &TcpStream, wanted: Wanted) -> std::io::Result<()> {
             }
         }
     }
-    let end = chunk.of(|out| out.extend_from_slice(END.as_bytes()));
+    let end = chunk.refill(|out| out.extend_from_slice(END.as_bytes()));
     stream.write_all(end)?;
     stream.write_all(&LAST_CHUNK[2..])
 }
@@ -167,13 +167,13 @@ const BULK_CHUNK_BYTES: usize = 16 << 10;
 
 /// A chunk of HTTP that is written again and again.
 #[derive(Default)]
-struct Chunk {
+struct HttpChunk {
     payload: Vec<u8>,
     framed: Vec<u8>,
 }
 
-impl Chunk {
-    fn of(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+impl HttpChunk {
+    fn refill(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
         self.payload.clear();
         write(&mut self.payload);
         self.framed.clear();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::foreign;
 
 /// A way, for as long as it is kept.
-pub(crate) struct Way {
+pub(crate) struct ClientWay {
     /// The port at which it begins.
     pub(crate) port: u16,
     child: Option<Child>,
@@ -17,7 +17,7 @@ pub(crate) struct Way {
     folder: Option<PathBuf>,
 }
 
-impl Drop for Way {
+impl Drop for ClientWay {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
             // One that has ended is gone, as it is to be.
@@ -31,11 +31,11 @@ impl Drop for Way {
 }
 
 /// Straight to the API.
-pub(crate) fn direct(upstream: u16) -> Way {
-    Way { port: upstream, child: None, folder: None }
+pub(crate) fn direct(upstream: u16) -> ClientWay {
+    ClientWay { port: upstream, child: None, folder: None }
 }
 
-impl Way {
+impl ClientWay {
     /// Through the recorder, which writes to the disk.
     pub(crate) fn recorder(program: &Path, upstream: u16) -> Self {
         let folder = folder("recorder");

@@ -5,14 +5,14 @@
 
 use std::process::Output;
 
-use super::cases::{Gap, World};
-use super::install::{self, Problem};
-use super::judge::{Row, row_of_a_problem, row_of_requests};
-use super::run::{Seen, Stage};
+use super::cases::{CaseWorld, RequestGap};
+use super::install::{self, InstallProblem};
+use super::judge::{JudgeRow, row_of_a_problem, row_of_requests};
+use super::run::{CaseStage, ClientObservation};
 
 /// An agent, and how it is treated.
 #[derive(Debug)]
-pub(super) struct Agent {
+pub(super) struct AgentClient {
     /// As `reenact drive --client` calls it.
     pub(super) name: &'static str,
     /// What npm installs.
@@ -31,14 +31,14 @@ pub(super) struct Agent {
 #[derive(Debug)]
 struct AgentCase {
     name: &'static str,
-    world: World,
-    gaps: &'static [Gap],
+    world: CaseWorld,
+    gaps: &'static [RequestGap],
     /// What is in its output.
     says: &'static [&'static str],
 }
 
-const fn gap(at_least_ms: u64, at_most_ms: u64) -> Gap {
-    Gap { at_least_ms, at_most_ms }
+const fn gap(at_least_ms: u64, at_most_ms: u64) -> RequestGap {
+    RequestGap { at_least_ms, at_most_ms }
 }
 
 const TWO_READS_AND_A_COMMAND: &str = r#"
@@ -68,7 +68,7 @@ const REPEATED: &str = "two reads and a shell command";
 const SWEPT: &str = "SIGINT at every boundary, then on";
 
 /// Its own retries: 0.5 s, then 1 s, more by up to a quarter.
-const CLAUDE_CODE: Agent = Agent {
+const CLAUDE_CODE: AgentClient = AgentClient {
     name: "claude-code",
     pin: "@anthropic-ai/claude-code@2.1.329",
     program: "node_modules/.bin/claude",
@@ -87,55 +87,55 @@ const CLAUDE_CODE: Agent = Agent {
     cases: &[
         AgentCase {
             name: "529 twice",
-            world: World::Faults("at = { attempt = \"1..=2\" }\nstatus = 529"),
+            world: CaseWorld::Faults("at = { attempt = \"1..=2\" }\nstatus = 529"),
             gaps: &[gap(500, 625), gap(1_000, 1_250)],
             says: &TRIES_AGAIN,
         },
         AgentCase {
             name: "429, retry-after 2",
-            world: World::Faults("at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\""),
+            world: CaseWorld::Faults("at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\""),
             gaps: &[gap(2_000, 2_200)],
             says: &TRIES_AGAIN,
         },
         AgentCase {
             name: "413",
-            world: World::Faults("status = 413"),
+            world: CaseWorld::Faults("status = 413"),
             gaps: &[],
             says: &["Request too large", r#""terminal_reason":"image_error""#],
         },
         AgentCase {
             name: "400, prompt too long",
-            world: World::Faults("error = \"prompt_too_long\""),
+            world: CaseWorld::Faults("error = \"prompt_too_long\""),
             gaps: &[],
             says: &["Prompt is too long", r#""terminal_reason":"prompt_too_long""#],
         },
         AgentCase {
             name: "400, input and output too long",
-            world: World::Faults("at = { attempt = 1 }\nerror = \"context_overflow\""),
+            world: CaseWorld::Faults("at = { attempt = 1 }\nerror = \"context_overflow\""),
             gaps: &[gap(0, 0)],
             says: &ANSWERS,
         },
         AgentCase {
             name: "an error event after a delta",
-            world: World::Faults("at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4"),
+            world: CaseWorld::Faults("at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4"),
             gaps: &[gap(0, 0)],
             says: &ANSWERS,
         },
         AgentCase {
             name: "reset before any byte",
-            world: World::Faults("at = { attempt = 1 }\nconnect = \"reset\""),
+            world: CaseWorld::Faults("at = { attempt = 1 }\nconnect = \"reset\""),
             gaps: &[gap(500, 625)],
             says: &TRIES_AGAIN,
         },
         AgentCase {
             name: "reset in the stream",
-            world: World::Faults("at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }"),
+            world: CaseWorld::Faults("at = { attempt = 1 }\ncut = { after_events = 4, how = \"reset\" }"),
             gaps: &[gap(500, 625)],
             says: &TRIES_AGAIN,
         },
         AgentCase {
             name: "a clean end without message_stop",
-            world: World::Faults("at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }"),
+            world: CaseWorld::Faults("at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }"),
             gaps: &[gap(500, 625)],
             says: &TRIES_AGAIN,
         },
@@ -145,7 +145,7 @@ const CLAUDE_CODE: Agent = Agent {
 };
 
 /// Two seconds, then four, more by up to a quarter.
-const OPENCODE: Agent = Agent {
+const OPENCODE: AgentClient = AgentClient {
     name: "opencode",
     pin: "opencode-ai@1.18.33",
     program: "node_modules/.bin/opencode",
@@ -153,13 +153,13 @@ const OPENCODE: Agent = Agent {
     cases: &[
         AgentCase {
             name: "529 twice",
-            world: World::Faults("at = { attempt = \"1..=2\" }\nstatus = 529"),
+            world: CaseWorld::Faults("at = { attempt = \"1..=2\" }\nstatus = 529"),
             gaps: &[gap(2_000, 2_500), gap(4_000, 5_000)],
             says: &["It is a package named demo.", r#""reason":"stop""#],
         },
         AgentCase {
             name: "an error event",
-            world: World::Faults("at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4"),
+            world: CaseWorld::Faults("at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4"),
             gaps: &[gap(2_000, 2_500)],
             says: &["It is a package named demo."],
         },
@@ -168,10 +168,10 @@ const OPENCODE: Agent = Agent {
     again: None,
 };
 
-const AGENTS: [&Agent; 2] = [&CLAUDE_CODE, &OPENCODE];
+const AGENTS: [&AgentClient; 2] = [&CLAUDE_CODE, &OPENCODE];
 
 /// The agent of this name.
-pub(super) fn named(name: &str) -> Option<&'static Agent> {
+pub(super) fn named(name: &str) -> Option<&'static AgentClient> {
     AGENTS.into_iter().find(|agent| agent.name == name)
 }
 
@@ -180,13 +180,14 @@ pub(super) fn names() -> String {
     AGENTS.map(|agent| agent.name).join(" or ")
 }
 
-impl Agent {
+impl AgentClient {
     /// Drives it through all there is for it, one after the other: it has much to load, and its times count.
-    pub(super) fn drive(&self, stage: &Stage) -> Result<Vec<Row>, Problem> {
+    pub(super) fn drive(&self, stage: &CaseStage) -> Result<Vec<JudgeRow>, InstallProblem> {
         let program = install::agent(self.name, self.pin, self.program)?;
         let mut rows = Vec::new();
-        let mut push =
-            |name, row: Result<Row, Problem>| rows.push(row.unwrap_or_else(|problem| row_of_a_problem(name, self.name, problem)));
+        let mut push = |name, row: Result<JudgeRow, InstallProblem>| {
+            rows.push(row.unwrap_or_else(|problem| row_of_a_problem(name, self.name, problem)))
+        };
         for case in self.cases {
             push(case.name, self.row(stage, &program, case));
         }
@@ -197,10 +198,10 @@ impl Agent {
         Ok(rows)
     }
 
-    fn row(&self, stage: &Stage, program: &str, case: &AgentCase) -> Result<Row, Problem> {
+    fn row(&self, stage: &CaseStage, program: &str, case: &AgentCase) -> Result<JudgeRow, InstallProblem> {
         let scenario = stage.scenario(case.name, self.name, &case.world)?;
         let output = stage.output(stage.driving(&scenario, self.name, &[]).arg(program).args(self.arguments))?;
-        let mut seen = Seen::read(&output);
+        let mut seen = ClientObservation::read(&output);
         let is_said = |words: &&&str| seen.said.iter().any(|line| line.starts_with("output ") && line.contains(**words));
         let (said, unsaid): (Vec<&str>, Vec<&str>) = case.says.iter().partition(is_said);
         seen.outcome = said.join(", ");
@@ -210,14 +211,14 @@ impl Agent {
     }
 
     /// Two requests and three tools, several times over.
-    fn repeated(&self, stage: &Stage, program: &str) -> Result<Row, Problem> {
-        let scenario = stage.scenario("repeated", self.name, &World::Text(TWO_READS_AND_A_COMMAND))?;
-        let mut seen = Seen::default();
+    fn repeated(&self, stage: &CaseStage, program: &str) -> Result<JudgeRow, InstallProblem> {
+        let scenario = stage.scenario("repeated", self.name, &CaseWorld::Text(TWO_READS_AND_A_COMMAND))?;
+        let mut seen = ClientObservation::default();
         let mut transcripts = Vec::new();
         for _ in 0..self.repeats {
             let output = stage.output(stage.driving(&scenario, self.name, &[]).arg(program).args(self.arguments))?;
             transcripts.push(transcript(&output));
-            seen = Seen::read(&output);
+            seen = ClientObservation::read(&output);
         }
         let expected = format!("{} times the same transcript", self.repeats);
         let same = transcripts.iter().filter(|transcript| **transcript == transcripts[0]).count();
@@ -233,15 +234,15 @@ impl Agent {
     }
 
     /// An interrupt at every boundary, and the session taken up again after each.
-    fn swept(&self, stage: &Stage, program: &str, again: &str) -> Result<Row, Problem> {
-        let scenario = stage.scenario("swept", self.name, &World::Text(TWO_READS_AND_A_COMMAND))?;
+    fn swept(&self, stage: &CaseStage, program: &str, again: &str) -> Result<JudgeRow, InstallProblem> {
+        let scenario = stage.scenario("swept", self.name, &CaseWorld::Text(TWO_READS_AND_A_COMMAND))?;
         let again = format!("'{program}' {again}");
         let mut command = stage.driving(&scenario, self.name, &["--sweep", "SIGINT", "--again", &again]);
         let output = stage.output(command.arg(program).args(self.arguments))?;
         let table = String::from_utf8_lossy(&output.stdout);
         println!("{}", table.trim_end());
         let (rows, problems) = judged(&table);
-        Ok(Row {
+        Ok(JudgeRow {
             case: SWEPT,
             client: self.name,
             expected: "at every boundary: nothing left behind, a valid history, and a session that goes on".to_string(),

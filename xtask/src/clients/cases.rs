@@ -5,15 +5,15 @@
 
 /// One thing that happens to a client, and what it then does.
 #[derive(Debug)]
-pub(super) struct Case {
+pub(super) struct ClientCase {
     /// What happens.
     pub(super) name: &'static str,
     /// What the client is told to do.
-    pub(super) way: Way,
+    pub(super) way: RequestWay,
     /// What answers it.
-    pub(super) world: World,
+    pub(super) world: CaseWorld,
     /// How far apart its requests are: one less than there are.
-    pub(super) gaps: &'static [Gap],
+    pub(super) gaps: &'static [RequestGap],
     /// What the one in Python says came of it.
     pub(super) python: &'static str,
     /// What the one in TypeScript says.
@@ -24,7 +24,7 @@ pub(super) struct Case {
 
 /// How a client asks.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(super) enum RequestWay {
     /// For an answer that comes whole.
     Whole,
     /// With the SDK's helper, which puts the message together.
@@ -38,7 +38,7 @@ pub(super) enum Way {
 }
 
 #[derive(Debug)]
-pub(super) enum World {
+pub(super) enum CaseWorld {
     /// A prompt and an answer, to which this is done: keys of a `[[fault]]`.
     Faults(&'static str),
     /// A scenario of this checkout.
@@ -49,7 +49,7 @@ pub(super) enum World {
 
 /// The time between two requests.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gap {
+pub(super) struct RequestGap {
     pub(super) at_least_ms: u64,
     pub(super) at_most_ms: u64,
 }
@@ -62,32 +62,38 @@ pub(super) enum Sdk {
 
 /// An SDK that is installed.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct SdkClient {
     pub(super) sdk: Sdk,
     /// To be followed by the way.
     pub(super) command: Vec<String>,
 }
 
-const AT_ONCE: Gap = Gap { at_least_ms: 0, at_most_ms: 0 };
-const FIRST: Gap = Gap { at_least_ms: 375, at_most_ms: 500 };
-const SECOND: Gap = Gap { at_least_ms: 750, at_most_ms: 1_000 };
+const AT_ONCE: RequestGap = RequestGap { at_least_ms: 0, at_most_ms: 0 };
+const FIRST: RequestGap = RequestGap { at_least_ms: 375, at_most_ms: 500 };
+const SECOND: RequestGap = RequestGap { at_least_ms: 750, at_most_ms: 1_000 };
 
 const ANSWER: &str = r#"end_turn, "It is a package named demo.""#;
 
 /// One case, of which both clients make the same.
-const fn alike(name: &'static str, way: Way, faults: &'static str, gaps: &'static [Gap], outcome: &'static str) -> Case {
+const fn alike(
+    name: &'static str,
+    way: RequestWay,
+    faults: &'static str,
+    gaps: &'static [RequestGap],
+    outcome: &'static str,
+) -> ClientCase {
     unlike(name, way, faults, gaps, outcome, outcome)
 }
 
 const fn unlike(
     name: &'static str,
-    way: Way,
+    way: RequestWay,
     faults: &'static str,
-    gaps: &'static [Gap],
+    gaps: &'static [RequestGap],
     python: &'static str,
     typescript: &'static str,
-) -> Case {
-    Case { name, way, world: World::Faults(faults), gaps, python, typescript, remark: None }
+) -> ClientCase {
+    ClientCase { name, way, world: CaseWorld::Faults(faults), gaps, python, typescript, remark: None }
 }
 
 /// An answer whose last fragment of tool input is missing.
@@ -110,67 +116,67 @@ const TRUNCATED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \
 const ENDED: &str = "at = { attempt = 1 }\ncut = { after_events = 4, how = \"close\" }";
 const ERROR_EVENT: &str = "at = { attempt = 1 }\nerror_event = \"overloaded_error\"\nafter_events = 4";
 
-pub(super) const CASES: &[Case] = &[
-    Case {
-        world: World::Shipped("scenarios/query/read-one-file.toml"),
-        ..alike("a tool is used, streamed", Way::Tools, "", &[AT_ONCE], ANSWER)
+pub(super) const CASES: &[ClientCase] = &[
+    ClientCase {
+        world: CaseWorld::Shipped("scenarios/query/read-one-file.toml"),
+        ..alike("a tool is used, streamed", RequestWay::Tools, "", &[AT_ONCE], ANSWER)
     },
-    alike("529 twice", Way::Helper, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
-    alike("529 twice, not streamed", Way::Whole, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
-    alike("529 for ever", Way::Helper, "status = 529", &[FIRST, SECOND], "OverloadedError, 529, overloaded_error"),
+    alike("529 twice", RequestWay::Helper, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
+    alike("529 twice, not streamed", RequestWay::Whole, "at = { attempt = \"1..=2\" }\nstatus = 529", &[FIRST, SECOND], ANSWER),
+    alike("529 for ever", RequestWay::Helper, "status = 529", &[FIRST, SECOND], "OverloadedError, 529, overloaded_error"),
     alike(
         "429, retry-after 2",
-        Way::Helper,
+        RequestWay::Helper,
         "at = { attempt = 1 }\nstatus = 429\nretry_after = \"2s\"",
-        &[Gap { at_least_ms: 2_000, at_most_ms: 2_000 }],
+        &[RequestGap { at_least_ms: 2_000, at_most_ms: 2_000 }],
         ANSWER,
     ),
     alike(
         // Further apart than a client may be late, or nobody would see which of the two it goes by.
         "429, retry-after-ms 1200 beside retry-after 10",
-        Way::Helper,
+        RequestWay::Helper,
         "at = { attempt = 1 }\nstatus = 429\nheaders = { retry-after-ms = \"1200\", retry-after = \"10\" }",
-        &[Gap { at_least_ms: 1_200, at_most_ms: 1_200 }],
+        &[RequestGap { at_least_ms: 1_200, at_most_ms: 1_200 }],
         ANSWER,
     ),
     alike(
         "429 that says not to retry",
-        Way::Helper,
+        RequestWay::Helper,
         "at = { attempt = 1 }\nstatus = 429\nheaders = { x-should-retry = \"false\" }",
         &[],
         "RateLimitError, 429, rate_limit_error",
     ),
     alike(
         "429, retry-after in the past",
-        Way::Helper,
+        RequestWay::Helper,
         "at = { attempt = 1 }\nstatus = 429\nheaders = { retry-after = \"Wed, 21 Oct 2015 07:28:00 GMT\" }",
         &[FIRST],
         ANSWER,
     ),
     alike(
         "400 that says to retry",
-        Way::Helper,
+        RequestWay::Helper,
         "at = { attempt = 1 }\nerror = \"invalid_request\"\nheaders = { x-should-retry = \"true\" }",
         &[FIRST],
         ANSWER,
     ),
-    alike("408", Way::Helper, "at = { attempt = 1 }\nstatus = 408", &[FIRST], ANSWER),
-    alike("502 in HTML", Way::Helper, "at = { attempt = 1 }\nstatus = 502\nhtml = true", &[FIRST], ANSWER),
-    alike("500", Way::Helper, "at = { attempt = 1 }\nstatus = 500", &[FIRST], ANSWER),
-    alike("413", Way::Helper, "status = 413", &[], "ContentTooLargeError, 413, request_too_large"),
-    alike("400, prompt too long", Way::Helper, "error = \"prompt_too_long\"", &[], "BadRequestError, 400, invalid_request_error"),
+    alike("408", RequestWay::Helper, "at = { attempt = 1 }\nstatus = 408", &[FIRST], ANSWER),
+    alike("502 in HTML", RequestWay::Helper, "at = { attempt = 1 }\nstatus = 502\nhtml = true", &[FIRST], ANSWER),
+    alike("500", RequestWay::Helper, "at = { attempt = 1 }\nstatus = 500", &[FIRST], ANSWER),
+    alike("413", RequestWay::Helper, "status = 413", &[], "ContentTooLargeError, 413, request_too_large"),
+    alike("400, prompt too long", RequestWay::Helper, "error = \"prompt_too_long\"", &[], "BadRequestError, 400, invalid_request_error"),
     alike(
         "400, input and output too long",
-        Way::Helper,
+        RequestWay::Helper,
         "error = \"context_overflow\"",
         &[],
         "BadRequestError, 400, invalid_request_error",
     ),
-    alike("401", Way::Helper, "status = 401", &[], "AuthenticationError, 401, authentication_error"),
-    alike("reset before any byte", Way::Helper, "at = { attempt = 1 }\nconnect = \"reset\"", &[FIRST], ANSWER),
+    alike("401", RequestWay::Helper, "status = 401", &[], "AuthenticationError, 401, authentication_error"),
+    alike("reset before any byte", RequestWay::Helper, "at = { attempt = 1 }\nconnect = \"reset\"", &[FIRST], ANSWER),
     unlike(
         "reset before any byte, for ever",
-        Way::Helper,
+        RequestWay::Helper,
         "connect = \"reset\"",
         &[FIRST, SECOND],
         "APIConnectionError",
@@ -178,53 +184,60 @@ pub(super) const CASES: &[Case] = &[
     ),
     unlike(
         "reset after the head",
-        Way::Helper,
+        RequestWay::Helper,
         "at = { attempt = 1 }\ncut = { after_events = 0, how = \"reset\" }",
         &[],
         "httpx2.ReadError",
         "AnthropicError, terminated",
     ),
-    unlike("reset in the stream", Way::Helper, RESET, &[], "httpx2.ReadError", "AnthropicError, terminated"),
-    unlike("reset in the stream, events as they come", Way::Iterator, RESET, &[], "httpx2.ReadError", "TypeError, terminated"),
-    unlike("closed in a chunk", Way::Helper, TRUNCATED, &[], "httpx2.RemoteProtocolError", "AnthropicError, terminated"),
-    unlike("closed in a chunk, events as they come", Way::Iterator, TRUNCATED, &[], "httpx2.RemoteProtocolError", "TypeError, terminated"),
-    unlike("an error event", Way::Helper, ERROR_EVENT, &[], "APIStatusError, 200, overloaded_error", "APIError, overloaded_error"),
+    unlike("reset in the stream", RequestWay::Helper, RESET, &[], "httpx2.ReadError", "AnthropicError, terminated"),
+    unlike("reset in the stream, events as they come", RequestWay::Iterator, RESET, &[], "httpx2.ReadError", "TypeError, terminated"),
+    unlike("closed in a chunk", RequestWay::Helper, TRUNCATED, &[], "httpx2.RemoteProtocolError", "AnthropicError, terminated"),
+    unlike(
+        "closed in a chunk, events as they come",
+        RequestWay::Iterator,
+        TRUNCATED,
+        &[],
+        "httpx2.RemoteProtocolError",
+        "TypeError, terminated",
+    ),
+    unlike("an error event", RequestWay::Helper, ERROR_EVENT, &[], "APIStatusError, 200, overloaded_error", "APIError, overloaded_error"),
     unlike(
         "an error event, events as they come",
-        Way::Iterator,
+        RequestWay::Iterator,
         ERROR_EVENT,
         &[],
         "APIStatusError, 200, overloaded_error",
         "APIError, overloaded_error",
     ),
-    Case {
+    ClientCase {
         remark: Some("the one in Python takes what there is for the whole"),
         ..unlike(
             "a clean end without message_stop",
-            Way::Helper,
+            RequestWay::Helper,
             ENDED,
             &[],
             r#"no stop reason, "It is a ""#,
             "AnthropicError, stream ended without producing a Message with role=assistant",
         )
     },
-    Case {
+    ClientCase {
         remark: Some("whoever reads events has to look for the last one"),
-        ..alike("a clean end without message_stop, events as they come", Way::Iterator, ENDED, &[], r#"no stop reason, "It is a ""#)
+        ..alike("a clean end without message_stop, events as they come", RequestWay::Iterator, ENDED, &[], r#"no stop reason, "It is a ""#)
     },
     alike(
         "no answer twice, and a timeout of a second",
-        Way::Impatient,
+        RequestWay::Impatient,
         "at = { attempt = \"1..=2\" }\nconnect = \"timeout\"",
         // The second begins before the request is in, so that a slow way shortens what is seen of it.
-        &[Gap { at_least_ms: 1_000, at_most_ms: 1_500 }, Gap { at_least_ms: 1_000, at_most_ms: 2_000 }],
+        &[RequestGap { at_least_ms: 1_000, at_most_ms: 1_500 }, RequestGap { at_least_ms: 1_000, at_most_ms: 2_000 }],
         ANSWER,
     ),
-    Case {
+    ClientCase {
         remark: Some("the timeout of the one in TypeScript does not hold for bodies"),
         ..unlike(
             "a stream that stalls, and a timeout of a second",
-            Way::Impatient,
+            RequestWay::Impatient,
             "at = { attempt = 1 }\nstall = { after_events = 4, time = \"3s\" }",
             &[],
             "httpx2.ReadTimeout",
@@ -233,7 +246,7 @@ pub(super) const CASES: &[Case] = &[
     },
     unlike(
         "an empty body",
-        Way::Helper,
+        RequestWay::Helper,
         "empty_body = true",
         &[],
         "builtins.AssertionError",
@@ -241,7 +254,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     unlike(
         "no message_start",
-        Way::Helper,
+        RequestWay::Helper,
         "missing = \"message_start\"",
         &[],
         "builtins.AssertionError",
@@ -249,20 +262,27 @@ pub(super) const CASES: &[Case] = &[
     ),
     unlike(
         "message_start twice",
-        Way::Helper,
+        RequestWay::Helper,
         "duplicate = \"message_start\"",
         &[],
         ANSWER,
         r#"AnthropicError, Unexpected event order, got message_start before receiving "message_stop""#,
     ),
-    unlike("an event that is no JSON", Way::Helper, "malformed_event = true", &[], "json.JSONDecodeError", "AnthropicError, no JSON"),
-    alike("an event of an unknown kind", Way::Helper, "unknown_event = true", &[], ANSWER),
-    Case {
-        world: World::Text(TRUNCATED_INPUT),
+    unlike(
+        "an event that is no JSON",
+        RequestWay::Helper,
+        "malformed_event = true",
+        &[],
+        "json.JSONDecodeError",
+        "AnthropicError, no JSON",
+    ),
+    alike("an event of an unknown kind", RequestWay::Helper, "unknown_event = true", &[], ANSWER),
+    ClientCase {
+        world: CaseWorld::Text(TRUNCATED_INPUT),
         remark: Some("both take what can be read for the whole; a number that may go on counts for the one in Python alone"),
         ..unlike(
             "a tool input that ends in the middle",
-            Way::Helper,
+            RequestWay::Helper,
             "",
             &[],
             r#"tool_use, "", Read {"file_path":"/w/package.json","lines":[1,2]}"#,
@@ -271,7 +291,7 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-impl Case {
+impl ClientCase {
     pub(super) fn outcome(&self, sdk: Sdk) -> &'static str {
         match sdk {
             Sdk::Python => self.python,
@@ -282,12 +302,12 @@ impl Case {
     /// What answers, for people.
     pub(super) fn asked(&self) -> String {
         match self.world {
-            World::Shipped(text) | World::Faults(text) | World::Text(text) => text.replace('\n', ", "),
+            CaseWorld::Shipped(text) | CaseWorld::Faults(text) | CaseWorld::Text(text) => text.replace('\n', ", "),
         }
     }
 }
 
-impl Way {
+impl RequestWay {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Whole => "whole",

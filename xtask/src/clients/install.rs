@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::cases::{Client, Sdk};
+use super::cases::{Sdk, SdkClient};
 
 /// What is installed, for people.
 pub(super) const PINS: &str = "anthropic 2.11.0 (Python) and @anthropic-ai/sdk 1.11.0 (TypeScript)";
@@ -17,23 +17,23 @@ const PYTHON_SCRIPT: &str = include_str!("drive_sdk.py");
 const TYPESCRIPT_SCRIPT: &str = include_str!("drive_sdk.mjs");
 
 /// What a machine has to have, and how it is seen.
-struct Need {
+struct MachineNeed {
     program: &'static str,
     arguments: &'static [&'static str],
     what: &'static str,
 }
 
-const PYTHON: Need = Need {
+const PYTHON: MachineNeed = MachineNeed {
     program: "python3",
     arguments: &["-c", "import ensurepip, venv"],
     what: "Python 3 with its modules venv and ensurepip (Debian: python3 python3-venv)",
 };
-const NODE: Need = Need { program: "node", arguments: &["--version"], what: "Node (Debian: nodejs)" };
-const NPM: Need = Need { program: "npm", arguments: &["--version"], what: "npm (Debian: npm)" };
+const NODE: MachineNeed = MachineNeed { program: "node", arguments: &["--version"], what: "Node (Debian: nodejs)" };
+const NPM: MachineNeed = MachineNeed { program: "npm", arguments: &["--version"], what: "npm (Debian: npm)" };
 
 /// Why clients could not be driven.
 #[derive(Debug, PartialEq)]
-pub(super) enum Problem {
+pub(super) enum InstallProblem {
     /// The machine lacks something: a language, or a way to the registries.
     Lacking(String),
     /// Something else.
@@ -41,13 +41,13 @@ pub(super) enum Problem {
 }
 
 /// Both SDKs, ready to be driven.
-pub(super) fn sdks() -> Result<[Client; 2], Problem> {
+pub(super) fn sdks() -> Result<[SdkClient; 2], InstallProblem> {
     are_there(&[PYTHON, NODE, NPM])?;
     Ok([python()?, typescript()?])
 }
 
 /// Whether agents can be installed and run.
-pub(super) fn npm_is_there() -> Result<(), Problem> {
+pub(super) fn npm_is_there() -> Result<(), InstallProblem> {
     are_there(&[NODE, NPM])
 }
 
@@ -56,7 +56,7 @@ pub(super) fn folder() -> PathBuf {
     crate::root().join("target/clients")
 }
 
-fn python() -> Result<Client, Problem> {
+fn python() -> Result<SdkClient, InstallProblem> {
     let home = folder().join("python");
     let program = home.join("bin/python");
     once(&home, &PYTHON_PINS, |home| {
@@ -66,20 +66,20 @@ fn python() -> Result<Client, Problem> {
     })?;
     let script = home.join("drive_sdk.py");
     write(&script, PYTHON_SCRIPT)?;
-    Ok(Client { sdk: Sdk::Python, command: vec![shown(&program), shown(&script)] })
+    Ok(SdkClient { sdk: Sdk::Python, command: vec![shown(&program), shown(&script)] })
 }
 
-fn typescript() -> Result<Client, Problem> {
+fn typescript() -> Result<SdkClient, InstallProblem> {
     let home = folder().join("typescript");
     once(&home, &TYPESCRIPT_PINS, |home| npm(home, &TYPESCRIPT_PINS))?;
     // Beside the packages, because that is where they are looked for.
     let script = home.join("drive_sdk.mjs");
     write(&script, TYPESCRIPT_SCRIPT)?;
-    Ok(Client { sdk: Sdk::TypeScript, command: vec!["node".into(), shown(&script)] })
+    Ok(SdkClient { sdk: Sdk::TypeScript, command: vec!["node".into(), shown(&script)] })
 }
 
 /// Installs an agent: its program.
-pub(super) fn agent(name: &str, pin: &'static str, program: &str) -> Result<String, Problem> {
+pub(super) fn agent(name: &str, pin: &'static str, program: &str) -> Result<String, InstallProblem> {
     let home = folder().join(name);
     let program = shown(&home.join(program));
     // Whether it was linked is seen by starting it: npm may leave the scripts of packages out.
@@ -91,7 +91,7 @@ pub(super) fn agent(name: &str, pin: &'static str, program: &str) -> Result<Stri
 }
 
 /// Installs packages into a prefix of their own.
-fn npm(home: &Path, pins: &[&str]) -> Result<(), Problem> {
+fn npm(home: &Path, pins: &[&str]) -> Result<(), InstallProblem> {
     // Pinned packages do not get old, and nobody wants to wait a minute to hear that there is no network.
     let options = ["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefer-offline", "--fetch-retries", "1"];
     let options = [&options[..], &["--fetch-retry-mintimeout", "1000", "--fetch-retry-maxtimeout", "1000"]].concat();
@@ -99,7 +99,7 @@ fn npm(home: &Path, pins: &[&str]) -> Result<(), Problem> {
 }
 
 /// Does the work unless it was done to its end before, for the same pins; what an earlier try left is removed.
-fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), Problem>) -> Result<(), Problem> {
+fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), InstallProblem>) -> Result<(), InstallProblem> {
     let (mark, pins) = (home.join("installed"), pins.join("\n"));
     if fs::read_to_string(&mark).is_ok_and(|installed| installed == pins) {
         return Ok(());
@@ -114,30 +114,30 @@ fn once(home: &Path, pins: &[&str], work: impl FnOnce(&Path) -> Result<(), Probl
 }
 
 /// Whether all of these run; what does not is told at once.
-fn are_there(needs: &[Need]) -> Result<(), Problem> {
-    let runs = |need: &&Need| Command::new(need.program).args(need.arguments).output().is_ok_and(|output| output.status.success());
+fn are_there(needs: &[MachineNeed]) -> Result<(), InstallProblem> {
+    let runs = |need: &&MachineNeed| Command::new(need.program).args(need.arguments).output().is_ok_and(|output| output.status.success());
     let missing: Vec<&str> = needs.iter().filter(|need| !runs(need)).map(|need| need.what).collect();
-    if missing.is_empty() { Ok(()) } else { Err(Problem::Lacking(format!("this machine has no {}", missing.join(", no ")))) }
+    if missing.is_empty() { Ok(()) } else { Err(InstallProblem::Lacking(format!("this machine has no {}", missing.join(", no ")))) }
 }
 
 /// A step of an installation. That it fails is put down to the machine: the pins are known to exist.
-fn run(command: &mut Command) -> Result<(), Problem> {
+fn run(command: &mut Command) -> Result<(), InstallProblem> {
     match command.output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => {
             let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-            Err(Problem::Lacking(format!("{command:?} failed ({}); is there a network?\n{said}", output.status)))
+            Err(InstallProblem::Lacking(format!("{command:?} failed ({}); is there a network?\n{said}", output.status)))
         }
-        Err(error) => Err(Problem::Lacking(format!("{command:?} could not be started: {error}"))),
+        Err(error) => Err(InstallProblem::Lacking(format!("{command:?} could not be started: {error}"))),
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Problem> {
+fn write(path: &Path, text: &str) -> Result<(), InstallProblem> {
     fs::write(path, text).map_err(|error| wrong(path, &error))
 }
 
-pub(super) fn wrong(path: &Path, error: &std::io::Error) -> Problem {
-    Problem::Wrong(format!("{}: {error}", path.display()))
+pub(super) fn wrong(path: &Path, error: &std::io::Error) -> InstallProblem {
+    InstallProblem::Wrong(format!("{}: {error}", path.display()))
 }
 
 fn shown(path: &Path) -> String {
@@ -150,17 +150,17 @@ mod tests {
 
     #[test]
     fn all_that_is_missing_is_told_at_once() {
-        let gone = |what| Need { program: "no-such-program-at-all", arguments: &[], what };
-        let broken = Need { program: "false", arguments: &[], what: "truth" };
-        let there = Need { program: "true", arguments: &[], what: "falsehood" };
+        let gone = |what| MachineNeed { program: "no-such-program-at-all", arguments: &[], what };
+        let broken = MachineNeed { program: "false", arguments: &[], what: "truth" };
+        let there = MachineNeed { program: "true", arguments: &[], what: "falsehood" };
         let missing = are_there(&[gone("tea"), there, broken]);
-        assert_eq!(missing, Err(Problem::Lacking("this machine has no tea, no truth".to_string())));
+        assert_eq!(missing, Err(InstallProblem::Lacking("this machine has no tea, no truth".to_string())));
     }
 
     #[test]
     fn an_installation_that_fails_is_what_the_machine_lacks() {
-        assert!(matches!(run(&mut Command::new("false")), Err(Problem::Lacking(what)) if what.contains("is there a network?")));
-        assert!(matches!(run(&mut Command::new("no-such-program-at-all")), Err(Problem::Lacking(_))));
+        assert!(matches!(run(&mut Command::new("false")), Err(InstallProblem::Lacking(what)) if what.contains("is there a network?")));
+        assert!(matches!(run(&mut Command::new("no-such-program-at-all")), Err(InstallProblem::Lacking(_))));
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
             })
             .is_ok()
         };
-        let failure = || Err(Problem::Lacking(String::new()));
+        let failure = || Err(InstallProblem::Lacking(String::new()));
         assert!(!install(&["a==1"], failure()) && install(&["a==1"], Ok(())) && install(&["a==1"], failure()), "done once it is done");
         assert!(install(&["a==2"], Ok(())));
         assert_eq!(count, 3);

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::cases::{Case, Client, Gap};
-use super::install::Problem;
-use super::run::Seen;
+use super::cases::{ClientCase, RequestGap, SdkClient};
+use super::install::InstallProblem;
+use super::run::ClientObservation;
 
 /// A client may be this much later than it meant to be: it shares its machine.
 const LATE_US_MAX: u64 = 3_000_000;
@@ -14,7 +14,7 @@ const EARLY_US_MAX: u64 = 2_000;
 
 /// One line of the table.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct JudgeRow {
     pub(super) case: &'static str,
     pub(super) client: &'static str,
     pub(super) expected: String,
@@ -29,7 +29,7 @@ pub(super) struct Row {
 }
 
 /// A client that was to do exactly this.
-pub(super) fn row(case: &Case, client: &Client, seen: Seen) -> Row {
+pub(super) fn row(case: &ClientCase, client: &SdkClient, seen: ClientObservation) -> JudgeRow {
     let outcome = case.outcome(client.sdk);
     let mut row = row_of_requests(case.name, client.sdk.name(), case.gaps, outcome, seen);
     row.remark = case.remark;
@@ -40,7 +40,13 @@ pub(super) fn row(case: &Case, client: &Client, seen: Seen) -> Row {
 }
 
 /// A client that was to ask this often, at these distances; what it says of it is somebody else's to judge.
-pub(super) fn row_of_requests(case: &'static str, client: &'static str, gaps: &[Gap], outcome: &str, seen: Seen) -> Row {
+pub(super) fn row_of_requests(
+    case: &'static str,
+    client: &'static str,
+    gaps: &[RequestGap],
+    outcome: &str,
+    seen: ClientObservation,
+) -> JudgeRow {
     let gaps_us: Vec<u64> = seen.requests_us.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     let mut problems = seen.problems;
     if seen.requests_us.len() != gaps.len() + 1 {
@@ -51,10 +57,10 @@ pub(super) fn row_of_requests(case: &'static str, client: &'static str, gaps: &[
             problems.push(format!("{} between two requests, and not {gap}", seconds(*seen_us)));
         }
     }
-    Row {
+    JudgeRow {
         case,
         client,
-        expected: line(gaps.len() + 1, gaps.iter().map(Gap::to_string).collect(), outcome),
+        expected: line(gaps.len() + 1, gaps.iter().map(RequestGap::to_string).collect(), outcome),
         seen: line(seen.requests_us.len(), gaps_us.iter().map(|us| seconds(*us)).collect(), &seen.outcome),
         outcome: seen.outcome,
         remark: None,
@@ -64,9 +70,9 @@ pub(super) fn row_of_requests(case: &'static str, client: &'static str, gaps: &[
 }
 
 /// A client that could not be driven: what the others did is told all the same.
-pub(super) fn row_of_a_problem(case: &'static str, client: &'static str, problem: Problem) -> Row {
-    let (Problem::Lacking(what) | Problem::Wrong(what)) = problem;
-    Row {
+pub(super) fn row_of_a_problem(case: &'static str, client: &'static str, problem: InstallProblem) -> JudgeRow {
+    let (InstallProblem::Lacking(what) | InstallProblem::Wrong(what)) = problem;
+    JudgeRow {
         case,
         client,
         expected: "a run".to_string(),
@@ -88,26 +94,26 @@ fn seconds(us: u64) -> String {
     format!("{}.{:03}s", us / 1_000_000, us % 1_000_000 / 1_000)
 }
 
-impl Row {
+impl JudgeRow {
     pub(super) fn is_as_expected(&self) -> bool {
         self.problems.is_empty()
     }
 }
 
-impl Gap {
+impl RequestGap {
     fn holds(&self, us: u64) -> bool {
         self.at_least_ms * 1_000 <= us + EARLY_US_MAX && us <= self.at_most_ms * 1_000 + LATE_US_MAX
     }
 }
 
-impl fmt::Display for Gap {
+impl fmt::Display for RequestGap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (least, most) = (seconds(self.at_least_ms * 1_000), seconds(self.at_most_ms * 1_000));
         if least == most { f.write_str(&least) } else { write!(f, "{least}..{most}") }
     }
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for JudgeRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.is_as_expected() { "ok" } else { "DIFFERENT" };
         writeln!(f, "{:<58} {:<10} {word}", self.case, self.client)?;
@@ -146,7 +152,7 @@ mod tests {
 
     #[test]
     fn k_7_a_client_that_could_not_be_driven_is_a_row_that_is_not_as_expected() {
-        let row = row_of_a_problem("529 twice", "Python", Problem::Wrong("no such program".to_string()));
+        let row = row_of_a_problem("529 twice", "Python", InstallProblem::Wrong("no such program".to_string()));
         assert!(!row.is_as_expected());
         let shown = row.to_string();
         assert!(shown.starts_with("529 twice ") && shown.contains("PROBLEM   no such program"), "{shown}");

@@ -8,10 +8,10 @@
 
 use std::process::Output;
 
-use super::cases::{Client, Gap};
-use super::install::Problem;
-use super::judge::{Row, row_of_requests};
-use super::run::{Seen, Stage};
+use super::cases::{RequestGap, SdkClient};
+use super::install::InstallProblem;
+use super::judge::{JudgeRow, row_of_requests};
+use super::run::{CaseStage, ClientObservation};
 
 /// Its answers tell their usage, because else the server tells how many tokens the SDK's own requests have.
 const SCENARIO: &str = "scenarios/query/usage-adds-up.toml";
@@ -19,14 +19,14 @@ const SCENARIO: &str = "scenarios/query/usage-adds-up.toml";
 pub(super) const NAME: &str = "the tool runner, recorded and replayed";
 const OUTCOME: &str = r#"end_turn, "It is a package named demo.""#;
 
-pub(super) fn row(stage: &Stage, client: &Client) -> Result<Row, Problem> {
+pub(super) fn row(stage: &CaseStage, client: &SdkClient) -> Result<JudgeRow, InstallProblem> {
     let (scenario, tape) = (crate::root().join(SCENARIO), stage.folder.join(format!("{}.tape.jsonl", client.sdk.name())));
     // What an earlier run left is no recording of this one.
     let _ = std::fs::remove_file(&tape);
     let mut command = stage.driving(&scenario, "sdk", &[]);
     command.arg(stage.program()).args(["record", "--upstream", "{base}", "--out"]).arg(&tape).arg("--");
-    let seen = Seen::read(&stage.output(command.args(&client.command).arg("runner"))?);
-    let mut row = row_of_requests(NAME, client.sdk.name(), &[Gap { at_least_ms: 0, at_most_ms: 0 }], OUTCOME, seen);
+    let seen = ClientObservation::read(&stage.output(command.args(&client.command).arg("runner"))?);
+    let mut row = row_of_requests(NAME, client.sdk.name(), &[RequestGap { at_least_ms: 0, at_most_ms: 0 }], OUTCOME, seen);
     if row.outcome != OUTCOME {
         row.problems.push(format!("the client says `{}`, and not `{OUTCOME}`", row.outcome));
     }

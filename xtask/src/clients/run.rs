@@ -4,19 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::cases::{Case, Client, World};
-use super::install::{Problem, folder, wrong};
+use super::cases::{CaseWorld, ClientCase, SdkClient};
+use super::install::{InstallProblem, folder, wrong};
 
 /// Where cases are played: the program, and a folder for what is written meanwhile.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct CaseStage {
     program: PathBuf,
     pub(super) folder: PathBuf,
 }
 
 /// What was seen of a client.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct ClientObservation {
     /// When each request was in, in microseconds since the server began.
     pub(super) requests_us: Vec<u64>,
     /// What the client said of it.
@@ -27,18 +27,18 @@ pub(super) struct Seen {
     pub(super) said: Vec<String>,
 }
 
-impl Stage {
-    pub(super) fn new(program: PathBuf) -> Result<Self, Problem> {
+impl CaseStage {
+    pub(super) fn new(program: PathBuf) -> Result<Self, InstallProblem> {
         let folder = folder().join("work");
         fs::create_dir_all(&folder).map_err(|error| wrong(&folder, &error))?;
         Ok(Self { program, folder })
     }
 
     /// Runs an SDK through a case.
-    pub(super) fn drive(&self, case: &Case, client: &Client) -> Result<Seen, Problem> {
+    pub(super) fn drive(&self, case: &ClientCase, client: &SdkClient) -> Result<ClientObservation, InstallProblem> {
         let scenario = self.scenario(case.name, client.sdk.name(), &case.world)?;
         let mut command = self.driving(&scenario, "sdk", &[]);
-        self.output(command.args(&client.command).arg(case.way.name())).map(|output| Seen::read(&output))
+        self.output(command.args(&client.command).arg(case.way.name())).map(|output| ClientObservation::read(&output))
     }
 
     /// `reenact drive`, to be followed by the client's command.
@@ -49,11 +49,11 @@ impl Stage {
     }
 
     /// Where a case's scenario is.
-    pub(super) fn scenario(&self, case: &str, client: &str, world: &World) -> Result<PathBuf, Problem> {
+    pub(super) fn scenario(&self, case: &str, client: &str, world: &CaseWorld) -> Result<PathBuf, InstallProblem> {
         let text = match world {
-            World::Shipped(path) => return Ok(crate::root().join(path)),
-            World::Faults(keys) => with_faults(case, keys),
-            World::Text(text) => text.to_string(),
+            CaseWorld::Shipped(path) => return Ok(crate::root().join(path)),
+            CaseWorld::Faults(keys) => with_faults(case, keys),
+            CaseWorld::Text(text) => text.to_string(),
         };
         // One file for each run, because they are written at the same time.
         let path = self.folder.join(format!("{}-{client}.toml", case.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")));
@@ -65,7 +65,7 @@ impl Stage {
         &self.program
     }
 
-    pub(super) fn output(&self, command: &mut Command) -> Result<Output, Problem> {
+    pub(super) fn output(&self, command: &mut Command) -> Result<Output, InstallProblem> {
         command.output().map_err(|error| wrong(&self.program, &error))
     }
 
@@ -78,7 +78,7 @@ impl Stage {
     }
 }
 
-impl Seen {
+impl ClientObservation {
     /// From what `reenact drive` printed: the client's own lines begin with `output` or `errors`, those of the verdict with a time.
     pub(super) fn read(output: &Output) -> Self {
         let mut seen = Self::default();
@@ -127,7 +127,7 @@ mod tests {
             1.248201s  1        m, 1 message  ->  529 overloaded_error: 529, complete after 1 piece and 0.001s\n      \
             1.750s  1.2      m, 1 message  ->  529 overloaded_error: 529, complete after 1 piece and 0.001s\nFAILED: O-1: no\n2 requests\n";
         let output = Output { status: std::process::ExitStatus::default(), stdout: printed.into(), stderr: Vec::new() };
-        let seen = Seen::read(&output);
+        let seen = ClientObservation::read(&output);
         assert_eq!(seen.requests_us, [1_248_201, 1_750_000]);
         assert_eq!(seen.outcome, "OverloadedError, 529");
         assert_eq!((seen.problems, seen.said), (vec!["FAILED: O-1: no".to_string()], vec!["errors    Traceback".to_string()]));

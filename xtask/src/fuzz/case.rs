@@ -8,12 +8,12 @@ use reenact::strategies::feature::Feature;
 use reenact::strategies::scenarios_with;
 
 /// Where cases come from.
-pub(super) struct Cases {
+pub(super) struct CaseSource {
     strategy: BoxedStrategy<Scenario>,
     seed: u64,
 }
 
-impl Cases {
+impl CaseSource {
     pub(super) fn new(seed: u64, only: &[Feature]) -> Self {
         Self { strategy: scenarios_with(only), seed }
     }

@@ -6,32 +6,32 @@ use std::sync::Arc;
 use reenact::engine::agent_loop::AgentLoop;
 use reenact::engine::random::Seed;
 use reenact::engine::time::Time;
-use reenact::explore::Guard;
-use reenact::explore::interrupt::{Boundary, Kind, Side};
+use reenact::explore::PanicGuard;
+use reenact::explore::interrupt::{BoundarySide, RunBoundary, SweepKind};
 use reenact::explore::plan::planned;
 use reenact::explore::sweep::sweep;
 use reenact::explore::verdict::{look, violations_of};
 use reenact::files::schema;
-use reenact::oracle::repeat;
-use reenact::runner::Catching;
-use reenact::scenario::interrupt::{InterruptKind, Moment};
+use reenact::oracle::repeated_requests;
+use reenact::runner::PanicCatcher;
+use reenact::scenario::interrupt::{InterruptKind, InterruptMoment};
 use reenact::scenario::types::{Chunking, Scenario};
 use reenact::scenario::{parse, write};
 use reenact::sim::Run;
-use reenact::transcript::event::{Event, RunEnd, Transcript, What};
+use reenact::transcript::event::{Event, EventKind, RunEnd, Transcript};
 use reenact::transcript::json;
-use reenact::transcript::text::Detail;
+use reenact::transcript::text::DetailLevel;
 use reenact::wire::validate::is_defect;
-use reenact::world::setup::Setup;
+use reenact::world::setup::RunSetup;
 
-use super::finding::Finding;
+use super::finding::FuzzFinding;
 
 /// An end that says that the scenario has too few answers, which is not the engine's fault.
 const TOO_FEW_ANSWERS: &str = "tape_exhausted";
 
 /// What came of a case.
-pub(super) struct Checked {
-    pub(super) findings: Vec<Finding>,
+pub(super) struct CaseCheck {
+    pub(super) findings: Vec<FuzzFinding>,
     /// What happened in the plain run; `None` where there was none.
     pub(super) run: Option<(Transcript, RunEnd)>,
     /// The scenario as it is written.
@@ -39,20 +39,20 @@ pub(super) struct Checked {
 }
 
 /// Checks a case. `number` decides which of the dearer checks it gets.
-pub(super) fn check(scenario: &Scenario, number: u64) -> Checked {
+pub(super) fn check(scenario: &Scenario, number: u64) -> CaseCheck {
     let mut findings = Vec::new();
     let text = write::toml(scenario, &[]);
     let setup = match read_back(scenario, &text) {
         Ok(setup) => Arc::new(setup),
-        Err(finding) => return Checked { findings: vec![finding], run: None, text },
+        Err(finding) => return CaseCheck { findings: vec![finding], run: None, text },
     };
-    let report = match Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()) {
+    let report = match PanicCatcher.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()) {
         Ok(report) => report,
-        Err(panic) => return Checked { findings: vec![Finding::new("panic", panic)], run: None, text },
+        Err(panic) => return CaseCheck { findings: vec![FuzzFinding::new("panic", panic)], run: None, text },
     };
     let transcript = report.transcript;
     let violations = violations_of(&setup, &transcript, Some(TOO_FEW_ANSWERS));
-    findings.extend(violations.into_iter().map(|violation| Finding::new(violation.oracle, violation.text)));
+    findings.extend(violations.into_iter().map(|violation| FuzzFinding::new(violation.oracle, violation.text)));
     findings.extend(failures(&report.failures));
     findings.extend(repeated(&setup, &transcript));
     findings.extend(written(&transcript));
@@ -65,50 +65,53 @@ pub(super) fn check(scenario: &Scenario, number: u64) -> Checked {
     if number.is_multiple_of(2) {
         findings.extend(interrupted(&setup, &transcript, number));
     }
-    Checked { findings: distinct(findings), run: Some((transcript, report.end)), text }
+    CaseCheck { findings: distinct(findings), run: Some((transcript, report.end)), text }
 }
 
 /// Each bug of a case once: what an oracle says a check need not say again, nor an interrupted run what the plain one said.
-fn distinct(findings: Vec<Finding>) -> Vec<Finding> {
+fn distinct(findings: Vec<FuzzFinding>) -> Vec<FuzzFinding> {
     let mut seen = BTreeSet::new();
     findings.into_iter().filter(|finding| seen.insert(finding.what())).collect()
 }
 
 /// Whether a case has this finding, looked for as long as it takes.
-pub(super) fn has(scenario: &Scenario, wanted: &Finding) -> Option<Finding> {
+pub(super) fn has(scenario: &Scenario, wanted: &FuzzFinding) -> Option<FuzzFinding> {
     let fingerprint = wanted.fingerprint();
-    let is_it = |finding: &Finding| finding.fingerprint() == fingerprint;
+    let is_it = |finding: &FuzzFinding| finding.fingerprint() == fingerprint;
     if wanted.interrupt.is_none() {
         // Between them, these numbers get all checks but the interrupts.
         return [1, 3].iter().find_map(|number| check(scenario, *number).findings.into_iter().find(is_it));
     }
     let setup = Arc::new(read_back(scenario, &write::toml(scenario, &[])).ok()?);
     if wanted.rule.starts_with("O-") {
-        let report = sweep(&setup, &AgentLoop::default(), &Kind::ALL, &Catching);
+        let report = sweep(&setup, &AgentLoop::default(), &SweepKind::ALL, &PanicCatcher);
         let named = report.findings.into_iter().flat_map(|found| {
             let interrupt = found.interrupt.map(|(place, kind)| (place.boundary, kind));
-            found.violations.into_iter().map(move |violation| Finding { interrupt, ..Finding::new(violation.oracle, violation.text) })
+            found
+                .violations
+                .into_iter()
+                .map(move |violation| FuzzFinding { interrupt, ..FuzzFinding::new(violation.oracle, violation.text) })
         });
         return named.into_iter().find(is_it);
     }
-    let plain = Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
+    let plain = PanicCatcher.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
     let events = count_inputs(&setup, &plain);
     boundaries(events).find_map(|(boundary, kind)| interrupted_at(&setup, boundary, kind).into_iter().find(is_it))
 }
 
 /// The scenario is written, read back, and made ready as a file would be.
-fn read_back(scenario: &Scenario, text: &str) -> Result<Setup, Finding> {
-    let parsed = match Catching.run(|| parse::scenario("case.toml", text, &[])) {
+fn read_back(scenario: &Scenario, text: &str) -> Result<RunSetup, FuzzFinding> {
+    let parsed = match PanicCatcher.run(|| parse::scenario("case.toml", text, &[])) {
         Ok(Ok(parsed)) => parsed.scenario,
-        Ok(Err(faults)) => return Err(Finding::new("language", faults.0[0].message.clone())),
-        Err(panic) => return Err(Finding::new("language", format!("the parser panicked: {panic}"))),
+        Ok(Err(faults)) => return Err(FuzzFinding::new("language", faults.0[0].message.clone())),
+        Err(panic) => return Err(FuzzFinding::new("language", format!("the parser panicked: {panic}"))),
     };
     if parsed != *scenario {
-        return Err(Finding::new("language", format!("what was written is read otherwise: {}", first_difference(&parsed, scenario))));
+        return Err(FuzzFinding::new("language", format!("what was written is read otherwise: {}", first_difference(&parsed, scenario))));
     }
-    let mut setup = Setup::new(parsed, None).map_err(|error| Finding::new("language", error.to_string()))?;
+    let mut setup = RunSetup::new(parsed, None).map_err(|error| FuzzFinding::new("language", error.to_string()))?;
     schema::attach(&mut setup.environment);
-    setup.check_results().map_err(|error| Finding::new("language", error.to_string()))?;
+    setup.check_results().map_err(|error| FuzzFinding::new("language", error.to_string()))?;
     Ok(setup)
 }
 
@@ -121,65 +124,66 @@ fn first_difference(read: &Scenario, written: &Scenario) -> String {
 
 /// What the run itself says is wrong: requests that the API refuses, misuse of the contract. How it ended is asked by an oracle, and what a
 /// generated scenario says need not come to pass.
-fn failures(failures: &[String]) -> Vec<Finding> {
+fn failures(failures: &[String]) -> Vec<FuzzFinding> {
     let rules = [("the API refuses", "refused"), ("the engine broke the contract", "failure")];
-    let rule = |failure: &String| rules.iter().find(|(begins, _)| failure.starts_with(begins)).map(|(_, rule)| Finding::new(rule, failure));
+    let rule =
+        |failure: &String| rules.iter().find(|(begins, _)| failure.starts_with(begins)).map(|(_, rule)| FuzzFinding::new(rule, failure));
     failures.iter().filter_map(rule).collect()
 }
 
-fn repeated(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding> {
-    let again = Catching.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
+fn repeated(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<FuzzFinding> {
+    let again = PanicCatcher.run(|| Run::new(setup.clone(), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
     let other_digest = json::digest(&again) != json::digest(transcript);
-    let violation = repeat::compare(transcript, &again).map(|violation| violation.text);
-    violation.or(other_digest.then(|| String::from("the digest differs"))).map(|text| Finding::new("O-16", text))
+    let violation = repeated_requests::compare(transcript, &again).map(|violation| violation.text);
+    violation.or(other_digest.then(|| String::from("the digest differs"))).map(|text| FuzzFinding::new("O-16", text))
 }
 
 /// The transcript can be shown and written, and is read back as it was.
-fn written(transcript: &Transcript) -> Option<Finding> {
+fn written(transcript: &Transcript) -> Option<FuzzFinding> {
     let text = json::to_json_lines(transcript);
-    for detail in [Detail::Brief, Detail::Normal, Detail::Debug] {
-        if let Err(panic) = Catching.run(|| reenact::transcript::text::render(transcript, detail)) {
-            return Some(Finding::new("transcript", format!("it cannot be shown: {panic}")));
+    for detail in [DetailLevel::Brief, DetailLevel::Normal, DetailLevel::Debug] {
+        if let Err(panic) = PanicCatcher.run(|| reenact::transcript::text::render(transcript, detail)) {
+            return Some(FuzzFinding::new("transcript", format!("it cannot be shown: {panic}")));
         }
     }
     match json::from_json_lines(&text) {
         Ok(read) if read == *transcript => None,
-        Ok(_) => Some(Finding::new("transcript", "it is read back otherwise")),
-        Err(error) => Some(Finding::new("transcript", error.to_string())),
+        Ok(_) => Some(FuzzFinding::new("transcript", "it is read back otherwise")),
+        Err(error) => Some(FuzzFinding::new("transcript", error.to_string())),
     }
 }
 
 /// O-15: however bodies are cut into chunks, the run is the same.
-fn chunked(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding> {
+fn chunked(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<FuzzFinding> {
     let chunking = if setup.scenario.chunking == Chunking::Bytes { Chunking::Every(7) } else { Chunking::Bytes };
-    let mut other = Setup::clone(setup);
+    let mut other = RunSetup::clone(setup);
     other.scenario.chunking = chunking;
-    let again = Catching.run(|| Run::new(Arc::new(other), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
+    let again = PanicCatcher.run(|| Run::new(Arc::new(other), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
     let place = transcript.events.iter().zip(again.events.iter()).position(|(one, other)| one != other);
     let at = place.or((transcript.events.len() != again.events.len()).then_some(again.events.len()))?;
-    Some(Finding::new("O-15", format!("cut into other chunks, the run is another one from event {at} on")))
+    Some(FuzzFinding::new("O-15", format!("cut into other chunks, the run is another one from event {at} on")))
 }
 
 /// F-11: a run with its plan is the same whatever its seed.
-fn through_a_plan(setup: &Arc<Setup>, transcript: &Transcript) -> Option<Finding> {
-    let scenario = Catching.run(|| planned(setup, &AgentLoop::default(), None, &Catching)).ok()?;
+fn through_a_plan(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<FuzzFinding> {
+    let scenario = PanicCatcher.run(|| planned(setup, &AgentLoop::default(), None, &PanicCatcher)).ok()?;
     let mut again = match read_back(&scenario, &write::toml(&scenario, &[])) {
         Ok(setup) => setup,
-        Err(finding) => return Some(Finding::new("plan", finding.text)),
+        Err(finding) => return Some(FuzzFinding::new("plan", finding.text)),
     };
     again.scenario.seed = Seed(!again.scenario.seed.0);
     again.environment.seed = again.scenario.seed;
-    let again = Catching.run(|| Run::new(Arc::new(again), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
+    let again = PanicCatcher.run(|| Run::new(Arc::new(again), AgentLoop::default()).without_oracles().to_end()).ok()?.transcript;
     // What of a plan does not come about is told at the end, and all of this did.
-    let violation = repeat::compare(transcript, &again)?;
-    Some(Finding::new("plan", format!("with its plan and another seed, {}", violation.text)))
+    let violation = repeated_requests::compare(transcript, &again)?;
+    Some(FuzzFinding::new("plan", format!("with its plan and another seed, {}", violation.text)))
 }
 
 /// A few interrupts, spread over the run.
-fn interrupted(setup: &Arc<Setup>, transcript: &Transcript, number: u64) -> Vec<Finding> {
+fn interrupted(setup: &Arc<RunSetup>, transcript: &Transcript, number: u64) -> Vec<FuzzFinding> {
     const PLACES: u64 = 3;
     let mut draws = Seed(number).draws("fuzz-interrupts", "");
-    let all: Vec<(Boundary, Kind)> = boundaries(count_inputs(setup, transcript)).collect();
+    let all: Vec<(RunBoundary, SweepKind)> = boundaries(count_inputs(setup, transcript)).collect();
     if all.is_empty() {
         return Vec::new();
     }
@@ -188,33 +192,33 @@ fn interrupted(setup: &Arc<Setup>, transcript: &Transcript, number: u64) -> Vec<
 }
 
 /// How many inputs there are before the last cancel that is set to a time, if there is one: what never comes is waited for without end after it.
-fn count_inputs(setup: &Setup, transcript: &Transcript) -> u64 {
+fn count_inputs(setup: &RunSetup, transcript: &Transcript) -> u64 {
     let cancels = setup.scenario.interrupts.iter().filter(|interrupt| interrupt.kind == InterruptKind::Cancel);
-    let last = cancels.filter_map(|cancel| if let Moment::At(at) = cancel.moment { Some(Time::ZERO + at) } else { None }).max();
-    let counts = |event: &&Event| matches!(event.what, What::Input(_)) && last.is_none_or(|last| event.at < last);
+    let last = cancels.filter_map(|cancel| if let InterruptMoment::At(at) = cancel.moment { Some(Time::ZERO + at) } else { None }).max();
+    let counts = |event: &&Event| matches!(event.what, EventKind::Input(_)) && last.is_none_or(|last| event.at < last);
     transcript.events.iter().filter(counts).count() as u64
 }
 
-fn boundaries(events: u64) -> impl Iterator<Item = (Boundary, Kind)> {
-    let sides = |event| [Side::Before, Side::After].map(|side| Boundary { event, side });
-    (1..=events).flat_map(sides).flat_map(|boundary| Kind::ALL.map(|kind| (boundary, kind)))
+fn boundaries(events: u64) -> impl Iterator<Item = (RunBoundary, SweepKind)> {
+    let sides = |event| [BoundarySide::Before, BoundarySide::After].map(|side| RunBoundary { event, side });
+    (1..=events).flat_map(sides).flat_map(|boundary| SweepKind::ALL.map(|kind| (boundary, kind)))
 }
 
-fn interrupted_at(setup: &Arc<Setup>, boundary: Boundary, kind: Kind) -> Vec<Finding> {
+fn interrupted_at(setup: &Arc<RunSetup>, boundary: RunBoundary, kind: SweepKind) -> Vec<FuzzFinding> {
     // A run that is over before its last input is not interrupted there.
-    let Ok(looked) = look(setup, &AgentLoop::default(), boundary, kind, &Catching) else { return Vec::new() };
-    let violations = looked.violations.iter().map(|violation| Finding::new(violation.oracle, violation.text.clone()));
+    let Ok(looked) = look(setup, &AgentLoop::default(), boundary, kind, &PanicCatcher) else { return Vec::new() };
+    let violations = looked.violations.iter().map(|violation| FuzzFinding::new(violation.oracle, violation.text.clone()));
     let own = looked.transcript.events.iter().filter_map(|event| match &event.what {
-        What::Misuse { text } => Some(Finding::new("failure", format!("the engine broke the contract: {text}"))),
-        What::Refused { id, rule, text, overruled: false } if is_defect(rule) => {
-            Some(Finding::new("refused", format!("the API refuses request {}: {text}", event.agent.key(*id))))
+        EventKind::Misuse { text } => Some(FuzzFinding::new("failure", format!("the engine broke the contract: {text}"))),
+        EventKind::Refused { id, rule, text, overruled: false } if is_defect(rule) => {
+            Some(FuzzFinding::new("refused", format!("the API refuses request {}: {text}", event.agent.key(*id))))
         }
         _ => None,
     });
-    let ended_for_want = |finding: &Finding| finding.rule == "O-18" && finding.text.contains(TOO_FEW_ANSWERS);
+    let ended_for_want = |finding: &FuzzFinding| finding.rule == "O-18" && finding.text.contains(TOO_FEW_ANSWERS);
     violations
         .chain(own)
         .filter(|finding| !ended_for_want(finding))
-        .map(|finding| Finding { interrupt: Some((boundary, kind)), ..finding })
+        .map(|finding| FuzzFinding { interrupt: Some((boundary, kind)), ..finding })
         .collect()
 }

@@ -6,13 +6,13 @@ use std::fmt::{self, Debug, Write};
 use reenact::engine::contract::{Agent, ByAgent, Effect, Input, Terminal};
 use reenact::engine::emission::{CompactionLevel, Note, PipelineStep, Transition};
 use reenact::oracle::ORACLES;
-use reenact::scenario::fault::{Change, ConnectFault, CutAfter, FaultKind, Instead};
+use reenact::scenario::fault::{AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, FaultKind};
 use reenact::scenario::types::Scenario;
 use reenact::strategies::feature::Feature;
-use reenact::transcript::event::{RunEnd, Transcript, What};
+use reenact::transcript::event::{EventKind, RunEnd, Transcript};
 
 /// What one case reached.
-pub(super) type Points = BTreeSet<String>;
+pub(super) type ReachedPoints = BTreeSet<String>;
 
 /// How many cases reached each point.
 #[derive(Default)]
@@ -52,7 +52,7 @@ const FAULTS: [&str; 13] = [
 ];
 
 impl Coverage {
-    pub(super) fn add(&mut self, points: Points) {
+    pub(super) fn add(&mut self, points: ReachedPoints) {
         points.into_iter().for_each(|point| *self.cases.entry(point).or_default() += 1);
     }
 
@@ -91,9 +91,9 @@ fn wanted() -> Vec<String> {
 }
 
 /// What a case reached, from its scenario, the text of it, and its run.
-pub(super) fn points(scenario: &Scenario, text: &str, run: Option<&(Transcript, RunEnd)>) -> Points {
-    let mut points = Points::new();
-    points.extend(super::keys::of(text).into_iter().map(|key| format!("key: {key}")));
+pub(super) fn points(scenario: &Scenario, text: &str, run: Option<&(Transcript, RunEnd)>) -> ReachedPoints {
+    let mut points = ReachedPoints::new();
+    points.extend(super::keys::scenario_keys(text).into_iter().map(|key| format!("key: {key}")));
     let Some((transcript, end)) = run else { return points };
     let mut add = |kind: &str, name: &str| {
         points.insert(format!("{kind}: {name}"));
@@ -106,15 +106,15 @@ pub(super) fn points(scenario: &Scenario, text: &str, run: Option<&(Transcript, 
     let mut models: ByAgent<BTreeSet<String>> = ByAgent::default();
     for event in transcript.events.iter() {
         match &event.what {
-            What::Input(input) => {
+            EventKind::Input(input) => {
                 add("input", &first_word(input));
                 of_input(input, &mut running, &mut add);
             }
-            What::Effect(effect) => {
+            EventKind::Effect(effect) => {
                 add("effect", &first_word(effect));
                 of_effect(&event.agent, effect, &mut running, &mut add);
             }
-            What::Request { id, request } => {
+            EventKind::Request { id, request } => {
                 if id.attempt > 1 {
                     add("oracle asked", "O-9");
                 }
@@ -124,7 +124,7 @@ pub(super) fn points(scenario: &Scenario, text: &str, run: Option<&(Transcript, 
                 if has("\"tool_result\"") {
                     add("oracle asked", "O-1");
                 }
-                let known = models.of(&event.agent);
+                let known = models.entry(&event.agent);
                 known.insert(request.model.to_string());
                 if known.len() > 1 {
                     add("oracle asked", "O-6");
@@ -134,7 +134,7 @@ pub(super) fn points(scenario: &Scenario, text: &str, run: Option<&(Transcript, 
                     add("oracle asked", "O-13");
                 }
             }
-            What::Fault { text, .. } => {
+            EventKind::Fault { text, .. } => {
                 let hit = scenario.faults.iter().find(|fault| fault.kind.to_string() == **text);
                 hit.iter().for_each(|fault| add("fault", &fault_name(&fault.kind)));
             }
@@ -201,31 +201,31 @@ fn of_note(note: &Note, add: &mut impl FnMut(&str, &str)) {
 
 fn fault_name(kind: &FaultKind) -> String {
     let name = match kind {
-        FaultKind::Instead(Instead::Connection(how)) => {
+        FaultKind::Instead(AnswerSubstitute::Connection(how)) => {
             let word = ConnectFault::ALL.iter().find(|(_, known)| known == how).map_or("", |(word, _)| word);
             return format!("connection {word}");
         }
-        FaultKind::Instead(Instead::Answer(answer)) if answer.status == 200 => "another answer",
-        FaultKind::Instead(Instead::Answer(_)) => "an error",
-        FaultKind::Change(Change::Cut { after: CutAfter::Events(_), .. }) => "a cut after events",
-        FaultKind::Change(Change::Cut { after: CutAfter::Bytes(_), .. }) => "a cut after bytes",
-        FaultKind::Change(Change::Stall { time: Some(_), .. }) => "a stall",
-        FaultKind::Change(Change::Stall { time: None, .. }) => "a stall without end",
-        FaultKind::Change(Change::Insert { .. }) => "an inserted event",
-        FaultKind::Change(Change::Duplicate { .. }) => "a duplicate event",
-        FaultKind::Change(Change::Missing { .. }) => "a missing event",
-        FaultKind::Change(Change::EmptyBody) => "an empty body",
-        FaultKind::Change(Change::ContentType(_)) => "another content type",
-        FaultKind::Change(Change::TruncateToolInput) => "a truncated input",
-        FaultKind::Change(Change::Drip { .. }) => "a drip",
+        FaultKind::Instead(AnswerSubstitute::Answer(answer)) if answer.status == 200 => "another answer",
+        FaultKind::Instead(AnswerSubstitute::Answer(_)) => "an error",
+        FaultKind::Change(AnswerChange::Cut { after: CutAfter::Events(_), .. }) => "a cut after events",
+        FaultKind::Change(AnswerChange::Cut { after: CutAfter::Bytes(_), .. }) => "a cut after bytes",
+        FaultKind::Change(AnswerChange::Stall { time: Some(_), .. }) => "a stall",
+        FaultKind::Change(AnswerChange::Stall { time: None, .. }) => "a stall without end",
+        FaultKind::Change(AnswerChange::Insert { .. }) => "an inserted event",
+        FaultKind::Change(AnswerChange::Duplicate { .. }) => "a duplicate event",
+        FaultKind::Change(AnswerChange::Missing { .. }) => "a missing event",
+        FaultKind::Change(AnswerChange::EmptyBody) => "an empty body",
+        FaultKind::Change(AnswerChange::ContentType(_)) => "another content type",
+        FaultKind::Change(AnswerChange::TruncateToolInput) => "a truncated input",
+        FaultKind::Change(AnswerChange::Drip { .. }) => "a drip",
     };
     name.to_string()
 }
 
 /// The name of a variant, and of the one inside of it: `Head`, `Emit(Assistant`. Nothing more of the value is written out.
 fn first_word(value: &impl Debug) -> String {
-    struct Sink(String);
-    impl Write for Sink {
+    struct CoverageSink(String);
+    impl Write for CoverageSink {
         fn write_str(&mut self, text: &str) -> fmt::Result {
             for c in text.chars() {
                 let opens = c == '(' && !self.0.contains('(');
@@ -237,10 +237,10 @@ fn first_word(value: &impl Debug) -> String {
             Ok(())
         }
     }
-    let mut sink = Sink(String::new());
+    let mut sink = CoverageSink(String::new());
     // It fails where enough was written.
     let _ = write!(sink, "{value:?}");
-    let Sink(name) = sink;
+    let CoverageSink(name) = sink;
     name.replace('(', " ").trim().to_string()
 }
 

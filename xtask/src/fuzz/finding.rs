@@ -1,20 +1,20 @@
 //! Something that did not hold, and what makes two of them the same bug.
 
-use reenact::explore::interrupt::{Boundary, Kind};
+use reenact::explore::interrupt::{RunBoundary, SweepKind};
 use reenact::strategies::tools::NAMES;
 
 /// Something that did not hold in a case.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finding {
+pub(super) struct FuzzFinding {
     /// The oracle or the check.
     pub(super) rule: &'static str,
     /// What was seen.
     pub(super) text: String,
     /// Where the run was interrupted for it.
-    pub(super) interrupt: Option<(Boundary, Kind)>,
+    pub(super) interrupt: Option<(RunBoundary, SweepKind)>,
 }
 
-impl Finding {
+impl FuzzFinding {
     pub(super) fn new(rule: &'static str, text: impl Into<String>) -> Self {
         Self { rule, text: text.into(), interrupt: None }
     }

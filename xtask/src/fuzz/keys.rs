@@ -86,7 +86,7 @@ fn walk(schema: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) {
 }
 
 /// The keys that a scenario uses, as it is written: a key a line, and those of tables in a line.
-pub(super) fn of(text: &str) -> BTreeSet<String> {
+pub(super) fn scenario_keys(text: &str) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     let mut table = String::new();
     for line in text.lines() {

@@ -10,17 +10,17 @@ use reenact::scenario::types::Scenario;
 use reenact::scenario::write;
 use reenact::strategies::feature::Feature;
 
-use super::case::Cases;
+use super::case::CaseSource;
 use super::check::check;
 use super::coverage::{Coverage, feature, points};
-use super::finding::Finding;
+use super::finding::FuzzFinding;
 use super::shrink::shrink;
 use super::workers::in_order;
 
 /// From so many cases on, everything must have been reached.
 const LONG_RUN: u64 = 50_000;
 
-struct Options {
+struct FuzzOptions {
     cases: u64,
     seed: u64,
     only: Vec<Feature>,
@@ -30,9 +30,9 @@ struct Options {
 }
 
 /// One bug: the first case that showed it, and how many did.
-struct Group {
+struct FindingGroup {
     first: u64,
-    finding: Finding,
+    finding: FuzzFinding,
     cases: u64,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     };
     if let Some(number) = options.case {
         let title = format!("Case {number} of cargo xtask fuzz-scenarios --seed {}{}", options.seed, words_of(&options.only));
-        print!("{}", write::toml(&Cases::new(options.seed, &options.only).tree(number).current(), &[title]));
+        print!("{}", write::toml(&CaseSource::new(options.seed, &options.only).tree(number).current(), &[title]));
         return ExitCode::SUCCESS;
     }
     // A panic is a finding; its words are in it.
@@ -63,8 +63,8 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     if groups.is_empty() && !lacks { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn read(mut words: &[&str]) -> Result<Options, String> {
-    let mut options = Options { cases: 2_000, seed: 1, only: Vec::new(), out: crate::root().join("target/fuzz-scenarios"), case: None };
+fn read(mut words: &[&str]) -> Result<FuzzOptions, String> {
+    let mut options = FuzzOptions { cases: 2_000, seed: 1, only: Vec::new(), out: crate::root().join("target/fuzz-scenarios"), case: None };
     let number = |name: &str, text: &str| text.parse::<u64>().map_err(|_| format!("`{name}` wants a whole number, and `{text}` is none"));
     loop {
         words = match words {
@@ -94,12 +94,12 @@ fn read(mut words: &[&str]) -> Result<Options, String> {
     }
 }
 
-fn search(options: &Options) -> (Coverage, BTreeMap<String, Group>) {
-    let (mut coverage, mut groups) = (Coverage::default(), BTreeMap::<String, Group>::new());
+fn search(options: &FuzzOptions) -> (Coverage, BTreeMap<String, FindingGroup>) {
+    let (mut coverage, mut groups) = (Coverage::default(), BTreeMap::<String, FindingGroup>::new());
     let step = (options.cases / 20).max(1);
     in_order(
         options.cases,
-        || Cases::new(options.seed, &options.only),
+        || CaseSource::new(options.seed, &options.only),
         |cases, number| {
             let scenario = cases.tree(number).current();
             let checked = check(&scenario, number);
@@ -111,7 +111,7 @@ fn search(options: &Options) -> (Coverage, BTreeMap<String, Group>) {
             for finding in findings {
                 let group = groups.entry(finding.fingerprint()).or_insert_with(|| {
                     println!("case {number}: {}: {}", finding.rule, finding.text);
-                    Group { first: number, finding: finding.clone(), cases: 0 }
+                    FindingGroup { first: number, finding: finding.clone(), cases: 0 }
                 });
                 group.cases += 1;
             }
@@ -124,14 +124,14 @@ fn search(options: &Options) -> (Coverage, BTreeMap<String, Group>) {
 }
 
 /// Shrinks each finding, writes it, and prints a line about it. Each is written as it was found first, in case nobody waits for the rest.
-fn write_all(options: &Options, groups: &BTreeMap<String, Group>) {
-    let groups: Vec<&Group> = groups.values().collect();
+fn write_all(options: &FuzzOptions, groups: &BTreeMap<String, FindingGroup>) {
+    let groups: Vec<&FindingGroup> = groups.values().collect();
     let group = |at: u64| groups[usize::try_from(at).unwrap_or(usize::MAX)];
     in_order(
         groups.len() as u64,
-        || Cases::new(options.seed, &options.only),
+        || CaseSource::new(options.seed, &options.only),
         |cases, at| {
-            let Group { first, finding, .. } = group(at);
+            let FindingGroup { first, finding, .. } = group(at);
             write_one(options, group(at), &cases.tree(*first).current(), finding, "");
             shrink(cases.tree(*first), finding)
         },
@@ -143,7 +143,7 @@ fn words_of(only: &[Feature]) -> String {
     only.iter().map(|feature| format!(" --only {}", feature.as_str())).collect()
 }
 
-fn write_one(options: &Options, group: &Group, scenario: &Scenario, finding: &Finding, how: &str) -> String {
+fn write_one(options: &FuzzOptions, group: &FindingGroup, scenario: &Scenario, finding: &FuzzFinding, how: &str) -> String {
     let file = options.out.join(finding.file_name());
     let at = finding.interrupt.map_or_else(String::new, |(boundary, kind)| format!(" --interrupt-at {boundary} --interrupt-kind {kind}"));
     let only = words_of(&options.only);

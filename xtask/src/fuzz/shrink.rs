@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use proptest::strategy::ValueTree;
 use reenact::engine::settings::{CompactionSettings, RetrySettings};
-use reenact::scenario::types::{Chunking, Limits, Scenario, Timing};
+use reenact::scenario::types::{AnswerTiming, Chunking, RunLimits, Scenario};
 
 use reenact::strategies::fitted;
 
 use super::check::has;
-use super::finding::Finding;
+use super::finding::FuzzFinding;
 
 /// How many smaller scenarios are tried at most.
 const TRIES: u32 = 1_500;
@@ -18,12 +18,12 @@ const TRIES: u32 = 1_500;
 const TIME: Duration = Duration::from_secs(20);
 
 /// How much more is tried.
-struct Patience {
+struct ShrinkPatience {
     tries: u32,
     since: Instant,
 }
 
-impl Patience {
+impl ShrinkPatience {
     #[expect(clippy::disallowed_methods, reason = "how long to look for a smaller scenario is real time")]
     fn new() -> Self {
         Self { tries: TRIES, since: Instant::now() }
@@ -39,9 +39,9 @@ impl Patience {
 }
 
 /// The smallest scenario that was found with this finding, and the finding as it shows there.
-pub(super) fn shrink(mut tree: impl ValueTree<Value = Scenario>, finding: &Finding) -> (Scenario, Finding) {
+pub(super) fn shrink(mut tree: impl ValueTree<Value = Scenario>, finding: &FuzzFinding) -> (Scenario, FuzzFinding) {
     let mut smallest = (tree.current(), finding.clone());
-    let mut patience = Patience::new();
+    let mut patience = ShrinkPatience::new();
     let mut goes_on = tree.simplify();
     while goes_on && patience.take() {
         let scenario = tree.current();
@@ -59,9 +59,9 @@ pub(super) fn shrink(mut tree: impl ValueTree<Value = Scenario>, finding: &Findi
 }
 
 /// The same without all that can go: what each case has, and proptest therefore keeps.
-fn dropped(mut smallest: (Scenario, Finding)) -> (Scenario, Finding) {
+fn dropped(mut smallest: (Scenario, FuzzFinding)) -> (Scenario, FuzzFinding) {
     let mut at = 0;
-    let mut patience = Patience::new();
+    let mut patience = ShrinkPatience::new();
     while let Some(scenario) = without(&smallest.0, at).map(fitted).filter(|_| patience.take()) {
         let found = if scenario == smallest.0 { None } else { has(&scenario, &smallest.1) };
         match found {
@@ -106,8 +106,8 @@ fn without(scenario: &Scenario, mut at: usize) -> Option<Scenario> {
         |scenario| scenario.history.clear(),
         // A question and its answer go together.
         |scenario| drop(scenario.history.drain(..scenario.history.len().min(2))),
-        |scenario| scenario.limits = Limits::default(),
-        |scenario| scenario.timing = Timing::default(),
+        |scenario| scenario.limits = RunLimits::default(),
+        |scenario| scenario.timing = AnswerTiming::default(),
         |scenario| scenario.chunking = Chunking::default(),
         |scenario| scenario.settings.retry = RetrySettings::default(),
         |scenario| scenario.settings.compaction = CompactionSettings::default(),

@@ -2,13 +2,13 @@
 
 use super::ids;
 use crate::tidy::lexer::{self, Token};
-use crate::tidy::{Checkout, File};
+use crate::tidy::{Checkout, SourceFile};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Something that fails when a rule is broken.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Holder {
+pub(crate) enum RuleHolder {
     Test { path: String, line: usize, name: String },
     Scenario { path: String },
     Oracle { path: String },
@@ -17,39 +17,39 @@ pub(crate) enum Holder {
 
 /// What holds each rule, by its id in canonical form.
 #[derive(Default)]
-pub(crate) struct Holders {
-    pub(crate) by_rule: BTreeMap<String, Vec<Holder>>,
+pub(crate) struct RuleHolders {
+    pub(crate) by_rule: BTreeMap<String, Vec<RuleHolder>>,
 }
 
-impl Holder {
+impl RuleHolder {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Holder::Test { .. } => "test",
-            Holder::Scenario { .. } => "scenario",
-            Holder::Oracle { .. } => "oracle",
-            Holder::Check { .. } => "check",
+            RuleHolder::Test { .. } => "test",
+            RuleHolder::Scenario { .. } => "scenario",
+            RuleHolder::Oracle { .. } => "oracle",
+            RuleHolder::Check { .. } => "check",
         }
     }
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for RuleHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Holder::Test { path, line, name } => write!(f, "test {path}:{line} {name}"),
-            Holder::Scenario { path } => write!(f, "scenario {path}"),
-            Holder::Oracle { path } => write!(f, "oracle {path}"),
-            Holder::Check { name } => write!(f, "check [{name}]"),
+            RuleHolder::Test { path, line, name } => write!(f, "test {path}:{line} {name}"),
+            RuleHolder::Scenario { path } => write!(f, "scenario {path}"),
+            RuleHolder::Oracle { path } => write!(f, "oracle {path}"),
+            RuleHolder::Check { name } => write!(f, "check [{name}]"),
         }
     }
 }
 
-impl Holders {
-    pub(crate) fn of(checkout: &Checkout) -> Holders {
-        let mut holders = Holders::default();
+impl RuleHolders {
+    pub(crate) fn from_checkout(checkout: &Checkout) -> RuleHolders {
+        let mut holders = RuleHolders::default();
         for file in &checkout.files {
             if is_run_scenario(&file.path) {
                 for (id, _) in ids::in_scenario(file) {
-                    holders.add(&id, Holder::Scenario { path: file.path.clone() });
+                    holders.add(&id, RuleHolder::Scenario { path: file.path.clone() });
                 }
             }
             if file.path.ends_with(".rs") {
@@ -60,25 +60,25 @@ impl Holders {
     }
 
     pub(crate) fn add_check(&mut self, id: &str, name: &str) {
-        self.add(id, Holder::Check { name: name.to_string() });
+        self.add(id, RuleHolder::Check { name: name.to_string() });
     }
 
-    fn add(&mut self, id: &str, holder: Holder) {
+    fn add(&mut self, id: &str, holder: RuleHolder) {
         let holders = self.by_rule.entry(ids::canonical(id)).or_default();
         if !holders.contains(&holder) {
             holders.push(holder);
         }
     }
 
-    fn add_rust(&mut self, file: &File) {
+    fn add_rust(&mut self, file: &SourceFile) {
         let tokens = lexer::tokens(&file.layers().code);
         for name in tests(&tokens) {
             for id in ids::in_name(&name.text) {
-                self.add(&id, Holder::Test { path: file.path.clone(), line: name.line, name: name.text.clone() });
+                self.add(&id, RuleHolder::Test { path: file.path.clone(), line: name.line, name: name.text.clone() });
             }
         }
         if file.path.starts_with("src/oracle/") {
-            oracles(file, &tokens).iter().for_each(|id| self.add(id, Holder::Oracle { path: file.path.clone() }));
+            oracles(file, &tokens).iter().for_each(|id| self.add(id, RuleHolder::Oracle { path: file.path.clone() }));
         }
     }
 }
@@ -126,7 +126,7 @@ fn attribute_name(inside: &[Token]) -> &str {
 }
 
 /// The ids in `const ORACLE: &str = "O-14";`. The lexer blanks what strings say, so they are read from the line.
-fn oracles(file: &File, tokens: &[Token]) -> Vec<String> {
+fn oracles(file: &SourceFile, tokens: &[Token]) -> Vec<String> {
     let places = tokens.windows(2).filter(|pair| pair[0].text == "const" && pair[1].text == "ORACLE");
     let lines = places.filter_map(|pair| file.text.lines().nth(pair[1].line - 1));
     lines.filter_map(|line| line.split('"').nth(1)).map(str::to_string).collect()
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn held(path: &str, text: &str) -> Vec<String> {
-        Holders::of(&Checkout::of(&[(path, text)])).by_rule.into_keys().collect()
+        RuleHolders::from_checkout(&Checkout::from_files(&[(path, text)])).by_rule.into_keys().collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How rule ids are written: `Q-13` in scenarios and comments, `q_13_…` in the names of tests, `D2` without a dash.
 
-use crate::tidy::File;
+use crate::tidy::SourceFile;
 use crate::tidy::lexer;
 
 /// `Q-13` and `q_13` and `Q13` are one: letter, number, suffix.
@@ -9,7 +9,7 @@ pub(crate) fn canonical(id: &str) -> String {
 }
 
 /// Every rule id that the file names, with its line.
-pub(crate) fn in_file(file: &File) -> Vec<(String, usize)> {
+pub(crate) fn in_file(file: &SourceFile) -> Vec<(String, usize)> {
     if file.path.ends_with(".rs") {
         let layers = file.layers();
         let mut ids = in_function_names(&layers.code);
@@ -42,7 +42,7 @@ pub(crate) fn in_name(name: &str) -> Vec<String> {
 
 /// The quoted entries of the scenario's own `rules = […]`, which may run over several lines. Sections come after it, and one may have a key
 /// of this name, too.
-pub(crate) fn in_scenario(file: &File) -> Vec<(String, usize)> {
+pub(crate) fn in_scenario(file: &SourceFile) -> Vec<(String, usize)> {
     let mut ids = Vec::new();
     let mut is_inside = false;
     for (index, text) in file.text.lines().enumerate() {
@@ -75,7 +75,7 @@ fn leading_id(name: &str) -> Option<(String, &str)> {
 }
 
 /// In a page of documentation, every word that looks like an id is one.
-fn in_page(file: &File) -> Vec<(String, usize)> {
+fn in_page(file: &SourceFile) -> Vec<(String, usize)> {
     let lines = file.text.lines().enumerate();
     lines.flat_map(|(index, text)| in_words(text).into_iter().map(move |id| (id, index + 1))).collect()
 }

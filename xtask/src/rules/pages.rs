@@ -8,7 +8,7 @@
 //! No iteration over an unordered map …                           the rule, up to the next heading of this level or above
 //! ```
 
-use crate::tidy::{Checkout, File};
+use crate::tidy::{Checkout, SourceFile};
 
 pub(crate) const FOLDER: &str = "docs/rules/";
 
@@ -35,7 +35,7 @@ const HELD_BY: &str = "Held by `";
 
 /// One rule of a page.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rule {
+pub(crate) struct ListedRule {
     pub(crate) id: String,
     pub(crate) name: String,
     /// What its heading can be linked by.
@@ -49,7 +49,7 @@ pub(crate) struct Rule {
     pub(crate) line: usize,
 }
 
-impl Rule {
+impl ListedRule {
     /// `docs/rules/query.md#q-13`.
     pub(crate) fn place(&self) -> String {
         format!("{}#{}", self.path, self.anchor)
@@ -62,13 +62,13 @@ pub(crate) fn path(page: &str) -> String {
 }
 
 /// The rules of all pages that there are, in their order.
-pub(crate) fn read_all(checkout: &Checkout) -> Vec<Rule> {
+pub(crate) fn read_all(checkout: &Checkout) -> Vec<ListedRule> {
     PAGES.iter().filter_map(|page| checkout.file(&path(page))).flat_map(read).collect()
 }
 
 /// The rules of one page. A heading that should be a rule's and is none becomes a rule without an id.
-pub(crate) fn read(page: &File) -> Vec<Rule> {
-    let mut rules: Vec<Rule> = Vec::new();
+pub(crate) fn read(page: &SourceFile) -> Vec<ListedRule> {
+    let mut rules: Vec<ListedRule> = Vec::new();
     let mut is_inside = false;
     for (index, line) in page.text.lines().enumerate() {
         if let Some(heading) = line.strip_prefix("### ") {
@@ -88,10 +88,10 @@ pub(crate) fn read(page: &File) -> Vec<Rule> {
 }
 
 /// `<a id="q-13"></a>Q-13 recovery from too long prompts`.
-fn headed(heading: &str, path: &str, line: usize) -> Rule {
+fn headed(heading: &str, path: &str, line: usize) -> ListedRule {
     let (anchor, title) = heading.strip_prefix("<a id=\"").and_then(|rest| rest.split_once("\"></a>")).unwrap_or(("", heading));
     let (id, name) = title.split_once(' ').unwrap_or((title, ""));
-    Rule {
+    ListedRule {
         id: id.to_string(),
         name: name.to_string(),
         anchor: anchor.to_string(),
@@ -130,7 +130,7 @@ Last.
 
     #[test]
     fn a_rule_has_its_place_its_checks_and_its_text() {
-        let rules = read(&File { path: path("query"), text: PAGE.to_string() });
+        let rules = read(&SourceFile { path: path("query"), text: PAGE.to_string() });
         let shown: Vec<_> = rules.iter().map(|rule| (rule.id.as_str(), rule.name.as_str(), rule.text.as_str(), rule.line)).collect();
         assert_eq!(shown, [("D2", "nothing unordered gets out", "No map.\n\n| a | b |", 5), ("Q-13", "one two three", "Last.", 17)]);
         assert_eq!(rules[0].checks, ["tidy: purity", "ci: no-std"]);

@@ -4,16 +4,16 @@
 //! An invariant is a paragraph that begins `Architecture invariant:` and holds a tag: `[tidy: rooms]` or, for a step of
 //! `cargo xtask ci`, `[ci: no-std]`.
 
-use super::checkout::File;
-use super::{Checkout, Problem, is_known};
+use super::checkout::SourceFile;
+use super::{Checkout, TidyProblem, is_known};
 
 const PAGE: &str = "ARCHITECTURE.md";
 const INVARIANT: &str = "Architecture invariant:";
 const PLANNED: &str = "(to come)";
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let Some(page) = checkout.file(PAGE) else {
-        return vec![Problem { path: PAGE.to_string(), line: 1, message: "is missing: it is the newcomer's map".to_string() }];
+        return vec![TidyProblem { path: PAGE.to_string(), line: 1, message: "is missing: it is the newcomer's map".to_string() }];
     };
     let mut problems = check_map(page, &checkout.rooms());
     problems.extend(check_invariants(page));
@@ -21,7 +21,7 @@ pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
 }
 
 /// Each room has a heading, and each heading a room.
-fn check_map(page: &File, rooms: &[&str]) -> Vec<Problem> {
+fn check_map(page: &SourceFile, rooms: &[&str]) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     let headings: Vec<(usize, &str, bool)> = page.text.lines().enumerate().filter_map(|(index, text)| heading(index + 1, text)).collect();
     for room in rooms.iter().filter(|room| !headings.iter().any(|(_, name, _)| name == *room)) {
@@ -43,7 +43,7 @@ fn heading(line: usize, text: &str) -> Option<(usize, &str, bool)> {
     Some((line, name, rest.contains(PLANNED)))
 }
 
-fn check_invariants(page: &File) -> Vec<Problem> {
+fn check_invariants(page: &SourceFile) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     let mut count = 0;
     for (offset, _) in page.text.match_indices(INVARIANT) {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn messages(page: &str) -> Vec<String> {
-        let checkout = Checkout::of(&[(PAGE, page), ("src/wire.rs", ""), ("src/engine/a.rs", "")]);
+        let checkout = Checkout::from_files(&[(PAGE, page), ("src/wire.rs", ""), ("src/engine/a.rs", "")]);
         check(&checkout).into_iter().map(|problem| problem.message).collect()
     }
 
@@ -102,6 +102,6 @@ mod tests {
         assert!(messages(&format!("{map}Architecture invariant: a [tidy: luck]."))[0].contains("no check `tidy: luck`"));
         assert!(messages(&format!("{map}Architecture invariant: a [ci: hope]."))[0].contains("no check `ci: hope`"));
         assert!(messages(map)[0].contains("no invariant"));
-        assert!(check(&Checkout::of(&[]))[0].message.contains("missing"));
+        assert!(check(&Checkout::from_files(&[]))[0].message.contains("missing"));
     }
 }

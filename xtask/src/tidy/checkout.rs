@@ -10,20 +10,20 @@ const IGNORED_ENDING: &str = ".snap.new";
 
 /// All text files of the checkout, sorted by path.
 pub(crate) struct Checkout {
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Vec<SourceFile>,
     /// Names in the top folder, folders included.
     pub(crate) top_entries: Vec<String>,
 }
 
 /// One text file; the path is relative to the checkout, with `/` between its parts.
-pub(crate) struct File {
+pub(crate) struct SourceFile {
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
 /// What a check objects to; `line` is 1-based, and 1 when the whole file is meant.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Problem {
+pub(crate) struct TidyProblem {
     pub(crate) path: String,
     pub(crate) line: usize,
     pub(crate) message: String,
@@ -39,25 +39,25 @@ impl Checkout {
     }
 
     /// The file at exactly this path.
-    pub(crate) fn file(&self, path: &str) -> Option<&File> {
+    pub(crate) fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
     /// The Rust files, those of `src`, `tests` and `xtask` alike.
-    pub(crate) fn rust_files(&self) -> impl Iterator<Item = &File> {
+    pub(crate) fn rust_files(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
 
     /// The rooms there are: `src/engine.rs` and `src/engine/…` make the room `engine`. Sorted, each once.
     pub(crate) fn rooms(&self) -> Vec<&str> {
-        let mut rooms: Vec<&str> = self.rust_files().filter_map(File::room).collect();
+        let mut rooms: Vec<&str> = self.rust_files().filter_map(SourceFile::room).collect();
         rooms.sort_unstable();
         rooms.dedup();
         rooms
     }
 }
 
-impl File {
+impl SourceFile {
     /// The room that this file belongs to; none for the crate's root, its prelude, and what is not in `src`.
     pub(crate) fn room(&self) -> Option<&str> {
         let inside = self.path.strip_prefix("src/")?;
@@ -66,12 +66,12 @@ impl File {
         (!["lib", "main", "prelude"].contains(&room)).then_some(room)
     }
 
-    pub(crate) fn layers(&self) -> lexer::Layers {
+    pub(crate) fn layers(&self) -> lexer::TextLayers {
         lexer::layers(&self.text)
     }
 
-    pub(crate) fn problem(&self, line: usize, message: impl Into<String>) -> Problem {
-        Problem { path: self.path.clone(), line, message: message.into() }
+    pub(crate) fn problem(&self, line: usize, message: impl Into<String>) -> TidyProblem {
+        TidyProblem { path: self.path.clone(), line, message: message.into() }
     }
 
     /// The line (1-based) in which the byte at `offset` stands.
@@ -81,7 +81,7 @@ impl File {
 }
 
 /// Adds the folder's text files, and those below it, to `files`; returns the names of its entries.
-fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<Vec<String>> {
+fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -93,7 +93,7 @@ fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result
         if entry.file_type()?.is_dir() {
             read_folder(&entry.path(), &format!("{path}/"), files)?;
         } else if let Ok(text) = String::from_utf8(std::fs::read(entry.path())?) {
-            files.push(File { path, text });
+            files.push(SourceFile { path, text });
         }
         names.push(name);
     }
@@ -103,8 +103,8 @@ fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result
 #[cfg(test)]
 impl Checkout {
     /// A checkout in memory, for the checks' tests: pairs of path and text.
-    pub(crate) fn of(files: &[(&str, &str)]) -> Checkout {
-        let files = files.iter().map(|&(path, text)| File { path: path.to_string(), text: text.to_string() });
+    pub(crate) fn from_files(files: &[(&str, &str)]) -> Checkout {
+        let files = files.iter().map(|&(path, text)| SourceFile { path: path.to_string(), text: text.to_string() });
         Checkout { files: files.collect(), top_entries: Vec::new() }
     }
 }
@@ -115,8 +115,13 @@ mod tests {
 
     #[test]
     fn rooms_come_from_paths() {
-        let checkout =
-            Checkout::of(&[("src/lib.rs", ""), ("src/wire.rs", ""), ("src/wire/a.rs", ""), ("src/sim/b.rs", ""), ("tests/x.rs", "")]);
+        let checkout = Checkout::from_files(&[
+            ("src/lib.rs", ""),
+            ("src/wire.rs", ""),
+            ("src/wire/a.rs", ""),
+            ("src/sim/b.rs", ""),
+            ("tests/x.rs", ""),
+        ]);
         assert_eq!(checkout.rooms(), ["sim", "wire"]);
     }
 

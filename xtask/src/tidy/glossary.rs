@@ -3,17 +3,17 @@
 //! A row is `| word | meaning | where | in code today | not used for it |`. A place is a path of modules below the crate's root, perhaps with an
 //! item at its end: `world::server` or `world::World`. A dash stands for what is not built.
 
-use super::checkout::File;
+use super::checkout::SourceFile;
 use super::lexer;
-use super::{Checkout, Problem};
+use super::{Checkout, TidyProblem};
 
 const PAGE: &str = "docs/glossary.md";
 const COLUMNS: usize = 5;
 const NOT_BUILT: &str = "–";
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let Some(page) = checkout.file(PAGE) else {
-        return vec![Problem { path: PAGE.to_string(), line: 1, message: "is missing: it says which word means what".to_string() }];
+        return vec![TidyProblem { path: PAGE.to_string(), line: 1, message: "is missing: it says which word means what".to_string() }];
     };
     let mut problems = Vec::new();
     let mut words: Vec<&str> = Vec::new();
@@ -41,7 +41,7 @@ pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
 }
 
 /// The rows of all tables without their heads, each with its line.
-fn rows(page: &File) -> impl Iterator<Item = (usize, Vec<&str>)> {
+fn rows(page: &SourceFile) -> impl Iterator<Item = (usize, Vec<&str>)> {
     let lines = page.text.lines().enumerate().filter(|(_, line)| line.starts_with('|'));
     let rows = lines.map(|(index, line)| (index + 1, line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>()));
     rows.filter(|(_, cells)| cells[0] != "word" && !cells[0].starts_with('-'))
@@ -55,7 +55,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 /// Whether `world::server` is a module, or `world::World` an item that the module declares or names.
 fn is_there(checkout: &Checkout, place: &str) -> bool {
     let module = |path: &str| checkout.file(&format!("src/{}.rs", path.replace("::", "/")));
-    let has = |file: &File, item: &str| lexer::tokens(&file.layers().code).iter().any(|token| token.text == item);
+    let has = |file: &SourceFile, item: &str| lexer::tokens(&file.layers().code).iter().any(|token| token.text == item);
     module(place).is_some() || place.rsplit_once("::").is_some_and(|(path, item)| module(path).is_some_and(|file| has(file, item)))
 }
 
@@ -67,7 +67,7 @@ mod tests {
         let page =
             format!("# Words\n\n| word | meaning | where | in code today | not used for it |\n| --- | --- | --- | --- | --- |\n{row}\n");
         let files = [(PAGE, page.as_str()), ("src/world.rs", "mod server;\npub struct World;\n"), ("src/world/server.rs", "// Gone\n")];
-        check(&Checkout::of(&files)).into_iter().map(|problem| problem.message).collect()
+        check(&Checkout::from_files(&files)).into_iter().map(|problem| problem.message).collect()
     }
 
     #[test]
@@ -84,6 +84,6 @@ mod tests {
         assert!(messages("| world | all | `world` | | |")[0].contains("needs a sentence"));
         assert!(messages("| world | All. | `world` | |")[0].contains("has 4 columns"));
         assert!(messages("| world | All. | `world` | | |\n| world | Else. | `world` | | |")[0].contains("twice"));
-        assert!(check(&Checkout::of(&[]))[0].message.contains("missing"));
+        assert!(check(&Checkout::from_files(&[]))[0].message.contains("missing"));
     }
 }

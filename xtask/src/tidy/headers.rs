@@ -2,9 +2,9 @@
 //!
 //! A file or a function that has a reason to be longer (it is as long as its table of cases) is listed here with that reason.
 
-use super::checkout::File;
+use super::checkout::SourceFile;
 use super::lexer::{self, Token};
-use super::{Checkout, Problem};
+use super::{Checkout, TidyProblem};
 
 const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
@@ -15,13 +15,13 @@ const LONG_FILES: &[(&str, &str)] = &[];
 /// Functions that may be longer: path, name, reason.
 const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[];
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = checkout.rust_files().flat_map(check_file).collect();
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
+    let mut problems: Vec<TidyProblem> = checkout.rust_files().flat_map(check_file).collect();
     problems.extend(stale_entries(checkout));
     problems
 }
 
-fn check_file(file: &File) -> Vec<Problem> {
+fn check_file(file: &SourceFile) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     if !file.text.starts_with("//!") {
         problems.push(file.problem(1, "begins without `//!`: say what the file is for"));
@@ -40,11 +40,11 @@ fn check_file(file: &File) -> Vec<Problem> {
 }
 
 /// Entries of the two tables whose file is gone: a table that lies is worse than none.
-fn stale_entries(checkout: &Checkout) -> Vec<Problem> {
+fn stale_entries(checkout: &Checkout) -> Vec<TidyProblem> {
     let listed = LONG_FILES.iter().map(|(path, _)| *path).chain(LONG_FUNCTIONS.iter().map(|(path, _, _)| *path));
     let stale = listed.filter(|path| checkout.file("xtask/Cargo.toml").is_some() && checkout.file(path).is_none());
     let message = "is listed in xtask/src/tidy/headers.rs but does not exist: remove the entry";
-    stale.map(|path| Problem { path: path.to_string(), line: 1, message: message.to_string() }).collect()
+    stale.map(|path| TidyProblem { path: path.to_string(), line: 1, message: message.to_string() }).collect()
 }
 
 /// Every function with a body: its name, the line of its `fn`, and how many lines it takes.
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     fn messages(text: &str) -> Vec<String> {
-        check(&Checkout::of(&[("src/wire.rs", text)])).into_iter().map(|problem| problem.message).collect()
+        check(&Checkout::from_files(&[("src/wire.rs", text)])).into_iter().map(|problem| problem.message).collect()
     }
 
     #[test]

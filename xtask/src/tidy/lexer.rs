@@ -4,7 +4,7 @@
 //! tell code from comments and strings, and to match braces. Every position keeps its line: what is left out becomes spaces.
 
 /// One file's text in two layers of equal shape.
-pub(crate) struct Layers {
+pub(crate) struct TextLayers {
     /// Code alone; comments, and what stands inside string and character literals, are spaces.
     pub(crate) code: String,
     /// Comments alone, with their slashes; all else is spaces.
@@ -19,16 +19,16 @@ pub(crate) struct Token {
 }
 
 /// Separates code from comments and literals.
-pub(crate) fn layers(text: &str) -> Layers {
+pub(crate) fn layers(text: &str) -> TextLayers {
     let chars: Vec<char> = text.chars().collect();
-    let mut layers = Layers { code: String::new(), comments: String::new() };
+    let mut layers = TextLayers { code: String::new(), comments: String::new() };
     let mut at = 0;
     while at < chars.len() {
         let (kind, end) = piece(&chars, at);
         for &c in &chars[at..end] {
             let blank = if c == '\n' { '\n' } else { ' ' };
-            layers.code.push(if kind == Piece::Code { c } else { blank });
-            layers.comments.push(if kind == Piece::Comment { c } else { blank });
+            layers.code.push(if kind == LexerPiece::Code { c } else { blank });
+            layers.comments.push(if kind == LexerPiece::Comment { c } else { blank });
         }
         at = end;
     }
@@ -106,44 +106,44 @@ pub(crate) fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<String>) {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Piece {
+enum LexerPiece {
     Code,
     Comment,
     Literal,
 }
 
 /// What begins at `at`, and where it ends.
-fn piece(chars: &[char], at: usize) -> (Piece, usize) {
+fn piece(chars: &[char], at: usize) -> (LexerPiece, usize) {
     let next = |offset: usize| chars.get(at + offset).copied();
     let after_word = at > 0 && is_word(chars[at - 1]);
     match (chars[at], next(1)) {
-        ('/', Some('/')) => (Piece::Comment, position(chars, at, |c| c == '\n')),
-        ('/', Some('*')) => (Piece::Comment, block_comment_end(chars, at)),
-        ('"', _) => (Piece::Literal, string_end(chars, at + 1)),
+        ('/', Some('/')) => (LexerPiece::Comment, position(chars, at, |c| c == '\n')),
+        ('/', Some('*')) => (LexerPiece::Comment, block_comment_end(chars, at)),
+        ('"', _) => (LexerPiece::Literal, string_end(chars, at + 1)),
         ('r', Some('"' | '#')) if !after_word => raw_string(chars, at + 1),
         ('b' | 'c', Some('r')) if !after_word && matches!(next(2), Some('"' | '#')) => raw_string(chars, at + 2),
-        ('\'', Some('\\')) => (Piece::Literal, (position(chars, at + 3, |c| c == '\'') + 1).min(chars.len())),
-        ('\'', Some(_)) if next(2) == Some('\'') => (Piece::Literal, at + 3),
-        _ => (Piece::Code, at + 1),
+        ('\'', Some('\\')) => (LexerPiece::Literal, (position(chars, at + 3, |c| c == '\'') + 1).min(chars.len())),
+        ('\'', Some(_)) if next(2) == Some('\'') => (LexerPiece::Literal, at + 3),
+        _ => (LexerPiece::Code, at + 1),
     }
 }
 
 /// `at` is behind the `r`: a raw string, or a raw identifier such as `r#type`.
-fn raw_string(chars: &[char], at: usize) -> (Piece, usize) {
+fn raw_string(chars: &[char], at: usize) -> (LexerPiece, usize) {
     let quote = position(chars, at, |c| c != '#');
     if chars.get(quote) != Some(&'"') {
-        return (Piece::Code, at);
+        return (LexerPiece::Code, at);
     }
     let hashes = quote - at;
     let mut end = quote + 1;
     while end < chars.len() {
         let closes = chars[end] == '"' && chars[end + 1..].iter().take(hashes).filter(|&&c| c == '#').count() == hashes;
         if closes {
-            return (Piece::Literal, end + 1 + hashes);
+            return (LexerPiece::Literal, end + 1 + hashes);
         }
         end += 1;
     }
-    (Piece::Literal, chars.len())
+    (LexerPiece::Literal, chars.len())
 }
 
 fn string_end(chars: &[char], mut at: usize) -> usize {

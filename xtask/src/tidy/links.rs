@@ -3,14 +3,14 @@
 //! Looks at `[text](path#heading)` in every page (`.md`) with a path inside the checkout; addresses of the net are not asked for.
 //! A heading's anchor is its `<a id="…">` where it has one, else its words as GitHub writes them: lower case, with dashes.
 
-use super::checkout::File;
-use super::{Checkout, Problem};
+use super::checkout::SourceFile;
+use super::{Checkout, TidyProblem};
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     checkout.files.iter().filter(|file| file.path.ends_with(".md")).flat_map(|file| check_page(checkout, file)).collect()
 }
 
-fn check_page(checkout: &Checkout, page: &File) -> Vec<Problem> {
+fn check_page(checkout: &Checkout, page: &SourceFile) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for (line, target) in links(&page.text) {
         let (path, heading) = target.split_once('#').unwrap_or((target, ""));
@@ -74,7 +74,7 @@ mod tests {
             ("docs/glossary.md", ""),
             ("src/engine.rs", ""),
         ];
-        check(&Checkout::of(&files)).into_iter().map(|problem| format!("{}: {}", problem.line, problem.message)).collect()
+        check(&Checkout::from_files(&files)).into_iter().map(|problem| format!("{}: {}", problem.line, problem.message)).collect()
     }
 
     #[test]

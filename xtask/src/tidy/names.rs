@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::checkout::File;
-use super::{Checkout, Problem};
+use super::checkout::SourceFile;
+use super::{Checkout, TidyProblem};
 
 /// Words that are no nouns: pronouns, adverbs, conjunctions, verbs, and participles that have been names.
 const NO_NOUNS: &[&str] = &[
@@ -65,12 +65,12 @@ const NOUNS: &[&str] = &["feed", "seed", "speed"];
 /// A type and where it is defined.
 struct TypeName<'a> {
     name: &'a str,
-    file: &'a File,
+    file: &'a SourceFile,
     /// 1-based.
     line: usize,
 }
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let types = types(checkout);
     let mut problems = shared_names(&types);
     for TypeName { name, file, line } in &types {
@@ -106,7 +106,7 @@ pub(crate) fn print_figures(checkout: &Checkout) {
 /// All types of `src` and `xtask`, those inside other items' bodies left out.
 fn types<'a>(checkout: &'a Checkout) -> Vec<TypeName<'a>> {
     let files = checkout.rust_files().filter(|file| file.path.starts_with("src/") || file.path.starts_with("xtask/"));
-    let of_file = |file: &'a File| {
+    let of_file = |file: &'a SourceFile| {
         (1..).zip(file.text.lines()).filter_map(move |(line, text)| Some(TypeName { name: defined_type(text)?, file, line }))
     };
     files.flat_map(of_file).collect()
@@ -130,13 +130,13 @@ fn defined_type(line: &str) -> Option<&str> {
 }
 
 /// The part of the project in which names are told apart.
-fn room(file: &File) -> &str {
+fn room(file: &SourceFile) -> &str {
     file.room().unwrap_or(if file.path.starts_with("xtask/") { "xtask" } else { "crate" })
 }
 
 /// One name for two types is a trap for readers, wherever the two are. Definitions for two systems in one file are one type.
-fn shared_names(types: &[TypeName<'_>]) -> Vec<Problem> {
-    let mut first: BTreeMap<&str, &File> = BTreeMap::new();
+fn shared_names(types: &[TypeName<'_>]) -> Vec<TidyProblem> {
+    let mut first: BTreeMap<&str, &SourceFile> = BTreeMap::new();
     let mut problems = Vec::new();
     for TypeName { name, file, line } in types {
         match first.get(name) {
@@ -170,7 +170,7 @@ fn is_noun(word: &str) -> bool {
 }
 
 /// A module is called by a noun: the last word of its file's name.
-fn module_problem(file: &File) -> Option<Problem> {
+fn module_problem(file: &SourceFile) -> Option<TidyProblem> {
     let name = file.path.strip_suffix(".rs")?.rsplit('/').next()?;
     let is_module = file.path.starts_with("src/") || file.path.starts_with("xtask/src/");
     let word = name.rsplit('_').next()?;
@@ -178,7 +178,7 @@ fn module_problem(file: &File) -> Option<Problem> {
         .then(|| file.problem(1, format!("`{name}` is no noun: call the module by what it is about (docs/glossary.md)")))
 }
 
-fn functions_called_of(file: &File) -> Vec<Problem> {
+fn functions_called_of(file: &SourceFile) -> Vec<TidyProblem> {
     let called = |(line, text): (usize, &str)| {
         let is_one = text.contains("fn of(") || text.contains("fn of<");
         (is_one && !text.trim_start().starts_with("//") && !text.contains('"'))
@@ -192,7 +192,10 @@ mod tests {
     use super::*;
 
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
-        check(&Checkout::of(files)).into_iter().map(|problem| format!("{}:{}: {}", problem.path, problem.line, problem.message)).collect()
+        check(&Checkout::from_files(files))
+            .into_iter()
+            .map(|problem| format!("{}:{}: {}", problem.path, problem.line, problem.message))
+            .collect()
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! The `no_std` build finds most of this; this check finds it also where a feature brings `std` in, and says what to use instead.
 //! Test modules are free: they are built with `std`.
 
-use super::checkout::File;
+use super::checkout::SourceFile;
 use super::lexer::{self, Token};
-use super::{Checkout, Problem, rooms};
+use super::{Checkout, TidyProblem, rooms};
 
 /// Names that must not occur, with what to use instead.
 const NAMES: &[(&str, &str)] = &[
@@ -39,14 +39,14 @@ const FLOAT_METHODS: &[&str] = &[
     "atan", "atan2", "sinh", "cosh", "tanh", "mul_add",
 ];
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
-    let pure: Vec<&File> = checkout.rust_files().filter(|file| file.room().is_some_and(rooms::is_pure)).collect();
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
+    let pure: Vec<&SourceFile> = checkout.rust_files().filter(|file| file.room().is_some_and(rooms::is_pure)).collect();
     let test_folders: Vec<String> = pure.iter().flat_map(|file| test_modules(file)).collect();
-    let is_test = |file: &File| test_folders.iter().any(|folder| is_in_module(&file.path, folder));
+    let is_test = |file: &SourceFile| test_folders.iter().any(|folder| is_in_module(&file.path, folder));
     pure.into_iter().filter(|file| !is_test(file)).flat_map(check_file).collect()
 }
 
-fn check_file(file: &File) -> Vec<Problem> {
+fn check_file(file: &SourceFile) -> Vec<TidyProblem> {
     let (tokens, _) = lexer::without_tests(&lexer::tokens(&file.layers().code));
     let found = (0..tokens.len()).filter_map(|at| Some((at, impurity(&tokens, at)?)));
     found.map(|(at, message)| file.problem(tokens[at].line, message)).collect()
@@ -78,7 +78,7 @@ fn impurity(tokens: &[Token], at: usize) -> Option<String> {
 }
 
 /// The paths, without ending, of the modules that this file declares for tests only: `src/engine/retry/tests`.
-fn test_modules(file: &File) -> Vec<String> {
+fn test_modules(file: &SourceFile) -> Vec<String> {
     let (_, modules) = lexer::without_tests(&lexer::tokens(&file.layers().code));
     let folder = file.path.trim_end_matches(".rs");
     modules.into_iter().map(|module| format!("{folder}/{module}")).collect()
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     fn count(path: &str, text: &str) -> usize {
-        check(&Checkout::of(&[(path, text)])).len()
+        check(&Checkout::from_files(&[(path, text)])).len()
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(count("src/wire.rs", "#[cfg(test)] mod tests { use std::fs; }"), 0);
         let files =
             [("src/wire/a.rs", "#[cfg(test)]\nmod tests;"), ("src/wire/a/tests.rs", "use std::fs;"), ("src/wire/a/b.rs", "use std::fs;")];
-        let problems = check(&Checkout::of(&files));
+        let problems = check(&Checkout::from_files(&files));
         assert_eq!(problems.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(), ["src/wire/a/b.rs"]);
     }
 }

@@ -3,36 +3,36 @@
 //! Looks at every path that starts at the crate's root (`crate::…`, or enough `super::`), in `use` groups and in expressions, tests
 //! included: a test that needs two rooms that may not know each other belongs in `tests/`.
 
-use super::checkout::File;
+use super::checkout::SourceFile;
 use super::lexer::{self, Token};
-use super::{Checkout, Problem};
+use super::{Checkout, TidyProblem};
 
 const PURE: &[&str] = &["wire", "engine", "scenario", "transcript", "world", "oracle", "sim", "explore"];
 
 /// The rooms that a room may import, besides itself; `Pure` stands for all pure rooms.
-enum May {
+enum RoomImports {
     Import(&'static [&'static str]),
     PureAnd(&'static [&'static str]),
     All,
 }
 
 /// One line per room, in the order in which data flows.
-const TABLE: &[(&str, May)] = &[
-    ("wire", May::Import(&[])),
-    ("engine", May::Import(&["wire"])),
-    ("scenario", May::Import(&["wire", "engine"])),
-    ("transcript", May::Import(&["wire", "engine"])),
-    ("world", May::Import(&["wire", "engine", "scenario"])),
-    ("oracle", May::Import(&["wire", "engine", "transcript"])),
-    ("sim", May::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle"])),
-    ("explore", May::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
-    ("strategies", May::Import(&["wire", "engine", "scenario"])),
-    ("tools", May::Import(&["engine"])),
-    ("files", May::PureAnd(&[])),
-    ("runner", May::PureAnd(&["files"])),
-    ("live", May::PureAnd(&["files"])),
-    ("review", May::Import(&["transcript", "files", "runner"])),
-    ("cli", May::All),
+const TABLE: &[(&str, RoomImports)] = &[
+    ("wire", RoomImports::Import(&[])),
+    ("engine", RoomImports::Import(&["wire"])),
+    ("scenario", RoomImports::Import(&["wire", "engine"])),
+    ("transcript", RoomImports::Import(&["wire", "engine"])),
+    ("world", RoomImports::Import(&["wire", "engine", "scenario"])),
+    ("oracle", RoomImports::Import(&["wire", "engine", "transcript"])),
+    ("sim", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle"])),
+    ("explore", RoomImports::Import(&["wire", "engine", "scenario", "transcript", "world", "oracle", "sim"])),
+    ("strategies", RoomImports::Import(&["wire", "engine", "scenario"])),
+    ("tools", RoomImports::Import(&["engine"])),
+    ("files", RoomImports::PureAnd(&[])),
+    ("runner", RoomImports::PureAnd(&["files"])),
+    ("live", RoomImports::PureAnd(&["files"])),
+    ("review", RoomImports::Import(&["transcript", "files", "runner"])),
+    ("cli", RoomImports::All),
 ];
 
 /// Whether files of this room are held to the pure rooms' rules.
@@ -40,12 +40,12 @@ pub(crate) fn is_pure(room: &str) -> bool {
     PURE.contains(&room)
 }
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let rooms = checkout.rooms();
     checkout.rust_files().filter_map(|file| Some((file, file.room()?))).flat_map(|(file, room)| check_file(file, room, &rooms)).collect()
 }
 
-fn check_file(file: &File, room: &str, rooms: &[&str]) -> Vec<Problem> {
+fn check_file(file: &SourceFile, room: &str, rooms: &[&str]) -> Vec<TidyProblem> {
     let Some((_, may)) = TABLE.iter().find(|(name, _)| *name == room) else {
         return vec![
             file.problem(1, format!("room `{room}` is not in the table of xtask/src/tidy/rooms.rs: say there what it may import")),
@@ -61,12 +61,12 @@ fn check_file(file: &File, room: &str, rooms: &[&str]) -> Vec<Problem> {
     problems
 }
 
-impl May {
+impl RoomImports {
     fn import(&self, target: &str) -> bool {
         match self {
-            May::Import(rooms) => rooms.contains(&target),
-            May::PureAnd(rooms) => is_pure(target) || rooms.contains(&target),
-            May::All => true,
+            RoomImports::Import(rooms) => rooms.contains(&target),
+            RoomImports::PureAnd(rooms) => is_pure(target) || rooms.contains(&target),
+            RoomImports::All => true,
         }
     }
 }
@@ -159,7 +159,7 @@ mod tests {
         let paths: Vec<String> = rooms.iter().map(|room| format!("src/{room}.rs")).collect();
         let mut files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
         files.push((path, text));
-        check(&Checkout::of(&files)).into_iter().map(|problem| (problem.line, problem.message)).collect()
+        check(&Checkout::from_files(&files)).into_iter().map(|problem| (problem.line, problem.message)).collect()
     }
 
     fn is_refused(path: &str, text: &str, target: &str) -> bool {

@@ -4,9 +4,9 @@
 //! round brackets at the end of what it explains; pages write it anywhere. The pages of rules are checked too: ids are unique, a letter
 //! belongs to one page, anchors are the ids in lower case, names short, and what a page says that holds a rule exists.
 
-use super::{Checkout, Problem};
+use super::{Checkout, TidyProblem};
 use crate::rules::ids;
-use crate::rules::pages::{self, FOLDER, PAGES, Rule};
+use crate::rules::pages::{self, FOLDER, ListedRule, PAGES};
 use std::collections::BTreeMap;
 
 const BENCHES: &str = "xtask/src/bench/bars.rs";
@@ -14,7 +14,7 @@ const CONTENTS: &str = "README";
 const NAME_WORDS_MIN: usize = 3;
 const NAME_WORDS_MAX: usize = 6;
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let rules = pages::read_all(checkout);
     let mut problems = check_pages(checkout);
     problems.extend(check_rules(&rules, checkout));
@@ -31,8 +31,9 @@ pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
 }
 
 /// The pages are those of the table, and the page of contents leads to each.
-fn check_pages(checkout: &Checkout) -> Vec<Problem> {
-    let missing = |path: String| Problem { path, line: 1, message: "is missing: every rule id is checked against the pages".to_string() };
+fn check_pages(checkout: &Checkout) -> Vec<TidyProblem> {
+    let missing =
+        |path: String| TidyProblem { path, line: 1, message: "is missing: every rule id is checked against the pages".to_string() };
     let mut problems = Vec::new();
     for page in PAGES.iter().chain([&CONTENTS]).filter(|page| checkout.file(&pages::path(page)).is_none()) {
         problems.push(missing(pages::path(page)));
@@ -52,13 +53,13 @@ fn check_pages(checkout: &Checkout) -> Vec<Problem> {
 }
 
 /// What is wrong with the headings of the rules.
-fn check_rules(rules: &[Rule], checkout: &Checkout) -> Vec<Problem> {
+fn check_rules(rules: &[ListedRule], checkout: &Checkout) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     let mut places: BTreeMap<String, String> = BTreeMap::new();
     let mut pages_by_letter: BTreeMap<char, &str> = BTreeMap::new();
     for rule in rules {
         let id = &rule.id;
-        let mut problem = |message: String| problems.push(Problem { path: rule.path.clone(), line: rule.line, message });
+        let mut problem = |message: String| problems.push(TidyProblem { path: rule.path.clone(), line: rule.line, message });
         if !ids::is_id(id) {
             problem(format!("`{id}` is no rule id: a heading of this level is `### <a id=\"q-13\"></a>Q-13 a name of some words`"));
             continue;
@@ -88,7 +89,7 @@ fn check_rules(rules: &[Rule], checkout: &Checkout) -> Vec<Problem> {
 }
 
 /// Each room says in its header on which page its rules are, and no header names a page that there is not.
-fn check_rooms(checkout: &Checkout) -> Vec<Problem> {
+fn check_rooms(checkout: &Checkout) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for room in checkout.rooms() {
         let Some(file) = checkout.file(&format!("src/{room}.rs")) else { continue };
@@ -134,7 +135,7 @@ mod tests {
         all.insert(pages::path(CONTENTS), contents);
         all.insert(pages::path(PAGES[0]), rules.to_string());
         all.extend(files.iter().map(|&(path, text)| (path.to_string(), text.to_string())));
-        Checkout::of(&all.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>())
+        Checkout::from_files(&all.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>())
     }
 
     fn problems(path: &str, text: &str) -> Vec<(usize, String)> {
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(check(&checkout("", &[])), []);
         assert!(check(&checkout("", &[("docs/rules/stray.md", "")]))[0].message.contains("is not in the table"));
         assert!(check(&checkout("", &[("docs/rules/README.md", "")]))[0].message.contains("does not lead to determinism.md"));
-        assert_eq!(check(&Checkout::of(&[])).len(), PAGES.len() + 1);
+        assert_eq!(check(&Checkout::from_files(&[])).len(), PAGES.len() + 1);
     }
 
     #[test]

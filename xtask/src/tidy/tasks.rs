@@ -4,13 +4,13 @@
 //! a `JoinSet` hands it to its owner. Test modules are free.
 
 use super::lexer::{self, Token};
-use super::{Checkout, File, Problem};
+use super::{Checkout, SourceFile, TidyProblem};
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     checkout.rust_files().filter(|file| file.room().is_some()).flat_map(check_file).collect()
 }
 
-fn check_file(file: &File) -> Vec<Problem> {
+fn check_file(file: &SourceFile) -> Vec<TidyProblem> {
     let (tokens, _) = lexer::without_tests(&lexer::tokens(&file.layers().code));
     let found = (0..tokens.len()).filter_map(|at| Some((at, problem(&tokens, at)?)));
     found.map(|(at, message)| file.problem(tokens[at].line, message.to_string())).collect()
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     fn problems(code: &str) -> usize {
-        check(&Checkout::of(&[("src/live/x.rs", code)])).len()
+        check(&Checkout::from_files(&[("src/live/x.rs", code)])).len()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The top folder holds what a newcomer expects there, and nothing else: notes, plans and scratch files do not belong to the product.
 
-use super::{Checkout, Problem};
+use super::{Checkout, TidyProblem};
 
 const ALLOWED: &[&str] = &[
     "ARCHITECTURE.md",
@@ -21,10 +21,14 @@ const ALLOWED: &[&str] = &[
     "xtask",
 ];
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
     let strays = checkout.top_entries.iter().filter(|name| !name.starts_with('.') && !ALLOWED.contains(&name.as_str()));
     strays
-        .map(|name| Problem { path: name.clone(), line: 1, message: "does not belong in the top folder: move or remove it".to_string() })
+        .map(|name| TidyProblem {
+            path: name.clone(),
+            line: 1,
+            message: "does not belong in the top folder: move or remove it".to_string(),
+        })
         .collect()
 }
 

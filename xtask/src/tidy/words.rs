@@ -1,8 +1,8 @@
 //! Words that must not be in any text, and pages that must keep their form: nothing of one machine, a change log with a place for what
 //! is new, a README and pages of documentation whose commands exist.
 
-use super::checkout::File;
-use super::{Checkout, Problem};
+use super::checkout::SourceFile;
+use super::{Checkout, TidyProblem};
 
 /// Banned everywhere. Written in pieces, so that this file does not contain them.
 const BANNED: &[(&str, &str)] = &[
@@ -19,8 +19,8 @@ const CHANGE_LOG: &str = "CHANGELOG.md";
 const README: &str = "README.md";
 const TEST_COMMAND: &str = "cargo xtask ci";
 
-pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = checkout.files.iter().flat_map(banned_words).collect();
+pub(crate) fn check(checkout: &Checkout) -> Vec<TidyProblem> {
+    let mut problems: Vec<TidyProblem> = checkout.files.iter().flat_map(banned_words).collect();
     problems.extend(check_change_log(checkout));
     problems.extend(checkout.file(README).into_iter().flat_map(|readme| check_readme(checkout, readme)));
     let pages = checkout.files.iter().filter(|file| file.path.starts_with("docs/") && file.path.ends_with(".md"));
@@ -28,7 +28,7 @@ pub(crate) fn check(checkout: &Checkout) -> Vec<Problem> {
     problems
 }
 
-fn banned_words(file: &File) -> Vec<Problem> {
+fn banned_words(file: &SourceFile) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for (index, text) in file.text.lines().enumerate() {
         let found = BANNED.iter().filter(|(word, _)| text.contains(word));
@@ -37,8 +37,8 @@ fn banned_words(file: &File) -> Vec<Problem> {
     problems
 }
 
-fn check_change_log(checkout: &Checkout) -> Option<Problem> {
-    let problem = |message: &str| Some(Problem { path: CHANGE_LOG.to_string(), line: 1, message: message.to_string() });
+fn check_change_log(checkout: &Checkout) -> Option<TidyProblem> {
+    let problem = |message: &str| Some(TidyProblem { path: CHANGE_LOG.to_string(), line: 1, message: message.to_string() });
     match checkout.file(CHANGE_LOG) {
         None => problem("is missing: users read there what changed"),
         Some(log) if !log.text.lines().any(|line| line.trim() == "## [Unreleased]") => problem("lacks the heading `## [Unreleased]`"),
@@ -47,7 +47,7 @@ fn check_change_log(checkout: &Checkout) -> Option<Problem> {
 }
 
 /// Each command line in the README's code blocks names something that exists, and one of them is the test command.
-fn check_readme(checkout: &Checkout, readme: &File) -> Vec<Problem> {
+fn check_readme(checkout: &Checkout, readme: &SourceFile) -> Vec<TidyProblem> {
     let mut problems = check_commands(checkout, readme);
     if !commands(&readme.text).iter().any(|(_, command)| *command == TEST_COMMAND) {
         problems.push(readme.problem(1, format!("no code block shows the test command `{TEST_COMMAND}`")));
@@ -56,7 +56,7 @@ fn check_readme(checkout: &Checkout, readme: &File) -> Vec<Problem> {
 }
 
 /// Each command line in a page's code blocks names something that exists.
-fn check_commands(checkout: &Checkout, page: &File) -> Vec<Problem> {
+fn check_commands(checkout: &Checkout, page: &SourceFile) -> Vec<TidyProblem> {
     let problem = |(line, command)| {
         let missing = missing_command(checkout, command)?;
         Some(page.problem(line, format!("`{command}`: there is no {missing}; correct the line")))
@@ -114,13 +114,13 @@ mod tests {
     const LOG: (&str, &str) = (CHANGE_LOG, "## [Unreleased]\n");
 
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
-        check(&Checkout::of(files)).into_iter().map(|problem| problem.message).collect()
+        check(&Checkout::from_files(files)).into_iter().map(|problem| problem.message).collect()
     }
 
     #[test]
     fn each_banned_word_is_found() {
         for (word, _) in BANNED {
-            let problems = check(&Checkout::of(&[LOG, ("docs.md", &format!("fine\nsee {word}x\n"))]));
+            let problems = check(&Checkout::from_files(&[LOG, ("docs.md", &format!("fine\nsee {word}x\n"))]));
             assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [2], "{word}");
         }
     }

@@ -31,10 +31,10 @@ pub(super) fn table(text: &str) -> Result<PriceTable> {
         let start = error.span().map_or(0, |span| span.start);
         PriceTableError { line: line_of(text, start), message: error.message().into() }
     })?;
-    let root = Section { text, name: "the table", start: 0, members: parsed.get_ref() };
+    let root = PriceSection { text, name: "the table", start: 0, members: parsed.get_ref() };
     root.knows(&[&OF_TABLE])?;
-    let compiled = root.required("compiled", Section::date)?;
-    let web_search = root.required("web_search", Section::dollars)?;
+    let compiled = root.required("compiled", PriceSection::date)?;
+    let web_search = root.required("web_search", PriceSection::dollars)?;
     let unknown = root.required("unknown_model", |root, at| root.section("[unknown_model]", at))?;
     unknown.knows(&[&OF_PRICES])?;
     let mut table = PriceTable { text: text.into(), compiled, rows: Vec::new(), unknown_model: unknown.prices()?, web_search };
@@ -43,7 +43,7 @@ pub(super) fn table(text: &str) -> Result<PriceTable> {
         _ => root.wrong(at, "prices are written under [[price]]"),
     })?;
     for entry in prices.iter() {
-        let at = At { key: "price", start: entry.span().start, value: entry.get_ref() };
+        let at = PlacedText { key: "price", start: entry.span().start, value: entry.get_ref() };
         add_rows(&mut table.rows, &root.section("[[price]]", at)?)?;
     }
     Ok(table)
@@ -58,12 +58,12 @@ pub(super) fn nothing() -> PriceTable {
 }
 
 /// One `[[price]]`: a row for each of its models.
-fn add_rows(rows: &mut Vec<PriceRow>, section: &Section<'_>) -> Result<()> {
+fn add_rows(rows: &mut Vec<PriceRow>, section: &PriceSection<'_>) -> Result<()> {
     section.knows(&[&OF_ROW, &OF_PRICES])?;
-    let models = section.required("models", Section::names)?;
-    let from = section.optional("from", Section::date)?;
-    let over_tokens = section.optional("over_tokens", Section::count)?;
-    let fast = section.optional("fast", Section::flag)?.unwrap_or(false);
+    let models = section.required("models", PriceSection::names)?;
+    let from = section.optional("from", PriceSection::date)?;
+    let over_tokens = section.optional("over_tokens", PriceSection::count)?;
+    let fast = section.optional("fast", PriceSection::flag)?.unwrap_or(false);
     let prices = section.prices()?;
     for model in models {
         let is_of_same = |row: &&PriceRow| (&row.model, row.over_tokens, row.fast) == (&model, over_tokens, fast);
@@ -82,7 +82,7 @@ fn line_of(text: &str, start: usize) -> usize {
 
 /// A table of the text.
 #[derive(Clone, Copy)]
-struct Section<'t> {
+struct PriceSection<'t> {
     text: &'t str,
     /// How messages call it.
     name: &'static str,
@@ -92,18 +92,18 @@ struct Section<'t> {
 
 /// A value and where it stands.
 #[derive(Clone, Copy)]
-struct At<'t> {
+struct PlacedText<'t> {
     key: &'t str,
     start: usize,
     value: &'t DeValue<'t>,
 }
 
-impl<'t> Section<'t> {
+impl<'t> PriceSection<'t> {
     fn error(&self, start: usize, message: String) -> PriceTableError {
         PriceTableError { line: line_of(self.text, start), message }
     }
 
-    fn wrong<T>(&self, at: At<'_>, message: &str) -> Result<T> {
+    fn wrong<T>(&self, at: PlacedText<'_>, message: &str) -> Result<T> {
         Err(self.error(at.start, format!("`{}`: {message}", at.key)))
     }
 
@@ -118,45 +118,45 @@ impl<'t> Section<'t> {
         }
     }
 
-    fn optional<T>(&self, key: &'t str, read: impl Fn(&Self, At<'t>) -> Result<T>) -> Result<Option<T>> {
+    fn optional<T>(&self, key: &'t str, read: impl Fn(&Self, PlacedText<'t>) -> Result<T>) -> Result<Option<T>> {
         let member = self.members.iter().find(|(name, _)| &**name.get_ref() == key);
-        member.map(|(_, value)| read(self, At { key, start: value.span().start, value: value.get_ref() })).transpose()
+        member.map(|(_, value)| read(self, PlacedText { key, start: value.span().start, value: value.get_ref() })).transpose()
     }
 
-    fn required<T>(&self, key: &'t str, read: impl Fn(&Self, At<'t>) -> Result<T>) -> Result<T> {
+    fn required<T>(&self, key: &'t str, read: impl Fn(&Self, PlacedText<'t>) -> Result<T>) -> Result<T> {
         self.optional(key, read)?.ok_or_else(|| self.error(self.start, format!("{} lacks `{key}`", self.name)))
     }
 
-    fn section(&self, name: &'static str, at: At<'t>) -> Result<Section<'t>> {
+    fn section(&self, name: &'static str, at: PlacedText<'t>) -> Result<PriceSection<'t>> {
         match at.value {
-            DeValue::Table(members) => Ok(Section { text: self.text, name, start: at.start, members }),
+            DeValue::Table(members) => Ok(PriceSection { text: self.text, name, start: at.start, members }),
             _ => self.wrong(at, "a table is wanted here"),
         }
     }
 
-    fn string(&self, at: At<'t>) -> Result<&'t str> {
+    fn string(&self, at: PlacedText<'t>) -> Result<&'t str> {
         match at.value {
             DeValue::String(text) if !text.is_empty() => Ok(text),
             _ => self.wrong(at, "text in quotes is wanted here, and not an empty one"),
         }
     }
 
-    fn date(&self, at: At<'t>) -> Result<Date> {
+    fn date(&self, at: PlacedText<'t>) -> Result<Date> {
         Date::read(self.string(at)?).or_else(|problem| self.wrong(at, &problem.to_string()))
     }
 
-    fn dollars(&self, at: At<'t>) -> Result<NanoUsd> {
+    fn dollars(&self, at: PlacedText<'t>) -> Result<NanoUsd> {
         NanoUsd::read(self.string(at)?).or_else(|problem| self.wrong(at, &problem.to_string()))
     }
 
-    fn dollars_per_million(&self, at: At<'t>) -> Result<NanoUsd> {
+    fn dollars_per_million(&self, at: PlacedText<'t>) -> Result<NanoUsd> {
         match self.dollars(at)?.0 {
             nanos if nanos % MILLION == 0 => Ok(NanoUsd(nanos / MILLION)),
             _ => self.wrong(at, "dollars per million tokens have at most 3 digits behind the point: a token costs whole nano-dollars"),
         }
     }
 
-    fn count(&self, at: At<'t>) -> Result<u64> {
+    fn count(&self, at: PlacedText<'t>) -> Result<u64> {
         let number = match at.value {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
@@ -164,33 +164,33 @@ impl<'t> Section<'t> {
         number.map_or_else(|| self.wrong(at, "a whole number of tokens is wanted here"), Ok)
     }
 
-    fn flag(&self, at: At<'t>) -> Result<bool> {
+    fn flag(&self, at: PlacedText<'t>) -> Result<bool> {
         match at.value {
             DeValue::Boolean(flag) => Ok(*flag),
             _ => self.wrong(at, "`true` or `false` is wanted here"),
         }
     }
 
-    fn names(&self, at: At<'t>) -> Result<Vec<Arc<str>>> {
+    fn names(&self, at: PlacedText<'t>) -> Result<Vec<Arc<str>>> {
         match at.value {
             DeValue::Array(names) if !names.is_empty() => {
                 let name = |name| self.string(name).map(Arc::from);
-                names.iter().map(|entry| name(At { key: at.key, start: entry.span().start, value: entry.get_ref() })).collect()
+                names.iter().map(|entry| name(PlacedText { key: at.key, start: entry.span().start, value: entry.get_ref() })).collect()
             }
             _ => self.wrong(at, "a list of names is wanted here, and not an empty one"),
         }
     }
 
     fn prices(&self) -> Result<TokenPrices> {
-        let price = |key| self.required(key, Section::dollars_per_million);
+        let price = |key| self.required(key, PriceSection::dollars_per_million);
         Ok(TokenPrices {
             input: price("input")?,
             output: price("output")?,
             write_5m: price("cache_write_5m")?,
             write_1h: price("cache_write_1h")?,
             read: price("cache_read")?,
-            source: self.required("source", Section::string)?.into(),
-            seen: self.required("seen", Section::string)?.into(),
+            source: self.required("source", PriceSection::string)?.into(),
+            seen: self.required("seen", PriceSection::string)?.into(),
         })
     }
 }

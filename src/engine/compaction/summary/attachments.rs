@@ -5,17 +5,17 @@
 
 use alloc::collections::BTreeMap;
 
-use super::{Parts, media};
+use super::{ConversationParts, media};
 use crate::engine::compaction::microcompact;
-use crate::engine::conversation::Item;
+use crate::engine::conversation::ConversationItem;
 use crate::engine::settings::CompactionSettings;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
-use crate::wire::raw::{self, Object};
+use crate::wire::raw_json::{self, RawObject};
 use crate::wire::tokens;
 
 /// The blocks that are attached, files first, the last read before the others.
-pub(super) fn of(parts: &Parts, settings: &CompactionSettings) -> Vec<Block> {
+pub(super) fn blocks(parts: &ConversationParts, settings: &CompactionSettings) -> Vec<Block> {
     let mut left = settings.attached_file_tokens;
     let mut blocks = Vec::new();
     let kept: Vec<Arc<str>> = files(&parts.kept).into_iter().map(|file| file.path).collect();
@@ -35,26 +35,26 @@ pub(super) fn of(parts: &Parts, settings: &CompactionSettings) -> Vec<Block> {
     blocks.into_iter().chain(plan).chain(skills).collect()
 }
 
-struct File {
+struct AttachedFile {
     path: Arc<str>,
     content: String,
 }
 
 /// The files that Read gave, each once with what it gave last, in the order of that.
-fn files(items: &[Arc<Item>]) -> Vec<File> {
+fn files(items: &[Arc<ConversationItem>]) -> Vec<AttachedFile> {
     let mut asked: BTreeMap<&str, Arc<str>> = BTreeMap::new();
-    let mut files: Vec<File> = Vec::new();
+    let mut files: Vec<AttachedFile> = Vec::new();
     for block in items.iter().flat_map(|item| &item.message.content) {
         match block.kind() {
             BlockKind::ToolUse(tool_use) if &*tool_use.name == "Read" => {
-                let input = Object::parse(tool_use.input.as_str()).ok();
+                let input = RawObject::parse(tool_use.input.as_str()).ok();
                 let path = input.and_then(|input| input.string("file_path").or(input.string("path")).map(|path| Arc::from(&*path)));
                 asked.extend(path.map(|path| (&*tool_use.id, path)));
             }
             BlockKind::ToolResult { tool_use_id, is_error: false } => {
                 if let (Some(path), Some(content)) = (asked.get(&**tool_use_id), content(block)) {
                     files.retain(|file| file.path != *path);
-                    files.push(File { path: path.clone(), content });
+                    files.push(AttachedFile { path: path.clone(), content });
                 }
             }
             _ => (),
@@ -65,13 +65,13 @@ fn files(items: &[Arc<Item>]) -> Vec<File> {
 
 /// The text of a result; `None` when it has none, or is a placeholder.
 fn content(result: &Block) -> Option<String> {
-    let result = Object::parse(result.json().as_str()).ok()?;
+    let result = RawObject::parse(result.json().as_str()).ok()?;
     let content = result.get("content")?;
-    let text = match raw::string(content) {
+    let text = match raw_json::string(content) {
         Some(text) => text.into_owned(),
         None => {
-            let parts = raw::elements(content).ok()?;
-            let texts = parts.into_iter().filter_map(|part| Object::parse(part).ok()?.string("text").map(Cow::into_owned));
+            let parts = raw_json::elements(content).ok()?;
+            let texts = parts.into_iter().filter_map(|part| RawObject::parse(part).ok()?.string("text").map(Cow::into_owned));
             texts.filter(|text| !media::is_left_out(text)).collect::<Vec<_>>().join("\n")
         }
     };
@@ -87,30 +87,30 @@ mod tests {
     use crate::wire::json::Json;
 
     /// One round for each file that was read: its path, and how many characters it gave.
-    fn reads(files: &[(&str, usize)]) -> Vec<Arc<Item>> {
+    fn reads(files: &[(&str, usize)]) -> Vec<Arc<ConversationItem>> {
         let mut items = Vec::new();
         for (nth, (path, characters)) in files.iter().enumerate() {
             let id = format!("toolu_{nth}_{}", path.trim_start_matches('/'));
-            let answer = Item {
+            let answer = ConversationItem {
                 name: format!("a{nth}").into(),
                 kind: ItemKind::Answer,
                 message: Arc::new(Message::assistant(vec![read(&id, path)])),
                 usage: None,
                 lacks_thinking: false,
             };
-            let result = Block::tool_result(&id, &Json::of(&nth.to_string().repeat(*characters)), false);
-            items.extend([Arc::new(answer), Arc::new(Item::user(format!("r{nth}"), ItemKind::Results, vec![result]))]);
+            let result = Block::tool_result(&id, &Json::from_value(&nth.to_string().repeat(*characters)), false);
+            items.extend([Arc::new(answer), Arc::new(ConversationItem::user(format!("r{nth}"), ItemKind::Results, vec![result]))]);
         }
         items
     }
 
     fn attached(replaced: &[(&str, usize)], kept: &[(&str, usize)], settings: &CompactionSettings) -> Vec<String> {
-        let parts = Parts { replaced: reads(replaced), kept: reads(kept) };
+        let parts = ConversationParts { replaced: reads(replaced), kept: reads(kept) };
         let text = |block: &Block| match block.kind() {
             BlockKind::Text(text) => text.split(" as it").next().unwrap().to_owned(),
             other => panic!("{other:?}"),
         };
-        of(&parts, settings).iter().map(text).collect()
+        blocks(&parts, settings).iter().map(text).collect()
     }
 
     #[test]
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn c_4_a_file_is_attached_as_it_was_read_last() {
-        let parts = Parts { replaced: reads(&[("/a", 3), ("/a", 3)]), kept: Vec::new() };
-        assert_eq!(of(&parts, &CompactionSettings::default()), [Block::text("/a as it was last read:\n\n111")]);
+        let parts = ConversationParts { replaced: reads(&[("/a", 3), ("/a", 3)]), kept: Vec::new() };
+        assert_eq!(blocks(&parts, &CompactionSettings::default()), [Block::text("/a as it was last read:\n\n111")]);
     }
 
     #[test]
@@ -144,6 +144,6 @@ mod tests {
             ..CompactionSettings::default()
         };
         let expected = ["The plan:\n\nfirst", "A skill that was invoked:\n\nsecond", "A skill that was invoked:\n\nthird"];
-        assert_eq!(of(&Parts { replaced: Vec::new(), kept: Vec::new() }, &settings), expected.map(Block::text));
+        assert_eq!(blocks(&ConversationParts { replaced: Vec::new(), kept: Vec::new() }, &settings), expected.map(Block::text));
     }
 }

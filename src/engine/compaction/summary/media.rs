@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::json::Json;
-use crate::wire::raw::{self, Object};
+use crate::wire::raw_json::{self, RawObject};
 
 /// The same message with a word in the place of each image and document; `None` when it has none.
 pub(in crate::engine::compaction) fn without_media(message: &Message) -> Option<Message> {
@@ -28,9 +28,9 @@ fn stripped(block: &Block) -> Option<Block> {
     match block.kind() {
         BlockKind::Other(kind) if matches!(&**kind, "image" | "document") => Some(Block::text(&left_out(kind))),
         BlockKind::ToolResult { .. } => {
-            let result = Object::parse(block.json().as_str()).ok()?;
+            let result = RawObject::parse(block.json().as_str()).ok()?;
             let parts: Vec<Block> =
-                raw::elements(result.get("content")?).ok()?.into_iter().map(|part| Block::from(Json::trusted(part))).collect();
+                raw_json::elements(result.get("content")?).ok()?.into_iter().map(|part| Block::from(Json::trusted(part))).collect();
             let without: Vec<Option<Block>> = parts.iter().map(stripped).collect();
             if without.iter().all(Option::is_none) {
                 return None;

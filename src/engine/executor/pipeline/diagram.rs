@@ -1,6 +1,6 @@
 //! The states that a pipeline goes through, as seen from step to step: what is passed through in the same instant is not drawn.
 
-use super::{Halt, Pipeline, Step, Verdict};
+use super::{Pipeline, PipelineHalt, PipelineState, PipelineVerdict};
 use crate::engine::contract::Input;
 use crate::engine::diagram::Diagram;
 
@@ -42,7 +42,7 @@ pub(crate) const DIAGRAM: Diagram = Diagram {
     ],
 };
 
-impl Step {
+impl PipelineState {
     fn name(&self) -> &'static str {
         match self {
             Self::Starting => "Starting",
@@ -63,12 +63,12 @@ impl Pipeline {
     }
 
     /// It has begun.
-    pub(super) fn begun(&self, verdict: &Verdict) {
+    pub(super) fn begun(&self, verdict: &PipelineVerdict) {
         DIAGRAM.pass("", "starts", self.after(verdict));
     }
 
     /// A step is over, which began in the state `before`.
-    pub(super) fn passed(&self, before: &'static str, input: &Input, verdict: &Verdict) {
+    pub(super) fn passed(&self, before: &'static str, input: &Input, verdict: &PipelineVerdict) {
         let cause = match input {
             Input::ToolChecked { .. } => "checked",
             Input::HookEnded { .. } => "hooks answered",
@@ -84,18 +84,18 @@ impl Pipeline {
     }
 
     /// It was ended from outside.
-    pub(super) fn halted(&self, halt: &Halt) {
+    pub(super) fn halted(&self, halt: &PipelineHalt) {
         let to = match halt {
-            Halt::AtOnce | Halt::Stopping => "Halted",
-            Halt::Ended(_) => "Done",
+            PipelineHalt::AtOnce | PipelineHalt::Stopping => "Halted",
+            PipelineHalt::Ended(_) => "Done",
         };
         DIAGRAM.pass(self.state(), "abort", to);
     }
 
-    fn after(&self, verdict: &Verdict) -> &'static str {
+    fn after(&self, verdict: &PipelineVerdict) -> &'static str {
         match verdict {
-            Verdict::Running => self.state(),
-            Verdict::Done(_) => "Done",
+            PipelineVerdict::Running => self.state(),
+            PipelineVerdict::Done(_) => "Done",
         }
     }
 }

@@ -5,17 +5,17 @@
 
 use alloc::collections::VecDeque;
 
-use super::Scope;
+use super::PipelineScope;
 use crate::engine::contract::{Effect, Effects, Input, ToolRun};
 use crate::prelude::*;
 
 /// The questions of one run that are not answered; the first one is put to the user.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Questions(VecDeque<Arc<str>>);
+pub(super) struct ElicitationQueue(VecDeque<Arc<str>>);
 
-impl Questions {
+impl ElicitationQueue {
     /// Puts a question, or has it wait for those before it. Where nobody would answer, it is declined at once.
-    pub(super) fn ask(&mut self, scope: &mut Scope<'_>, run: ToolRun, message: &Arc<str>) {
+    pub(super) fn ask(&mut self, scope: &mut PipelineScope<'_>, run: ToolRun, message: &Arc<str>) {
         if !scope.env.settings.session.elicitation_handler {
             return decline(run, scope.effects);
         }

@@ -26,7 +26,7 @@ pub(super) fn refused(tool: &str, reason: &str) -> String {
 /// A call that ended without a result (T-25).
 pub(super) fn nothing(tool: &str, ended: &ToolOutcome) -> ToolOutcome {
     ToolOutcome {
-        content: Json::of(&format!("{tool} ended without a result.")),
+        content: Json::from_value(&format!("{tool} ended without a result.")),
         is_error: true,
         cause: Some(FailureCause::NoResult),
         ..ended.clone()

@@ -9,8 +9,8 @@ fn after(span: Micros) -> Time {
     Time::ZERO + span
 }
 
-impl Bench {
-    fn fail(&mut self, run: ToolRun) -> Ended {
+impl ExecutorHarness {
+    fn fail(&mut self, run: ToolRun) -> ToolEvent {
         self.outcome(run, ToolOutcome::error("exit code 1"))
     }
 
@@ -30,8 +30,8 @@ impl Bench {
     }
 }
 
-fn bench() -> Bench {
-    Bench::new(at_once(EmissionOrder::Eager))
+fn bench() -> ExecutorHarness {
+    ExecutorHarness::new(at_once(EmissionOrder::Eager))
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn t_13_other_tools_and_a_setting_that_is_off_abort_nobody() {
     let _ = bench.fail(a);
     assert_eq!(bench.seen(), ["result A"]);
     let _ = bench.end(b);
-    let mut off = Bench::new(Settings { sibling_abort: false, ..at_once(EmissionOrder::Eager) });
+    let mut off = ExecutorHarness::new(Settings { sibling_abort: false, ..at_once(EmissionOrder::Eager) });
     let shell = off.tool("Sh");
     off.tool("R");
     off.seen();
@@ -136,7 +136,7 @@ fn t_17_a_tool_that_cannot_say_counts_as_block() {
 
 #[test]
 fn t_18_the_user_may_interrupt_while_everything_that_runs_stops_for_it() {
-    let told = |bench: &mut Bench| -> Vec<bool> {
+    let told = |bench: &mut ExecutorHarness| -> Vec<bool> {
         let effects = bench.effects.drain().filter_map(|(_, effect)| match effect {
             Effect::Emit(Emission::Interruptible(may)) => Some(may),
             _ => None,
@@ -178,7 +178,7 @@ fn t_19_what_was_told_to_stop_before_keeps_its_own_grace_in_the_next_executor() 
     bench.abort(AbortKind::Cancel);
     bench.seen();
     bench.now = after(Micros(GRACE.0 / 2));
-    let discarded = |bench: &mut Bench| {
+    let discarded = |bench: &mut ExecutorHarness| {
         let executor = core::mem::take(&mut bench.executor);
         bench.executor = bench.with(|_, scope| executor.discard(scope));
     };
@@ -196,7 +196,7 @@ fn t_19_what_was_told_to_stop_before_keeps_its_own_grace_in_the_next_executor() 
 #[test]
 fn t_20_without_streaming_execution_tools_run_in_batches_after_the_stream() {
     let settings = Settings { streaming_execution: false, max_batch_tools: 2, ..at_once(EmissionOrder::Eager) };
-    let mut bench = Bench::new(settings);
+    let mut bench = ExecutorHarness::new(settings);
     let runs: Vec<_> = ["R", "R", "R", "W", "R"].into_iter().map(|name| bench.tool(name)).collect();
     assert_eq!(bench.seen(), [] as [&str; 0], "nothing starts beside the stream");
     bench.with(Executor::on_stream_over).by_nobody();
@@ -212,7 +212,7 @@ fn t_20_without_streaming_execution_tools_run_in_batches_after_the_stream() {
 
 #[test]
 fn t_20_an_unknown_tool_waits_for_the_stream_and_splits_no_batch() {
-    let mut bench = Bench::new(Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) });
+    let mut bench = ExecutorHarness::new(Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) });
     for name in ["Nope", "R", "Nope", "R", "W"] {
         bench.tool(name);
     }
@@ -226,7 +226,7 @@ fn t_20_an_unknown_tool_waits_for_the_stream_and_splits_no_batch() {
 
 #[test]
 fn t_20_nothing_starts_beside_the_stream_whatever_comes_in() {
-    let mut bench = Bench::new(Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) });
+    let mut bench = ExecutorHarness::new(Settings { streaming_execution: false, ..at_once(EmissionOrder::Eager) });
     bench.tool("R");
     let late = Input::Timer(HOOK_TIMER);
     let _ = bench.input(late);
@@ -239,7 +239,7 @@ fn t_20_nothing_starts_beside_the_stream_whatever_comes_in() {
 #[test]
 fn t_20_a_failed_shell_aborts_its_batch_where_that_is_set_and_never_the_next_one() {
     let seen = |batch_sibling_abort| {
-        let mut bench = Bench::new(Settings { streaming_execution: false, batch_sibling_abort, ..at_once(EmissionOrder::Eager) });
+        let mut bench = ExecutorHarness::new(Settings { streaming_execution: false, batch_sibling_abort, ..at_once(EmissionOrder::Eager) });
         let shell = bench.tool("Sh");
         let sibling = bench.tool("R");
         bench.tool("W");

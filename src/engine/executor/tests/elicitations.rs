@@ -3,13 +3,13 @@
 use super::*;
 
 /// Somebody answers, or nobody does.
-fn bench(is_there: bool) -> Bench {
+fn bench(is_there: bool) -> ExecutorHarness {
     let mut settings = at_once(EmissionOrder::Eager);
     settings.session.elicitation_handler = is_there;
-    Bench::new(settings)
+    ExecutorHarness::new(settings)
 }
 
-impl Bench {
+impl ExecutorHarness {
     fn ask(&mut self, run: ToolRun, message: &str) {
         let _ = self.input(Input::ElicitationAsked { run, message: message.into() });
     }

@@ -4,56 +4,56 @@ use super::*;
 use crate::engine::contract::{FailureCause, HookEvent, HookOutcome, HookRun, PermissionAnswer, PermissionWord, ToolCheck};
 use crate::engine::hook::HookDefinition;
 use crate::engine::permission::PermissionSettings;
-use crate::engine::schema::{Problem, Validate, Validators};
+use crate::engine::schema::{SchemaProblem, Validate, Validators};
 use crate::engine::time::Micros;
 
 /// Finds fault with every input that has a member `bad`.
 #[derive(Debug)]
-struct NoBad;
+struct BadMemberValidator;
 
-impl Validate for NoBad {
-    fn problems(&self, _tool: &str, input: &Json) -> Vec<Problem> {
-        let problem = || Problem { path: "bad".into(), expected: "nothing was expected".into() };
+impl Validate for BadMemberValidator {
+    fn problems(&self, _tool: &str, input: &Json) -> Vec<SchemaProblem> {
+        let problem = || SchemaProblem { path: "bad".into(), expected: "nothing was expected".into() };
         input.as_str().contains("\"bad\"").then(problem).into_iter().collect()
     }
 }
 
 /// Permissions ask, and `W` looks at its input; hooks as given.
-fn asking(hooks: &[HookEvent]) -> Bench {
+fn asking(hooks: &[HookEvent]) -> ExecutorHarness {
     let mut env = environment(Settings { permissions: Some(PermissionSettings::default()), ..at_once(EmissionOrder::Eager) });
-    env.validators = Validators::new(NoBad);
+    env.validators = Validators::new(BadMemberValidator);
     env.tools[1].checks = true;
     let hook = |event: &HookEvent| HookDefinition { name: "h".into(), event: *event, matcher: None, timeout: HookDefinition::TIMEOUT };
     env.hooks = hooks.iter().map(hook).collect();
-    Bench::of(env)
+    ExecutorHarness::with_environment(env)
 }
 
 /// No permissions, no checks.
-fn plain(hooks: &[HookEvent]) -> Bench {
+fn plain(hooks: &[HookEvent]) -> ExecutorHarness {
     let mut bench = asking(hooks);
     bench.env.settings.permissions = None;
     bench.env.tools[1].checks = false;
     bench
 }
 
-impl Bench {
-    fn hook(&mut self, hook: u32, run: ToolRun, outcome: HookOutcome) -> Ended {
+impl ExecutorHarness {
+    fn hook(&mut self, hook: u32, run: ToolRun, outcome: HookOutcome) -> ToolEvent {
         self.input(Input::HookEnded { hook: HookRun { hook, subject: HookSubject::Tool(run) }, outcome: Arc::new(outcome) })
     }
 
-    fn answer(&mut self, run: ToolRun, answer: PermissionAnswer) -> Ended {
+    fn answer(&mut self, run: ToolRun, answer: PermissionAnswer) -> ToolEvent {
         self.input(Input::PermissionAnswered { run, answer: Arc::new(answer) })
     }
 
-    fn check(&mut self, run: ToolRun, check: ToolCheck) -> Ended {
+    fn check(&mut self, run: ToolRun, check: ToolCheck) -> ToolEvent {
         self.input(Input::ToolChecked { run, check })
     }
 
-    fn stored(&mut self, run: ToolRun, path: Option<&str>) -> Ended {
+    fn stored(&mut self, run: ToolRun, path: Option<&str>) -> ToolEvent {
         self.input(Input::ResultStored { run, path: path.map(Into::into) })
     }
 
-    fn pass_to(&mut self, now: Time) -> Ended {
+    fn pass_to(&mut self, now: Time) -> ToolEvent {
         self.now = now;
         self.input(Input::Timer(HOOK_TIMER))
     }
@@ -138,7 +138,7 @@ fn t_21_an_input_that_does_not_fit_is_answered_in_its_turn_and_runs_beside_nothi
     let mut bench = plain(&[PRE]);
     let first = bench.submit("R", ToolInput::Valid(Json::trusted("{}")));
     bench.submit("R", ToolInput::Valid(Json::trusted(r#"{"bad":1}"#)));
-    assert_eq!(bench.executor.entries[1].class, Class::Exclusive, "T-3");
+    assert_eq!(bench.executor.entries[1].class, ConcurrencyClass::Exclusive, "T-3");
     bench.asked();
     let _ = bench.hook(0, first, HookOutcome::default());
     let _ = bench.end(first);
@@ -369,7 +369,7 @@ fn t_23_a_hook_that_never_answers_is_given_up_by_name() {
 /// Brings a tool use to each state, aborts it, and says what was asked for and what the model is told.
 #[test]
 fn t_30_an_abort_finds_each_state() {
-    type Reach = fn(&mut Bench, ToolRun);
+    type Reach = fn(&mut ExecutorHarness, ToolRun);
     let table: [(&str, Reach, &[&str], &str); 6] = [
         ("checking", |_, _| (), &[], "The user rejected"),
         ("pre hooks", |bench, run| drop(bench.check(run, ToolCheck::default())), &["stop hook 0"], "The user rejected"),
@@ -427,7 +427,7 @@ fn t_30_an_abort_finds_each_state() {
     }
 }
 
-fn to_call(bench: &mut Bench, run: ToolRun) {
+fn to_call(bench: &mut ExecutorHarness, run: ToolRun) {
     let _ = bench.check(run, ToolCheck::default());
     let _ = bench.hook(0, run, HookOutcome::default());
     let _ = bench.answer(run, allow());

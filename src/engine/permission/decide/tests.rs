@@ -25,7 +25,7 @@ fn rules(rules: &[&str]) -> Vec<PermissionRule> {
 
 /// What everybody says of one use.
 #[derive(Clone, Default)]
-struct Case {
+struct PermissionCase {
     tool: &'static str,
     input: &'static str,
     mode: Option<PermissionMode>,
@@ -34,20 +34,21 @@ struct Case {
     check: Option<PermissionWord>,
 }
 
-impl Case {
-    fn decision(&self) -> Decision {
+impl PermissionCase {
+    fn decision(&self) -> PermissionDecision {
         let settings = self.mode.map(|mode| PermissionSettings { mode, rules: rules(self.rules), directories: vec!["/more".into()] });
         let check = ToolCheck { permission: self.check, ..ToolCheck::default() };
         let (tool, input) = (tool(self.tool), Json::trusted(self.input));
-        let question = Question { tool: &tool, input: &input, hooks: self.hook.map(|hook| (hook, "hook")), check: &check, cwd: "/w" };
+        let question =
+            PermissionQuestion { tool: &tool, input: &input, hooks: self.hook.map(|hook| (hook, "hook")), check: &check, cwd: "/w" };
         decide(question, settings.as_ref(), &PermissionContext::default())
     }
 
     fn word(&self) -> PermissionWord {
         match self.decision() {
-            Decision::Allow => PermissionWord::Allow,
-            Decision::Ask { .. } => PermissionWord::Ask,
-            Decision::Deny { .. } => PermissionWord::Deny,
+            PermissionDecision::Allow => PermissionWord::Allow,
+            PermissionDecision::Ask { .. } => PermissionWord::Ask,
+            PermissionDecision::Deny { .. } => PermissionWord::Deny,
         }
     }
 }
@@ -56,7 +57,8 @@ use PermissionMode::{AcceptEdits, Bypass, Default as Usual, Plan};
 use PermissionWord as Hook;
 use PermissionWord::{Allow, Ask, Deny};
 
-const BASH: Case = Case { tool: "Bash", input: r#"{"command":"git log"}"#, mode: Some(Usual), rules: &[], hook: None, check: None };
+const BASH: PermissionCase =
+    PermissionCase { tool: "Bash", input: r#"{"command":"git log"}"#, mode: Some(Usual), rules: &[], hook: None, check: None };
 
 #[test]
 fn p_1_a_policy_rule_decides_otherwise_the_strictest_word() {
@@ -74,14 +76,14 @@ fn p_1_a_policy_rule_decides_otherwise_the_strictest_word() {
         (&["policy deny Bash", "user allow Bash"], Deny),
     ];
     for (rules, expected) in table {
-        assert_eq!(Case { rules, ..BASH }.word(), expected, "{rules:?}");
+        assert_eq!(PermissionCase { rules, ..BASH }.word(), expected, "{rules:?}");
     }
 }
 
 #[test]
 fn p_1_modes() {
-    let edit = |input| Case { tool: "Edit", input, ..BASH };
-    let read = Case { tool: "Read", input: "{}", ..BASH };
+    let edit = |input| PermissionCase { tool: "Edit", input, ..BASH };
+    let read = PermissionCase { tool: "Read", input: "{}", ..BASH };
     let inside = edit(r#"{"file_path":"/w/src/a.rs"}"#);
     let table = [
         (Usual, BASH, Ask, "undecided asks"),
@@ -93,23 +95,23 @@ fn p_1_modes() {
         (AcceptEdits, edit(r#"{"file_path":"/w/../etc/passwd"}"#), Ask, "outside by way of .."),
         (AcceptEdits, edit("{}"), Ask, "no path"),
         (AcceptEdits, BASH, Ask, "no edit"),
-        (AcceptEdits, Case { rules: &["user deny Edit"], ..inside.clone() }, Deny, "a deny rule holds"),
-        (AcceptEdits, Case { rules: &["user ask Edit"], ..inside.clone() }, Ask, "and so does an ask rule"),
+        (AcceptEdits, PermissionCase { rules: &["user deny Edit"], ..inside.clone() }, Deny, "a deny rule holds"),
+        (AcceptEdits, PermissionCase { rules: &["user ask Edit"], ..inside.clone() }, Ask, "and so does an ask rule"),
         (Plan, read.clone(), Allow, "it only reads"),
         (Plan, BASH, Deny, "it may write"),
-        (Plan, Case { rules: &["user allow Bash"], ..BASH }, Deny, "whatever a rule allows"),
-        (Plan, Case { rules: &["user deny Read"], ..read.clone() }, Deny, "a deny rule holds"),
-        (Plan, Case { rules: &["user ask Read"], ..read.clone() }, Ask, "an ask rule asks"),
-        (Plan, Case { hook: Some(Hook::Allow), ..BASH }, Deny, "a hook cannot lift it"),
+        (Plan, PermissionCase { rules: &["user allow Bash"], ..BASH }, Deny, "whatever a rule allows"),
+        (Plan, PermissionCase { rules: &["user deny Read"], ..read.clone() }, Deny, "a deny rule holds"),
+        (Plan, PermissionCase { rules: &["user ask Read"], ..read.clone() }, Ask, "an ask rule asks"),
+        (Plan, PermissionCase { hook: Some(Hook::Allow), ..BASH }, Deny, "a hook cannot lift it"),
         (Bypass, BASH, Allow, "undecided is allowed"),
-        (Bypass, Case { check: Some(Ask), ..BASH }, Allow, "and what the tool would ask"),
-        (Bypass, Case { check: Some(Deny), ..BASH }, Allow, "and what it would not allow"),
-        (Bypass, Case { rules: &["user deny Bash"], ..BASH }, Deny, "a deny rule holds"),
-        (Bypass, Case { rules: &["user ask Bash"], ..BASH }, Ask, "an ask rule is no undecided case"),
-        (Bypass, Case { hook: Some(Hook::Ask), ..BASH }, Ask, "a hook's question always reaches the person"),
+        (Bypass, PermissionCase { check: Some(Ask), ..BASH }, Allow, "and what the tool would ask"),
+        (Bypass, PermissionCase { check: Some(Deny), ..BASH }, Allow, "and what it would not allow"),
+        (Bypass, PermissionCase { rules: &["user deny Bash"], ..BASH }, Deny, "a deny rule holds"),
+        (Bypass, PermissionCase { rules: &["user ask Bash"], ..BASH }, Ask, "an ask rule is no undecided case"),
+        (Bypass, PermissionCase { hook: Some(Hook::Ask), ..BASH }, Ask, "a hook's question always reaches the person"),
     ];
     for (mode, case, expected, reason) in table {
-        assert_eq!(Case { mode: Some(mode), ..case }.word(), expected, "{mode:?}: {reason}");
+        assert_eq!(PermissionCase { mode: Some(mode), ..case }.word(), expected, "{mode:?}: {reason}");
     }
 }
 
@@ -127,7 +129,7 @@ fn t_24_a_hook_denies_asks_and_allows_what_no_rule_forbids() {
         (Hook::Ask, &[], Some(Allow), Ask),
     ];
     for (hook, rules, check, expected) in table {
-        assert_eq!(Case { hook: Some(hook), rules, check, ..BASH }.word(), expected, "{hook:?} {rules:?} {check:?}");
+        assert_eq!(PermissionCase { hook: Some(hook), rules, check, ..BASH }.word(), expected, "{hook:?} {rules:?} {check:?}");
     }
 }
 
@@ -144,33 +146,33 @@ fn t_24_the_tool_s_own_word_counts_where_nobody_decided() {
         (Deny, &["policy allow Bash"], Allow),
     ];
     for (check, rules, expected) in table {
-        assert_eq!(Case { check: Some(check), rules, ..BASH }.word(), expected, "{check:?} {rules:?}");
+        assert_eq!(PermissionCase { check: Some(check), rules, ..BASH }.word(), expected, "{check:?} {rules:?}");
     }
 }
 
 #[test]
 fn t_24_without_permissions_only_hooks_and_the_tool_have_a_word() {
-    let none = Case { mode: None, ..BASH };
+    let none = PermissionCase { mode: None, ..BASH };
     assert_eq!(none.word(), Allow);
-    assert_eq!(Case { hook: Some(Hook::Ask), ..none.clone() }.word(), Ask);
-    assert_eq!(Case { hook: Some(Hook::Deny), ..none.clone() }.word(), Deny);
-    assert_eq!(Case { check: Some(Ask), ..none.clone() }.word(), Ask);
-    assert_eq!(Case { check: Some(Deny), ..none }.word(), Deny);
+    assert_eq!(PermissionCase { hook: Some(Hook::Ask), ..none.clone() }.word(), Ask);
+    assert_eq!(PermissionCase { hook: Some(Hook::Deny), ..none.clone() }.word(), Deny);
+    assert_eq!(PermissionCase { check: Some(Ask), ..none.clone() }.word(), Ask);
+    assert_eq!(PermissionCase { check: Some(Deny), ..none }.word(), Deny);
 }
 
 #[test]
 fn t_24_a_question_says_why_and_which_rules_would_do() {
     let suggestions = || vec!["Bash(git log)".into(), "Bash".into()];
-    let asked = |reason: &str| Decision::Ask { reason: reason.into(), suggestions: suggestions() };
+    let asked = |reason: &str| PermissionDecision::Ask { reason: reason.into(), suggestions: suggestions() };
     assert_eq!(BASH.decision(), asked("no rule decides it"));
-    assert_eq!(Case { rules: &["local ask Bash(git *)"], ..BASH }.decision(), asked("rule Bash(git *) of local says ask"));
-    assert_eq!(Case { hook: Some(Hook::Ask), ..BASH }.decision(), asked("hook"));
-    let denied = Case { rules: &["policy deny Bash"], ..BASH }.decision();
-    assert_eq!(denied, Decision::Deny { reason: "rule Bash of policy says deny".into() });
+    assert_eq!(PermissionCase { rules: &["local ask Bash(git *)"], ..BASH }.decision(), asked("rule Bash(git *) of local says ask"));
+    assert_eq!(PermissionCase { hook: Some(Hook::Ask), ..BASH }.decision(), asked("hook"));
+    let denied = PermissionCase { rules: &["policy deny Bash"], ..BASH }.decision();
+    assert_eq!(denied, PermissionDecision::Deny { reason: "rule Bash of policy says deny".into() });
     let own = ToolCheck { permission: Some(Ask), reason: Some("it deletes".into()), suggestions: vec!["Bash(rm *)".into()], problem: None };
     let (tool, input) = (tool("Bash"), Json::trusted("{}"));
-    let question = Question { tool: &tool, input: &input, hooks: None, check: &own, cwd: "/w" };
-    let expected = Decision::Ask { reason: "it deletes".into(), suggestions: vec!["Bash(rm *)".into()] };
+    let question = PermissionQuestion { tool: &tool, input: &input, hooks: None, check: &own, cwd: "/w" };
+    let expected = PermissionDecision::Ask { reason: "it deletes".into(), suggestions: vec!["Bash(rm *)".into()] };
     assert_eq!(decide(question, None, &PermissionContext::default()), expected);
 }
 
@@ -178,16 +180,16 @@ fn t_24_a_question_says_why_and_which_rules_would_do() {
 fn t_11_and_t_24_what_the_session_learnt_counts_like_rules_of_the_command_line() {
     let (tool, input) = (tool("Bash"), Json::trusted(r#"{"command":"git log"}"#));
     let check = ToolCheck::default();
-    let question = Question { tool: &tool, input: &input, hooks: None, check: &check, cwd: "/w" };
+    let question = PermissionQuestion { tool: &tool, input: &input, hooks: None, check: &check, cwd: "/w" };
     let settings = PermissionSettings { rules: rules(&["user ask Bash(rm *)"]), ..PermissionSettings::default() };
     let with = |change: &str| {
         let mut context = PermissionContext::default();
         context.apply(change);
         decide(question, Some(&settings), &context)
     };
-    assert!(matches!(with("cwd=/x"), Decision::Ask { .. }));
-    assert_eq!(with("allow Bash(git *)"), Decision::Allow);
-    assert!(matches!(with("deny Bash"), Decision::Deny { .. }));
-    assert!(matches!(with("mode plan"), Decision::Deny { .. }));
-    assert_eq!(with("mode bypass"), Decision::Allow);
+    assert!(matches!(with("cwd=/x"), PermissionDecision::Ask { .. }));
+    assert_eq!(with("allow Bash(git *)"), PermissionDecision::Allow);
+    assert!(matches!(with("deny Bash"), PermissionDecision::Deny { .. }));
+    assert!(matches!(with("mode plan"), PermissionDecision::Deny { .. }));
+    assert_eq!(with("mode bypass"), PermissionDecision::Allow);
 }

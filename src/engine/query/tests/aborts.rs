@@ -7,7 +7,7 @@ const TOOLS: &str = "[The user interrupted while tools ran.]";
 
 #[test]
 fn q_10_a_cancel_during_the_stream_closes_it_and_every_tool_use() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     let id = bench.streams("look use=A");
     let _ = bench.seen();
     bench.input(&Input::Cancel);
@@ -21,7 +21,7 @@ fn q_10_a_cancel_during_the_stream_closes_it_and_every_tool_use() {
 
 #[test]
 fn q_10_a_tool_that_was_done_keeps_its_own_result() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     let _ = bench.streams("use=A");
     bench.ends("A");
     bench.input(&Input::Cancel);
@@ -30,7 +30,7 @@ fn q_10_a_tool_that_was_done_keeps_its_own_result() {
 
 #[test]
 fn q_10_thinking_that_nothing_followed_is_not_kept() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     let _ = bench.streams("look think");
     bench.input(&Input::Cancel);
     assert_eq!(bench.kept(), format!("user(hi) assistant(look) user({STREAMING})"));
@@ -38,7 +38,7 @@ fn q_10_thinking_that_nothing_followed_is_not_kept() {
 
 #[test]
 fn q_18_a_cancel_while_tools_run_says_so() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("use=A", "tool_use");
     bench.input(&Input::Cancel);
     bench.ends("A!");
@@ -49,7 +49,7 @@ fn q_18_a_cancel_while_tools_run_says_so() {
 #[test]
 fn q_18_a_cancelled_turn_that_would_have_been_the_last_says_so() {
     for (max, says) in [(1, true), (2, false)] {
-        let mut bench = Bench::new(|settings| settings.session.max_turns = Some(max));
+        let mut bench = QueryHarness::new(|settings| settings.session.max_turns = Some(max));
         bench.answers("use=A", "tool_use");
         bench.input(&Input::Cancel);
         assert_eq!(bench.seen().contains(&String::from("max turns 1")), says, "of {max}");
@@ -58,7 +58,7 @@ fn q_18_a_cancelled_turn_that_would_have_been_the_last_says_so() {
 
 #[test]
 fn q_22_a_submitted_message_aborts_and_needs_no_message_about_it() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("use=A", "tool_use");
     assert!(!bench.submits(2));
     bench.ends("A!");
@@ -70,7 +70,7 @@ fn q_22_a_submitted_message_aborts_and_needs_no_message_about_it() {
 fn q_22_a_cancel_while_stop_hooks_are_asked_withdraws_them() {
     let mut env = environment(|_| ());
     env.hooks = vec![hook("guard", HookEvent::Stop)];
-    let mut bench = Bench::with(env);
+    let mut bench = QueryHarness::with(env);
     bench.answers("a", "end_turn");
     let _ = bench.seen();
     bench.input(&Input::Cancel);
@@ -80,10 +80,11 @@ fn q_22_a_cancel_while_stop_hooks_are_asked_withdraws_them() {
 
 #[test]
 fn q_22_a_cancel_during_a_compaction_keeps_what_was_said() {
-    let mut carried = Carried::default();
+    let mut carried = SessionMemory::default();
     carried.conversation.push_user("p0", ItemKind::Prompt, vec![Block::text("before")]);
     carried.conversation.push_answer(RequestId::first(0), vec![Block::text("yes")], None);
-    let mut bench = Bench::begin(environment(|settings| settings.compaction.keep_messages = 0), carried, Begins::Compacting(None));
+    let mut bench =
+        QueryHarness::begin(environment(|settings| settings.compaction.keep_messages = 0), carried, QueryBeginning::Compacting(None));
     assert_eq!(bench.query.state.name(), "Compacting");
     let id = bench.asked();
     bench.input(&Input::Cancel);
@@ -94,7 +95,7 @@ fn q_22_a_cancel_during_a_compaction_keeps_what_was_said() {
 
 #[test]
 fn q_3_after_the_terminal_nothing_comes_out() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     let id = bench.streams("use=A");
     bench.ends("A");
     bench.input(&Input::Cancel);
@@ -105,15 +106,15 @@ fn q_3_after_the_terminal_nothing_comes_out() {
     bench.input(&Input::End { id, how: AnswerEnd::Complete });
     bench.input(&Input::ToolEnded { run, outcome: Arc::new(ToolOutcome::text("late")) });
     bench.input(&Input::Cancel);
-    let Bench { env, query, now, effects, .. } = &mut bench;
+    let QueryHarness { env, query, now, effects, .. } = &mut bench;
     let of_others = [query.on_room(env, *now, effects), query.look_at_budget(env, *now, effects)];
-    assert_eq!(of_others, [Verdict::Running, Verdict::Running], "what happens elsewhere does not concern it");
+    assert_eq!(of_others, [QueryVerdict::Running, QueryVerdict::Running], "what happens elsewhere does not concern it");
     assert_eq!(bench.effects.iter().count(), 0);
 }
 
 #[test]
 fn q_22_a_second_cancel_ends_nothing_twice() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("use=A@Write", "tool_use");
     bench.input(&Input::Cancel);
     bench.input(&Input::Cancel);
@@ -127,7 +128,7 @@ fn q_22_a_second_cancel_ends_nothing_twice() {
 fn q_10_what_hooks_said_of_a_tool_is_kept_with_its_result() {
     let mut env = environment(|_| ());
     env.hooks = vec![hook("guard", HookEvent::PostToolUse)];
-    let mut bench = Bench::with(env);
+    let mut bench = QueryHarness::with(env);
     bench.answers("use=A use=B", "tool_use");
     bench.ends("A");
     bench.hook_says(HookOutcome { context: Some("mind the gap".into()), ..HookOutcome::default() });

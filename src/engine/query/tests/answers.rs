@@ -1,11 +1,11 @@
 //! Answers and what follows them: blocks as they come (Q-7, Q-8), pauses and refusals (Q-23), structured output (S-9).
 
 use super::*;
-use crate::engine::settings::Observable;
+use crate::engine::settings::ObservableField;
 
 #[test]
 fn q_8_a_block_is_emitted_its_tool_starts_and_results_come_with_the_next_item() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     assert_eq!(bench.seen(), ["request 1 8000"]);
     let id = bench.streams("look use=A use=B");
     assert_eq!(bench.seen(), ["look", "use=A", "start A", "use=B", "start B"]);
@@ -19,7 +19,7 @@ fn q_8_a_block_is_emitted_its_tool_starts_and_results_come_with_the_next_item() 
 
 #[test]
 fn q_7_an_answer_is_reported_with_its_last_block_and_its_tokens() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("a b", "end_turn");
     let answered = bench.effects.drain().find_map(|(_, effect)| match effect {
         Effect::Emit(Emission::Answered { id, uuid, stop_reason, usage }) => Some((id, uuid, stop_reason, usage)),
@@ -33,8 +33,8 @@ fn q_7_an_answer_is_reported_with_its_last_block_and_its_tokens() {
 #[test]
 fn q_8_what_is_emitted_has_derived_fields_and_what_goes_back_has_none() {
     let mut env = environment(|_| ());
-    env.tools[0].observable = vec![Observable { name: "absolute".into(), from: "path".into(), base: "/w/".into() }];
-    let mut bench = Bench::with(env);
+    env.tools[0].observable = vec![ObservableField { name: "absolute".into(), from: "path".into(), base: "/w/".into() }];
+    let mut bench = QueryHarness::with(env);
     bench.answers("use=A", "tool_use");
     let emitted = bench.effects.drain().find_map(|(_, effect)| match effect {
         Effect::Emit(Emission::Assistant(message)) => Some(message.block.json().to_string()),
@@ -52,7 +52,7 @@ fn q_8_what_is_emitted_has_derived_fields_and_what_goes_back_has_none() {
 
 #[test]
 fn q_23_a_pause_is_resumed_with_the_answer_as_it_is_and_not_for_ever() {
-    let mut bench = Bench::new(|settings| settings.max_pause_resumes = 2);
+    let mut bench = QueryHarness::new(|settings| settings.max_pause_resumes = 2);
     bench.answers("one", "pause_turn");
     assert_eq!(bench.conversation(), "user(hi) assistant(one)");
     bench.answers("two", "pause_turn");
@@ -64,7 +64,7 @@ fn q_23_a_pause_is_resumed_with_the_answer_as_it_is_and_not_for_ever() {
 
 #[test]
 fn q_23_pauses_are_counted_anew_after_a_turn() {
-    let mut bench = Bench::new(|settings| settings.max_pause_resumes = 1);
+    let mut bench = QueryHarness::new(|settings| settings.max_pause_resumes = 1);
     bench.answers("one", "pause_turn");
     bench.answers("use=A", "tool_use");
     bench.ends("A");
@@ -75,7 +75,7 @@ fn q_23_pauses_are_counted_anew_after_a_turn() {
 
 #[test]
 fn q_23_a_refusal_is_tried_again_once_in_a_prompt_and_nothing_of_it_is_kept() {
-    let mut bench = Bench::new(|settings| settings.retry_refusal = true);
+    let mut bench = QueryHarness::new(|settings| settings.retry_refusal = true);
     bench.answers("no", "refusal");
     assert_eq!(bench.seen(), ["request 1 8000", "no", "-> refusal_retry", "request 2 8000"]);
     assert_eq!(bench.conversation(), "user(hi)");
@@ -95,7 +95,7 @@ fn q_23_odd_answers_complete_and_say_what_is_odd() {
         ("a", "tool_use", "defect stop-reason-without-tool-use"),
         ("a", "novel", "defect unknown-stop-reason"),
     ] {
-        let mut bench = Bench::new(|_| ());
+        let mut bench = QueryHarness::new(|_| ());
         bench.answers(picture, stop_reason);
         assert_eq!(bench.seen().last().map(|last| &**last), Some(defect));
         assert_eq!(*bench.terminal(), Terminal::Completed, "{stop_reason}");
@@ -104,7 +104,7 @@ fn q_23_odd_answers_complete_and_say_what_is_odd() {
 
 #[test]
 fn n_7_blank_text_does_not_go_back_and_the_rest_of_its_answer_does() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("blank use=A", "tool_use");
     bench.ends("A");
     assert_eq!(bench.conversation(), "user(hi) assistant(use=A) user(result=A)");
@@ -117,7 +117,7 @@ fn structured(settings: &mut Settings) {
 
 #[test]
 fn s_9_the_model_is_asked_for_its_structured_output_so_often_and_no_more() {
-    let mut bench = Bench::new(structured);
+    let mut bench = QueryHarness::new(structured);
     bench.answers("a", "end_turn");
     let asked = ["a", "hidden structured_output", "-> stop_hook_blocking"];
     assert_eq!(bench.seen()[1..4], asked);
@@ -131,7 +131,7 @@ fn s_9_the_model_is_asked_for_its_structured_output_so_often_and_no_more() {
 
 #[test]
 fn s_9_the_first_input_that_went_well_is_kept_and_ends_the_prompt() {
-    let mut bench = Bench::new(structured);
+    let mut bench = QueryHarness::new(structured);
     let id = bench.streams("use=A@StructuredOutput use=B@StructuredOutput");
     bench.ends("A!");
     bench.ends("B");
@@ -145,7 +145,7 @@ fn s_9_the_first_input_that_went_well_is_kept_and_ends_the_prompt() {
 
 #[test]
 fn s_9_without_a_schema_the_tool_is_one_like_others() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("use=A@StructuredOutput", "tool_use");
     bench.ends("A");
     bench.answers("a", "end_turn");
@@ -155,7 +155,7 @@ fn s_9_without_a_schema_the_tool_is_one_like_others() {
 #[test]
 fn n_7_thinking_that_nothing_follows_is_not_sent_back() {
     for (said, kept) in [("look think", "user(hi) assistant(look)"), ("think", "user(hi)"), ("think blank", "user(hi)")] {
-        let mut bench = Bench::new(|_| ());
+        let mut bench = QueryHarness::new(|_| ());
         bench.answers(said, "end_turn");
         assert_eq!(bench.kept(), kept, "{said}");
     }
@@ -163,7 +163,7 @@ fn n_7_thinking_that_nothing_follows_is_not_sent_back() {
 
 #[test]
 fn s_9_of_two_inputs_that_went_well_the_first_counts() {
-    let mut bench = Bench::new(structured);
+    let mut bench = QueryHarness::new(structured);
     bench.answers("use=A@StructuredOutput use=B@StructuredOutput", "tool_use");
     bench.ends("A");
     bench.ends("B");
@@ -172,7 +172,7 @@ fn s_9_of_two_inputs_that_went_well_the_first_counts() {
 
 #[test]
 fn s_9_structured_output_in_the_last_turn_is_a_good_end() {
-    let mut bench = Bench::new(|settings| {
+    let mut bench = QueryHarness::new(|settings| {
         structured(settings);
         settings.session.max_turns = Some(1);
     });
@@ -185,10 +185,11 @@ fn s_9_structured_output_in_the_last_turn_is_a_good_end() {
 
 #[test]
 fn q_7_the_stop_reason_is_told_as_soon_as_it_is_known_and_once() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     let id = bench.streams("a");
-    let told =
-        |bench: &mut Bench| bench.effects.drain().filter(|(_, effect)| matches!(effect, Effect::Emit(Emission::Answered { .. }))).count();
+    let told = |bench: &mut QueryHarness| {
+        bench.effects.drain().filter(|(_, effect)| matches!(effect, Effect::Emit(Emission::Answered { .. }))).count()
+    };
     assert_eq!(told(&mut bench), 0);
     bench.event(id, r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":10}}"#);
     assert_eq!(told(&mut bench), 1);
@@ -199,7 +200,7 @@ fn q_7_the_stop_reason_is_told_as_soon_as_it_is_known_and_once() {
 
 #[test]
 fn n_7_of_two_tool_uses_with_one_id_both_run_and_the_first_goes_back() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("use=A use=A", "tool_use");
     assert!(bench.seen().contains(&String::from("defect duplicate-tool-use-id")));
     for run in bench.runs.clone() {

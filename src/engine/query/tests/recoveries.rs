@@ -2,11 +2,11 @@
 //! model that takes over (Q-19), an attempt that is taken back (Q-20).
 
 use super::*;
-use crate::engine::contract::Staged;
+use crate::engine::contract::StagedSummary;
 
 #[test]
 fn q_15_the_cap_is_raised_then_the_model_goes_on_three_times_then_the_error_is_shown() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("one", "max_tokens");
     let escalated = ["request 1 8000", "one", "tombstone p1.r1.a1.b0", "-> max_output_tokens_escalate", "request 2 64000"];
     assert_eq!(bench.seen(), escalated);
@@ -25,7 +25,7 @@ fn q_15_the_cap_is_raised_then_the_model_goes_on_three_times_then_the_error_is_s
 
 #[test]
 fn q_15_a_turn_gives_all_recoveries_back() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("one", "max_tokens");
     bench.answers("two", "max_tokens");
     bench.answers("use=A", "tool_use");
@@ -37,7 +37,7 @@ fn q_15_a_turn_gives_all_recoveries_back() {
 
 #[test]
 fn q_15_thinking_at_the_end_of_a_cut_answer_is_not_kept() {
-    let mut bench = Bench::new(|settings| settings.max_tokens = 500);
+    let mut bench = QueryHarness::new(|settings| settings.max_tokens = 500);
     bench.answers("think one think", "max_tokens");
     assert!(bench.conversation().starts_with("user(hi) assistant(think one) user("), "{}", bench.conversation());
 }
@@ -47,10 +47,10 @@ const TOO_LONG: &str = "prompt is too long: 200251 tokens > 200000 maximum";
 /// A summary of the turn that began with the request of this number.
 fn staged(turn: u32) -> Input {
     let (from, to) = (format!("p1.r{turn}.a1").into(), format!("p1.r{turn}.a1.results").into());
-    Input::CollapseStaged(Arc::new(Staged { from, to, summary: "It was read.".into() }))
+    Input::CollapseStaged(Arc::new(StagedSummary { from, to, summary: "It was read.".into() }))
 }
 
-impl Bench {
+impl QueryHarness {
     /// A turn that says so much that a summary of it is shorter.
     fn reads(&mut self, tool: &str) {
         self.answers(&format!("{} use={tool}", "long-".repeat(100)), "tool_use");
@@ -59,8 +59,8 @@ impl Bench {
 }
 
 /// A prompt with two turns behind it, so that there is something to summarise.
-fn second_turn(change: impl FnOnce(&mut Settings)) -> Bench {
-    let mut bench = Bench::new(|settings| {
+fn second_turn(change: impl FnOnce(&mut Settings)) -> QueryHarness {
+    let mut bench = QueryHarness::new(|settings| {
         settings.compaction.auto = false;
         settings.compaction.keep_messages = 0;
         change(settings);
@@ -113,7 +113,7 @@ fn q_13_collapses_are_drained_once_in_a_chain_and_again_after_a_turn() {
 }
 
 /// The model has summarised after a prompt that was too long.
-fn summarised() -> Bench {
+fn summarised() -> QueryHarness {
     let mut bench = second_turn(|_| ());
     bench.fails(400, TOO_LONG);
     bench.answers("<summary>Short.</summary>", "end_turn");
@@ -149,7 +149,7 @@ fn with_fallback(settings: &mut Settings) {
     settings.retry.jitter_percent = 0;
 }
 
-impl Bench {
+impl QueryHarness {
     /// The last request finds the API overloaded, and the wait after that is over.
     fn overloaded(&mut self) {
         self.fails(529, "Overloaded");
@@ -159,7 +159,7 @@ impl Bench {
 
 #[test]
 fn q_19_another_model_takes_over_in_the_same_iteration_without_signatures() {
-    let mut bench = Bench::new(with_fallback);
+    let mut bench = QueryHarness::new(with_fallback);
     bench.answers("think use=A", "tool_use");
     bench.ends("A");
     assert_eq!(bench.conversation(), "user(hi) assistant(think use=A) user(result=A)");
@@ -178,7 +178,7 @@ fn q_19_another_model_takes_over_in_the_same_iteration_without_signatures() {
 
 #[test]
 fn q_20_an_attempt_that_broke_is_taken_back_with_its_results() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     let id = bench.streams("look use=A use=B");
     bench.ends("A");
     bench.event(id, r#"{"type":"ping"}"#);

@@ -3,10 +3,10 @@
 use super::*;
 use crate::engine::permission::PermissionWord;
 
-fn with_hook(change: impl FnOnce(&mut Settings)) -> Bench {
+fn with_hook(change: impl FnOnce(&mut Settings)) -> QueryHarness {
     let mut env = environment(change);
     env.hooks = vec![hook("guard", HookEvent::Stop)];
-    Bench::with(env)
+    QueryHarness::with(env)
 }
 
 fn objection(reason: &str) -> HookOutcome {
@@ -83,7 +83,7 @@ fn q_16_each_answer_has_hooks_of_its_own_and_a_late_word_is_not_heard() {
 
 #[test]
 fn q_17_the_model_is_nudged_until_nine_tenths_are_used() {
-    let mut bench = Bench::new(|settings| settings.session.token_budget = Some(1_000));
+    let mut bench = QueryHarness::new(|settings| settings.session.token_budget = Some(1_000));
     let mut answer = |tokens| {
         let id = bench.streams("a");
         bench.stops(id, "end_turn", tokens);
@@ -98,7 +98,7 @@ fn q_17_the_model_is_nudged_until_nine_tenths_are_used() {
 
 #[test]
 fn q_17_continuations_that_give_little_are_given_up() {
-    let mut bench = Bench::new(|settings| settings.session.token_budget = Some(100_000));
+    let mut bench = QueryHarness::new(|settings| settings.session.token_budget = Some(100_000));
     for requests in [2, 3, 4, 4] {
         bench.answers("a", "end_turn");
         assert_eq!(bench.requests.len(), requests, "three continuations, of which the last two gave ten tokens each");
@@ -108,7 +108,7 @@ fn q_17_continuations_that_give_little_are_given_up() {
 
 #[test]
 fn q_17_the_nudge_says_how_much_is_used() {
-    let mut bench = Bench::new(|settings| settings.session.token_budget = Some(1_000));
+    let mut bench = QueryHarness::new(|settings| settings.session.token_budget = Some(1_000));
     bench.answers("a", "end_turn");
     let nudge = "1% of the tokens for this turn are used (10 of 1000). Go on with the work; do not sum up.";
     assert_eq!(bench.conversation(), format!("user(hi) assistant(a) user({nudge})"));

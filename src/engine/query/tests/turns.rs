@@ -5,7 +5,7 @@ use crate::engine::contract::ToolOutcome;
 
 #[test]
 fn q_18_results_then_queued_messages_then_the_next_request() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("use=A@Write", "tool_use");
     assert!(bench.submits(2), "a tool that blocks is running");
     assert!(bench.submits(3));
@@ -19,7 +19,7 @@ fn q_18_results_then_queued_messages_then_the_next_request() {
 
 #[test]
 fn q_22_a_queued_message_that_finds_no_place_is_the_next_prompt() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("use=A@Write", "tool_use");
     assert!(bench.submits(2));
     bench.input(&Input::Cancel);
@@ -30,7 +30,7 @@ fn q_22_a_queued_message_that_finds_no_place_is_the_next_prompt() {
 
 #[test]
 fn q_18_the_next_turn_waits_for_every_result() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("use=A use=B", "tool_use");
     let _ = bench.seen();
     bench.ends("A");
@@ -41,7 +41,7 @@ fn q_18_the_next_turn_waits_for_every_result() {
 
 #[test]
 fn s_10_before_turn_n_plus_one_the_limit_ends_the_prompt() {
-    let mut bench = Bench::new(|settings| settings.session.max_turns = Some(2));
+    let mut bench = QueryHarness::new(|settings| settings.session.max_turns = Some(2));
     bench.answers("use=A", "tool_use");
     bench.ends("A");
     bench.answers("use=B", "tool_use");
@@ -51,7 +51,7 @@ fn s_10_before_turn_n_plus_one_the_limit_ends_the_prompt() {
     assert_eq!((bench.terminal(), bench.outcome().totals.turns), (&Terminal::MaxTurns, 2));
     assert!(bench.kept().ends_with("assistant(use=B) user(result=B)"), "results are kept: {}", bench.kept());
     assert_eq!(bench.outcome().errors, ["the turn limit is reached".into()]);
-    let mut within = Bench::new(|settings| settings.session.max_turns = Some(2));
+    let mut within = QueryHarness::new(|settings| settings.session.max_turns = Some(2));
     within.answers("use=A", "tool_use");
     within.ends("A");
     within.answers("done", "end_turn");
@@ -62,7 +62,7 @@ fn s_10_before_turn_n_plus_one_the_limit_ends_the_prompt() {
 fn q_18_a_tool_hook_that_says_stop_ends_the_prompt_before_queued_messages() {
     let mut env = environment(|_| ());
     env.hooks = vec![hook("guard", HookEvent::PostToolUse)];
-    let mut bench = Bench::with(env);
+    let mut bench = QueryHarness::with(env);
     bench.answers("use=A@Write", "tool_use");
     assert!(bench.submits(2));
     bench.ends("A");
@@ -76,7 +76,7 @@ fn q_18_a_tool_hook_that_says_stop_ends_the_prompt_before_queued_messages() {
 
 #[test]
 fn t_14_a_tool_that_aborts_itself_ends_the_prompt_as_a_cancel_does() {
-    let mut bench = Bench::new(|_| ());
+    let mut bench = QueryHarness::new(|_| ());
     bench.answers("use=A use=B", "tool_use");
     let _ = bench.seen();
     let run = bench.runs[0].1;
@@ -92,8 +92,8 @@ fn with_line(settings: &mut Settings) {
 }
 
 /// A line is asked for about one tool; its request, and that of the next turn.
-fn asked_for_a_line(change: impl FnOnce(&mut Settings)) -> (Bench, RequestId) {
-    let mut bench = Bench::new(|settings| {
+fn asked_for_a_line(change: impl FnOnce(&mut Settings)) -> (QueryHarness, RequestId) {
+    let mut bench = QueryHarness::new(|settings| {
         with_line(settings);
         change(settings);
     });
@@ -111,7 +111,7 @@ fn asked_for_a_line(change: impl FnOnce(&mut Settings)) -> (Bench, RequestId) {
 
 const LINE: &str = r#"{"type":"message","content":[{"type":"text","text":"Read A"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":5}}"#;
 
-impl Bench {
+impl QueryHarness {
     fn line(&mut self, id: RequestId, status: u16, how: AnswerEnd) {
         self.head(id, status);
         self.input(&Input::Body { id, body: LINE.into() });

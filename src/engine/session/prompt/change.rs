@@ -1,13 +1,13 @@
 //! A frame from some request on (S-11): what the host has set anew.
 
-use super::{Frame, listed};
+use super::{RequestFrame, listed};
 use crate::engine::settings::{Environment, RequestChange};
 use crate::prelude::*;
 use crate::wire::json::Json;
-use crate::wire::raw::Object;
+use crate::wire::raw_json::RawObject;
 use crate::wire::request::{Request, list_with_breakpoint, system_with_breakpoint};
 
-impl Frame {
+impl RequestFrame {
     /// The same with what holds from there on; breakpoints go where they went before (N-7).
     pub(crate) fn with_change(&self, env: &Environment, change: &RequestChange) -> Self {
         let mut frame = self.clone();
@@ -23,7 +23,7 @@ impl Frame {
         if let Some(names) = &change.tools {
             request.tools = listed(names.iter().filter_map(|name| env.tool(name)));
         }
-        if let Ok(members) = Object::parse(change.set.as_str()) {
+        if let Ok(members) = RawObject::parse(change.set.as_str()) {
             members.members().for_each(|(name, value)| set(request, name, value));
         }
         if env.settings.cache_breakpoints {
@@ -43,7 +43,7 @@ fn set(request: &mut Request, name: &str, value: &str) {
         "system" => request.system = Some(Json::trusted(value)),
         "tools" => request.tools = Some(Json::trusted(value)),
         _ => {
-            if let Ok(members) = Object::parse(request.extra.as_str()) {
+            if let Ok(members) = RawObject::parse(request.extra.as_str()) {
                 request.extra = Json::trusted(members.with(&[(name, String::from(value))]));
             }
         }
@@ -51,7 +51,7 @@ fn set(request: &mut Request, name: &str, value: &str) {
 }
 
 fn without(extra: &Json, name: &str) -> Json {
-    Object::parse(extra.as_str()).map_or_else(|_| extra.clone(), |members| Json::trusted(members.without(name)))
+    RawObject::parse(extra.as_str()).map_or_else(|_| extra.clone(), |members| Json::trusted(members.without(name)))
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
         let tool = |name: &str| ToolDefinition::new(name, None, Json::trusted(format!(r#"{{"name":"{name}"}}"#)));
         let settings = Settings {
             cache_breakpoints: false,
-            system_prompt: Some(Json::of("old")),
+            system_prompt: Some(Json::from_value("old")),
             request_extra: Json::trusted(r#"{"temperature":1,"thinking":{"type":"adaptive"}}"#),
             ..Settings::default()
         };
@@ -75,13 +75,13 @@ mod tests {
             unset: vec!["thinking".into()],
             tools: Some(vec!["B".into()]),
         };
-        let request = Frame::of(&env).with_change(&env, &change).request(&[], None);
+        let request = RequestFrame::from_environment(&env).with_change(&env, &change).request(&[], None);
         assert_eq!((&*request.model, request.max_tokens, request.stream), ("m2", 7, false));
-        assert_eq!(request.system, Some(Json::of("new")));
+        assert_eq!(request.system, Some(Json::from_value("new")));
         assert_eq!(request.tools.unwrap().as_str(), r#"[{"name":"B"}]"#);
         assert_eq!(request.extra.as_str(), r#"{"temperature":0,"top_k":4}"#);
         let gone = RequestChange { unset: vec!["tools".into(), "system".into()], tools: None, ..change };
-        let request = Frame::of(&env).with_change(&env, &gone).request(&[], None);
-        assert_eq!((request.tools, request.system), (None, Some(Json::of("new"))), "what is set counts");
+        let request = RequestFrame::from_environment(&env).with_change(&env, &gone).request(&[], None);
+        assert_eq!((request.tools, request.system), (None, Some(Json::from_value("new"))), "what is set counts");
     }
 }

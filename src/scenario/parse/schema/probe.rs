@@ -1,13 +1,13 @@
 //! Small scenarios that are made to be read, and what the reader said about one value in them.
 
-use super::super::report::{Report, Seen};
-use super::super::tree::{Kind, Member, Place, Table, Value};
+use super::super::report::{DiagnosticReport, ReaderTrace};
+use super::super::tree::{TextPlace, TreeMember, TreeTable, TreeValue, TreeValueKind};
 use super::super::{read_table, whole_file};
 use crate::prelude::*;
 
 /// A step into a scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum ProbeStep {
     Key(&'static str),
     /// A key that is not known to the parser, in a table where any key is right.
     AnyKey,
@@ -17,22 +17,22 @@ pub(super) enum Step {
 
 /// Something that is set beside the value that the question is about.
 #[derive(Clone, Debug)]
-pub(super) struct Beside {
+pub(super) struct ProbeNeighbour {
     /// The table that it stands in.
-    pub(super) table: Vec<Step>,
+    pub(super) table: Vec<ProbeStep>,
     pub(super) key: &'static str,
-    pub(super) value: Kind,
+    pub(super) value: TreeValueKind,
 }
 
 /// What the reader made of a probe.
-pub(super) struct Answer {
-    pub(super) place: Place,
-    seen: Seen,
-    faults: Vec<(Place, String, Option<String>)>,
+pub(super) struct ProbeAnswer {
+    pub(super) place: TextPlace,
+    seen: ReaderTrace,
+    faults: Vec<(TextPlace, String, Option<String>)>,
 }
 
 /// Reads a scenario with nothing in it but `value` at `path`, and what stands beside.
-pub(super) fn ask(path: &[Step], value: Kind, beside: &[Beside]) -> Answer {
+pub(super) fn ask(path: &[ProbeStep], value: TreeValueKind, beside: &[ProbeNeighbour]) -> ProbeAnswer {
     let (mut root, mut places) = scene(beside);
     let target = descend(&mut root, path, &mut places);
     target.kind = value;
@@ -41,31 +41,31 @@ pub(super) fn ask(path: &[Step], value: Kind, beside: &[Beside]) -> Answer {
 }
 
 /// Reads a scenario with nothing in it but a table at `path`, and what stands beside or in it.
-pub(super) fn look(path: &[Step], beside: &[Beside]) -> Answer {
+pub(super) fn look(path: &[ProbeStep], beside: &[ProbeNeighbour]) -> ProbeAnswer {
     let (mut root, mut places) = scene(beside);
     let place = descend(&mut root, path, &mut places).place;
     read(&root, place)
 }
 
-fn scene(beside: &[Beside]) -> (Value, Places) {
-    let mut places = Places { next: 0 };
-    let mut root = Value { place: places.take(), kind: Kind::Table(Table::default()) };
-    for Beside { table, key, value } in beside {
+fn scene(beside: &[ProbeNeighbour]) -> (TreeValue, ProbePlaces) {
+    let mut places = ProbePlaces { next: 0 };
+    let mut root = TreeValue { place: places.take(), kind: TreeValueKind::Table(TreeTable::default()) };
+    for ProbeNeighbour { table, key, value } in beside {
         member(descend(&mut root, table, &mut places), key, &mut places).kind = value.clone();
     }
     (root, places)
 }
 
-fn read(root: &Value, place: Place) -> Answer {
-    let mut report = Report::noting();
-    if let Kind::Table(table) = &root.kind {
+fn read(root: &TreeValue, place: TextPlace) -> ProbeAnswer {
+    let mut report = DiagnosticReport::noting();
+    if let TreeValueKind::Table(table) = &root.kind {
         read_table(&mut report, table, root.place, "", whole_file);
     }
     let (seen, faults) = report.into_notes();
-    Answer { place, seen, faults }
+    ProbeAnswer { place, seen, faults }
 }
 
-impl Answer {
+impl ProbeAnswer {
     /// Whether the reader has anything against the value.
     pub(super) fn is_fine(&self) -> bool {
         !self.faults.iter().any(|(place, ..)| *place == self.place)
@@ -99,30 +99,31 @@ impl Answer {
 }
 
 /// Places that tell values apart; there is no text that they are in.
-struct Places {
+struct ProbePlaces {
     next: usize,
 }
 
-impl Places {
-    fn take(&mut self) -> Place {
+impl ProbePlaces {
+    fn take(&mut self) -> TextPlace {
         self.next += 1;
-        Place { source: 0, start: self.next, end: self.next }
+        TextPlace { source: 0, start: self.next, end: self.next }
     }
 }
 
 /// The value at a path, made where it is not there yet.
-fn descend<'v>(root: &'v mut Value, path: &[Step], places: &mut Places) -> &'v mut Value {
+fn descend<'v>(root: &'v mut TreeValue, path: &[ProbeStep], places: &mut ProbePlaces) -> &'v mut TreeValue {
     let mut value = root;
     for step in path {
         value = match step {
-            Step::Key(key) => member(value, key, places),
-            Step::AnyKey => member(value, "any", places),
-            Step::Entry => {
-                if !matches!(value.kind, Kind::List(_)) {
-                    value.kind = Kind::List(vec![Value { place: places.take(), kind: Kind::Table(Table::default()) }]);
+            ProbeStep::Key(key) => member(value, key, places),
+            ProbeStep::AnyKey => member(value, "any", places),
+            ProbeStep::Entry => {
+                if !matches!(value.kind, TreeValueKind::List(_)) {
+                    value.kind =
+                        TreeValueKind::List(vec![TreeValue { place: places.take(), kind: TreeValueKind::Table(TreeTable::default()) }]);
                 }
                 match &mut value.kind {
-                    Kind::List(items) => &mut items[0],
+                    TreeValueKind::List(items) => &mut items[0],
                     _ => unreachable!("it was made a list above"),
                 }
             }
@@ -131,14 +132,14 @@ fn descend<'v>(root: &'v mut Value, path: &[Step], places: &mut Places) -> &'v m
     value
 }
 
-fn member<'v>(value: &'v mut Value, key: &str, places: &mut Places) -> &'v mut Value {
-    if !matches!(value.kind, Kind::Table(_)) {
-        value.kind = Kind::Table(Table::default());
+fn member<'v>(value: &'v mut TreeValue, key: &str, places: &mut ProbePlaces) -> &'v mut TreeValue {
+    if !matches!(value.kind, TreeValueKind::Table(_)) {
+        value.kind = TreeValueKind::Table(TreeTable::default());
     }
-    let Kind::Table(table) = &mut value.kind else { unreachable!("it was made a table above") };
+    let TreeValueKind::Table(table) = &mut value.kind else { unreachable!("it was made a table above") };
     let at = table.members.iter().position(|member| member.key == key).unwrap_or_else(|| {
-        let value = Value { place: places.take(), kind: Kind::Table(Table::default()) };
-        table.members.push(Member { key: key.into(), place: places.take(), value });
+        let value = TreeValue { place: places.take(), kind: TreeValueKind::Table(TreeTable::default()) };
+        table.members.push(TreeMember { key: key.into(), place: places.take(), value });
         table.members.len() - 1
     });
     &mut table.members[at].value

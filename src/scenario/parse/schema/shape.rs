@@ -4,26 +4,26 @@ use crate::prelude::*;
 
 /// The kinds of values that a key or an entry takes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Shape {
-    pub(super) text: Texts,
+pub(super) struct ValueShape {
+    pub(super) text: TextShape,
     /// Whether an integer is taken, and from which on.
     pub(super) integer: Option<Option<i64>>,
     pub(super) float: bool,
     /// Whether `true` is taken, and `false`.
     pub(super) boolean: (bool, bool),
     /// An array of these.
-    pub(super) list: Option<Box<Shape>>,
+    pub(super) list: Option<Box<ValueShape>>,
     /// A table that the parser reads key by key, by its name.
     pub(super) table: Option<String>,
     /// A table with any keys, of these.
-    pub(super) free_table: Option<Box<Shape>>,
+    pub(super) free_table: Option<Box<ValueShape>>,
     /// What the parser says would be right.
     pub(super) help: Option<String>,
 }
 
 /// The texts that are taken.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum Texts {
+pub(super) enum TextShape {
     #[default]
     None,
     Free,
@@ -34,13 +34,13 @@ pub(super) enum Texts {
 /// A table that the parser reads key by key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TableShape {
-    pub(super) keys: Vec<(&'static str, Shape)>,
+    pub(super) keys: Vec<(&'static str, ValueShape)>,
     pub(super) required: Vec<&'static str>,
 }
 
-impl Shape {
+impl ValueShape {
     /// Whether no scalar is refused, which is to say that the parser does not look.
     pub(super) fn is_anything(&self) -> bool {
-        self.text == Texts::Free && self.integer.is_some() && self.float && self.boolean == (true, true)
+        self.text == TextShape::Free && self.integer.is_some() && self.float && self.boolean == (true, true)
     }
 }

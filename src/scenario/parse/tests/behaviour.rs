@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::settings::{InterruptBehaviour, RetrySettings};
-use crate::scenario::types::{Auth, Deaf, Refresh, ToolEnding, ToolStopping};
+use crate::scenario::types::{RefreshOutcome, ScriptedAuth, StopDeafness, ToolEnding, ToolStopping};
 
 fn with(more: &str) -> String {
     format!("{SHORT}{more}")
@@ -54,9 +54,9 @@ fn m_7_how_a_tool_ends_and_stops() {
     assert_eq!(outcome("panics = true").ending, ToolEnding::Panics("explicit panic".into()));
     assert_eq!(outcome("panics = \"out of bounds\"").ending, ToolEnding::Panics("out of bounds".into()));
     assert_eq!(outcome("aborts = \"refused\"").aborts.as_deref(), Some("refused"));
-    let stopping = ToolStopping { ignores: Deaf::For(Micros::from_secs(2)), takes: Micros::from_millis(50) };
+    let stopping = ToolStopping { ignores: StopDeafness::For(Micros::from_secs(2)), takes: Micros::from_millis(50) };
     assert_eq!(outcome("ignores_stop = \"2s\"\nstop_takes = \"50ms\"").stopping, stopping);
-    assert_eq!(outcome("ignores_stop = true").stopping.ignores, Deaf::Forever);
+    assert_eq!(outcome("ignores_stop = true").stopping.ignores, StopDeafness::Forever);
 }
 
 #[test]
@@ -72,6 +72,6 @@ fn m_7_what_hangs_or_panics_has_no_result() {
 #[test]
 fn m_7_new_credentials() {
     let auth = read(&with("[auth]\nrefresh = \"fails\"\nlatency = \"2s\"\n")).auth;
-    assert_eq!(auth, Auth { refresh: Refresh::Fails, latency: Latency::Fixed(Micros::from_secs(2)), may: false });
+    assert_eq!(auth, ScriptedAuth { refresh: RefreshOutcome::Fails, latency: Latency::Fixed(Micros::from_secs(2)), may: false });
     assert_eq!(read(SHORT).auth.latency, Latency::Fixed(Micros::from_millis(100)));
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{
-    Change, ConnectFault, CutAfter, CutHow, FaultAnswer, FaultKind, FaultPlace, FaultRule, Instead, Span as Numbers,
+    AnswerChange, AnswerSubstitute, ConnectFault, CutAfter, CutManner, FaultAnswer, FaultKind, FaultPlace, FaultRule, NumberSpan as Numbers,
 };
 
 fn with(fault: &str) -> String {
@@ -16,12 +16,12 @@ fn fault(text: &str) -> FaultRule {
 
 fn answer(text: &str) -> FaultAnswer {
     match fault(text).kind {
-        FaultKind::Instead(Instead::Answer(answer)) => answer,
+        FaultKind::Instead(AnswerSubstitute::Answer(answer)) => answer,
         other => panic!("{other:?}"),
     }
 }
 
-fn change(text: &str) -> Change {
+fn change(text: &str) -> AnswerChange {
     match fault(text).kind {
         FaultKind::Change(change) => change,
         FaultKind::Instead(other) => panic!("{other:?}"),
@@ -32,7 +32,7 @@ fn change(text: &str) -> Change {
 fn m_4_the_example_of_the_format() {
     let numbers = |first, last| Some(Numbers { first, last });
     let at = FaultPlace { request: numbers(1, Some(1)), attempt: numbers(1, Some(3)), ..FaultPlace::default() };
-    let kind = FaultKind::Instead(Instead::Answer(FaultAnswer { status: 529, ..FaultAnswer::default() }));
+    let kind = FaultKind::Instead(AnswerSubstitute::Answer(FaultAnswer { status: 529, ..FaultAnswer::default() }));
     assert_eq!(fault("at = { request = 1, attempt = \"1..=3\" }\nstatus = 529"), FaultRule { at, kind, may: false });
 }
 
@@ -70,26 +70,32 @@ fn m_4_answers_in_the_answers_place() {
 
 #[test]
 fn m_4_connections_and_changes() {
-    assert_eq!(fault("connect = \"broken_pipe\"").kind, FaultKind::Instead(Instead::Connection(ConnectFault::BrokenPipe)));
-    assert_eq!(change("cut = { after_events = 3, how = \"close\" }"), Change::Cut { after: CutAfter::Events(3), how: CutHow::Close });
-    assert_eq!(change("cut = { after_bytes = 7 }"), Change::Cut { after: CutAfter::Bytes(7), how: CutHow::Reset });
-    assert_eq!(change("stall = { time = \"forever\" }"), Change::Stall { after_events: 0, time: None });
+    assert_eq!(fault("connect = \"broken_pipe\"").kind, FaultKind::Instead(AnswerSubstitute::Connection(ConnectFault::BrokenPipe)));
+    assert_eq!(
+        change("cut = { after_events = 3, how = \"close\" }"),
+        AnswerChange::Cut { after: CutAfter::Events(3), how: CutManner::Close }
+    );
+    assert_eq!(change("cut = { after_bytes = 7 }"), AnswerChange::Cut { after: CutAfter::Bytes(7), how: CutManner::Reset });
+    assert_eq!(change("stall = { time = \"forever\" }"), AnswerChange::Stall { after_events: 0, time: None });
     assert_eq!(
         change("stall = { after_events = 2, time = \"30s\" }"),
-        Change::Stall { after_events: 2, time: Some(Micros::from_secs(30)) }
+        AnswerChange::Stall { after_events: 2, time: Some(Micros::from_secs(30)) }
     );
-    assert_eq!(change("duplicate = \"block_stop\"\nafter_events = 4"), Change::Duplicate { name: "content_block_stop", after_events: 4 });
-    assert_eq!(change("missing = \"message_stop\""), Change::Missing { name: "message_stop", after_events: 0 });
-    assert_eq!(change("empty_body = true"), Change::EmptyBody);
-    assert_eq!(change("content_type = \"text/html\""), Change::ContentType("text/html".into()));
-    assert_eq!(change("truncate_tool_input = true"), Change::TruncateToolInput);
-    assert_eq!(change("drip = 100"), Change::Drip { bytes_per_second: 100 });
+    assert_eq!(
+        change("duplicate = \"block_stop\"\nafter_events = 4"),
+        AnswerChange::Duplicate { name: "content_block_stop", after_events: 4 }
+    );
+    assert_eq!(change("missing = \"message_stop\""), AnswerChange::Missing { name: "message_stop", after_events: 0 });
+    assert_eq!(change("empty_body = true"), AnswerChange::EmptyBody);
+    assert_eq!(change("content_type = \"text/html\""), AnswerChange::ContentType("text/html".into()));
+    assert_eq!(change("truncate_tool_input = true"), AnswerChange::TruncateToolInput);
+    assert_eq!(change("drip = 100"), AnswerChange::Drip { bytes_per_second: 100 });
 }
 
 #[test]
 fn m_4_shorthands_are_events() {
     let data = |text: &str| match change(text) {
-        Change::Insert { after_events, name, data } => format!("{after_events} {name} {data}"),
+        AnswerChange::Insert { after_events, name, data } => format!("{after_events} {name} {data}"),
         other => panic!("{other:?}"),
     };
     let overloaded = r#"2 error {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;

@@ -2,45 +2,45 @@
 
 use super::*;
 use crate::engine::contract::Agent;
-use crate::scenario::interrupt::{Anchor, Interrupt, InterruptKind, Moment, ReachedState, Side};
+use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ReachedState, ScriptedInterrupt, TriggerSide};
 
 fn with(interrupt: &str) -> String {
     format!("{SHORT}[[interrupt]]\n{interrupt}\n")
 }
 
-fn interrupt(text: &str) -> Interrupt {
+fn interrupt(text: &str) -> ScriptedInterrupt {
     read(&with(text)).interrupts.remove(0)
 }
 
 #[test]
 fn m_8_the_example_of_the_format() {
     let read = interrupt("when = { tool = \"Read\", state = \"executing\" }\noffset = \"5ms\"\nkind = \"cancel\"");
-    let anchor = Anchor::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 };
-    let moment = Moment::When { anchor, agent: Agent::ROOT, side: Side::After, offset: Micros::from_millis(5) };
-    assert_eq!(read, Interrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new(), may: false });
+    let anchor = InterruptTrigger::Tool { name: "Read".into(), state: ReachedState::Executing, nth: 1 };
+    let moment = InterruptMoment::When { anchor, agent: Agent::ROOT, side: TriggerSide::After, offset: Micros::from_millis(5) };
+    assert_eq!(read, ScriptedInterrupt { kind: InterruptKind::Cancel, moment, turns: Vec::new(), may: false });
 }
 
 #[test]
 fn m_8_messages_with_answers_of_their_own() {
     let read = interrupt("at = \"5s\"\nkind = \"interrupt\"\ntext = \"stop\"\n[[interrupt.turn]]\ntext = \"Stopped.\"");
     assert_eq!(read.kind, InterruptKind::Interrupt(vec![Block::text("stop")]));
-    assert_eq!(read.moment, Moment::At(Micros::from_secs(5)));
-    assert_eq!(read.turns, [Turn { content: vec![TurnBlock::Text("Stopped.".into())], ..Turn::default() }]);
+    assert_eq!(read.moment, InterruptMoment::At(Micros::from_secs(5)));
+    assert_eq!(read.turns, [ScriptedTurn { content: vec![TurnBlock::Text("Stopped.".into())], ..ScriptedTurn::default() }]);
     assert_eq!(super::read(&format!("default_answer = \"Yes.\"\n{SHORT}")).default_answer.as_deref(), Some("Yes."));
 }
 
 #[test]
 fn m_8_each_anchor() {
     let anchor = |when: &str| match interrupt(&format!("kind = \"cancel\"\nwhen = {{ {when} }}")).moment {
-        Moment::When { anchor, .. } => anchor,
-        Moment::At(_) => panic!("`when` says no time"),
+        InterruptMoment::When { anchor, .. } => anchor,
+        InterruptMoment::At(_) => panic!("`when` says no time"),
     };
-    assert_eq!(anchor("event = \"ping\", nth = 3"), Anchor::Event { name: "ping".into(), nth: 3 });
-    assert_eq!(anchor("retry = 1"), Anchor::Retry { nth: 1 });
-    assert_eq!(anchor("request = 2"), Anchor::Request { prompt: None, request: 2, attempt: 1 });
-    assert_eq!(anchor("result = 1"), Anchor::Result { nth: 1 });
-    assert_eq!(anchor("terminal = true"), Anchor::Terminal { nth: 1 });
-    assert_eq!(anchor("terminal = 2"), Anchor::Terminal { nth: 2 });
+    assert_eq!(anchor("event = \"ping\", nth = 3"), InterruptTrigger::Event { name: "ping".into(), nth: 3 });
+    assert_eq!(anchor("retry = 1"), InterruptTrigger::Retry { nth: 1 });
+    assert_eq!(anchor("request = 2"), InterruptTrigger::Request { prompt: None, request: 2, attempt: 1 });
+    assert_eq!(anchor("result = 1"), InterruptTrigger::Result { nth: 1 });
+    assert_eq!(anchor("terminal = true"), InterruptTrigger::Terminal { nth: 1 });
+    assert_eq!(anchor("terminal = 2"), InterruptTrigger::Terminal { nth: 2 });
 }
 
 #[test]

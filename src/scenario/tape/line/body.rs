@@ -22,7 +22,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::prelude::*;
 use crate::wire::json::push_string;
-use crate::wire::raw::{Object, elements};
+use crate::wire::raw_json::{RawObject, elements};
 
 /// What is shorter is not worth a hash.
 pub(super) const SPAN_MIN: usize = 64;
@@ -36,7 +36,7 @@ pub struct SpanId(u64);
 
 impl SpanId {
     /// The name of this text.
-    pub(super) fn of(hash: &blake3::Hash) -> Self {
+    pub(super) fn from_hash(hash: &blake3::Hash) -> Self {
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
         Self(u64::from_be_bytes(first))
@@ -57,7 +57,7 @@ impl fmt::Debug for SpanId {
 
 /// A piece of a request's body as its line holds it (F-4).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum BodyPiece {
     /// Text that stands here alone.
     Literal(Arc<str>),
     /// A span that is new.
@@ -77,7 +77,7 @@ pub enum Piece {
     Bytes(Arc<[u8]>),
 }
 
-impl Piece {
+impl BodyPiece {
     /// Appends the piece as JSON.
     pub(super) fn push_to(&self, out: &mut String) {
         match self {
@@ -98,7 +98,7 @@ impl Piece {
     }
 }
 
-impl<'de> Deserialize<'de> for Piece {
+impl<'de> Deserialize<'de> for BodyPiece {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -126,14 +126,14 @@ impl<'de> Deserialize<'de> for Piece {
 
 /// A part of a body, before it is known whether it was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
+pub(super) enum BodyPart<'a> {
     /// What stands between spans.
     Literal(&'a str),
     /// What may come again.
     Span(&'a str),
 }
 
-impl<'a> Part<'a> {
+impl<'a> BodyPart<'a> {
     pub(super) fn text(self) -> &'a str {
         match self {
             Self::Literal(text) | Self::Span(text) => text,
@@ -142,25 +142,25 @@ impl<'a> Part<'a> {
 }
 
 /// Cuts a body at message boundaries; joined again, the parts are the body. A body that is not a JSON object is one literal.
-pub(super) fn cut(body: &str) -> Vec<Part<'_>> {
+pub(super) fn cut(body: &str) -> Vec<BodyPart<'_>> {
     let mut parts = Vec::new();
     let mut done = 0;
     for span in spans(body) {
         if span.start > done {
-            parts.push(Part::Literal(&body[done..span.start]));
+            parts.push(BodyPart::Literal(&body[done..span.start]));
         }
         done = span.end;
-        parts.push(Part::Span(&body[span]));
+        parts.push(BodyPart::Span(&body[span]));
     }
     if done < body.len() {
-        parts.push(Part::Literal(&body[done..]));
+        parts.push(BodyPart::Literal(&body[done..]));
     }
     parts
 }
 
 /// Where spans stand, in order, never overlapping.
 fn spans(body: &str) -> Vec<Range<usize>> {
-    let Ok(object) = Object::parse(body) else { return Vec::new() };
+    let Ok(object) = RawObject::parse(body) else { return Vec::new() };
     let mut values: Vec<&str> = Vec::new();
     for (name, value) in object.members() {
         match elements(value) {
@@ -187,29 +187,29 @@ mod tests {
         let long = "x".repeat(SPAN_MIN);
         let body = format!(r#" {{"system":"{long}", "messages":[{{"a":"{long}"}} ,{{"b":1}},{{"c":"{long}"}}],"stream":true}}"#);
         let parts = cut(&body);
-        let spans: Vec<_> = parts.iter().filter(|part| matches!(part, Part::Span(_))).map(|part| part.text()).collect();
+        let spans: Vec<_> = parts.iter().filter(|part| matches!(part, BodyPart::Span(_))).map(|part| part.text()).collect();
         assert_eq!(spans, [format!("\"{long}\""), format!(r#"{{"a":"{long}"}}"#), format!(r#"{{"c":"{long}"}}"#)]);
         assert_eq!(parts.iter().map(|part| part.text()).collect::<String>(), body);
-        assert_eq!(cut("not json"), [Part::Literal("not json")]);
+        assert_eq!(cut("not json"), [BodyPart::Literal("not json")]);
         assert_eq!(cut(""), []);
     }
 
     #[test]
     fn f_4_pieces_read_back() {
-        let id = SpanId::of(&blake3::hash(b"x"));
+        let id = SpanId::from_hash(&blake3::hash(b"x"));
         let pieces = [
-            Piece::Literal("a\"b".into()),
-            Piece::Span(id, "é\n".into()),
-            Piece::Ref(id),
-            Piece::Run { of: 4, first: 0, count: 57 },
-            Piece::Bytes([0xff, 0x00].into()),
+            BodyPiece::Literal("a\"b".into()),
+            BodyPiece::Span(id, "é\n".into()),
+            BodyPiece::Ref(id),
+            BodyPiece::Run { of: 4, first: 0, count: 57 },
+            BodyPiece::Bytes([0xff, 0x00].into()),
         ];
         for piece in pieces {
             let mut text = String::new();
             piece.push_to(&mut text);
-            assert_eq!(serde_json::from_str::<Piece>(&text).unwrap(), piece, "{text}");
+            assert_eq!(serde_json::from_str::<BodyPiece>(&text).unwrap(), piece, "{text}");
         }
-        assert!(serde_json::from_str::<Piece>(r#"{"ref":"+000000000000001"}"#).is_ok_and(|piece| piece != Piece::Ref(id)));
-        assert!(serde_json::from_str::<Piece>(r#"{"ref":"1"}"#).is_err());
+        assert!(serde_json::from_str::<BodyPiece>(r#"{"ref":"+000000000000001"}"#).is_ok_and(|piece| piece != BodyPiece::Ref(id)));
+        assert!(serde_json::from_str::<BodyPiece>(r#"{"ref":"1"}"#).is_err());
     }
 }

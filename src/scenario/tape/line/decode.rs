@@ -2,12 +2,14 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 
-use super::super::{Answer, Chunk, End, Exchange, LeftOut, Place, TAPE_VERSION, Tape, TapeHeader, Unknown, UnknownPart};
+use super::super::{
+    BodyChunk, Exchange, RecordedResponse, ResponseEnd, TAPE_VERSION, Tape, TapeHeader, TapePlace, UnknownEntry, UnknownPart, UnusableEntry,
+};
 use super::body::WINDOW;
-use super::{Line, LineError, LineKind, Piece, RequestLine, SpanId};
+use super::{BodyPiece, LineError, LineKind, RequestLine, SpanId, TapeLine};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::wire::http::Header;
+use crate::wire::http::HttpHeader;
 
 /// Why there is no tape at all. Everything else that may be wrong with one is in [`Tape::left_out`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,21 +49,21 @@ pub enum TapeError {
 ///
 /// It holds every distinct span of the requests once, and the bodies of the exchanges: a request's body whole, since replay compares it.
 #[derive(Clone, Debug, Default)]
-pub struct Decoder {
+pub struct TapeDecoder {
     line: usize,
     tape: Tape,
     has_header: bool,
-    place: Option<Place>,
+    place: Option<TapePlace>,
     spans: BTreeMap<SpanId, Arc<[u8]>>,
     recent: VecDeque<(u32, Vec<Arc<[u8]>>)>,
-    exchanges: BTreeMap<u32, Progress>,
+    exchanges: BTreeMap<u32, ExchangeProgress>,
     order: Vec<u32>,
 }
 
 /// How far an exchange has come.
 #[derive(Clone, Debug)]
-enum Progress {
-    Open(Box<Open>),
+enum ExchangeProgress {
+    Open(Box<UnendedExchange>),
     Whole(Box<Exchange>),
     /// Cannot be used, and it was said why.
     Lost,
@@ -69,13 +71,13 @@ enum Progress {
 
 /// An exchange without its end. Its answer has status 0 until the head comes.
 #[derive(Clone, Debug)]
-struct Open {
+struct UnendedExchange {
     line: usize,
     exchange: Exchange,
-    chunks: Vec<Chunk>,
+    chunks: Vec<BodyChunk>,
 }
 
-impl Decoder {
+impl TapeDecoder {
     /// Before the first line.
     pub fn new() -> Self {
         Self::default()
@@ -91,17 +93,17 @@ impl Decoder {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         if !self.has_header {
-            return self.header(Line::read(text), text.len());
+            return self.header(TapeLine::read(text), text.len());
         }
         if text.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
-        match Line::read(text) {
-            Ok(Line { kind, unknown }) => {
+        match TapeLine::read(text) {
+            Ok(TapeLine { kind, unknown }) => {
                 if let Some(place) = self.take(kind) {
                     self.place = Some(place);
                     if !unknown.is_empty() {
-                        self.tape.unknown.push(Unknown { place, what: UnknownPart::Members(unknown) });
+                        self.tape.unknown.push(UnknownEntry { place, what: UnknownPart::Members(unknown) });
                     }
                 }
             }
@@ -123,28 +125,28 @@ impl Decoder {
         }
         for id in core::mem::take(&mut self.order) {
             match self.exchanges.remove(&id) {
-                Some(Progress::Whole(exchange)) => self.tape.exchanges.push(*exchange),
-                Some(Progress::Open(open)) => {
+                Some(ExchangeProgress::Whole(exchange)) => self.tape.exchanges.push(*exchange),
+                Some(ExchangeProgress::Open(open)) => {
                     let problem = format!("exchange {id} begins here and has no end; it was left out");
-                    self.tape.left_out.push(LeftOut { line: open.line, column: 1, problem });
+                    self.tape.left_out.push(UnusableEntry { line: open.line, column: 1, problem });
                 }
-                Some(Progress::Lost) | None => (),
+                Some(ExchangeProgress::Lost) | None => (),
             }
         }
         self.tape.left_out.sort_by_key(|left_out| (left_out.line, left_out.column));
         Ok(self.tape)
     }
 
-    fn header(&mut self, line: Result<Line, LineError>, length: usize) -> Result<(), TapeError> {
+    fn header(&mut self, line: Result<TapeLine, LineError>, length: usize) -> Result<(), TapeError> {
         match line {
-            Ok(Line { kind: LineKind::Header { version, header }, unknown }) => {
+            Ok(TapeLine { kind: LineKind::Header { version, header }, unknown }) => {
                 if version > TAPE_VERSION {
                     let recorder = if header.recorder.is_empty() { String::from("an unnamed program") } else { header.recorder };
                     return Err(TapeError::Newer { version, recorder });
                 }
                 self.start(header);
                 if !unknown.is_empty() {
-                    self.tape.unknown.push(Unknown { place: Place::Header, what: UnknownPart::Members(unknown) });
+                    self.tape.unknown.push(UnknownEntry { place: TapePlace::Header, what: UnknownPart::Members(unknown) });
                 }
                 Ok(())
             }
@@ -157,20 +159,20 @@ impl Decoder {
 
     fn start(&mut self, header: TapeHeader) {
         self.has_header = true;
-        self.place = Some(Place::Header);
+        self.place = Some(TapePlace::Header);
         self.tape.header = header;
     }
 
     /// The place of a line that was of use.
-    fn take(&mut self, kind: LineKind) -> Option<Place> {
+    fn take(&mut self, kind: LineKind) -> Option<TapePlace> {
         match kind {
             LineKind::Header { .. } => {
                 self.leave_out(1, String::from("a second header; it was left out, and ids that come again with it"));
                 None
             }
             LineKind::Unknown(line) => {
-                let place = self.place.unwrap_or(Place::Header);
-                self.tape.unknown.push(Unknown { place, what: UnknownPart::Line(line) });
+                let place = self.place.unwrap_or(TapePlace::Header);
+                self.tape.unknown.push(UnknownEntry { place, what: UnknownPart::Line(line) });
                 None
             }
             LineKind::Request(request) => self.request(request),
@@ -179,18 +181,18 @@ impl Decoder {
                 open.exchange.answer.head_at = at;
                 open.exchange.answer.status = status;
                 open.exchange.answer.headers = headers.into();
-                Some(Place::Head(id))
+                Some(TapePlace::Head(id))
             }
             LineKind::Chunk { id, at, bytes } => {
                 let open = self.open(id, "chunk")?;
-                open.chunks.push(Chunk { at, bytes: bytes.into() });
-                Some(Place::Chunk(id, open.chunks.len() as u64 - 1))
+                open.chunks.push(BodyChunk { at, bytes: bytes.into() });
+                Some(TapePlace::Chunk(id, open.chunks.len() as u64 - 1))
             }
             LineKind::End { id, at, how, chunks, bytes } => self.end(id, at, how, chunks, bytes),
         }
     }
 
-    fn request(&mut self, line: RequestLine) -> Option<Place> {
+    fn request(&mut self, line: RequestLine) -> Option<TapePlace> {
         let id = line.id;
         if self.exchanges.contains_key(&id) {
             self.leave_out(1, format!("exchange {id} was there before; this request was left out"));
@@ -200,17 +202,24 @@ impl Decoder {
         let body = match self.body(&line) {
             Ok(body) => body,
             Err(problem) => {
-                self.exchanges.insert(id, Progress::Lost);
+                self.exchanges.insert(id, ExchangeProgress::Lost);
                 self.leave_out(1, format!("the body of request {id} {problem}; the exchange was left out"));
                 return None;
             }
         };
-        let answer = Answer { status: 0, headers: Arc::new([]), head_at: None, chunks: Arc::new([]), end: End::Complete, end_at: None };
+        let answer = RecordedResponse {
+            status: 0,
+            headers: Arc::new([]),
+            head_at: None,
+            chunks: Arc::new([]),
+            end: ResponseEnd::Complete,
+            end_at: None,
+        };
         let RequestLine { thread, parent, at, provenance, method, path, headers, .. } = line;
-        let headers: Arc<[Header]> = headers.into();
+        let headers: Arc<[HttpHeader]> = headers.into();
         let exchange = Exchange { id, thread, parent, provenance, at, method, path, headers, body, answer };
-        self.exchanges.insert(id, Progress::Open(Box::new(Open { line: self.line, exchange, chunks: Vec::new() })));
-        Some(Place::Request(id))
+        self.exchanges.insert(id, ExchangeProgress::Open(Box::new(UnendedExchange { line: self.line, exchange, chunks: Vec::new() })));
+        Some(TapePlace::Request(id))
     }
 
     /// The whole body, checked against its hash. Its pieces serve later requests, whatever becomes of this one's answer (F-4).
@@ -218,17 +227,17 @@ impl Decoder {
         let mut pieces: Vec<Arc<[u8]>> = Vec::with_capacity(line.body.len());
         for piece in &line.body {
             match piece {
-                Piece::Literal(text) => pieces.push(text.as_bytes().into()),
-                Piece::Bytes(bytes) => pieces.push(Arc::clone(bytes)),
-                Piece::Span(id, text) => {
+                BodyPiece::Literal(text) => pieces.push(text.as_bytes().into()),
+                BodyPiece::Bytes(bytes) => pieces.push(Arc::clone(bytes)),
+                BodyPiece::Span(id, text) => {
                     let shared = self.spans.entry(*id).or_insert_with(|| text.as_bytes().into());
                     pieces.push(Arc::clone(shared));
                 }
-                Piece::Ref(id) => {
+                BodyPiece::Ref(id) => {
                     let known = self.spans.get(id).ok_or_else(|| format!("refers to span {id}, which no earlier line holds"))?;
                     pieces.push(Arc::clone(known));
                 }
-                Piece::Run { of, first, count } => {
+                BodyPiece::Run { of, first, count } => {
                     let known = self.recent.iter().rev().find(|(id, _)| id == of);
                     let run = known.and_then(|(_, list)| list.get(*first..first.checked_add(*count)?));
                     pieces.extend_from_slice(run.ok_or_else(|| format!("refers to pieces of request {of} that are not there"))?);
@@ -246,7 +255,7 @@ impl Decoder {
         }
     }
 
-    fn end(&mut self, id: u32, at: Option<Micros>, how: End, chunks: Option<u64>, bytes: Option<u64>) -> Option<Place> {
+    fn end(&mut self, id: u32, at: Option<Micros>, how: ResponseEnd, chunks: Option<u64>, bytes: Option<u64>) -> Option<TapePlace> {
         let open = self.open(id, "end")?;
         let (have_chunks, have_bytes) = (open.chunks.len() as u64, open.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum());
         if chunks.is_some_and(|chunks| chunks != have_chunks) || bytes.is_some_and(|bytes| bytes != have_bytes) {
@@ -255,31 +264,31 @@ impl Decoder {
                 "exchange {id} has {have_bytes} bytes in {have_chunks} chunks, and its end says {} in {}; it was left out",
                 expected.1, expected.0
             );
-            self.exchanges.insert(id, Progress::Lost);
+            self.exchanges.insert(id, ExchangeProgress::Lost);
             self.leave_out(1, problem);
             return None;
         }
         if open.exchange.answer.status == 0 && have_chunks > 0 {
-            self.exchanges.insert(id, Progress::Lost);
+            self.exchanges.insert(id, ExchangeProgress::Lost);
             self.leave_out(1, format!("exchange {id} has a body and no head; it was left out"));
             return None;
         }
-        if let Some(Progress::Open(open)) = self.exchanges.remove(&id) {
-            let Open { mut exchange, chunks, .. } = *open;
+        if let Some(ExchangeProgress::Open(open)) = self.exchanges.remove(&id) {
+            let UnendedExchange { mut exchange, chunks, .. } = *open;
             exchange.answer.chunks = chunks.into();
             exchange.answer.end = how;
             exchange.answer.end_at = at;
-            self.exchanges.insert(id, Progress::Whole(Box::new(exchange)));
+            self.exchanges.insert(id, ExchangeProgress::Whole(Box::new(exchange)));
         }
-        Some(Place::End(id))
+        Some(TapePlace::End(id))
     }
 
     /// The exchange that a line belongs to; a line that belongs to none is left out, and said unless the reason was said before.
-    fn open(&mut self, id: u32, what: &str) -> Option<&mut Open> {
+    fn open(&mut self, id: u32, what: &str) -> Option<&mut UnendedExchange> {
         let problem = match self.exchanges.get(&id) {
-            Some(Progress::Open(_)) => None,
-            Some(Progress::Lost) => return None,
-            Some(Progress::Whole(_)) => Some("has ended before"),
+            Some(ExchangeProgress::Open(_)) => None,
+            Some(ExchangeProgress::Lost) => return None,
+            Some(ExchangeProgress::Whole(_)) => Some("has ended before"),
             None => Some("has no request line"),
         };
         if let Some(problem) = problem {
@@ -287,12 +296,12 @@ impl Decoder {
             return None;
         }
         match self.exchanges.get_mut(&id) {
-            Some(Progress::Open(open)) => Some(open),
+            Some(ExchangeProgress::Open(open)) => Some(open),
             _ => None,
         }
     }
 
     fn leave_out(&mut self, column: usize, problem: String) {
-        self.tape.left_out.push(LeftOut { line: self.line, column, problem });
+        self.tape.left_out.push(UnusableEntry { line: self.line, column, problem });
     }
 }

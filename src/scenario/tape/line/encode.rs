@@ -7,11 +7,11 @@ use core::borrow::Borrow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::super::{End, Exchange, Place, Provenance, TAPE_VERSION, Tape, TapeHeader, UnknownPart};
-use super::body::{Part, Piece, SpanId, WINDOW, cut};
+use super::super::{Exchange, Provenance, ResponseEnd, TAPE_VERSION, Tape, TapeHeader, TapePlace, UnknownPart};
+use super::body::{BodyPart, BodyPiece, SpanId, WINDOW, cut};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::wire::http::Header;
+use crate::wire::http::HttpHeader;
 use crate::wire::json::{Json, push_string};
 
 /// Writes a whole tape: its exchanges one after another, and what was not known back in its place (F-5).
@@ -32,7 +32,7 @@ pub fn encode(tape: &Tape) -> String {
 /// # Errors
 /// Those of `put`.
 pub fn encode_to<E>(tape: &Tape, put: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
-    let mut writer = Writer::default();
+    let mut writer = LineWriter::default();
     for unknown in &tape.unknown {
         writer.unknown.entry(unknown.place).or_default().push(&unknown.what);
     }
@@ -48,7 +48,7 @@ pub fn encode_exchanges<E>(
     exchanges: impl IntoIterator<Item = impl Borrow<Exchange>>,
     put: &mut impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), E> {
-    Writer::default().tape(header, exchanges, put)
+    LineWriter::default().tape(header, exchanges, put)
 }
 
 /// A request to write.
@@ -69,14 +69,14 @@ pub struct NewRequest<'a> {
     /// Path with query.
     pub path: &'a str,
     /// Headers to keep.
-    pub headers: &'a [Header],
+    pub headers: &'a [HttpHeader],
     /// The whole body.
     pub body: &'a [u8],
 }
 
 impl<'a> NewRequest<'a> {
     /// The request of an exchange.
-    pub fn of(exchange: &'a Exchange) -> Self {
+    pub fn from_exchange(exchange: &'a Exchange) -> Self {
         Self {
             id: exchange.id,
             thread: &exchange.thread,
@@ -95,20 +95,20 @@ impl<'a> NewRequest<'a> {
 ///
 /// It keeps the hashes of what it wrote and not the content, about 60 bytes a span.
 #[derive(Clone, Debug, Default)]
-pub struct Encoder {
+pub struct TapeEncoder {
     spans: BTreeMap<SpanId, blake3::Hash>,
     recent: VecDeque<(u32, Vec<blake3::Hash>)>,
-    open: BTreeMap<u32, Written>,
+    open: BTreeMap<u32, WrittenBody>,
 }
 
 /// What was written of an answer's body.
 #[derive(Clone, Copy, Debug, Default)]
-struct Written {
+struct WrittenBody {
     chunks: u64,
     bytes: u64,
 }
 
-impl Encoder {
+impl TapeEncoder {
     /// For a new tape.
     pub fn new() -> Self {
         Self::default()
@@ -117,7 +117,7 @@ impl Encoder {
     /// The first line.
     pub fn header(&mut self, header: &TapeHeader) -> String {
         let mut line = format!(r#"{{"reenact_tape":{TAPE_VERSION}"#);
-        let members = Json::of(header);
+        let members = Json::from_value(header);
         line.push(',');
         line.push_str(&members.as_str()[1..]);
         line.push('\n');
@@ -126,14 +126,14 @@ impl Encoder {
 
     /// The line of a request.
     pub fn request(&mut self, request: &NewRequest<'_>) -> String {
-        self.open.insert(request.id, Written::default());
+        self.open.insert(request.id, WrittenBody::default());
         let mut line = begin("request", request.id);
         push_text(&mut line, "thread", request.thread);
         if let Some(parent) = request.parent {
             line.push_str(&format!(r#","parent":{parent}"#));
         }
         push_at(&mut line, request.at);
-        line.push_str(&format!(r#","provenance":{}"#, Json::of(&request.provenance)));
+        line.push_str(&format!(r#","provenance":{}"#, Json::from_value(&request.provenance)));
         push_text(&mut line, "method", request.method);
         push_text(&mut line, "path", request.path);
         push_headers(&mut line, request.headers);
@@ -149,12 +149,12 @@ impl Encoder {
     }
 
     /// The line of an answer's head.
-    pub fn head(&mut self, id: u32, at: Option<Micros>, status: u16, headers: &[Header]) -> String {
+    pub fn head(&mut self, id: u32, at: Option<Micros>, status: u16, headers: &[HttpHeader]) -> String {
         self.decoded_head(id, at, status, headers, None)
     }
 
     /// The same for an answer whose body travelled in an encoding and stands on the tape without it.
-    pub fn decoded_head(&mut self, id: u32, at: Option<Micros>, status: u16, headers: &[Header], encoding: Option<&str>) -> String {
+    pub fn decoded_head(&mut self, id: u32, at: Option<Micros>, status: u16, headers: &[HttpHeader], encoding: Option<&str>) -> String {
         let mut line = begin("head", id);
         push_at(&mut line, at);
         line.push_str(&format!(r#","status":{status}"#));
@@ -187,43 +187,43 @@ impl Encoder {
     }
 
     /// The last line of an exchange.
-    pub fn end(&mut self, id: u32, at: Option<Micros>, how: End) -> String {
+    pub fn end(&mut self, id: u32, at: Option<Micros>, how: ResponseEnd) -> String {
         let written = self.open.remove(&id).unwrap_or_default();
         let mut line = begin("end", id);
         push_at(&mut line, at);
-        line.push_str(&format!(r#","how":{},"chunks":{},"bytes":{}"#, Json::of(&how), written.chunks, written.bytes));
+        line.push_str(&format!(r#","how":{},"chunks":{},"bytes":{}"#, Json::from_value(&how), written.chunks, written.bytes));
         finish(line)
     }
 
     /// Cuts a body and refers to what was written before (F-4).
-    fn pieces(&mut self, id: u32, body: &[u8]) -> Vec<Piece> {
+    fn pieces(&mut self, id: u32, body: &[u8]) -> Vec<BodyPiece> {
         let Ok(text) = core::str::from_utf8(body) else {
             self.remember(id, vec![blake3::hash(body)]);
-            return vec![Piece::Bytes(body.into())];
+            return vec![BodyPiece::Bytes(body.into())];
         };
         let parts = cut(text);
         let hashes: Vec<_> = parts.iter().map(|part| blake3::hash(part.text().as_bytes())).collect();
         let mut pieces = Vec::new();
         for step in self.steps(&parts, &hashes) {
             pieces.push(match step {
-                Step::Run { of, first, count } => Piece::Run { of, first, count },
-                Step::One(index) => self.piece(parts[index], hashes[index]),
+                EncodingStep::Run { of, first, count } => BodyPiece::Run { of, first, count },
+                EncodingStep::One(index) => self.piece(parts[index], hashes[index]),
             });
         }
         self.remember(id, hashes);
         pieces
     }
 
-    fn piece(&mut self, part: Part<'_>, hash: blake3::Hash) -> Piece {
-        let Part::Span(text) = part else { return Piece::Literal(part.text().into()) };
-        let id = SpanId::of(&hash);
+    fn piece(&mut self, part: BodyPart<'_>, hash: blake3::Hash) -> BodyPiece {
+        let BodyPart::Span(text) = part else { return BodyPiece::Literal(part.text().into()) };
+        let id = SpanId::from_hash(&hash);
         match self.spans.get(&id) {
-            Some(known) if *known == hash => Piece::Ref(id),
+            Some(known) if *known == hash => BodyPiece::Ref(id),
             // Two texts with the same first eight bytes of hash: the later one is never stored under it.
-            Some(_) => Piece::Literal(text.into()),
+            Some(_) => BodyPiece::Literal(text.into()),
             None => {
                 self.spans.insert(id, hash);
-                Piece::Span(id, text.into())
+                BodyPiece::Span(id, text.into())
             }
         }
     }
@@ -239,24 +239,24 @@ impl Encoder {
     ///
     /// Parts that were replaced (a breakpoint that moved) leave the two lists in step, so the next part is looked for at the same
     /// distance first; after parts that are new or gone, a span that both lists hold brings them into step again.
-    fn steps(&self, parts: &[Part<'_>], hashes: &[blake3::Hash]) -> Vec<Step> {
+    fn steps(&self, parts: &[BodyPart<'_>], hashes: &[blake3::Hash]) -> Vec<EncodingStep> {
         let alike = |list: &[blake3::Hash]| list.iter().zip(hashes).take_while(|(left, right)| left == right).count();
         let Some((of, base)) = self.recent.iter().max_by_key(|(_, list)| alike(list)) else {
-            return (0..parts.len()).map(Step::One).collect();
+            return (0..parts.len()).map(EncodingStep::One).collect();
         };
         let places: BTreeMap<&[u8; 32], usize> = base.iter().enumerate().map(|(place, hash)| (hash.as_bytes(), place)).collect();
         let (mut steps, mut at, mut behind) = (Vec::new(), 0, Some(0));
         while at < parts.len() {
             let in_step = behind.filter(|place| base.get(*place) == Some(&hashes[at]));
-            let elsewhere = || matches!(parts[at], Part::Span(_)).then(|| places.get(hashes[at].as_bytes()).copied()).flatten();
+            let elsewhere = || matches!(parts[at], BodyPart::Span(_)).then(|| places.get(hashes[at].as_bytes()).copied()).flatten();
             let Some(first) = in_step.or_else(elsewhere) else {
-                steps.push(Step::One(at));
+                steps.push(EncodingStep::One(at));
                 at += 1;
                 behind = behind.map(|place| place + 1);
                 continue;
             };
             let count = alike_from(&base[first..], &hashes[at..]);
-            steps.push(if count > 1 { Step::Run { of: *of, first, count } } else { Step::One(at) });
+            steps.push(if count > 1 { EncodingStep::Run { of: *of, first, count } } else { EncodingStep::One(at) });
             at += count;
             behind = Some(first + count);
         }
@@ -265,7 +265,7 @@ impl Encoder {
 }
 
 /// How a part, or several, of a body are written.
-enum Step {
+enum EncodingStep {
     One(usize),
     Run { of: u32, first: usize, count: usize },
 }
@@ -296,7 +296,7 @@ fn push_at(line: &mut String, at: Option<Micros>) {
     }
 }
 
-fn push_headers(line: &mut String, headers: &[Header]) {
+fn push_headers(line: &mut String, headers: &[HttpHeader]) {
     if headers.is_empty() {
         return;
     }
@@ -313,13 +313,13 @@ fn push_headers(line: &mut String, headers: &[Header]) {
 
 /// Puts lines together with what was not known in them and after them (F-5).
 #[derive(Default)]
-struct Writer<'a> {
-    encoder: Encoder,
+struct LineWriter<'a> {
+    encoder: TapeEncoder,
     out: String,
-    unknown: BTreeMap<Place, Vec<&'a UnknownPart>>,
+    unknown: BTreeMap<TapePlace, Vec<&'a UnknownPart>>,
 }
 
-impl Writer<'_> {
+impl LineWriter<'_> {
     fn tape<E>(
         mut self,
         header: &TapeHeader,
@@ -327,7 +327,7 @@ impl Writer<'_> {
         put: &mut impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
         let header = self.encoder.header(header);
-        self.line(Place::Header, header);
+        self.line(TapePlace::Header, header);
         for exchange in exchanges {
             self.exchange(exchange.borrow(), put)?;
         }
@@ -337,23 +337,23 @@ impl Writer<'_> {
 
     fn exchange<E>(&mut self, exchange: &Exchange, put: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
         let (id, answer) = (exchange.id, &exchange.answer);
-        let request = self.encoder.request(&NewRequest::of(exchange));
-        self.line(Place::Request(id), request);
+        let request = self.encoder.request(&NewRequest::from_exchange(exchange));
+        self.line(TapePlace::Request(id), request);
         if answer.status != 0 {
             let head = self.encoder.head(id, answer.head_at, answer.status, &answer.headers);
-            self.line(Place::Head(id), head);
+            self.line(TapePlace::Head(id), head);
         }
         for (index, chunk) in (0..).zip(answer.chunks.iter()) {
             self.give(put)?;
             let chunk = self.encoder.chunk(id, chunk.at, &chunk.bytes);
-            self.line(Place::Chunk(id, index), chunk);
+            self.line(TapePlace::Chunk(id, index), chunk);
         }
         let end = self.encoder.end(id, answer.end_at, answer.end);
-        self.line(Place::End(id), end);
+        self.line(TapePlace::End(id), end);
         self.give(put)
     }
 
-    fn line(&mut self, place: Place, line: String) {
+    fn line(&mut self, place: TapePlace, line: String) {
         self.out.push_str(&line);
         let parts = self.unknown.remove(&place).unwrap_or_default();
         for part in &parts {

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::scenario::tape::{Answer, Chunk, Exchange, Folder, Place, Tape, Unknown, UnknownPart};
+use crate::scenario::tape::{BodyChunk, ClientFolder, Exchange, RecordedResponse, Tape, TapePlace, UnknownEntry, UnknownPart};
 
 fn exchange(id: u32, body: &[u8], chunks: &[&[u8]]) -> Exchange {
     let at = |n: u64| id.is_multiple_of(2).then_some(Micros(n));
@@ -16,14 +16,14 @@ fn exchange(id: u32, body: &[u8], chunks: &[&[u8]]) -> Exchange {
         at: at(7),
         method: "POST".into(),
         path: "/v1/messages?beta=true".into(),
-        headers: [Header::new("Accept", "a \"quoted\" é")].into(),
+        headers: [HttpHeader::new("Accept", "a \"quoted\" é")].into(),
         body: body.into(),
-        answer: Answer {
+        answer: RecordedResponse {
             status: 200,
-            headers: [Header::new("content-type", "text/event-stream"), Header::new("x", "1"), Header::new("x", "2")].into(),
+            headers: [HttpHeader::new("content-type", "text/event-stream"), HttpHeader::new("x", "1"), HttpHeader::new("x", "2")].into(),
             head_at: at(5),
-            chunks: chunks.iter().zip(10..).map(|(bytes, n)| Chunk { at: at(n), bytes: (*bytes).into() }).collect(),
-            end: End::Complete,
+            chunks: chunks.iter().zip(10..).map(|(bytes, n)| BodyChunk { at: at(n), bytes: (*bytes).into() }).collect(),
+            end: ResponseEnd::Complete,
             end_at: at(99),
         },
     }
@@ -37,14 +37,20 @@ fn small_tape() -> Tape {
         header: TapeHeader {
             recorder: String::from("test"),
             lost: vec![String::from("chunk times")],
-            folders: vec![(Folder::Tmp, String::from("/t"))],
+            folders: vec![(ClientFolder::Tmp, String::from("/t"))],
             ..TapeHeader::default()
         },
         exchanges: vec![
             exchange(1, first.as_bytes(), &[b"event: a\ndata: \xc3", b"\xa9\n\n"]),
             exchange(2, second.as_bytes(), &[b"data: 2\r\n\r\n"]),
             Exchange {
-                answer: Answer { status: 0, end: End::Reset, headers: Arc::new([]), head_at: None, ..exchange(3, b"", &[]).answer },
+                answer: RecordedResponse {
+                    status: 0,
+                    end: ResponseEnd::Reset,
+                    headers: Arc::new([]),
+                    head_at: None,
+                    ..exchange(3, b"", &[]).answer
+                },
                 ..exchange(3, b"\xff\x00", &[])
             },
         ],
@@ -53,7 +59,7 @@ fn small_tape() -> Tape {
 }
 
 fn decode(bytes: &[u8]) -> Result<Tape, TapeError> {
-    let mut decoder = Decoder::new();
+    let mut decoder = TapeDecoder::new();
     bytes.split_inclusive(|byte| *byte == b'\n').try_for_each(|line| decoder.feed(line))?;
     decoder.finish()
 }
@@ -219,7 +225,7 @@ fn f_5_what_is_not_known_survives_a_rewrite_byte_for_byte() {
 
 #[test]
 fn f_5_lines_beside_a_lost_exchange_survive_it() {
-    let unknown = Unknown { place: Place::End(9), what: UnknownPart::Line("{\"note\":1}".into()) };
+    let unknown = UnknownEntry { place: TapePlace::End(9), what: UnknownPart::Line("{\"note\":1}".into()) };
     let text = encode(&Tape { unknown: vec![unknown], ..small_tape() });
     assert!(text.ends_with("{\"note\":1}\n"));
 }
@@ -249,7 +255,7 @@ fn f_5_a_tape_of_version_1_still_opens() {
     assert!(tape.left_out.is_empty(), "{:?}", tape.left_out);
     // The hash is a literal, so that a change of the format shows.
     let answer = &tape.exchanges[0].answer;
-    assert_eq!((answer.status, answer.end, answer.body()), (200, End::ClientGone, b"hi".to_vec()));
+    assert_eq!((answer.status, answer.end, answer.body()), (200, ResponseEnd::ClientGone, b"hi".to_vec()));
     assert_eq!(tape.exchanges[0].provenance, Provenance::Written);
 }
 

@@ -1,19 +1,24 @@
 //! Figures of compaction, dead messages and staged summaries, written and read back.
 
 use super::*;
-use crate::engine::contract::{Agent, Staged};
-use crate::engine::settings::Microcompact;
+use crate::engine::contract::{Agent, StagedSummary};
+use crate::engine::settings::MicrocompactMode;
 
 #[test]
 fn c_1_and_c_3_what_comes_from_the_background_reads_back() {
-    let staged = Staged { from: "p1".into(), to: "p1.r1.a1".into(), summary: "short\n".into() };
+    let staged = StagedSummary { from: "p1".into(), to: "p1.r1.a1".into(), summary: "short\n".into() };
     let kinds = [InterruptKind::Dead(vec!["p1".into(), "h2".into()]), InterruptKind::Collapse(Arc::new(staged))];
     let moments = [
-        Moment::At(Micros(3)),
-        Moment::When { agent: Agent::ROOT, anchor: Anchor::Result { nth: 2 }, side: Side::After, offset: Micros(7) },
+        InterruptMoment::At(Micros(3)),
+        InterruptMoment::When {
+            agent: Agent::ROOT,
+            anchor: InterruptTrigger::Result { nth: 2 },
+            side: TriggerSide::After,
+            offset: Micros(7),
+        },
     ];
     let interrupts =
-        kinds.into_iter().zip(moments).map(|(kind, moment)| Interrupt { kind, moment, turns: Vec::new(), may: true }).collect();
+        kinds.into_iter().zip(moments).map(|(kind, moment)| ScriptedInterrupt { kind, moment, turns: Vec::new(), may: true }).collect();
     reads_back(&Scenario { prompts: vec![prompt("hi")], interrupts, ..Scenario::default() });
 }
 
@@ -22,7 +27,7 @@ fn c_4_the_figures_of_compaction_read_back() {
     let compaction = CompactionSettings {
         context_window: Some(200_000),
         snip: false,
-        microcompact: Microcompact::Cached,
+        microcompact: MicrocompactMode::Cached,
         keep_results: 0,
         collapse: false,
         collapse_percent: 50,
@@ -41,7 +46,7 @@ fn c_4_the_figures_of_compaction_read_back() {
         plan: Some("first\nsecond".into()),
         skills: vec!["one".into(), "two \"quoted\"".into()],
     };
-    let local = CompactionSettings { microcompact: Microcompact::Local, ..CompactionSettings::default() };
+    let local = CompactionSettings { microcompact: MicrocompactMode::Local, ..CompactionSettings::default() };
     for compaction in [compaction, local] {
         let settings = Settings { compaction, ..Settings::default() };
         reads_back(&Scenario { settings, prompts: vec![prompt("hi")], ..Scenario::default() });

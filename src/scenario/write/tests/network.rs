@@ -1,17 +1,17 @@
 //! `[network]` reads back.
 
 use super::*;
-use crate::scenario::network::{Network, NetworkEvent, NetworkFault};
+use crate::scenario::network::{NetworkEvent, NetworkFault, NetworkScript};
 
 #[test]
 fn m_11_networks_read_back() {
     let (one, two) = (Micros::from_millis(5), Micros::from_secs(2));
     let event = |kind, lasts| NetworkEvent { at: Latency::Uniform(one, two), kind, lasts, may: false };
-    let expect = Expect { terminal: Some("completed".into()), requests: Some(3), ..Expect::default() };
+    let expect = Expectations { terminal: Some("completed".into()), requests: Some(3), ..Expectations::default() };
     for network in [
-        Network::default(),
-        Network { latency: (one, one), ..Network::default() },
-        Network {
+        NetworkScript::default(),
+        NetworkScript { latency: (one, one), ..NetworkScript::default() },
+        NetworkScript {
             latency: (one, two),
             loss: 0.125,
             tick: Micros::from_millis(2),
@@ -24,7 +24,7 @@ fn m_11_networks_read_back() {
             expect: Some(expect),
             skip: None,
         },
-        Network { skip: Some("it is about \"one\" machine".into()), ..Network::default() },
+        NetworkScript { skip: Some("it is about \"one\" machine".into()), ..NetworkScript::default() },
     ] {
         reads_back(&Scenario { prompts: vec![prompt("x")], network: Some(network), ..Scenario::default() });
     }

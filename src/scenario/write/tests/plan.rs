@@ -1,21 +1,21 @@
 //! Plans read back.
 
 use super::*;
-use crate::scenario::plan::{AnswerTimes, Named, Plan, PlannedInterrupt, StreamShape, Waited};
+use crate::scenario::plan::{AnswerTimes, NamedChoices, Plan, PlannedInterrupt, StreamShape, WaitKind};
 
-fn all<T>(choices: impl IntoIterator<Item = (&'static str, T)>) -> Named<T> {
+fn all<T>(choices: impl IntoIterator<Item = (&'static str, T)>) -> NamedChoices<T> {
     choices.into_iter().map(|(name, choice)| (name.into(), choice)).collect()
 }
 
 #[test]
 fn f_11_a_plan_reads_back() {
     let times = AnswerTimes { head: Some(Micros(1)), gaps: (0..30).map(Micros).collect(), end: Some(Micros::ZERO) };
-    let latencies = Waited::ALL.map(|(_, of, _)| (of, all([("toolu_1/2.3", Micros::from_millis(5))])));
+    let latencies = WaitKind::ALL.map(|(_, of, _)| (of, all([("toolu_1/2.3", Micros::from_millis(5))])));
     let plan = Plan {
         drawn_from: Some(Seed(u64::MAX)),
         interrupts: vec![
-            PlannedInterrupt { event: 3, side: Side::Before, kind: InterruptKind::Cancel },
-            PlannedInterrupt { event: 3, side: Side::After, kind: InterruptKind::Interrupt(vec![Block::text("stop")]) },
+            PlannedInterrupt { event: 3, side: TriggerSide::Before, kind: InterruptKind::Cancel },
+            PlannedInterrupt { event: 3, side: TriggerSide::After, kind: InterruptKind::Interrupt(vec![Block::text("stop")]) },
         ],
         faults: all([("1.2 529 overloaded_error", true), ("p2/1 connect reset (2)", false)]),
         answers: all([("1", times), ("a b/1", AnswerTimes::default())]),
@@ -27,8 +27,10 @@ fn f_11_a_plan_reads_back() {
     };
     let fault = |kind: FaultKind| FaultRule { at: FaultPlace { probability: Some(0.5), ..FaultPlace::default() }, kind, may: false };
     let overloaded = FaultAnswer { status: 529, ..FaultAnswer::default() };
-    let faults =
-        vec![fault(FaultKind::Instead(Instead::Answer(overloaded))), fault(FaultKind::Instead(Instead::Connection(ConnectFault::Reset)))];
+    let faults = vec![
+        fault(FaultKind::Instead(AnswerSubstitute::Answer(overloaded))),
+        fault(FaultKind::Instead(AnswerSubstitute::Connection(ConnectFault::Reset))),
+    ];
     let text = reads_back(&Scenario { plan, faults, prompts: vec![prompt("hi")], ..Scenario::default() });
     for line in ["\n[plan.backoff]\n\"2.2\" = \"612ms\"\n", "\n[plan.faults]\n\"1.2 529 overloaded_error\" = true\n"] {
         assert!(text.contains(line), "{line:?} is not in:\n{text}");
@@ -38,6 +40,6 @@ fn f_11_a_plan_reads_back() {
 #[test]
 fn f_11_names_read_back_whatever_they_hold() {
     let hooks = all([("a \"quoted\"\nname\\", Micros(1)), ("", Micros(2)), ("é 'x' ''' \u{7f}", Micros(3))]);
-    let plan = Plan { latencies: [(Waited::Hook, hooks)].into(), ..Plan::default() };
+    let plan = Plan { latencies: [(WaitKind::Hook, hooks)].into(), ..Plan::default() };
     reads_back(&Scenario { plan, prompts: vec![prompt("hi")], ..Scenario::default() });
 }

@@ -3,8 +3,10 @@
 use super::*;
 use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{Command, CommandDeed, HostMessage, MessagePlace, OrphanedPermission, RequestChange, RequestPlace, Thinking};
-use crate::scenario::asked::Lookups;
+use crate::engine::settings::{
+    CommandAction, HostMessage, MessagePlace, OrphanedPermission, RequestChange, RequestPlace, SlashCommand, ThinkingSetting,
+};
+use crate::scenario::replies::ScriptedLookups;
 
 /// No field has its default.
 pub(super) fn odd_session() -> SessionSettings {
@@ -20,9 +22,9 @@ pub(super) fn odd_session() -> SessionSettings {
         json_schema: Some(Json::trusted(r#"{"type":"object"}"#)),
         max_structured_output_retries: 2,
         commands: vec![
-            Command { name: "hello".into(), does: CommandDeed::Answer("Hello\nyourself.".into()), allows: Vec::new() },
-            Command { name: "review".into(), does: CommandDeed::Ask("Review $ARGUMENTS.".into()), allows: vec!["Read".into()] },
-            Command { name: "fast".into(), does: CommandDeed::Switch("m".into()), allows: Vec::new() },
+            SlashCommand { name: "hello".into(), does: CommandAction::Answer("Hello\nyourself.".into()), allows: Vec::new() },
+            SlashCommand { name: "review".into(), does: CommandAction::Ask("Review $ARGUMENTS.".into()), allows: vec!["Read".into()] },
+            SlashCommand { name: "fast".into(), does: CommandAction::Switch("m".into()), allows: Vec::new() },
         ],
         slash_commands: false,
         replay_user_messages: true,
@@ -32,7 +34,7 @@ pub(super) fn odd_session() -> SessionSettings {
         agents: vec!["explorer".into(), "planner".into()],
         look_up_skills: true,
         look_up_plugins: true,
-        thinking: Some(Thinking::Budget(2_000)),
+        thinking: Some(ThinkingSetting::Budget(2_000)),
         orphaned_permission: None, // only with a history that it is about
         orphan_reply: Some("Nothing to say.".into()),
         elicitation_handler: true,
@@ -65,8 +67,8 @@ fn s_11_each_setting_of_a_session_reads_back_alone() {
         SessionSettings { date: odd.date, ..usual() },
         SessionSettings { commands: odd.commands, ..usual() },
         SessionSettings { json_schema: odd.json_schema, ..usual() },
-        SessionSettings { thinking: Some(Thinking::Off), ..usual() },
-        SessionSettings { thinking: Some(Thinking::Adaptive), ..usual() },
+        SessionSettings { thinking: Some(ThinkingSetting::Off), ..usual() },
+        SessionSettings { thinking: Some(ThinkingSetting::Adaptive), ..usual() },
         SessionSettings { look_up_plugins: true, ..usual() },
     ];
     for session in alone {
@@ -93,7 +95,7 @@ fn s_3_an_orphaned_permission_reads_back() {
 
 #[test]
 fn s_4_what_is_looked_up_reads_back() {
-    let lookups = Lookups {
+    let lookups = ScriptedLookups {
         skills: vec!["pdf".into(), "a \"b\"".into()],
         plugins: vec!["linter".into()],
         skills_latency: Latency::Fixed(Micros(5)),
@@ -101,7 +103,7 @@ fn s_4_what_is_looked_up_reads_back() {
         never_answers: false,
         may: true,
     };
-    for lookups in [lookups, Lookups { never_answers: true, ..Lookups::default() }] {
+    for lookups in [lookups, ScriptedLookups { never_answers: true, ..ScriptedLookups::default() }] {
         reads_back(&Scenario { lookups, prompts: vec![prompt("hi")], ..Scenario::default() });
     }
 }

@@ -1,0 +1,39 @@
+//! `reenact run SCENARIO --interrupt-at PLACE`: one interrupted run, to be looked at.
+
+use super::super::CommandExit;
+use super::super::output::{complain, say};
+use super::{OutputFormat, RunArguments};
+use crate::engine::contract::Engine;
+use crate::explore::interrupt::RunBoundary;
+use crate::explore::verdict::look;
+use crate::files::scenario::LoadedScenario;
+use crate::prelude::*;
+use crate::runner::PanicCatcher;
+use crate::scenario::types::Expectations;
+use crate::sim::rules;
+use crate::transcript::{json, text};
+
+/// Interrupts the run, shows it and what the oracles say. What the scenario expects of its uninterrupted run is not asked for.
+pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario, boundary: RunBoundary, engine: &E) -> CommandExit {
+    let path = scenario.path.display();
+    let looked = match look(&scenario.setup, engine, boundary, arguments.interrupt_kind, &PanicCatcher) {
+        Ok(looked) => looked,
+        Err(problem) => {
+            complain(&format!("{path}: {problem}"));
+            return CommandExit::WrongInput;
+        }
+    };
+    match arguments.format {
+        OutputFormat::Jsonl => say(&json::to_json_lines(&looked.transcript)),
+        OutputFormat::Digest => say(&format!("{}  {}", json::digest(&looked.transcript), scenario.name)),
+        OutputFormat::Text => say(&format!("{}\n{}", scenario.name, text::render(&looked.transcript, arguments.detail()))),
+    }
+    let expect = &scenario.setup.scenario.expect;
+    let (shown, broken): (Vec<_>, Vec<_>) = looked.violations.iter().partition(|violation| rules::shows(expect, violation.oracle));
+    shown.iter().for_each(|violation| complain(&format!("note: {path}: {violation}, as the scenario says (`breaks`)")));
+    broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
+    if *expect != Expectations::default() {
+        complain("note: what the scenario expects of its run without an interrupt was not asked for");
+    }
+    if broken.is_empty() { CommandExit::Fine } else { CommandExit::Failed }
+}

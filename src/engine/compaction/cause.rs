@@ -1,0 +1,37 @@
+//! Why a compaction happens, and what follows for it.
+
+use super::TokenExcess;
+use crate::engine::emission::{CompactTrigger, CompactionLevel};
+use crate::prelude::*;
+
+/// Why the model is asked to summarise.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CompactionCause {
+    /// Who asked for it.
+    pub(crate) trigger: CompactTrigger,
+    /// What the user wants the summary to mind (C-9).
+    pub(crate) instructions: Option<Arc<str>>,
+    /// How many tokens have to go, where the API said so (C-5): [`excess`](super::excess) of the error.
+    pub(crate) excess: Option<TokenExcess>,
+    /// Whether media are left out.
+    pub(crate) without_media: bool,
+}
+
+impl CompactionCause {
+    /// The level whose work it is.
+    pub(super) fn level(&self) -> CompactionLevel {
+        match self.trigger {
+            CompactTrigger::Auto | CompactTrigger::Manual => CompactionLevel::Auto,
+            CompactTrigger::Reactive => CompactionLevel::Reactive,
+        }
+    }
+
+    /// As a transcript says it.
+    pub(super) fn in_words(&self) -> &'static str {
+        match self.trigger {
+            CompactTrigger::Auto => "the context had reached the threshold",
+            CompactTrigger::Manual => "the user asked for it",
+            CompactTrigger::Reactive => "the API had said that it is too much",
+        }
+    }
+}

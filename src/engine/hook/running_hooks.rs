@@ -1,0 +1,241 @@
+//! The hooks of one point, from their start until all have answered or their time is up (T-23, T-26, Q-16, C-4).
+//!
+//! ```text
+//!   start ──> open ──on_ended, or the time is up──> … all in ──> HookVerdict
+//!               └── abort ──> stopped, and nothing comes of them
+//! ```
+
+use super::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
+use crate::engine::contract::{Effect, Effects, TimerId};
+use crate::engine::permission::PermissionWord;
+use crate::engine::settings::Environment;
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+
+/// The timer that ends the wait for hooks. Which ones is a matter of the time; the owner sets it (O-27).
+pub(crate) const HOOK_TIMER: TimerId = TimerId { id: 3, generation: 1 };
+
+/// Hooks that run at once for the same thing.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RunningHooks {
+    since: Time,
+    hooks: Vec<RunningHook>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct RunningHook {
+    run: HookRun,
+    until: Time,
+    outcome: Option<Arc<HookOutcome>>,
+}
+
+/// What all of them said together, in the order in which they are defined.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
+pub(crate) struct HookVerdict {
+    /// The strictest decision.
+    pub(crate) decision: Option<PermissionWord>,
+    /// The reasons of those who decided so.
+    pub(crate) reasons: Vec<Arc<str>>,
+    /// The last changed input.
+    pub(crate) updated_input: Option<crate::wire::json::Json>,
+    /// What the model should know, and from whom.
+    pub(crate) contexts: Vec<(HookRun, Arc<str>)>,
+    /// The first who said not to go on, and why.
+    pub(crate) stop: Option<Arc<str>>,
+    /// Hooks that failed or did not answer in time: what is said of each.
+    pub(crate) failures: Vec<(HookRun, Arc<str>)>,
+    /// How long all of it took.
+    pub(crate) took: Micros,
+}
+
+impl RunningHooks {
+    /// Starts the hooks of `event`; `None` when there are none. `input` is what each of them is told.
+    pub(crate) fn start(env: &Environment, now: Time, subject: HookSubject, input: HookInput, effects: &mut Effects) -> Option<Self> {
+        let input = Arc::new(input);
+        let matches = |matcher: &Option<Arc<str>>| matcher.as_ref().is_none_or(|matcher| is_for(matcher, input.tool.as_deref()));
+        let of_event = (0..).zip(&env.hooks).filter(|(_, hook)| hook.event == input.event && matches(&hook.matcher));
+        let hooks: Vec<RunningHook> = of_event
+            .map(|(number, hook)| RunningHook { run: HookRun { hook: number, subject }, until: now + hook.timeout, outcome: None })
+            .collect();
+        for hook in &hooks {
+            effects.push(Effect::RunHook { hook: hook.run, input: input.clone() });
+        }
+        (!hooks.is_empty()).then_some(Self { since: now, hooks })
+    }
+
+    /// When the time of one that has not answered is up next.
+    pub(crate) fn until(&self) -> Option<Time> {
+        self.hooks.iter().filter(|hook| hook.outcome.is_none()).map(|hook| hook.until).min()
+    }
+
+    /// Takes what a hook said; the verdict when it was the last. What is said late or by another hook counts for nothing.
+    pub(crate) fn on_ended(&mut self, now: Time, run: HookRun, outcome: &Arc<HookOutcome>) -> Option<HookVerdict> {
+        let hook = self.hooks.iter_mut().find(|hook| hook.run == run && hook.outcome.is_none())?;
+        hook.outcome = Some(outcome.clone());
+        self.verdict(now)
+    }
+
+    /// Gives up on hooks whose time is up; the verdict when none is left.
+    pub(crate) fn on_timer(&mut self, now: Time, effects: &mut Effects) -> Option<HookVerdict> {
+        let since = self.since;
+        for hook in self.hooks.iter_mut().filter(|hook| hook.outcome.is_none() && hook.until <= now) {
+            effects.push(Effect::StopHook { hook: hook.run });
+            let failure = Some(format!("it did not answer within {}", hook.until.since(since)).into());
+            hook.outcome = Some(Arc::new(HookOutcome { failure, ..HookOutcome::default() }));
+        }
+        self.verdict(now)
+    }
+
+    /// Stops those that still run: nothing comes of any of them.
+    pub(crate) fn abort(&self, effects: &mut Effects) {
+        for hook in self.hooks.iter().filter(|hook| hook.outcome.is_none()) {
+            effects.push(Effect::StopHook { hook: hook.run });
+        }
+    }
+
+    fn verdict(&self, now: Time) -> Option<HookVerdict> {
+        let said: Option<Vec<_>> = self.hooks.iter().map(|hook| Some((hook.run, hook.outcome.as_deref()?))).collect();
+        let said = said?;
+        let decision = said.iter().filter_map(|(_, outcome)| outcome.decision).max();
+        let mut verdict = HookVerdict { decision, took: now.since(self.since), ..HookVerdict::default() };
+        for (run, outcome) in said {
+            let HookOutcome { decision: own, reason, updated_input, context, stop, failure } = outcome;
+            if own.is_some() && *own == decision {
+                verdict.reasons.extend(reason.clone());
+            }
+            verdict.updated_input = updated_input.clone().or(verdict.updated_input);
+            verdict.contexts.extend(context.clone().map(|context| (run, context)));
+            verdict.stop = verdict.stop.or_else(|| stop.clone());
+            verdict.failures.extend(failure.clone().map(|failure| (run, failure)));
+        }
+        Some(verdict)
+    }
+}
+
+/// `Read|Edit` names two tools, `*` all; a hook with a matcher is for tools only.
+fn is_for(matcher: &str, tool: Option<&str>) -> bool {
+    tool.is_some_and(|tool| matcher.split('|').map(str::trim).any(|name| name == "*" || name == tool))
+}
+
+/// What hooks of a point without a tool are told.
+pub(crate) fn without_tool(event: HookEvent, data: crate::wire::json::Json) -> HookInput {
+    HookInput { event, tool: None, data, stop_hook_active: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::HookDefinition;
+    use super::*;
+    use crate::engine::contract::RequestId;
+    use crate::wire::json::Json;
+
+    const STOP: HookSubject = HookSubject::Stop(RequestId { prompt: 1, turn: 1, attempt: 1 });
+
+    fn definition(event: HookEvent, matcher: Option<&str>, timeout_ms: u64) -> HookDefinition {
+        HookDefinition { name: "h".into(), event, matcher: matcher.map(Into::into), timeout: Micros::from_millis(timeout_ms) }
+    }
+
+    /// Three hooks of the event `Stop`, with time until 1, 2 and 3 ms.
+    fn env() -> Environment {
+        let hooks = [1, 2, 3].map(|timeout| definition(HookEvent::Stop, None, timeout)).to_vec();
+        Environment { hooks, ..Environment::default() }
+    }
+
+    fn started() -> (RunningHooks, Effects) {
+        let mut effects = Effects::default();
+        let input = without_tool(HookEvent::Stop, Json::default());
+        (RunningHooks::start(&env(), Time::ZERO, STOP, input, &mut effects).unwrap(), effects)
+    }
+
+    fn run(hook: u32) -> HookRun {
+        HookRun { hook, subject: STOP }
+    }
+
+    fn says(hooks: &mut RunningHooks, hook: u32, outcome: HookOutcome) -> Option<HookVerdict> {
+        hooks.on_ended(Time(500), run(hook), &Arc::new(outcome))
+    }
+
+    fn decides(decision: PermissionWord, reason: &str) -> HookOutcome {
+        HookOutcome { decision: Some(decision), reason: Some(reason.into()), ..HookOutcome::default() }
+    }
+
+    #[test]
+    fn t_23_only_hooks_of_the_point_and_the_tool_run() {
+        let hooks = [(HookEvent::PreToolUse, None), (HookEvent::PreToolUse, Some("Read|Edit")), (HookEvent::PostToolUse, Some("*"))];
+        let hooks = hooks.map(|(event, matcher)| definition(event, matcher, 1)).to_vec();
+        let env = Environment { hooks, ..Environment::default() };
+        let started = |event, tool: Option<&str>| -> Vec<u32> {
+            let mut effects = Effects::default();
+            let input = HookInput { event, tool: tool.map(Into::into), data: Json::default(), stop_hook_active: false };
+            let _ = RunningHooks::start(&env, Time::ZERO, STOP, input, &mut effects);
+            let hook = |(_, effect)| if let Effect::RunHook { hook, .. } = effect { Some(hook.hook) } else { None };
+            effects.drain().filter_map(hook).collect()
+        };
+        assert_eq!(started(HookEvent::PreToolUse, Some("Edit")), [0, 1]);
+        assert_eq!(started(HookEvent::PreToolUse, Some("Edited")), [0]);
+        assert_eq!(started(HookEvent::PostToolUse, Some("Edit")), [2]);
+        assert_eq!(started(HookEvent::PostToolUse, None), [] as [u32; 0], "a hook with a matcher is for tools only");
+        assert_eq!(started(HookEvent::PostToolFailure, Some("Edit")), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn t_23_the_verdict_comes_when_all_have_answered() {
+        let (mut hooks, _) = started();
+        assert_eq!(says(&mut hooks, 2, HookOutcome::default()), None);
+        assert_eq!(says(&mut hooks, 2, HookOutcome::default()), None, "twice counts once");
+        assert_eq!(says(&mut hooks, 0, HookOutcome::default()), None);
+        let other = HookRun { subject: HookSubject::Stop(RequestId::first(2)), hook: 1 };
+        assert_eq!(hooks.on_ended(Time(1), other, &Arc::default()), None, "the same hook, run for something else");
+        let verdict = says(&mut hooks, 1, HookOutcome::default()).unwrap();
+        assert_eq!(verdict, HookVerdict { took: Micros(500), ..HookVerdict::default() });
+    }
+
+    #[test]
+    fn t_23_the_strictest_decision_the_last_input_and_every_context_count() {
+        let (mut hooks, _) = started();
+        let input = |json: &str| Some(Json::trusted(json));
+        let _ = says(
+            &mut hooks,
+            2,
+            HookOutcome { updated_input: input("{}"), stop: Some("c".into()), ..decides(PermissionWord::Deny, "third") },
+        );
+        let first = HookOutcome { updated_input: input("[]"), context: Some("a".into()), ..decides(PermissionWord::Deny, "first") };
+        let _ = says(&mut hooks, 0, first);
+        let second = HookOutcome { context: Some("b".into()), stop: Some("b".into()), ..decides(PermissionWord::Ask, "second") };
+        let verdict = says(&mut hooks, 1, second).unwrap();
+        assert_eq!(verdict.decision, Some(PermissionWord::Deny));
+        assert_eq!(verdict.reasons, ["first".into(), Arc::from("third")], "of those who decided so, in the order of definition");
+        assert_eq!(verdict.updated_input, input("{}"), "the last in the order of definition, not of answers");
+        assert_eq!(verdict.contexts, [(run(0), "a".into()), (run(1), "b".into())]);
+        assert_eq!(verdict.stop.as_deref(), Some("b"), "the first who says so");
+    }
+
+    #[test]
+    fn t_23_who_does_not_answer_in_time_has_failed_which_stops_nothing() {
+        let (mut hooks, mut effects) = started();
+        effects.reset(crate::engine::contract::Agent::ROOT);
+        let at = |ms| Time::ZERO + Micros::from_millis(ms);
+        assert_eq!(hooks.on_timer(at(0), &mut effects), None);
+        assert!(effects.is_empty());
+        assert_eq!(hooks.on_timer(at(1), &mut effects), None);
+        assert_eq!(says(&mut hooks, 0, decides(PermissionWord::Deny, "late")), None);
+        assert_eq!(says(&mut hooks, 1, HookOutcome::default()), None);
+        let verdict = hooks.on_timer(at(3), &mut effects).unwrap();
+        let stopped: Vec<_> = effects.drain().map(|(_, effect)| effect).collect();
+        assert_eq!(stopped, [Effect::StopHook { hook: run(0) }, Effect::StopHook { hook: run(2) }]);
+        assert_eq!(verdict.decision, None, "what came late counts for nothing");
+        let failed: Vec<_> = verdict.failures.iter().map(|(run, text)| (run.hook, &**text)).collect();
+        assert_eq!(failed, [(0, "it did not answer within 0.001s"), (2, "it did not answer within 0.003s")]);
+    }
+
+    #[test]
+    fn t_30_an_abort_stops_those_that_still_run() {
+        let (mut hooks, mut effects) = started();
+        let _ = says(&mut hooks, 1, HookOutcome::default());
+        effects.reset(crate::engine::contract::Agent::ROOT);
+        hooks.abort(&mut effects);
+        let stopped: Vec<_> = effects.drain().map(|(_, effect)| effect).collect();
+        assert_eq!(stopped, [Effect::StopHook { hook: run(0) }, Effect::StopHook { hook: run(2) }]);
+    }
+}

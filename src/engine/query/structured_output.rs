@@ -1,0 +1,67 @@
+//! Structured output (S-9): a turn that ends without it is asked for it, a few times.
+//!
+//! It is enforced when the settings have a schema and a tool of this name is there; the tool is called like any other, and its input is what
+//! the result carries. Once it is there the prompt ends: the model was asked for nothing else. Asking for it is an objection to the end, so it
+//! goes on under the transition of stop hooks.
+
+use super::outcome::QueryEnding;
+use super::{Query, QueryTurn, QueryVerdict};
+use crate::engine::contract::{Effect, Effects, RequestId, Terminal};
+use crate::engine::conversation::answer_name;
+use crate::engine::emission::{Emission, Transition};
+use crate::engine::executor::Executor;
+use crate::engine::settings::Environment;
+use crate::engine::time::Time;
+use crate::prelude::*;
+use crate::wire::block::{Block, BlockKind, ToolInput};
+use crate::wire::json::Json;
+
+/// The tool's name.
+pub(super) const TOOL: &str = "StructuredOutput";
+
+/// What the model is told.
+const ASK: &str = "The answer is not complete: call the tool StructuredOutput, once, with the final answer in the form that it asks for.";
+
+/// Whether turns must end with a call of the tool.
+pub(super) fn is_enforced(env: &Environment) -> bool {
+    env.settings.session.json_schema.is_some() && env.tool(TOOL).is_some()
+}
+
+/// The input of the first call of the tool that went well.
+pub(super) fn given(turn: &QueryTurn, results: &[Block]) -> Option<Json> {
+    let is_fine = |id: &str| {
+        results.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, is_error: false } if **tool_use_id == *id))
+    };
+    let uses = turn.blocks.iter().filter_map(|message| message.block.as_tool_use());
+    uses.filter(|tool_use| &*tool_use.name == TOOL && is_fine(&tool_use.id)).find_map(|tool_use| match &tool_use.input {
+        ToolInput::Valid(input) => Some(input.clone()),
+        ToolInput::Invalid { .. } => None,
+    })
+}
+
+impl Query {
+    /// The turn would end without structured output: the model is asked for it, or was asked too often.
+    pub(super) fn ask_for_structure(
+        &mut self,
+        env: &Environment,
+        now: Time,
+        id: RequestId,
+        executor: Executor,
+        effects: &mut Effects,
+    ) -> QueryVerdict {
+        let max = env.settings.session.max_structured_output_retries;
+        if self.structure_asked >= max {
+            let text = format!("the model was asked {max} times for its structured output and did not give it");
+            return self.end(env, now, executor, QueryEnding::limit(Terminal::StructuredOutputRetries, &text), effects);
+        }
+        self.structure_asked += 1;
+        self.say_hidden(&format!("{}.structure", answer_name(id)), "structured_output", ASK, effects);
+        self.ask_again(env, now, id, executor, Transition::StopHookBlocking, effects)
+    }
+
+    /// Keeps what the tool was given, and says so.
+    pub(super) fn keep_structure(&mut self, json: Json, effects: &mut Effects) {
+        effects.push(Effect::Emit(Emission::StructuredOutput { json: json.clone() }));
+        self.totals.structured_output = Some(json);
+    }
+}

@@ -1,0 +1,86 @@
+//! Whether an engine takes no notice of an interrupt, wherever in the run it comes.
+//!
+//! Such an engine breaks a rule at every boundary, and each of these findings says the same. They are told as one.
+
+use super::PanicGuard;
+use super::interrupt::{SweepKind, content, inject};
+use super::sweep::SweepFinding;
+use crate::engine::contract::Engine;
+use crate::engine::time::Time;
+use crate::oracle::Violation;
+use crate::prelude::*;
+use crate::sim::Run;
+use crate::transcript::event::{Event, EventKind, Transcript};
+use crate::world::setup::RunSetup;
+
+/// So many findings of a kind of interrupt are told by themselves.
+const FEW: usize = 1;
+
+/// The kinds of which the engine takes no notice, and the findings with one in place of all that follow from it.
+pub(super) fn fold<E: Engine>(
+    setup: &Arc<RunSetup>,
+    engine: &E,
+    kinds: &[SweepKind],
+    findings: Vec<SweepFinding>,
+    guard: &impl PanicGuard,
+) -> (Vec<SweepKind>, Vec<SweepFinding>) {
+    let of = |findings: &[SweepFinding], kind: SweepKind| findings.iter().filter(|finding| is_of(finding, kind)).count();
+    let suspected = kinds.iter().copied().filter(|kind| of(&findings, *kind) > FEW);
+    let ignored: Vec<SweepKind> = suspected.filter(|kind| is_ignored(setup, engine, *kind, guard)).collect();
+    if ignored.is_empty() {
+        return (ignored, findings);
+    }
+    let (follow, mut others): (Vec<_>, Vec<_>) = findings.into_iter().partition(|finding| ignored.iter().any(|kind| is_of(finding, *kind)));
+    let at = follow.first().and_then(|first| first.violations.first()).map(|violation| violation.at).unwrap_or_default();
+    let violations = ignored.iter().map(|kind| violation(*kind, at, of(&follow, *kind))).collect();
+    let interrupt = follow.into_iter().next().and_then(|first| first.interrupt);
+    others.push(SweepFinding { interrupt, violations });
+    (ignored, others)
+}
+
+fn is_of(finding: &SweepFinding, kind: SweepKind) -> bool {
+    finding.interrupt.as_ref().is_some_and(|(_, of)| *of == kind)
+}
+
+fn violation(kind: SweepKind, at: Time, places: usize) -> Violation {
+    let (oracle, text) = match kind {
+        SweepKind::Cancel => (
+            "O-11",
+            "the engine takes no notice of a cancel: wherever it comes, the run goes on as if nobody had pressed it. Answer `Input::Cancel`: \
+             close the request, tell the tools to stop, finish the prompt",
+        ),
+        SweepKind::Interrupt => (
+            "O-8",
+            "the engine takes no notice of a message that is submitted while it works: the message is lost, and its prompt gets no terminal. \
+             Answer `Input::Interrupt`: keep the message, and make it a prompt when the open one is over",
+        ),
+    };
+    Violation { at, oracle, text: format!("{text} (a rule is broken in {})", plural(places as u64, "run")) }
+}
+
+/// Whether each run with such an interrupt does what the run without one does. Most engines show at the first prompt that it is not so.
+fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: SweepKind, guard: &impl PanicGuard) -> bool {
+    let mut run = Run::new(setup.clone(), engine.clone()).without_oracles();
+    run.expect_injections();
+    let end = |run: Run<E>| guard.run(|| run.to_end().transcript).ok();
+    let Some(usual) = end(run.clone()) else { return false };
+    let interrupted = |run: &Run<E>| {
+        let mut copy = run.clone();
+        inject(&mut copy, kind, &content());
+        end(copy)
+    };
+    loop {
+        match interrupted(&run) {
+            Some(transcript) if wanted(&transcript).eq(wanted(&usual)) => (),
+            _ => return false,
+        }
+        if run.advance().is_some() {
+            return true;
+        }
+    }
+}
+
+/// What the engine wanted, and when.
+fn wanted(transcript: &Transcript) -> impl Iterator<Item = &Event> {
+    transcript.events.iter().filter(|event| matches!(event.what, EventKind::Effect(_) | EventKind::Request { .. }))
+}

@@ -1,0 +1,405 @@
+//! From what happens to lines of a tape: bodies are decoded, secrets replaced, lines encoded, and handed to the disk in batches.
+//!
+//! It looks for work when it is woken (an exchange has begun or ended, or much waits) and, while answers stream, ten times a second: what waited is then
+//! one batch. Each look takes a processor from somebody, perhaps from the client.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use super::body::room_for;
+use super::disk::LineBatch;
+use super::inflate::BodyInflater;
+use super::{BEHIND_BYTES_MAX, RecordOptions, RecorderState, TapeSummary, TapeWriterEvent};
+use crate::engine::time::Micros;
+use crate::files::redact::{AnswerRedactor, HeldChunk, Redactor};
+use crate::scenario::tape::line::{NewRequest, TapeEncoder};
+use crate::scenario::tape::{ClientFolder, Provenance, ResponseEnd, TapeHeader};
+use crate::scenario::thread::{self, MAIN, OTHER, ThreadLineage, asks_for_message};
+use crate::wire::http::{HttpHeader, is_event_stream};
+use crate::wire::reply::ReplyReader;
+use crate::wire::server_threads::{CompleteRequest, JsonConversation, ServerThreads};
+
+/// How often it looks for pieces of answers that stream.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A batch of this size is handed on at once.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Room is given back when there is this much of it: each time costs a lock.
+const ROOM_TOLD_BYTES: usize = 256 << 10;
+
+/// A request that is larger is no request of this API, which takes 32 MB.
+const REQUEST_BYTES_MAX: usize = 128 << 20;
+
+/// Keeps the books of one tape.
+pub(super) struct TapeWriter {
+    redactor: Redactor,
+    encoder: TapeEncoder,
+    lineage: ThreadLineage,
+    held: ServerThreads,
+    exchanges: BTreeMap<u32, UnfinishedExchange>,
+    batch: LineBatch,
+    batches: Sender<LineBatch>,
+    shared: Arc<RecorderState>,
+    /// Room that is free again and was not told yet.
+    room: usize,
+    summary: TapeSummary,
+    notice: fn(&str),
+}
+
+/// An exchange that has not ended.
+enum UnfinishedExchange {
+    /// The request is coming.
+    Asking(UnfinishedRequest),
+    /// Its line is written; there may be an answer. Where the API holds the conversation, so does the keeper when it is answered.
+    Asked(Option<Box<JsonConversation>>, Option<Box<UnfinishedResponse>>),
+    /// Not recorded any more.
+    Lost,
+}
+
+struct UnfinishedRequest {
+    at: Micros,
+    method: String,
+    path: String,
+    headers: Vec<HttpHeader>,
+    body: Vec<u8>,
+    /// What came of the answer meanwhile.
+    early: Vec<TapeWriterEvent>,
+}
+
+struct UnfinishedResponse {
+    status: u16,
+    inflate: BodyInflater,
+    redactor: AnswerRedactor,
+    /// What the answer brings, where the API holds it.
+    reply: Option<ReplyReader>,
+}
+
+/// The first line of the tape.
+pub(super) fn header(options: &RecordOptions, redactor: &mut Redactor) -> TapeHeader {
+    let host = options.upstream.authority().map(|authority| {
+        let text = authority.as_str();
+        text.rsplit('@').next().unwrap_or(text).to_owned()
+    });
+    TapeHeader {
+        recorder: concat!("reenact ", env!("CARGO_PKG_VERSION"), " record").into(),
+        recorded_at: Some(super::proxy::wall_clock()),
+        upstream: host,
+        redactions: std::iter::once("headers").chain(options.rules.names()).map(str::to_owned).collect(),
+        folders: options.client.as_ref().map(|_| folders(redactor, options.notice)).unwrap_or_default(),
+        ..TapeHeader::default()
+    }
+}
+
+/// The folders of a client that is started here: it has those of whoever starts it. A secret in a path is replaced as it is in bodies, so that the
+/// path is found there.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "they are told apart from what a client says, so that it may say another folder's name when it is driven"
+)]
+fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(ClientFolder, String)> {
+    let home = std::env::var_os("HOME").map(|home| (ClientFolder::Home, home.into()));
+    let work = std::env::current_dir().ok().map(|work| (ClientFolder::Work, work));
+    let all = home.into_iter().chain([(ClientFolder::Tmp, std::env::temp_dir())]).chain(work);
+    let known = all.filter_map(|(folder, path)| match told_apart(&path) {
+        Some(path) => Some((folder, redactor.text(&path))),
+        None => {
+            let shown = redactor.text(&path.display().to_string());
+            notice(&format!(
+                "the client's folder {} is `{shown}`, which cannot be told apart in its requests when the tape is driven",
+                folder.as_str()
+            ));
+            None
+        }
+    });
+    known.collect()
+}
+
+/// A path as it stands before what is in it; `None` for the root, which stands before everything, and for what depends on where one is.
+fn told_apart(path: &Path) -> Option<String> {
+    let shown = path.display().to_string();
+    let trimmed = shown.trim_end_matches(std::path::is_separator);
+    (path.is_absolute() && !trimmed.is_empty()).then(|| trimmed.to_owned())
+}
+
+impl TapeWriter {
+    pub(super) fn new(redactor: Redactor, batches: Sender<LineBatch>, shared: Arc<RecorderState>, notice: fn(&str)) -> Self {
+        Self {
+            redactor,
+            encoder: TapeEncoder::new(),
+            lineage: ThreadLineage::new(),
+            held: ServerThreads::default(),
+            exchanges: BTreeMap::new(),
+            batch: LineBatch::default(),
+            batches,
+            shared,
+            room: 0,
+            summary: TapeSummary::default(),
+            notice,
+        }
+    }
+
+    /// Works until it is told to stop.
+    pub(super) fn run(mut self, header: &TapeHeader, events: &Receiver<TapeWriterEvent>) -> TapeSummary {
+        let line = self.encoder.header(header);
+        self.write(&line);
+        self.hand_over();
+        loop {
+            loop {
+                match events.try_recv() {
+                    Ok(TapeWriterEvent::Stop) => {
+                        self.hand_over();
+                        self.summary.redacted = self.redactor.counts().clone();
+                        return self.summary;
+                    }
+                    Ok(event) => self.take(event),
+                    Err(_) => break,
+                }
+                if self.batch.lines.len() > BATCH_BYTES {
+                    self.hand_over();
+                }
+                if self.room > ROOM_TOLD_BYTES {
+                    self.tell_room();
+                }
+            }
+            self.hand_over();
+            self.tell_room();
+            match self.exchanges.is_empty() {
+                true => std::thread::park(),
+                false => std::thread::park_timeout(LOOK_EVERY),
+            }
+        }
+    }
+
+    fn take(&mut self, event: TapeWriterEvent) {
+        match event {
+            TapeWriterEvent::Request { id, at, method, path, headers } => {
+                let asking = UnfinishedRequest { at, method, path, headers, body: Vec::new(), early: Vec::new() };
+                let exchange = if self.is_recording() { UnfinishedExchange::Asking(asking) } else { UnfinishedExchange::Lost };
+                self.exchanges.insert(id, exchange);
+            }
+            TapeWriterEvent::RequestBody { id, bytes } => {
+                if let Some(UnfinishedExchange::Asking(asking)) = self.exchanges.get_mut(&id) {
+                    asking.body.extend_from_slice(&bytes);
+                    if asking.body.len() > REQUEST_BYTES_MAX {
+                        self.lose(id, "its request is larger than 128 MiB");
+                    }
+                }
+            }
+            TapeWriterEvent::RequestEnd { id } => self.asked(id),
+            TapeWriterEvent::Head { id, .. } => self.of_answer(id, event),
+            TapeWriterEvent::Chunk { id, ref bytes, .. } => {
+                self.room += room_for(bytes.len()) as usize;
+                self.of_answer(id, event);
+            }
+            TapeWriterEvent::End { id, at, how, written } => {
+                self.asked(id);
+                self.end(id, at, how);
+                self.batch.written.push(written);
+            }
+            TapeWriterEvent::Stop => (),
+        }
+    }
+
+    /// Whether lines can still be written. When the disk has failed it was said there.
+    fn is_recording(&self) -> bool {
+        !self.shared.disk_failed.load(Ordering::Relaxed)
+    }
+
+    /// A line of an answer waits for the line of its request.
+    fn of_answer(&mut self, id: u32, event: TapeWriterEvent) {
+        match self.exchanges.get_mut(&id) {
+            Some(UnfinishedExchange::Asking(asking)) => asking.early.push(event),
+            Some(UnfinishedExchange::Asked(..)) => self.answer(event),
+            Some(UnfinishedExchange::Lost) | None => (),
+        }
+    }
+
+    /// The request is whole, or as whole as it will be.
+    fn asked(&mut self, id: u32) {
+        let Some(exchange @ UnfinishedExchange::Asking(_)) = self.exchanges.get_mut(&id) else { return };
+        let UnfinishedExchange::Asking(asking) = std::mem::replace(exchange, UnfinishedExchange::Asked(None, None)) else { return };
+        let body = match decoded(&asking.headers, asking.body) {
+            Ok(body) => body,
+            Err(problem) => return self.lose(id, &problem),
+        };
+        // Keys that stand in headers are known from here on, and bodies may repeat them.
+        let headers = self.redactor.headers(&asking.headers);
+        let body = self.redactor.body(&body);
+        let path = self.redactor.path(&asking.path);
+        let (thread, parent) = self.place(id, (&asking.method, &path), &body);
+        let request = NewRequest {
+            id,
+            thread: &thread,
+            parent,
+            provenance: Provenance::Recorded,
+            at: Some(asking.at),
+            method: &asking.method,
+            path: &path,
+            headers: &headers,
+            body: &body,
+        };
+        let line = self.encoder.request(&request);
+        self.write(&line);
+        asking.early.into_iter().for_each(|event| self.answer(event));
+    }
+
+    /// The thread of conversation that a request belongs to, and the exchange that it goes on from.
+    fn place(&mut self, id: u32, (method, path): (&str, &str), body: &[u8]) -> (Arc<str>, Option<u32>) {
+        let text = std::str::from_utf8(body).ok().filter(|_| asks_for_message(method, path));
+        let whole = text.map(|text| self.held.whole(text).unwrap_or_else(|_| CompleteRequest::as_it_is(text)));
+        let Some((whole, said)) = whole.and_then(|whole| thread::ConversationDigest::from_body(&whole.body).map(|said| (whole, said)))
+        else {
+            return (if body.is_empty() && asks_for_message(method, path) { MAIN } else { OTHER }.into(), None);
+        };
+        self.exchanges.insert(id, UnfinishedExchange::Asked(whole.conversation.map(Box::new), None));
+        let placement = self.lineage.place(id, &said);
+        (placement.thread, placement.parent)
+    }
+
+    fn answer(&mut self, event: TapeWriterEvent) {
+        match event {
+            TapeWriterEvent::Head { id, at, status, headers } => self.head(id, at, status, &headers),
+            TapeWriterEvent::Chunk { id, at, bytes } => self.chunk(id, at, &bytes),
+            _ => (),
+        }
+    }
+
+    fn head(&mut self, id: u32, at: Micros, status: u16, headers: &[HttpHeader]) {
+        let inflate = match BodyInflater::from_headers(headers) {
+            Ok(inflate) => inflate,
+            Err(name) => return self.lose(id, &format!("its answer is encoded as {name}, which cannot be searched for secrets")),
+        };
+        let kept: Vec<HttpHeader> = match inflate.is_plain() {
+            true => self.redactor.headers(headers),
+            // They speak of the encoded body.
+            false => {
+                let speaks_of_it =
+                    |header: &&HttpHeader| ["content-encoding", "content-length"].iter().any(|name| header.name.eq_ignore_ascii_case(name));
+                let others: Vec<HttpHeader> = headers.iter().filter(|header| !speaks_of_it(header)).cloned().collect();
+                self.redactor.headers(&others)
+            }
+        };
+        let decoded = (!inflate.is_plain()).then_some(inflate.names.as_str());
+        let line = self.encoder.decoded_head(id, Some(at), status, &kept, decoded);
+        self.write(&line);
+        if let Some(UnfinishedExchange::Asked(held, answer)) = self.exchanges.get_mut(&id) {
+            let reply = held.is_some().then(|| ReplyReader::new(is_event_stream(headers) == Some(true)));
+            *answer = Some(Box::new(UnfinishedResponse { status, inflate, redactor: AnswerRedactor::from_headers(headers), reply }));
+        }
+    }
+
+    fn chunk(&mut self, id: u32, at: Micros, bytes: &[u8]) {
+        if self.shared.behind.load(Ordering::Relaxed) > BEHIND_BYTES_MAX {
+            return self.lose(id, "the disk is slower than its answer");
+        }
+        let Some(UnfinishedExchange::Asked(_, Some(answer))) = self.exchanges.get_mut(&id) else { return };
+        let bytes = match answer.inflate.is_plain() {
+            true => bytes.to_vec(),
+            false => match answer.inflate.feed(bytes) {
+                Ok(bytes) if bytes.is_empty() => return,
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    let problem = format!("its answer is not the {} that its header says ({error})", answer.inflate.names);
+                    return self.lose(id, &problem);
+                }
+            },
+        };
+        let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
+        let UnfinishedResponse { redactor, reply, .. } = &mut **answer;
+        redactor.feed(&mut self.redactor, HeldChunk { at, bytes }, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
+        // A client may go on as soon as it has the message, before the body has ended.
+        if reply.as_ref().is_some_and(ReplyReader::is_whole) {
+            self.hold(id);
+        }
+    }
+
+    /// Holds the conversation of an exchange whose answer is a whole message, once.
+    fn hold(&mut self, id: u32) {
+        let Some(UnfinishedExchange::Asked(held, Some(answer))) = self.exchanges.get_mut(&id) else { return };
+        let replied = answer.reply.take().filter(|_| answer.status == 200).and_then(ReplyReader::finish);
+        if let (Some(conversation), Some(replied)) = (held.take(), replied) {
+            self.held.hold(*conversation, &replied);
+        }
+    }
+
+    fn end(&mut self, id: u32, at: Micros, how: ResponseEnd) {
+        let Some(UnfinishedExchange::Asked(_, answer)) = self.exchanges.get_mut(&id) else {
+            self.exchanges.remove(&id);
+            return;
+        };
+        let status = answer.as_ref().map_or(0, |answer| answer.status);
+        if let Some(answer) = answer {
+            let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
+            let UnfinishedResponse { redactor, reply, .. } = &mut **answer;
+            redactor.finish(&mut self.redactor, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
+        }
+        self.hold(id);
+        self.exchanges.remove(&id);
+        let line = self.encoder.end(id, Some(at), how);
+        self.write(&line);
+        if self.is_recording() {
+            self.summary.count(status, how);
+        }
+    }
+
+    /// Gives an exchange up: its lines so far have no end, so readers leave it out (F-2).
+    fn lose(&mut self, id: u32, problem: &str) {
+        self.exchanges.insert(id, UnfinishedExchange::Lost);
+        let sentence = format!("exchange {id} is not on the tape: {problem}");
+        (self.notice)(&sentence);
+        self.summary.lost.push(sentence);
+    }
+
+    fn tell_room(&mut self) {
+        self.shared.room.add_permits(std::mem::take(&mut self.room));
+    }
+
+    fn write(&mut self, line: &str) {
+        self.batch.lines.push_str(line);
+    }
+
+    fn hand_over(&mut self) {
+        if self.batch.lines.is_empty() && self.batch.written.is_empty() {
+            return;
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.shared.behind.fetch_add(batch.lines.len(), Ordering::Relaxed);
+        // Without a disk thread nobody writes; its breakdown is told when it is joined.
+        let _ = self.batches.send(batch);
+    }
+}
+
+/// Writes a chunk's line. What goes on the tape is what later requests are understood by.
+fn write_chunk(encoder: &mut TapeEncoder, lines: &mut String, id: u32, reply: Option<&mut ReplyReader>, chunk: &HeldChunk) {
+    if let Some(reply) = reply {
+        reply.feed(&chunk.bytes);
+    }
+    encoder.push_chunk(lines, id, Some(chunk.at), &chunk.bytes);
+}
+
+/// A request's body as it reads.
+fn decoded(headers: &[HttpHeader], body: Vec<u8>) -> Result<Vec<u8>, String> {
+    let mut inflate = BodyInflater::from_headers(headers)
+        .map_err(|name| format!("its request is encoded as {name}, which cannot be searched for secrets"))?;
+    if inflate.is_plain() {
+        return Ok(body);
+    }
+    inflate.feed(&body).map_err(|error| format!("its request is not the {} that its header says ({error})", inflate.names))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_10_a_folder_is_told_apart_by_its_path_without_a_slash_behind_it() {
+        let shown = |path: &str| told_apart(Path::new(path));
+        assert_eq!(["/tmp/x", "/tmp/x/", "/tmp/x//"].map(shown), [(); 3].map(|()| Some(String::from("/tmp/x"))));
+        assert_eq!(["/", "//", "", "x", "./x"].map(shown), [(); 5].map(|()| None));
+    }
+}

@@ -1,0 +1,201 @@
+//! Which tools execute now, seen from outside the engine: from their start until they end, or until their grace is over. And which tool uses
+//! wait for something else: their own check, a hook, a person, the store; for a message that is submitted they execute, too.
+
+use crate::engine::contract::{Agent, Effect, Emission, Environment, HookSubject, Input, Note, ToolRun};
+use crate::engine::emission::ToolState;
+use crate::engine::settings::InterruptBehaviour;
+use crate::engine::time::{Micros, Time};
+use crate::prelude::*;
+use crate::wire::block::{ToolInput, ToolUse};
+
+/// Whether a tool use may run beside others (T-3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ToolClass {
+    /// Beside other safe ones.
+    Safe,
+    /// Alone.
+    Exclusive,
+}
+
+/// What the oracles know of the tools.
+#[derive(Debug)]
+pub(super) struct ToolFacts(Vec<(Arc<str>, ToolClass, InterruptBehaviour)>);
+
+/// The tools that execute, and the tool uses that wait for something else.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RunningTools {
+    tools: Vec<RunningTool>,
+    waits: Vec<WaitingUse>,
+    /// How each tool that was started takes a submitted message, until its result is out: who stores a result does not name the tool.
+    started: Vec<(Agent, ToolRun, InterruptBehaviour)>,
+}
+
+/// A tool use that waits.
+#[derive(Clone, Debug)]
+struct WaitingUse {
+    agent: Agent,
+    run: ToolRun,
+    awaited: WaitCause,
+    behaviour: InterruptBehaviour,
+}
+
+/// What it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitCause {
+    Check,
+    /// Which of the environment's.
+    Hook(u32),
+    Person,
+    Store,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(super) struct RunningTool {
+    pub(super) agent: Agent,
+    pub(super) run: ToolRun,
+    pub(super) class: ToolClass,
+    behaviour: InterruptBehaviour,
+    /// Told to stop: it is over when this time is reached, whatever it does (T-15a).
+    until: Option<Time>,
+    /// It is carried out by agents of its own, whose tools are seen for themselves.
+    pub(super) waits_for_agents: bool,
+}
+
+impl ToolFacts {
+    pub(super) fn from_environment(environment: &Environment) -> Self {
+        let tools = environment.tools.iter().map(|tool| {
+            let class = if tool.safe == Some(true) { ToolClass::Safe } else { ToolClass::Exclusive };
+            (tool.name.clone(), class, tool.interrupt.unwrap_or(InterruptBehaviour::Block))
+        });
+        Self(tools.collect())
+    }
+
+    /// T-3: what says of itself that it is safe, with an input that can be read.
+    pub(super) fn class(&self, tool_use: &ToolUse) -> ToolClass {
+        match (self.0.iter().find(|(name, ..)| *name == tool_use.name), &tool_use.input) {
+            (Some((_, class, _)), ToolInput::Valid(_)) => *class,
+            _ => ToolClass::Exclusive,
+        }
+    }
+
+    fn behaviour(&self, tool: &str) -> InterruptBehaviour {
+        self.0.iter().find(|(name, ..)| **name == *tool).map_or(InterruptBehaviour::Block, |(.., behaviour)| *behaviour)
+    }
+}
+
+impl RunningTools {
+    /// Time goes on, a tool may end, and what was waited for may come.
+    pub(super) fn on_input(&mut self, at: Time, agent: &Agent, input: &Input) {
+        self.tools.retain(|tool| tool.until.is_none_or(|until| at < until));
+        if let Input::ToolEnded { run, .. } = input
+            && let Some(index) = self.tools.iter().position(|tool| tool.run == *run && tool.agent == *agent)
+        {
+            self.tools.remove(index);
+        }
+        let come = match input {
+            Input::ToolChecked { run, .. } => Some((*run, WaitCause::Check)),
+            Input::PermissionAnswered { run, .. } => Some((*run, WaitCause::Person)),
+            Input::ResultStored { run, .. } => Some((*run, WaitCause::Store)),
+            Input::HookEnded { hook, .. } => of_tool(hook.subject).map(|run| (run, WaitCause::Hook(hook.hook))),
+            _ => None,
+        };
+        if let Some((run, awaited)) = come {
+            self.no_longer(agent, run, awaited);
+        }
+    }
+
+    /// A tool may start or be told to stop, and a tool use may begin or cease to wait for something.
+    pub(super) fn on_effect(&mut self, tools: &ToolFacts, grace: Micros, at: Time, agent: &Agent, effect: &Effect) {
+        match effect {
+            Effect::StartTool { run, tool_use } => {
+                let (class, behaviour) = (tools.class(tool_use), tools.behaviour(&tool_use.name));
+                self.tools.push(RunningTool { agent: agent.clone(), run: *run, class, behaviour, until: None, waits_for_agents: false });
+                self.started.push((agent.clone(), *run, behaviour));
+            }
+            Effect::StartAgent { run, tool_use } => {
+                let (class, behaviour) = (tools.class(tool_use), tools.behaviour(&tool_use.name));
+                self.tools.push(RunningTool { agent: agent.clone(), run: *run, class, behaviour, until: None, waits_for_agents: true });
+            }
+            // Its end is seen by its result alone.
+            Effect::Note(Note::Tool { run, state: ToolState::Completed }) => self.agents_are_done(agent, *run),
+            Effect::Emit(Emission::User(message)) => {
+                self.agents_are_done(agent, message.run);
+                self.forget(|by, run| by == agent && run == message.run);
+            }
+            Effect::StopTool { run } => {
+                if let Some(tool) = self.tools.iter_mut().find(|tool| tool.run == *run && tool.agent == *agent) {
+                    tool.until.get_or_insert(at + grace);
+                }
+            }
+            Effect::CheckTool { run, tool_use } => self.wait(agent, *run, WaitCause::Check, tools.behaviour(&tool_use.name)),
+            Effect::AskPermission { run, tool_use, .. } => self.wait(agent, *run, WaitCause::Person, tools.behaviour(&tool_use.name)),
+            Effect::RunHook { hook, input } => {
+                if let Some(run) = of_tool(hook.subject) {
+                    let behaviour = input.tool.as_ref().map_or(InterruptBehaviour::Block, |tool| tools.behaviour(tool));
+                    self.wait(agent, run, WaitCause::Hook(hook.hook), behaviour);
+                }
+            }
+            Effect::StoreResult { run, .. } => {
+                let of_run = self.started.iter().find(|(by, started, _)| by == agent && started == run);
+                let behaviour = of_run.map_or(InterruptBehaviour::Block, |(.., behaviour)| *behaviour);
+                self.wait(agent, *run, WaitCause::Store, behaviour);
+            }
+            Effect::StopHook { hook } => {
+                if let Some(run) = of_tool(hook.subject) {
+                    self.no_longer(agent, run, WaitCause::Hook(hook.hook));
+                }
+            }
+            Effect::WithdrawPermission { run } => self.no_longer(agent, *run, WaitCause::Person),
+            Effect::Finished { prompt, .. } => self.forget(|by, run| by == agent && run.request.prompt == *prompt),
+            _ => (),
+        }
+    }
+
+    fn agents_are_done(&mut self, agent: &Agent, run: ToolRun) {
+        self.tools.retain(|tool| !(tool.waits_for_agents && tool.run == run && tool.agent == *agent));
+    }
+
+    /// All tools that execute, in the order in which they started.
+    pub(super) fn tools(&self) -> &[RunningTool] {
+        &self.tools
+    }
+
+    /// Whether a submitted message has to wait for one of the tool uses: it is the root's that say so.
+    pub(super) fn blocks_interrupt(&self) -> bool {
+        let running = self.tools.iter().filter(|tool| tool.agent.is_root() && tool.until.is_none()).map(|tool| tool.behaviour);
+        running
+            .chain(self.waits.iter().filter(|wait| wait.agent.is_root()).map(|wait| wait.behaviour))
+            .any(|behaviour| behaviour == InterruptBehaviour::Block)
+    }
+
+    fn wait(&mut self, agent: &Agent, run: ToolRun, awaited: WaitCause, behaviour: InterruptBehaviour) {
+        self.waits.push(WaitingUse { agent: agent.clone(), run, awaited, behaviour });
+    }
+
+    fn no_longer(&mut self, agent: &Agent, run: ToolRun, awaited: WaitCause) {
+        self.waits.retain(|wait| wait.agent != *agent || wait.run != run || wait.awaited != awaited);
+    }
+
+    /// The tool use has its result, so it waits for nothing any more, whatever was not answered.
+    fn forget(&mut self, is_over: impl Fn(&Agent, ToolRun) -> bool) {
+        self.waits.retain(|wait| !is_over(&wait.agent, wait.run));
+        self.started.retain(|(agent, run, _)| !is_over(agent, *run));
+    }
+}
+
+fn of_tool(subject: HookSubject) -> Option<ToolRun> {
+    match subject {
+        HookSubject::Tool(run) => Some(run),
+        HookSubject::Stop(_) | HookSubject::Compaction(_) => None,
+    }
+}
+
+/// The tool use about which an engine begins to ask somebody, if this effect does that.
+pub(super) fn asked_about(effect: &Effect) -> Option<ToolRun> {
+    match effect {
+        Effect::CheckTool { run, .. } | Effect::AskPermission { run, .. } | Effect::StoreResult { run, .. } => Some(*run),
+        Effect::RunHook { hook, .. } => of_tool(hook.subject),
+        _ => None,
+    }
+}

@@ -1,0 +1,23 @@
+//! O-10: every request is one that the API takes (N-6, M-2). That tool uses and results belong together, and where results stand, is O-1's to
+//! see, by the same check.
+
+use super::OracleFindings;
+use crate::engine::contract::{Request, RequestId};
+use crate::prelude::*;
+use crate::wire::validate::{self, RequestValidator};
+
+pub(super) const ORACLE: &str = "O-10";
+
+/// What was looked at before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ValidityOracle(RequestValidator);
+
+impl ValidityOracle {
+    /// A request is sent. What depends on a scenario's API (its window, its memory of thinking) is no matter of validity.
+    pub(super) fn on_request(&mut self, id: RequestId, request: &Request, found: &mut OracleFindings<'_>) {
+        let taken = validate::ValidationContext { pairs: false, ..validate::ValidationContext::default() };
+        if let Some(refusal) = self.0.refusal(request, &taken) {
+            found.add(ORACLE, format!("the API refuses request {id}: {}", refusal.message));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What hooks say at points that take no notice of it (F-10, T-23, T-26, Q-16, C-4): whoever wrote it expects something that no run can show.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::{PlaceKey, PlayedRun, StatementProblem, is_judged_elsewhere};
+use crate::engine::hook::{HookEvent, HookOutcome};
+use crate::engine::permission::PermissionWord;
+use crate::prelude::*;
+use crate::scenario::replies::{AT_ONCE, ScriptedHook};
+use crate::scenario::statement::{PathStep, StatementPath};
+
+/// What has no effect in any run: a matrix may vary the point.
+pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
+    let mut idle: BTreeMap<(PlaceKey, &str), StatementProblem> = BTreeMap::new();
+    let mut heard: BTreeSet<(PlaceKey, &str)> = BTreeSet::new();
+    for run in runs {
+        for (index, hook) in run.setup.scenario.hooks.iter().enumerate() {
+            for (nth, reply) in hook.replies.iter().enumerate() {
+                let words = reply.says.as_ref().map_or_else(|| silence(hook, reply.latency.is_some()), |says| words(hook, says));
+                for (word, problem) in words {
+                    let path = path(index, nth, hook.replies.len(), word);
+                    let key = (run.places.key(&path), word);
+                    match problem {
+                        None => _ = heard.insert(key),
+                        Some(_) if is_judged_elsewhere(run.places, &path) => (),
+                        Some(message) => {
+                            let help = String::from("remove it, or take the point that it is for");
+                            idle.entry(key).or_insert_with(|| StatementProblem::at(run.places, &path, message, help));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    idle.into_iter().filter(|(key, _)| !heard.contains(key)).map(|(_, problem)| problem).collect()
+}
+
+/// One answer stands in the hook's own table, several under `answers`.
+fn path(index: usize, nth: usize, count: usize, word: &'static str) -> StatementPath {
+    let own = [PathStep::Key("hook"), PathStep::Nth(index)];
+    let answer: &[PathStep] = if count == 1 { &[] } else { &[PathStep::Key("answers"), PathStep::Nth(nth)] };
+    own.iter().chain(answer).cloned().chain([PathStep::Key(word)]).collect()
+}
+
+/// The words that an answer has, and why one has no effect.
+fn words(hook: &ScriptedHook, says: &HookOutcome) -> Vec<(&'static str, Option<String>)> {
+    let event = hook.definition.event;
+    let point = event.as_str();
+    let mut words = Vec::new();
+    if let Some(decision) = says.decision {
+        let known = decisions(event);
+        let list = known.iter().map(|word| format!("`{}`", word.as_str())).collect::<Vec<_>>().join(", ");
+        let message = if known.is_empty() {
+            format!("a hook of `{point}` decides nothing")
+        } else {
+            format!("a hook of `{point}` decides {list}, and nothing comes of `{}`", decision.as_str())
+        };
+        words.push(("decision", (!known.contains(&decision)).then_some(message)));
+    }
+    if says.reason.is_some() {
+        let message = String::from("`reason` says why a hook decides something, and there is no `decision`");
+        words.push(("reason", says.decision.is_none().then_some(message)));
+    }
+    if says.updated_input.is_some() {
+        let message = format!("a hook of `{point}` changes no input: one of `pre_tool_use` does");
+        words.push(("updated_input", (event != HookEvent::PreToolUse).then_some(message)));
+    }
+    words
+}
+
+/// Who never answers needs no time for it.
+fn silence(hook: &ScriptedHook, has_own_latency: bool) -> Vec<(&'static str, Option<String>)> {
+    let takes_time = has_own_latency || (hook.replies.len() == 1 && hook.latency != AT_ONCE);
+    let message = || String::from("a hook that never answers takes no time for it");
+    if takes_time { vec![("latency", Some(message()))] } else { Vec::new() }
+}
+
+fn decisions(event: HookEvent) -> &'static [PermissionWord] {
+    match event {
+        HookEvent::PreToolUse => &PermissionWord::ALL,
+        HookEvent::PostToolUse | HookEvent::PostToolFailure | HookEvent::Stop | HookEvent::PreCompact => &[PermissionWord::Deny],
+        HookEvent::PostCompact => &[],
+    }
+}

@@ -1,0 +1,169 @@
+//! An answer that is given again has ids of its own, as the API's would (M-3), and one that is not asked for as a stream comes whole (R-13).
+
+use super::faults::{TimedEvent, by_event, with_events};
+use super::pacing::AnswerTimesTable;
+use super::plan::{ResponseHead, ResponsePlan};
+use crate::prelude::*;
+use crate::wire::assembler::Assembler;
+use crate::wire::event::StreamEvent;
+use crate::wire::http::HttpHeader;
+use crate::wire::json::Json;
+use crate::wire::sse::{SseFrame, SseFramer};
+
+/// An id that was made fresh, and the one that the scenario knows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FreshId {
+    pub(crate) fresh: Arc<str>,
+    pub(crate) original: Arc<str>,
+}
+
+/// The plan with fresh ids: the `nth` time that it is given, from 2.
+pub(crate) fn with_fresh_ids(plan: &ResponsePlan, nth: u32) -> (ResponsePlan, Vec<FreshId>) {
+    let mut events = by_event(plan);
+    let ids: Vec<FreshId> = events
+        .iter()
+        .flat_map(|event| ids(event, plan.is_stream))
+        .map(|original| FreshId { fresh: format!("{original}_{nth}").into(), original: original.into() })
+        .collect();
+    for event in &mut events {
+        for id in &ids {
+            event.bytes = replaced(&event.bytes, &format!("\"{}\"", id.original), &format!("\"{}\"", id.fresh));
+        }
+    }
+    (with_events(plan.clone(), events), ids)
+}
+
+/// What the id would be if it was made fresh.
+pub(crate) fn original_of(id: &str) -> Option<&str> {
+    let (original, nth) = id.rsplit_once('_')?;
+    nth.parse::<u32>().is_ok_and(|nth| nth > 1).then_some(original)
+}
+
+/// Text with the ids that the scenario knows.
+pub(crate) fn with_original_ids(text: String, ids: &[FreshId]) -> String {
+    ids.iter().fold(text, |text, id| text.replace(&format!("\"{}\"", id.fresh), &format!("\"{}\"", id.original)))
+}
+
+/// The ids of the message and of the tool uses that begin in this event, or stand in this body.
+fn ids(event: &TimedEvent, is_stream: bool) -> Vec<String> {
+    let text = |value: &serde_json::Value| value.as_str().map(String::from);
+    if !is_stream {
+        let value: serde_json::Value = serde_json::from_slice(&event.bytes).unwrap_or_default();
+        let blocks = value["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        return text(&value["id"]).into_iter().chain(blocks.iter().filter_map(|block| text(&block["id"]))).collect();
+    }
+    let mut ids = Vec::new();
+    // A stream that cannot be framed has no ids that anyone sees.
+    let _ = SseFramer::new().feed(&event.bytes, &mut |frame: SseFrame<'_>| {
+        if frame.data.contains("\"id\"") {
+            let value: serde_json::Value = serde_json::from_str(frame.data).unwrap_or_default();
+            ids.extend(text(&value["message"]["id"]).or_else(|| text(&value["content_block"]["id"])));
+        }
+    });
+    ids
+}
+
+/// A scripted answer that says that it is from the model that was asked: it is made ready for the usual one.
+pub(crate) fn from_model(plan: ResponsePlan, usual: &str, asked: &str) -> ResponsePlan {
+    let name = |model: &str| format!("\"model\":{}", Json::from_value(model));
+    let named = |piece: &Arc<[u8]>| Arc::from(replaced(piece, &name(usual), &name(asked)));
+    // The model stands in the first event, or in the one body.
+    let pieces = plan.pieces.iter().enumerate().map(|(index, piece)| if index == 0 { named(piece) } else { piece.clone() });
+    ResponsePlan { pieces: pieces.collect(), ..plan }
+}
+
+fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = memchr::memmem::find(rest, from.as_bytes()) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(to.as_bytes());
+        rest = &rest[at + from.len()..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// A streamed answer as the one message that the same request would have got without streaming, at the time at which the stream ended. `None`
+/// when the stream is no whole message.
+pub(crate) fn unstreamed(plan: &ResponsePlan) -> Option<ResponsePlan> {
+    let (mut assembler, mut blocks) = (Assembler::new(), Vec::new());
+    let body: Vec<u8> = plan.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+    let sink = &mut |frame: SseFrame<'_>| {
+        let step = assembler.on_event(&StreamEvent::decode(frame.event, frame.data), &mut Vec::new());
+        blocks.extend(step.into_blocks());
+    };
+    SseFramer::new().feed(&body, sink).ok()?;
+    if !assembler.is_complete() {
+        return None;
+    }
+    let text = format!(
+        r#"{{"id":{},"type":"message","role":"assistant","model":{},"content":[{}],"stop_reason":{},"stop_sequence":{},"usage":{}}}"#,
+        Json::from_value(&**assembler.message_id()),
+        Json::from_value(&**assembler.model()),
+        blocks.iter().map(|block| block.json().as_str()).collect::<Vec<_>>().join(","),
+        Json::from_value(&assembler.stop_reason()),
+        Json::from_value(&assembler.stop_sequence()),
+        Json::from_value(assembler.usage()),
+    );
+    let at = plan.times.end;
+    let head = plan.head.as_ref().map(|head| {
+        let others = head.headers.iter().filter(|header| !header.name.eq_ignore_ascii_case("content-type")).cloned();
+        ResponseHead {
+            status: head.status,
+            headers: core::iter::once(HttpHeader::new("content-type", "application/json")).chain(others).collect(),
+        }
+    });
+    let times = AnswerTimesTable { head: at, pieces: vec![at], end: at };
+    Some(ResponsePlan { head, is_stream: false, pieces: [Arc::from(text.into_bytes())].into(), times, end: plan.end.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::contract::AnswerEnd;
+    use crate::engine::random::Seed;
+    use crate::engine::time::Micros;
+    use crate::scenario::plan::Plan as RunPlan;
+    use crate::scenario::script::{self, AnswerOrigin, StreamStyle, TurnPlace};
+    use crate::scenario::types::{ScriptedTurn, TurnBlock};
+    use crate::wire::whole_message::whole_message;
+
+    fn plan(turn: &ScriptedTurn, is_stream: bool) -> ResponsePlan {
+        let look = StreamStyle { seed: Seed(1), plan: &RunPlan::EMPTY };
+        let body = script::body(turn, TurnPlace { origin: AnswerOrigin::Prompt(1), turn: 1 }, "m", look, is_stream).bytes;
+        let head = Some(ResponseHead { status: 200, headers: [HttpHeader::new("Content-Type", "text/event-stream")].into() });
+        let times = AnswerTimesTable { head: Micros(1), pieces: vec![Micros(2)], end: Micros(3) };
+        ResponsePlan { head, is_stream, pieces: [Arc::from(body)].into(), times, end: Some(AnswerEnd::Complete) }
+    }
+
+    fn turn() -> ScriptedTurn {
+        let tool = TurnBlock::Tool { name: "Read".into(), input: r#"{"id":"toolu_p1t1n1"}"#.into(), id: None, outcome: None, slip: None };
+        ScriptedTurn { content: vec![TurnBlock::Text("msg_p1t1".into()), tool], input_tokens: Some(5), ..ScriptedTurn::default() }
+    }
+
+    #[test]
+    fn m_3_an_answer_given_again_has_ids_of_its_own() {
+        for is_stream in [true, false] {
+            let (again, ids) = with_fresh_ids(&plan(&turn(), is_stream), 2);
+            let originals: Vec<&str> = ids.iter().map(|id| &*id.original).collect();
+            assert_eq!(originals, ["msg_p1t1", "toolu_p1t1n1"]);
+            let text = String::from_utf8(again.pieces.concat()).unwrap();
+            assert!(text.contains(r#""id":"toolu_p1t1n1_2""#) && text.contains(r#""id":"msg_p1t1_2""#), "{text}");
+            let sent = with_original_ids(String::from(r#"{"tool_use_id":"toolu_p1t1n1_2"}"#), &ids);
+            assert_eq!(sent, r#"{"tool_use_id":"toolu_p1t1n1"}"#);
+        }
+    }
+
+    #[test]
+    fn r_13_a_stream_as_one_message() {
+        let whole = unstreamed(&plan(&turn(), true)).unwrap();
+        let body = String::from_utf8(whole.pieces.concat()).unwrap();
+        let scripted = String::from_utf8(plan(&turn(), false).pieces.concat()).unwrap();
+        assert_eq!(whole_message(&body).unwrap(), whole_message(&scripted).unwrap());
+        assert_eq!(whole.head.unwrap().headers[..], [HttpHeader::new("content-type", "application/json")]);
+        assert_eq!(whole.times, AnswerTimesTable { head: Micros(3), pieces: vec![Micros(3)], end: Micros(3) });
+        let cut = ResponsePlan { pieces: [Arc::from(&b"event: message_start\n"[..])].into(), ..plan(&turn(), true) };
+        assert_eq!(unstreamed(&cut), None);
+    }
+}
