@@ -1,7 +1,7 @@
 //! Files that an earlier program wrote are read as they were meant: the names of fields and kinds in them are those of the formats, whatever the
 //! types are called (F-5, X-4).
 //!
-//! The logs and transcripts in `samples/formats` are old on purpose. Write one anew only when the engine itself does something else there.
+//! The logs and transcripts in `formats` are old on purpose. Write one anew only when the engine itself does something else there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn root() -> &'static Path {
 
 /// The old files with this ending, with their texts.
 fn samples(ending: &str) -> Vec<(PathBuf, String)> {
-    let folder = fs::read_dir(root().join("tests/samples/formats")).unwrap().map(|entry| entry.unwrap().path());
+    let folder = fs::read_dir(root().join("tests/formats")).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<PathBuf> = folder.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
     assert!(files.len() >= 3, "{ending}: {files:?}");
     files.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
