@@ -25,7 +25,7 @@
 //!                 let request = Request::new(&env.settings.model, env.settings.max_tokens).with_messages([question]);
 //!                 effects.push(Effect::Request { id: RequestId::first(*prompt), request: request.into() });
 //!             }
-//!             Input::Stream { id, event } if *event.payload() == Payload::MessageStop => {
+//!             Input::Stream { id, event } if *event.payload() == EventPayload::MessageStop => {
 //!                 effects.push(Effect::Finished { prompt: id.prompt, terminal: Terminal::Completed });
 //!             }
 //!             _ => (),

@@ -4,7 +4,7 @@
 //!  client ──> proxy ──> upstream         one thread: whatever arrives is passed on before anything else is done with it
 //!               │ events, never waited for
 //!               v
-//!             keeper                     decodes, redacts, encodes lines           src/live/record/keeper.rs
+//!             tape writer                decodes, redacts, encodes lines           src/live/record/tape_writer.rs
 //!               │ batches of lines
 //!               v
 //!              disk                      appends, syncs                            src/live/record/disk.rs
@@ -49,11 +49,11 @@ use crate::wire::http::HttpHeader;
 /// How long the end of an answer waits for its lines to be written, unless the recording is durable.
 pub const END_WAIT_MAX: Duration = Duration::from_millis(250);
 
-/// How many bytes may wait for the keeper. When there are more, upstream is read no faster than they are worked through, as any proxy reads no faster
+/// How many bytes may wait for the tape writer. When there are more, upstream is read no faster than they are worked through, as any proxy reads no faster
 /// than it works.
 const ROOM_BYTES: usize = 32 << 20;
 
-/// When so many bytes wait for the keeper, it is woken.
+/// When so many bytes wait for the tape writer, it is woken.
 const MUCH_BYTES: usize = 64 << 10;
 
 /// How many bytes of lines may wait for the disk. When there are more, what is being recorded is given up: the client does not wait for a disk.
@@ -161,7 +161,7 @@ pub fn run(options: RecordOptions) -> Result<RecordingSummary, RecordError> {
     outcome
 }
 
-/// Runs `proxy` with keeper and disk beside it; ends them when it ends, and everything they were told is on the tape then.
+/// Runs `proxy` with tape writer and disk beside it; ends them when it ends, and everything they were told is on the tape then.
 fn with_threads(
     options: &RecordOptions,
     file: File,
@@ -203,7 +203,7 @@ fn with_threads(
     })
 }
 
-/// Tells the keeper that nothing follows.
+/// Tells the tape writer that nothing follows.
 struct WriterStop(TapeWriterLink);
 
 impl Drop for WriterStop {
@@ -212,7 +212,7 @@ impl Drop for WriterStop {
     }
 }
 
-/// When the keeper ends, in whatever way, nothing waits for room any more: the traffic goes on.
+/// When the tape writer ends, in whatever way, nothing waits for room any more: the traffic goes on.
 struct RoomRelease(Arc<RecorderState>);
 
 impl Drop for RoomRelease {
@@ -224,7 +224,7 @@ impl Drop for RoomRelease {
 /// What the threads share.
 #[derive(Debug)]
 struct RecorderState {
-    /// Room for bytes on their way to the keeper.
+    /// Room for bytes on their way to the tape writer.
     room: Arc<Semaphore>,
     /// Bytes on their way to the disk.
     behind: AtomicUsize,
@@ -248,7 +248,7 @@ impl RecorderState {
     }
 }
 
-/// The proxy's side of the keeper.
+/// The proxy's side of the tape writer.
 #[derive(Clone, Debug)]
 struct TapeWriterLink {
     events: mpsc::Sender<TapeWriterEvent>,
@@ -299,7 +299,7 @@ enum TapeWriterEvent {
 }
 
 impl TapeWriterEvent {
-    /// Whether the keeper is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each would
+    /// Whether the tape writer is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each would
     /// cost the client more than all the rest of the recording.
     fn is_urgent(&self, shared: &RecorderState) -> bool {
         match self {
@@ -311,7 +311,7 @@ impl TapeWriterEvent {
 }
 
 impl TapeWriterLink {
-    /// Never waits, and never fails: without a keeper there is no recording, and the traffic goes on.
+    /// Never waits, and never fails: without a tape writer there is no recording, and the traffic goes on.
     fn send(&self, event: TapeWriterEvent) {
         let urgent = event.is_urgent(&self.shared);
         if self.events.send(event).is_ok() && urgent {

@@ -19,7 +19,7 @@ use crate::scenario::tape::ResponseEnd;
 /// What a chunk costs beside its bytes.
 const CHUNK_COST_BYTES: usize = 128;
 
-/// A chunk of up to this length is copied for the keeper: one that is shared keeps the whole buffer into which it was read, so that a new buffer would
+/// A chunk of up to this length is copied for the tape writer: one that is shared keeps the whole buffer into which it was read, so that a new buffer would
 /// be needed for every small packet.
 const COPIED_BYTES_MAX: usize = 2 << 10;
 
@@ -44,7 +44,7 @@ impl ProxiedExchange {
         self.link.send(TapeWriterEvent::End { id: self.id, at: self.at(), how, written: sender });
         let link = self.link.clone();
         Box::pin(async move {
-            // A keeper or a disk that gave up drops its side: there is nothing to wait for then.
+            // A tape writer or a disk that gave up drops its side: there is nothing to wait for then.
             if link.durable {
                 let _ = written.await;
             } else if tokio::time::timeout(END_WAIT_MAX, written).await.is_err()
@@ -148,7 +148,7 @@ pub(super) struct ProxiedResponseBody {
 
 enum ResponseStage {
     Streaming,
-    /// The keeper is behind: bytes that came wait for room.
+    /// The tape writer is behind: bytes that came wait for room.
     Waiting(Bytes, Micros, Pin<Box<dyn Future<Output = ()> + Send>>),
     /// The answer has ended; the client sees its end when it is written.
     Holding(Option<Frame<Bytes>>, LinesWritten),
@@ -405,7 +405,7 @@ mod tests {
             done.send(()).unwrap();
             written.await;
             assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 0, "it was written in time");
-            exchange.end(ResponseEnd::Complete).await; // of a keeper that does nothing
+            exchange.end(ResponseEnd::Complete).await; // of a tape writer that does nothing
             assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 1);
         });
     }

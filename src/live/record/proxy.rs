@@ -33,7 +33,7 @@ const SERVER_BUFFER_BYTES: usize = 64 << 10;
 /// After a connection that could not be let in.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(20);
 
-/// How long the keeper gets for answers that are under way when everything stops.
+/// How long the tape writer gets for answers that are under way when everything stops.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
 /// Opens the port.

@@ -55,7 +55,7 @@ pub(super) struct TapeWriter {
 enum UnfinishedExchange {
     /// The request is coming.
     Asking(UnfinishedRequest),
-    /// Its line is written; there may be an answer. Where the API holds the conversation, so does the keeper when it is answered.
+    /// Its line is written; there may be an answer. Where the API holds the conversation, so does the tape writer when it is answered.
     Asked(Option<Box<JsonConversation>>, Option<Box<UnfinishedResponse>>),
     /// Not recorded any more.
     Lost,
