@@ -1,4 +1,5 @@
-//! Reading and writing: the first room with the world outside, and the only one that opens files for the others.
+//! Reading and writing: the first room with the world outside. It opens files for the other rooms; `live` and `cli` open some of their own, and no
+//! pure room opens any.
 //!
 //! What a file means is decided in the pure rooms; here it is only fetched and put back, whole or not at all.
 //!

@@ -1,4 +1,4 @@
-//! The alarm over an answer that takes too long: a stream that does not begin or falls silent, or an answer that was to come whole and does not.
+//! The watchdog over an answer that takes too long: a stream that does not begin or falls silent, or an unstreamed answer that does not come.
 //!
 //! There is one timer at a time, however many events come: an event only notes when it was, and the timer, when it rings, looks how
 //! long ago that is and is set again. So a stream of a thousand events costs what a short one costs.

@@ -103,14 +103,14 @@ fn visible(character: char) -> char {
     if character.is_control() && character != '\t' { '\u{fffd}' } else { character }
 }
 
-/// How many faults are shown; a page of them is enough to begin with.
-const FAULTS_SHOWN: usize = 10;
+/// How many diagnostics are shown; a page of them is enough to begin with.
+const DIAGNOSTICS_SHOWN: usize = 10;
 
-/// A page of faults, an empty line between two, and how many there are.
+/// A page of diagnostics, an empty line between two, and how many there are.
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut last_help = None;
-        for fault in self.0.iter().take(FAULTS_SHOWN) {
+        for fault in self.0.iter().take(DIAGNOSTICS_SHOWN) {
             // What stands just above need not be read again.
             let is_known = fault.help.is_some() && last_help == fault.help.as_ref();
             let again = Diagnostic { help: fault.help.as_ref().map(|_| String::from("as above")), ..fault.clone() };
@@ -119,8 +119,10 @@ impl fmt::Display for Diagnostics {
         }
         match self.0.len() {
             1 => f.write_str("1 fault; mend it and run again"),
-            count if count > FAULTS_SHOWN => write!(f, "{count} faults, the first {FAULTS_SHOWN} are shown; mend them and run again"),
-            count => write!(f, "{count} faults; mend them and run again"),
+            count if count > DIAGNOSTICS_SHOWN => {
+                write!(f, "{count} errors, the first {DIAGNOSTICS_SHOWN} are shown; correct them and run again")
+            }
+            count => write!(f, "{count} errors; correct them and run again"),
         }
     }
 }
@@ -158,7 +160,7 @@ mod tests {
         let shown = Diagnostics((0..500).map(fault).collect()).to_string();
         assert!(shown.lines().count() < 60, "{shown}");
         assert_eq!(shown.matches("known here: `b`").count(), 1, "{shown}");
-        assert!(shown.ends_with("500 faults, the first 10 are shown; mend them and run again"), "{shown}");
+        assert!(shown.ends_with("500 errors, the first 10 are shown; correct them and run again"), "{shown}");
     }
 
     #[test]
