@@ -14,6 +14,7 @@ use crate::scenario::statement::{PathStep, Statement, StatementEntry, StatementP
 use crate::scenario::types::{Scenario, TurnBlock};
 use crate::scenario::write::toml;
 use crate::sim::Run;
+use crate::sim::report::RunReport;
 
 /// A change of one statement.
 #[derive(Clone, Debug)]
@@ -101,19 +102,22 @@ fn changes_of(file: &Path) -> Vec<Misspelling> {
     of_statements.chain(of_tool_uses).filter(own).collect()
 }
 
-/// What went unnoticed; `None` where the change makes no scenario that can be run.
-fn unnoticed(change: &Misspelling) -> Option<Option<String>> {
-    let runs = load_all(&change.file, &[(change.key.clone(), change.value.clone())]).ok()?;
+/// All runs of a file with these settings, and what is said of its statements; `None` where it cannot be run or is not asked.
+pub(super) fn run_and_judge(file: &Path, settings: &[(String, String)]) -> Option<(Vec<RunReport<AgentLoop>>, Vec<String>)> {
+    let runs = load_all(file, settings).ok()?;
     // An engine that panics at what it is given is another test's affair.
     let run = |run: &LoadedScenario| PanicCatcher.run(|| Run::new(run.setup.clone(), AgentLoop::default()).to_end()).ok();
     let reports = runs.iter().map(run).collect::<Option<Vec<_>>>()?;
     let made: Vec<_> = runs.iter().zip(&reports).map(|(loaded, report)| (loaded, Some(report.into()))).collect();
     let StatementsVerdict { failures, not_asked } = judge(&made, RunView::Simulated);
-    if !not_asked.is_empty() {
-        return None;
-    }
-    let is_named = failures.iter().flat_map(|(_, failures)| failures).any(|failure| failure.contains(&change.line));
-    let told: Vec<&String> = failures.iter().flat_map(|(_, failures)| failures).collect();
+    let failures = failures.into_iter().flat_map(|(_, failures)| failures).collect();
+    not_asked.is_empty().then_some((reports, failures))
+}
+
+/// What went unnoticed; `None` where the change makes no scenario that can be run.
+fn unnoticed(change: &Misspelling) -> Option<Option<String>> {
+    let (_, told) = run_and_judge(&change.file, &[(change.key.clone(), change.value.clone())])?;
+    let is_named = told.iter().any(|failure| failure.contains(&change.line));
     Some((!is_named).then(|| format!("{} {} = {}: {told:?}", change.line, change.key, change.value)))
 }
 

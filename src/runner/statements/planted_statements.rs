@@ -5,13 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::misspellings::run_and_judge;
 use super::*;
-use crate::engine::agent_loop::AgentLoop;
 use crate::engine::contract::Effect;
-use crate::explore::PanicGuard;
-use crate::files::scenario::{find, load_all};
-use crate::runner::{PanicCatcher, in_parallel, threads_available};
-use crate::sim::Run;
+use crate::files::scenario::find;
+use crate::runner::{in_parallel, threads_available};
 use crate::transcript::event::EventKind;
 
 /// What is said, and the line of it that a failure names. Lists take the place of the scenario's own.
@@ -58,15 +56,8 @@ fn unnoticed((file, folder): &(PathBuf, PathBuf)) -> Option<Vec<String>> {
     std::fs::create_dir_all(folder).unwrap();
     let path = folder.join("planted.toml");
     std::fs::write(&path, &text).unwrap();
-    let runs = load_all(&path, &[]).ok()?;
-    let run = |run: &LoadedScenario| PanicCatcher.run(|| Run::new(run.setup.clone(), AgentLoop::default()).to_end()).ok();
-    let reports = runs.iter().map(run).collect::<Option<Vec<_>>>()?;
-    let made: Vec<_> = runs.iter().zip(&reports).map(|(loaded, report)| (loaded, Some(report.into()))).collect();
-    let StatementsVerdict { failures, not_asked } = judge(&made, RunView::Simulated);
-    if !not_asked.is_empty() {
-        return None;
-    }
-    let told: Vec<&str> = failures.iter().flat_map(|(_, failures)| failures).filter_map(|failure| failure.lines().next()).collect();
+    let (reports, failures) = run_and_judge(&path, &[])?;
+    let told: Vec<&str> = failures.iter().filter_map(|failure| failure.lines().next()).collect();
     let place = |line: &str| text.lines().position(|other| other.starts_with(line)).map(|at| format!("planted.toml:{}:", at + 1)).unwrap();
     // Where nothing is asked nobody could leave anything out.
     let has_no_request = |line: &str| line.contains("\"p7") || line.contains("resluts");
