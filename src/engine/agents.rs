@@ -120,7 +120,7 @@ impl Agents {
         effects: &mut Effects,
     ) -> Option<ParentNotice> {
         if self.groups.iter().any(|group| group.tool_use_id == tool_use.id) {
-            return Some(ended(run, &ToolOutcome::error("Agents of a tool use with this id are at work already.")));
+            return Some(ended(run, &ToolOutcome::error("Agents for a tool use with this id are already running.")));
         }
         let task = match AgentTask::read(tool_use, tool) {
             Ok(task) => task,

@@ -405,7 +405,7 @@ impl ApiCall {
         let CallState::Refreshing(failure) = &self.state else { return CallVerdict::Pending };
         let failure = failure.clone();
         if !ok {
-            return self.give_up(now, failure, Some("no new credentials were to be had"));
+            return self.give_up(now, failure, Some("no new credentials were available"));
         }
         self.attempt_at_once(env, now, &failure, effects);
         CallVerdict::Pending

@@ -104,7 +104,7 @@ impl CompactionTracking {
     }
 }
 
-/// The API has answered: what it says that it left out is told (C-2). `cleared` is [`CompletedAnswer::cleared_input_tokens`](super::call::CompletedAnswer).
+/// The API answered: what it says that it left out is told (C-2). `cleared` is [`CompletedAnswer::cleared_input_tokens`](super::call::CompletedAnswer).
 pub(crate) fn on_answer(conversation: &mut Conversation, cleared: Option<u64>, effects: &mut Effects) {
     let (Some(tokens), Some(edit)) = (cleared, conversation.edit_mut()) else { return };
     if let Some((tool_use_ids, tokens_freed)) = Arc::make_mut(edit).on_applied(tokens) {

@@ -451,7 +451,7 @@ impl Executor {
 fn context_change(run: ToolRun, class: ConcurrencyClass, outcome: &ToolOutcome, effects: &mut Effects) -> Option<Arc<str>> {
     let change = outcome.context_change.clone()?;
     if class == ConcurrencyClass::Safe {
-        let text = format!("safe tool {run} returned a context change, which is not applied: {change}");
+        let text = format!("safe tool {run} returned a context change; it is not applied: {change}");
         effects.push(Effect::Note(Note::Defect { id: run.request, name: "safe-tool-changes-context".into(), text: text.into() }));
         return None;
     }

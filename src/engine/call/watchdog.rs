@@ -83,15 +83,15 @@ impl Watchdog {
     fn warning(&self, quiet: Micros) -> Arc<str> {
         let what = match self.over {
             WatchedSpan::Head => "no answer has begun",
-            WatchedSpan::Stream | WatchedSpan::WholeAnswer => "the stream brought nothing",
+            WatchedSpan::Stream | WatchedSpan::WholeAnswer => "the stream was silent",
         };
-        format!("{what} for {quiet}; it counts as broken after {}", self.limit).into()
+        format!("{what} for {quiet}; the attempt fails after {}", self.limit).into()
     }
 
     fn failure(&self) -> AttemptFailure {
         match self.over {
             WatchedSpan::Head => AttemptFailure::new("timeout", &format!("no answer began within {}", self.limit)),
-            WatchedSpan::Stream => AttemptFailure::new("stream_idle", &format!("the stream brought nothing for {}", self.limit)),
+            WatchedSpan::Stream => AttemptFailure::new("stream_idle", &format!("the stream was silent for {}", self.limit)),
             WatchedSpan::WholeAnswer => AttemptFailure::new("timeout", &format!("no answer came within {}", self.limit)),
         }
     }

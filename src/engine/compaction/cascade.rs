@@ -85,7 +85,7 @@ fn snip_dead(
         hidden => (context_tokens(env, frame, conversation), hidden),
     };
     if tracking.dead.is_empty() {
-        let why = format!("{hidden} that the store keeps are left out again");
+        let why = format!("{hidden} messages that stay in the store are left out again");
         return note(CompactionLevel::Snip, true, &why, (before, before), effects);
     }
     if !env.settings.compaction.snip {
@@ -103,7 +103,7 @@ fn snip_dead(
     let after = context_tokens(env, frame, conversation);
     let stay = if plan.kept.is_empty() { String::new() } else { format!("{} cannot go alone", plan.kept.join(", ")) };
     let why = match (names.is_empty(), plan.kept.is_empty()) {
-        (true, true) => String::from("what is marked is not in the conversation"),
+        (true, true) => String::from("the marked messages are not in the conversation"),
         (true, false) => stay,
         (false, true) => String::from("dead messages"),
         (false, false) => format!("dead messages; {stay}"),
@@ -141,7 +141,7 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
     if !new.is_empty() {
         let after = context_tokens(env, frame, conversation);
         let ids: Vec<&str> = new.iter().map(|old| &*old.tool_use_id).collect();
-        let why = format!("the API is told to leave out the results of {}", ids.join(", "));
+        let why = format!("the API is asked to clear the results of {}", ids.join(", "));
         note(CompactionLevel::Microcompact, true, &why, (before, after), effects);
     }
 }

@@ -31,7 +31,7 @@ impl CompactionCause {
         match self.trigger {
             CompactTrigger::Auto => "the context had reached the threshold",
             CompactTrigger::Manual => "the user asked for it",
-            CompactTrigger::Reactive => "the API had said that it is too much",
+            CompactTrigger::Reactive => "the API refused the request as too large",
         }
     }
 }

@@ -114,7 +114,7 @@ impl Compaction {
         let seen = conversation.view().into_iter().map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media)).collect();
         let spent = CompactionUsage { standing, refusals, ..CompactionUsage::default() };
         let Some(parts) = ConversationParts::divide(seen, settings) else {
-            let failure = AttemptFailure::new("nothing_to_summarise", "there is nothing before the last message that could be summarised");
+            let failure = AttemptFailure::new("nothing_to_summarise", "no message before the last one can be summarised");
             return Err(Box::new(failed(&cause, sizes, spent, failure, effects)));
         };
         let whole: u64 = conversation.view().iter().map(|seen| item_tokens(env, &seen.item)).sum();
@@ -241,10 +241,7 @@ impl Compaction {
         while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
             let failure = known.failure.clone();
             if !self.shorten(env, &failure) {
-                return self.fail(
-                    AttemptFailure::new("summary_too_long", "the model was asked for this summary before, and that was too long"),
-                    effects,
-                );
+                return self.fail(AttemptFailure::new("summary_too_long", "the same summary request was too long before"), effects);
             }
             request = self.request();
         }
@@ -302,7 +299,7 @@ impl Compaction {
         }
     }
 
-    /// The model has answered: a summary, or not.
+    /// The model answered: a summary, or not.
     fn on_ended(&mut self, env: &Environment, now: Time, ended: &CompletedAnswer, effects: &mut Effects) -> CompactionVerdict {
         let CompactionState::Asking { call, blocks } = core::mem::replace(&mut self.state, CompactionState::Over) else {
             return CompactionVerdict::Running;
@@ -387,7 +384,7 @@ impl Compaction {
         if added < replaced {
             return Ok(context - replaced + added);
         }
-        Err(AttemptFailure::new("summary_not_smaller", &format!("{added} tokens would take the place of {replaced}")))
+        Err(AttemptFailure::new("summary_not_smaller", &format!("{added} tokens would replace {replaced}")))
     }
 
     /// Puts the new conversation together and says so, in the order that C-4 gives.

@@ -41,7 +41,7 @@ impl Query {
         if let Some(tool_use) = message.block.as_tool_use()
             && turn.blocks.iter().any(|earlier| earlier.block.as_tool_use().is_some_and(|earlier| earlier.id == tool_use.id))
         {
-            let text = format!("{} was asked for before: both run, and the model is told of the first", tool_use.id).into();
+            let text = format!("the id {} is used twice: both tool uses run, the model gets the first result", tool_use.id).into();
             effects.push(Effect::Note(Note::Defect { id: message.id, name: "duplicate-tool-use-id".into(), text }));
         }
         turn.blocks.push(message.clone());
@@ -104,7 +104,8 @@ impl Query {
             }
             AnswerDecision::PausedTooOften => {
                 self.keep_answer(&turn.blocks, turn.usage);
-                let failure = AttemptFailure::new("paused_too_often", "the answer was paused more often than it may be resumed");
+                let failure =
+                    AttemptFailure::new("paused_too_often", "the model paused its answer again after the last allowed resumption");
                 self.end(env, now, turn.executor, QueryEnding::failed(Terminal::Completed, id, failure), effects)
             }
             AnswerDecision::Refused => {

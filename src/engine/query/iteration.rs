@@ -50,7 +50,7 @@ impl Query {
                 self.compact(env, now, cause, (id, executor, AfterCompaction::Ask(id)), effects)
             }
             CascadeDecision::Blocked { tokens, limit } => {
-                let text = format!("the prompt is too long: about {tokens} tokens, and {limit} is the limit at which nothing is sent");
+                let text = format!("the prompt is too long: about {tokens} tokens, the limit is {limit}");
                 let failure = AttemptFailure::new("prompt_too_long", &text);
                 self.end(env, now, executor, QueryEnding::failed(Terminal::BlockingLimit, id, failure), effects)
             }

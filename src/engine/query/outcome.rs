@@ -313,7 +313,7 @@ impl QueryEnding {
                 effects.push(Effect::Emit(Emission::Assistant(Arc::new(error_message(*id, &failure.kind, &text)))));
                 Some(text)
             }
-            EndCause::Aborted(AbortKind::Unneeded) => Some("stopped: nobody waits for the result any more".into()),
+            EndCause::Aborted(AbortKind::Unneeded) => Some("stopped: the result is no longer needed".into()),
             EndCause::Aborted(_) => {
                 if let Some(text) = self.kept_text() {
                     effects.push(Effect::Emit(Emission::Interrupted { prompt, text: text.into() }));

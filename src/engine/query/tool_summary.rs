@@ -103,7 +103,7 @@ impl Query {
             _ => None,
         };
         let Some(whole) = whole else {
-            summary.report(now, "not answered, and not asked again", Usage::default(), effects);
+            summary.report(now, "not answered, and not retried", Usage::default(), effects);
             return QueryVerdict::Running;
         };
         summary.report(now, "ok", whole.usage, effects);

@@ -63,7 +63,7 @@ fn built_in(name: &str, rest: &str, settings: &Settings) -> PromptDemand {
 fn unknown(name: &str, settings: &Settings) -> String {
     let own = settings.session.commands.iter().map(|command| &*command.name);
     let known: Vec<String> = own.chain(["clear", "compact", "model"]).map(|name| format!("/{name}")).collect();
-    format!("There is no command /{name}; there are {}.", known.join(", "))
+    format!("There is no command /{name}. The commands are {}.", known.join(", "))
 }
 
 #[cfg(test)]

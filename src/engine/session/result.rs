@@ -53,12 +53,12 @@ fn went_well(last: LastMessage, stop_reason: Option<&str>, terminal: &Terminal) 
 }
 
 fn broken_off(stop_reason: Option<&str>) -> Arc<str> {
-    format!("the prompt ended in the midst of an answer (stop reason: {})", stop_reason.unwrap_or("none")).into()
+    format!("the prompt ended in the middle of an answer (stop reason: {})", stop_reason.unwrap_or("none")).into()
 }
 
 /// S-10: a stated default, and a word about it.
 fn unpriced(of: &ModelTotals) -> Arc<str> {
-    format!("no price is known for {}: {} is reckoned at the prices of a mid-sized model", of.model, of.cost).into()
+    format!("no price is known for {}: {} is estimated from a mid-sized model", of.model, of.cost).into()
 }
 
 /// A limit that was reached has a kind of its own (S-7, S-9, S-10).

@@ -80,7 +80,7 @@ fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
         }
         Input::Body { id, body } => line(Debug, LineClock::Request(*id), "model", "body", short(body)),
         Input::End { id, how } => line(Debug, LineClock::Request(*id), "model", "end", format!("{how:?}").to_lowercase()),
-        Input::ToolProgress { run, text } => line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "says", short(text)),
+        Input::ToolProgress { run, text } => line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "reports", short(text)),
         Input::ToolEnded { run, outcome } => {
             let text = format!("{}{}", if outcome.is_error { "error " } else { "" }, short(outcome.content.as_str()));
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "returns", text)
@@ -92,28 +92,32 @@ fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
             line(DetailLevel::Normal, LineClock::Request(*id), "auth", "answers", text.into())
         }
         Input::ToolChecked { run, check } => {
-            let word = check.permission.map_or("no word", |word| word.as_str());
-            let text = check.problem.as_deref().map_or_else(|| format!("fine, {word} on the permission"), short);
+            let permission = check.permission.map_or("no decision", |word| word.as_str());
+            let text = check.problem.as_deref().map_or_else(|| format!("valid, permission: {permission}"), short);
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "checked", text)
         }
         Input::HookEnded { hook, outcome } => {
-            line(Debug, LineClock::Latest, &format!("hook {}", hook.hook + 1), "says", hook_text(outcome))
+            line(Debug, LineClock::Latest, &format!("hook {}", hook.hook + 1), "returns", hook_text(outcome))
         }
         Input::PermissionAnswered { run, answer } => {
             let text = match &**answer {
                 PermissionAnswer::Allow { updated_input, rules } => {
-                    let changed = if updated_input.is_some() { ", with another input" } else { "" };
-                    let from_now_on = if rules.is_empty() { String::new() } else { format!(", and from now on {}", rules.join(", ")) };
-                    format!("may run{changed}{from_now_on}")
+                    let changed = if updated_input.is_some() { ", with a changed input" } else { "" };
+                    let new_rules = if rules.is_empty() { String::new() } else { format!(", new rules: {}", rules.join(", ")) };
+                    format!("allowed{changed}{new_rules}")
                 }
-                PermissionAnswer::Refuse { reason } => format!("may not run: {}", short(reason)),
-                PermissionAnswer::RefuseAndAbort { reason } => format!("may not run, and all stops: {}", short(reason)),
+                PermissionAnswer::Refuse { reason } => format!("refused: {}", short(reason)),
+                PermissionAnswer::RefuseAndAbort { reason } => format!("refused, and the turn is aborted: {}", short(reason)),
             };
             line(DetailLevel::Normal, LineClock::Request(run.request), "user", &format!("answers {run}"), text)
         }
-        Input::ResultStored { run, path } => {
-            line(Debug, LineClock::Request(run.request), "files", "stored", path.as_deref().unwrap_or("nothing: there is no place").into())
-        }
+        Input::ResultStored { run, path } => line(
+            Debug,
+            LineClock::Request(run.request),
+            "files",
+            "stored",
+            path.as_deref().unwrap_or("nothing: no place to store it").into(),
+        ),
         Input::LookedUp { what, names, .. } => {
             let names = if names.is_empty() { String::from("none") } else { names.join(", ") };
             line(Debug, LineClock::Run, "files", "has", format!("{}: {names}", what.as_str()))
@@ -143,8 +147,8 @@ fn of_effect(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextL
         Effect::CloseRequest { id } => line(Debug, LineClock::Request(*id), "engine", "closes", format!("request {id}")),
         Effect::StopTool { run } => line(Debug, LineClock::Request(run.request), "engine", "stops", format!("tool {run}")),
         Effect::RefreshAuth { id, forced, provider } => {
-            let of = provider.as_ref().map(|provider| format!("of {provider}")).unwrap_or_default();
-            let text = if *forced { format!("forced{}{of}", if of.is_empty() { "" } else { ", " }) } else { of };
+            let provider = provider.as_ref().map(|provider| format!("for {provider}")).unwrap_or_default();
+            let text = if *forced { format!("forced{}{provider}", if provider.is_empty() { "" } else { ", " }) } else { provider };
             line(Normal, LineClock::Request(*id), "engine", "refreshes auth", text)
         }
         Effect::SetTimer { timer, at } => {
@@ -161,7 +165,7 @@ fn of_effect(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextL
         }
         Effect::StopHook { hook } => line(Debug, LineClock::Latest, "engine", "stops hook", format!("{}", hook.hook + 1)),
         Effect::AskPermission { run, tool_use, reason, suggestions } => {
-            let rules = if suggestions.is_empty() { String::new() } else { format!(" (rules that would do: {})", suggestions.join(", ")) };
+            let rules = if suggestions.is_empty() { String::new() } else { format!(" (rules that allow it: {})", suggestions.join(", ")) };
             let text = format!("{} {}: {reason}{rules}", tool_use.name, short(tool_use.input.as_str()));
             line(Normal, LineClock::Request(run.request), "engine", &format!("asks {run}"), text)
         }
@@ -176,15 +180,15 @@ fn of_effect(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextL
             line(Normal, LineClock::Request(run.request), "engine", &format!("asks for {run}"), short(message))
         }
         Effect::AnswerElicitation { run, answer } => {
-            // What the user says is told with the user's answer.
+            // The line of the user's answer has its text.
             let detail = if answer.is_some() { Debug } else { Normal };
-            let text = answer.as_ref().map_or_else(|| String::from("it is declined"), |answer| short(answer));
-            line(detail, LineClock::Request(run.request), "engine", &format!("tells {run}"), text)
+            let text = answer.as_ref().map_or_else(|| String::from("declined"), |answer| short(answer));
+            line(detail, LineClock::Request(run.request), "engine", &format!("replies to {run}"), text)
         }
         Effect::WithdrawElicitation { run } => {
-            line(Normal, LineClock::Request(run.request), "engine", "withdraws", format!("what tool {run} asks"))
+            line(Normal, LineClock::Request(run.request), "engine", "withdraws", format!("the question of tool {run}"))
         }
-        // The request has its own event; the start of a tool is told by its state.
+        // The request has its own event; the start of a tool is shown by its state.
         Effect::Request { .. } | Effect::StartTool { .. } | Effect::StartAgent { .. } => return None,
     })
 }

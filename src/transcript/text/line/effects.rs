@@ -31,11 +31,11 @@ pub(super) fn of_emission(emission: &Emission, view: &LineContext) -> TextLine {
         }
         Emission::InProgress { tool_use_ids } => line(Debug, LineClock::Latest, "engine", "in progress", or_none(tool_use_ids)),
         Emission::Interruptible(may) => {
-            let text = if *may { "may interrupt" } else { "may not interrupt" };
-            line(Debug, LineClock::Latest, "engine", "says", text.into())
+            let text = if *may { "yes" } else { "no" };
+            line(Debug, LineClock::Latest, "engine", "interruptible", text.into())
         }
         Emission::Interrupted { text, .. } => line(Brief, LineClock::Latest, "engine", "interrupted", short(text)),
-        Emission::QueuedCommand { content, .. } => line(Brief, LineClock::Latest, "engine", "takes in", content_text(content)),
+        Emission::QueuedCommand { content, .. } => line(Brief, LineClock::Latest, "engine", "adds message", content_text(content)),
         Emission::ApiRetry { id, retry, of, delay, status, kind, text } => of_retry(*id, (*retry, *of), *delay, *status, (kind, text)),
         Emission::Hidden { why, text, .. } => line(Normal, LineClock::Latest, "engine", "hidden", format!("{why}: {}", short(text))),
         Emission::ModelFallback { from, to, reason, .. } => {
@@ -57,7 +57,7 @@ pub(super) fn of_emission(emission: &Emission, view: &LineContext) -> TextLine {
             line(Normal, LineClock::Latest, "engine", &format!("replays {prompt}"), content_text(content))
         }
         Emission::Heartbeat { id, waited, remaining } => {
-            line(Normal, LineClock::Request(*id), "engine", "heartbeat", format!("waited {waited}, {remaining} to go"))
+            line(Normal, LineClock::Request(*id), "engine", "heartbeat", format!("waited {waited}, {remaining} left"))
         }
         Emission::Speed { fast, until, reason } => {
             let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
@@ -76,19 +76,19 @@ pub(super) fn of_emission(emission: &Emission, view: &LineContext) -> TextLine {
     }
 }
 
-/// What is told beyond the usual (S-11).
+/// The emissions of a verbose session (S-11).
 fn of_verbose(emission: &Emission) -> TextLine {
     let text = match emission {
         Emission::HookStarted { hook, name } => format!("hook {} starts: {name}", hook.hook + 1),
         Emission::HookEnded { hook, name, answered } => {
-            format!("hook {} {}: {name}", hook.hook + 1, if *answered { "has answered" } else { "was stopped" })
+            format!("hook {} {}: {name}", hook.hook + 1, if *answered { "answered" } else { "was stopped" })
         }
         Emission::CompactionReport { level, ran, why, before, after } => {
             format!("{} {}: {why}, {before} -> {after} tokens", level.as_str(), if *ran { "ran" } else { "did nothing" })
         }
         _ => String::new(),
     };
-    line(DetailLevel::Normal, LineClock::Latest, "engine", "tells", text)
+    line(DetailLevel::Normal, LineClock::Latest, "engine", "reports", text)
 }
 
 fn of_compaction(trigger: &str, (before, after): (u64, u64), kept: &[Arc<str>]) -> TextLine {
@@ -145,7 +145,7 @@ pub(super) fn of_note(event: &Event, note: &Note, view: &LineContext) -> TextLin
                     (Normal, "ends", took.unwrap_or_else(|| String::from("without having run")))
                 }
                 ToolState::Yielded => (Debug, "yielded", String::new()),
-                ToolState::Stopping => (Normal, "is stopped", String::new()),
+                ToolState::Stopping => (Normal, "is stopping", String::new()),
             };
             line(detail, LineClock::Request(run.request), &format!("tool {run}"), what, text)
         }
@@ -162,11 +162,11 @@ pub(super) fn of_note(event: &Event, note: &Note, view: &LineContext) -> TextLin
         }
         Note::Discarded { id, running } => {
             let still: Vec<String> = running.iter().map(ToString::to_string).collect();
-            let still = if still.is_empty() { String::from("none still runs") } else { format!("{} told to stop", still.join(", ")) };
+            let still = if still.is_empty() { String::from("none is running") } else { format!("stopping {}", still.join(", ")) };
             line(Normal, LineClock::Request(*id), "engine", "discards", format!("the tools of request {id}: {still}"))
         }
         Note::Repeated { run, earlier } => {
-            line(Normal, LineClock::Request(run.request), &format!("tool {run}"), "repeats", format!("what tool {earlier} did"))
+            line(Normal, LineClock::Request(run.request), &format!("tool {run}"), "repeats", format!("the work of tool {earlier}"))
         }
         Note::ToolFailed { run, cause } => {
             line(Debug, LineClock::Request(run.request), &format!("tool {run}"), "fails", cause.as_str().into())
