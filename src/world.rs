@@ -208,7 +208,7 @@ impl World {
             Effect::Finished { .. } | Effect::Emit(Emission::QueuedCommand { .. }) if !agent.is_root() => (),
             Effect::Finished { prompt, terminal } => {
                 if !self.user.on_finished(*prompt, terminal) {
-                    self.misuse = Some(format!("prompt {prompt} was finished, and no such prompt was open"));
+                    self.misuse = Some(format!("prompt {prompt} was finished, and it was not open"));
                 }
                 self.schedule_prompt(setup, now, schedule);
             }
@@ -452,7 +452,7 @@ impl World {
             self.served_answers.note(agent, id, answer);
         }
         if self.deliveries.iter().any(|delivery| delivery.answers(agent, id)) {
-            self.misuse = Some(format!("request {id} was made while another of that name is open"));
+            self.misuse = Some(format!("request {id} was made while another request with this id is open"));
         }
         if let Some(head) = &plan.head {
             self.choices(setup).on_head(agent, id, head);

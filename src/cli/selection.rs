@@ -155,7 +155,7 @@ pub(super) fn quoted(word: &str) -> String {
 pub(super) fn canary(name: &str) -> Result<Canary, String> {
     Canary::named(name).ok_or_else(|| {
         let names: Vec<&str> = CANARIES.iter().map(|canary| canary.name).collect();
-        format!("there is no such canary; `reenact sweep --canary list` explains them: {}", names.join(", "))
+        format!("unknown canary; `reenact sweep --canary list` explains them: {}", names.join(", "))
     })
 }
 

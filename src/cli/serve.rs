@@ -32,10 +32,10 @@ pub(super) struct ServeArguments {
     listen: IpAddr,
     #[command(flatten)]
     how: ServeArgumentsOfScenario,
-    /// Stop when all answers were given and nothing was asked for a second
+    /// Stop when all answers were given and no request came for a second
     #[arg(long)]
     until_done: bool,
-    /// Let each path before `/v1` be a client of its own: to `URL/a` the scenario begins at its beginning, and so it does to `URL/b`
+    /// Treat each path before `/v1` as a client of its own: `URL/a` and `URL/b` each get the scenario from its beginning
     #[arg(long)]
     sessions: bool,
     /// Show the transcript before the verdict
@@ -52,7 +52,7 @@ pub(super) struct ServeArgumentsOfScenario {
     /// How fast: `recorded` (as the scenario has it), `scaled N%`, or `none`
     #[arg(long, value_name = "PACE", default_value = "recorded", value_parser = pace)]
     timing: AnswerPace,
-    /// What is written at once: `apart` (each piece by itself) or `together` (what has the same time)
+    /// What is written at once: `apart` (each piece by itself) or `together` (pieces of the same time)
     #[arg(long, value_name = "HOW", default_value = "apart", value_parser = packets)]
     packets: PacketGrouping,
     /// Set a key of the scenario, e.g. `limits.time=2h`
@@ -74,7 +74,11 @@ impl ServeArgumentsOfScenario {
         errors.iter().for_each(|error| complain(&error.to_string()));
         let [path] = paths.as_slice() else {
             if errors.is_empty() {
-                complain(&format!("{}: one scenario is wanted, and this is a folder of {}: name one of them", path.display(), paths.len()));
+                complain(&format!(
+                    "{}: this command takes one scenario, and this folder has {}: name one of them",
+                    path.display(),
+                    paths.len()
+                ));
             }
             return Err(CommandExit::WrongInput);
         };
@@ -131,7 +135,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
     let base = match MachineNetwork::address(&listener) {
         Ok(address) => format!("http://{address}"),
         Err(error) => {
-            complain(&format!("cannot tell which port is open: {error}"));
+            complain(&format!("the open port is not known: {error}"));
             return CommandExit::WrongInput;
         }
     };
@@ -219,7 +223,7 @@ fn of_command(arguments: &ServeArguments, status: Option<std::io::Result<std::pr
 /// What the scenario says of faults and answers, and no session showed (F-10). Who was stopped may have come to it later.
 pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item = &'a ServeVerdict>, is_stopped: bool) -> Vec<String> {
     if is_stopped {
-        complain("note: not asked whether all faults and answers of the scenario came to pass: serving was stopped");
+        complain("note: not checked whether all faults and answers of the scenario came to pass: serving was stopped");
         return Vec::new();
     }
     let ran = |ServeVerdict { passed, transcript, end, .. }: &'a ServeVerdict| RunEvidence { passed, transcript, end };
@@ -227,7 +231,7 @@ pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item
     let StatementsVerdict { failures, not_asked } = judge(&runs, RunView::Server);
     not_asked
         .iter()
-        .for_each(|(file, reason)| complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {file}")));
+        .for_each(|(file, reason)| complain(&format!("note: not checked whether all statements come to pass ({reason}): {file}")));
     failures.into_iter().flat_map(|(_, failures)| failures).collect()
 }
 
@@ -241,7 +245,7 @@ fn show(arguments: &ServeArguments, session: &str, verdict: &ServeVerdict) -> Co
     say(&verdict.to_string());
     if matches!(verdict.end, RunEnd::TapeExhausted { .. }) && !arguments.sessions {
         complain(
-            "note: a server plays its scenario once: start it anew for another client, or give each a path of its own with --sessions",
+            "note: a server plays its scenario once: start it again for another client, or give each client its own path with --sessions",
         );
     }
     if verdict.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
@@ -258,8 +262,8 @@ pub(super) fn listen() -> Result<StopSignals, CommandExit> {
 fn advice(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => "another program has this port: name another with --port, or leave it out for any free one",
-        std::io::ErrorKind::PermissionDenied => "ports below 1024 are not for everyone: name a higher one with --port",
-        std::io::ErrorKind::AddrNotAvailable => "this machine has no such address: name one that it has with --listen",
+        std::io::ErrorKind::PermissionDenied => "ports below 1024 need special rights: name a higher one with --port",
+        std::io::ErrorKind::AddrNotAvailable => "this machine does not have this address: name one of its own with --listen",
         _ => "name another with --listen and --port",
     }
 }

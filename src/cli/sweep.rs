@@ -37,7 +37,7 @@ pub(super) struct SweepArguments {
     /// Show all findings, not only the first three of each scenario
     #[arg(long)]
     all: bool,
-    /// Put this saboteur around the engine, to see that it is caught; `list` says which there are
+    /// Put this saboteur around the engine, to see that it is caught; `list` shows all of them
     #[arg(long, value_name = "NAME", value_parser = canary_or_list)]
     canary: Option<CanaryArgument>,
 }
@@ -106,13 +106,13 @@ fn tell_what_is_not_swept<E: Engine>(scenarios: &[LoadedScenario], new_engine: &
     let with_network: Vec<&str> =
         scenarios.iter().filter(|scenario| scenario.setup.scenario.network.is_some()).map(|scenario| &*scenario.name).collect();
     if !with_network.is_empty() {
-        complain(&format!("note: [network] is left out of sweeps: {}", with_network.join(", ")));
+        complain(&format!("note: [network] is ignored in sweeps: {}", with_network.join(", ")));
     }
     let plain = |scenario: &LoadedScenario| PanicCatcher.run(|| Run::new(scenario.setup.clone(), new_engine()).to_end()).ok();
     let reports: Vec<_> = scenarios.iter().map(plain).collect();
     let runs: Vec<_> = scenarios.iter().zip(&reports).map(|(scenario, report)| (scenario, report.as_ref().map(Into::into))).collect();
     for (at, failures) in judge(&runs, RunView::Simulated).failures {
-        complain(&format!("note: {}: the run that is interrupted here is not what the scenario says:", scenarios[at].path.display()));
+        complain(&format!("note: {}: the run without an interrupt does not meet its scenario:", scenarios[at].path.display()));
         failures.iter().for_each(|failure| complain(failure));
     }
 }
@@ -124,8 +124,8 @@ fn of_canary(canary: Canary, reports: &[SweepReport]) -> CommandExit {
     let Canary { name, oracle, about, .. } = canary;
     if caught_by.is_empty() {
         complain(&format!(
-            "canary {name} was NOT caught, neither by {oracle} nor by another: it {about}, and nothing here gives it a chance to, or the oracle \
-             is blind; sweep a scenario in which it can do harm"
+            "canary {name} was NOT caught by {oracle} or any other oracle: it {about}. Either no scenario here gives it the chance, or the \
+             oracle does not work; sweep a scenario in which it can do harm"
         ));
         return CommandExit::Failed;
     }
@@ -168,20 +168,21 @@ fn show(arguments: &SweepArguments, scenario: &LoadedScenario, report: &SweepRep
 fn remarks(report: &SweepReport) -> Vec<String> {
     let mut remarks = Vec::new();
     if report.boundaries == 0 {
-        remarks.push(String::from("nothing was interrupted: the engine was told nothing in this run"));
+        remarks.push(String::from("nothing was interrupted: the engine got no input in this run"));
     }
     if let Some(RunEnd::LimitReached { limit }) = &report.usual_end {
-        remarks.push(format!("the run as it is ends at its limit on {limit}: what would come after it is not interrupted"));
+        remarks
+            .push(format!("without an interrupt the run ends at its limit on {limit}: nothing after it is interrupted; raise the limit"));
     }
     if report.left_out > 0 {
         remarks.push(format!(
-            "{} not made, and no run was made again: {AT_LIMIT_MAX} runs with an interrupt of the same kind had reached a limit, as the others would. \
-             Mend what goes on for ever behind an interrupt (a hook that always objects), and sweep again",
+            "{} not made, and no run was made again: {AT_LIMIT_MAX} runs with an interrupt of the same kind had reached a limit already. \
+             Correct what runs for ever after an interrupt (e.g. a hook that always objects), and sweep again",
             if report.left_out == 1 { String::from("1 interrupt was") } else { format!("{} interrupts were", report.left_out) }
         ));
     }
     if report.shown > 0 {
-        remarks.push(format!("the rules that the scenario says are broken (`breaks`) are, in {}", plural(report.shown as u64, "run")));
+        remarks.push(format!("the rules under `breaks` are broken, as the scenario expects, in {}", plural(report.shown as u64, "run")));
     }
     remarks
 }

@@ -52,8 +52,8 @@ const IMPORTED: &str = "a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode,
      requests with their responses as JSON, an event stream, one JSON event a line, or the message of an answer";
 
 /// What the program replays, for those whose recording holds something else.
-const REPLAYED: &str = "what can be replayed are exchanges with Anthropic's Messages API, also on Vertex AI, on Bedrock or behind a gateway: record such a \
-     session with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`";
+const REPLAYED: &str = "only exchanges with Anthropic's Messages API can be replayed, also on Vertex AI, on Bedrock or behind a gateway: \
+     record such a session with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`";
 
 /// How to import.
 #[derive(Clone, Debug)]
@@ -109,7 +109,7 @@ impl ImportedRecording {
             let (Exchange { id, answer, .. }, body) = (exchange.outline(), exchange.whole_body());
             let problem = match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
                 Ok(_) => String::from("has no list of messages"),
-                Err(error) => format!("is no JSON ({error})"),
+                Err(error) => format!("is not JSON ({error})"),
             };
             format!("exchange {id} (status {}) is in no scenario: its request {problem}", answer.status)
         };
@@ -155,11 +155,11 @@ pub struct ImportedFiles {
 #[non_exhaustive]
 pub enum WriteImportError {
     /// Something is there that a person may have edited.
-    #[error("{}: is there already: remove it, or choose another name with `--out`", .0.display())]
+    #[error("{}: this file exists: remove it, or choose another name with `--out`", .0.display())]
     Exists(PathBuf),
     /// No conversation in it can be made a scenario.
     #[error(
-        "nothing in the {count} exchanges can be replayed, so nothing was written: the bodies of the requests are no requests to the Messages API; \
+        "nothing in the {count} exchanges can be replayed, so nothing was written: no body is a request to the Messages API; \
          record with `reenact record --upstream URL --out NAME.tape.jsonl -- COMMAND…`"
     )]
     NoScenario {
@@ -229,7 +229,7 @@ pub enum ImportError {
         found: String,
     },
     /// It is no recording that is known.
-    #[error("{}: not a recording that is known: import {IMPORTED}", path.display())]
+    #[error("{}: not a known kind of recording: import {IMPORTED}", path.display())]
     Unknown {
         /// The path.
         path: PathBuf,

@@ -66,7 +66,7 @@ pub enum LoadError {
         problem: String,
     },
     /// It is a recording.
-    #[error("{}: this is {format}, not a scenario: `reenact import {}` makes one of it", path.display(), path.display())]
+    #[error("{}: this is {format}, not a scenario: `reenact import {}` converts it", path.display(), path.display())]
     Recording {
         /// Which.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum LoadError {
         runs: Vec<String>,
     },
     /// What stands behind the `@` selects nothing.
-    #[error("{}: no run of this file is called so{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
+    #[error("{}: this file has no run of this name{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
     NoSuchRun {
         /// As it was named.
         path: PathBuf,
@@ -167,7 +167,7 @@ const OTHERS_NAMED: usize = 3;
 /// `4 TOML files are no scenarios: a.toml, b.toml, c.toml, …`.
 pub fn others_text(others: &[PathBuf]) -> String {
     let names: Vec<String> = others.iter().take(OTHERS_NAMED).map(|other| other.display().to_string()).collect();
-    let are = if others.len() == 1 { "is no scenario" } else { "are no scenarios" };
+    let are = if others.len() == 1 { "is not a scenario" } else { "are not scenarios" };
     let more = if others.len() > OTHERS_NAMED { ", …" } else { "" };
     format!("{} {are}: {}{more}", plural(others.len() as u64, "TOML file"), names.join(", "))
 }
@@ -332,7 +332,7 @@ impl ExtendsChain {
             return Err(format!("these scenarios extend each other in a circle: {}", names.join(" -> ")));
         }
         if !file.is_file() {
-            return Err(format!("there is no file {} to extend; the path is relative to the file that says it", file.display()));
+            return Err(format!("there is no file {} to extend; the path is relative to the file with `extends`", file.display()));
         }
         let text = text::read(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         self.files.push(file.clone());
@@ -390,7 +390,7 @@ fn prices_file(file: &Path, parsed: &ParsedScenario) -> Option<PathBuf> {
 fn prices(path: &Path, parsed: &ParsedScenario) -> Result<PriceTable, LoadError> {
     let table = match text::read(path) {
         Ok(text) => PriceTable::read(&text).map_err(|error| error.to_string()),
-        Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that says it")),
+        Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that names it")),
     };
     table.map_err(|problem| {
         let message = format!("price table {}: {problem}", path.display());

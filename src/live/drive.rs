@@ -123,7 +123,7 @@ pub enum ClientHarnessError {
         problem: io::Error,
     },
     /// There is no command.
-    #[error("no command is given: write it behind `--`")]
+    #[error("no command is given: write it after `--`")]
     NoCommand,
 }
 

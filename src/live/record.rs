@@ -94,7 +94,7 @@ pub struct ClientCommand {
 #[non_exhaustive]
 pub enum RecordError {
     /// The tape's file cannot be made.
-    #[error("{}: cannot be made ({source}): {}", path.display(), advice(source))]
+    #[error("{}: cannot be created ({source}): {}", path.display(), advice(source))]
     Out {
         /// The path.
         path: PathBuf,
@@ -129,7 +129,7 @@ pub enum RecordError {
 
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => "a tape is never written over; name another file or remove this one",
+        io::ErrorKind::AlreadyExists => "an existing tape is not overwritten; name another file or remove this one",
         io::ErrorKind::NotFound => "make its folder first",
         _ => "check the folder's permissions and the free space",
     }
@@ -196,7 +196,10 @@ fn with_threads(
         let mut summary = kept.unwrap_or_else(|_| TapeSummary::of_a_panic("the recorder's keeper"));
         match written {
             Ok(problem) => summary.problem = summary.problem.or(problem),
-            Err(_) => summary.problem = Some(String::from("the thread that writes the tape broke down: this is a defect of the program")),
+            Err(_) => {
+                summary.problem =
+                    Some(String::from("the thread that writes the tape panicked: this is a defect of the program; please report it"))
+            }
         }
         summary.ends_unwritten = u64::from(shared.ends_unwritten.load(Ordering::Relaxed));
         Ok(RecordingSummary { summary, client: client? })

@@ -60,7 +60,7 @@ impl AbortOracle {
                 found.add(ORACLE, format!("tool {run} was started after prompt {prompt} was aborted"));
             }
             (Self::Aborted { prompt, .. }, effect) if asked_about(effect).is_some_and(|run| *prompt == run.request.prompt) => {
-                found.add(ORACLE, format!("somebody was asked about a tool after prompt {prompt} was aborted"));
+                found.add(ORACLE, format!("the user was asked about a tool after prompt {prompt} was aborted"));
             }
             (Self::Working { prompt } | Self::Aborted { prompt, .. }, Effect::Finished { prompt: ended, .. }) if prompt == ended => {
                 *self = Self::Idle;

@@ -116,7 +116,7 @@ impl BudgetOracle {
         match told {
             None => (), // a request that summarises may keep silent about it
             Some(left) if left > self.task_tokens.unwrap_or(total) => {
-                found.add(ORACLE, format!("the task budget grew: request {id} tells {left} tokens"));
+                found.add(ORACLE, format!("the task budget grew: request {id} has {left} tokens"));
             }
             Some(left) => self.task_tokens = Some(left),
         }

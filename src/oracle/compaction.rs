@@ -107,7 +107,7 @@ impl CompactionOracle {
             self.last = Some((id.prompt, id.turn));
             self.silent += 1;
             if self.silent == rules.silent_requests_max + 1 {
-                found.add(ORACLE, format!("request {id} is number {} in a row, and nothing came of those before it", self.silent));
+                found.add(ORACLE, format!("request {id} is number {} in a row, and the requests before it had no effect", self.silent));
             }
         }
     }

@@ -43,7 +43,7 @@ impl Interruption {
             Effect::Emit(Emission::Interrupted { prompt, .. }) => {
                 // What a person has answered in an earlier session may end all, too.
                 if !self.is_cancelled && rules.session.orphaned_permission.is_none() {
-                    found.add(ORACLE, format!("prompt {prompt} is said to be interrupted, and nobody has cancelled it"));
+                    found.add(ORACLE, format!("prompt {prompt} has an interruption message, and it was not cancelled"));
                 }
                 self.is_said = true;
             }
@@ -59,7 +59,7 @@ impl Interruption {
             && !self.is_interrupted
             && !self.is_said
         {
-            found.add(ORACLE, format!("prompt {prompt} was cancelled, and no interruption message says so"));
+            found.add(ORACLE, format!("prompt {prompt} was cancelled, and it has no interruption message"));
         }
     }
 }

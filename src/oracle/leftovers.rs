@@ -84,10 +84,10 @@ impl LeftoverOracle {
         for left in self.open.extract_if(.., |begun| begun.prompt() == prompt) {
             let what = match left {
                 UnfinishedWork::Request(id) => format!("request {id} is neither ended nor closed"),
-                UnfinishedWork::Tool(run) => format!("tool {run} has neither ended nor been told to stop"),
+                UnfinishedWork::Tool(run) => format!("tool {run} has neither ended nor been stopped"),
                 UnfinishedWork::Hook(hook) => format!("hook {} is neither answered nor stopped", hook.hook),
                 UnfinishedWork::Permission(run) => format!("the question about tool {run} is neither answered nor withdrawn"),
-                UnfinishedWork::Elicitation(run) => format!("what tool {run} asks the user is neither answered nor withdrawn"),
+                UnfinishedWork::Elicitation(run) => format!("the question of tool {run} to the user is neither answered nor withdrawn"),
             };
             found.add(ORACLE, format!("prompt {prompt} has its terminal, and {what}"));
         }
@@ -97,10 +97,10 @@ impl LeftoverOracle {
         if !self.end(begun) {
             let what = match begun {
                 UnfinishedWork::Request(id) => format!("request {id} was closed"),
-                UnfinishedWork::Tool(run) => format!("tool {run} was told to stop"),
+                UnfinishedWork::Tool(run) => format!("tool {run} was stopped"),
                 UnfinishedWork::Hook(hook) => format!("hook {} was stopped", hook.hook),
                 UnfinishedWork::Permission(run) => format!("the question about tool {run} was withdrawn"),
-                UnfinishedWork::Elicitation(run) => format!("what tool {run} asks the user was withdrawn"),
+                UnfinishedWork::Elicitation(run) => format!("the question of tool {run} to the user was withdrawn"),
             };
             found.add(ORACLE, format!("{what}, and it is not open"));
         }

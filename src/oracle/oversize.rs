@@ -31,7 +31,7 @@ impl OversizeOracle {
     pub(super) fn on_request(&mut self, id: RequestId, request: &Request, found: &mut OracleFindings<'_>) {
         self.refused.retain(|(refused, _)| refused.prompt == id.prompt);
         if let Some((refused, _)) = self.refused.iter().find(|(_, refused)| refused == request) {
-            found.add(ORACLE, format!("request {id} is request {refused} again, which was too long"));
+            found.add(ORACLE, format!("request {id} repeats request {refused}, which was too long"));
         }
         self.open.push(SuspectRequest { id, request: request.clone(), status: None, is_too_long: false });
     }

@@ -63,7 +63,7 @@ impl RetryOracle {
                 before.check_next(at, id, model, found);
                 retries = if before.model == *model { before.retries } else { 0 };
             }
-            _ if id.attempt != 1 => found.add(ORACLE, format!("request {id} was made, and no attempt before it")),
+            _ if id.attempt != 1 => found.add(ORACLE, format!("request {id} was made without the attempt before it")),
             _ => (),
         }
         let (model, asked) = (model.clone(), Time::ZERO);
@@ -109,7 +109,7 @@ impl ObservedAttempt {
         };
         let is_another = self.switched || self.model != *model;
         if at < self.asked && !is_another {
-            found.add(ORACLE, format!("request {id} was made, and the server had asked to wait until {}", self.asked));
+            found.add(ORACLE, format!("request {id} was made too early: the server had asked to wait until {}", self.asked));
         }
         match self.announced {
             Some(until) if at < until => found.add(ORACLE, format!("request {id} was made before the announced wait was over at {until}")),

@@ -143,7 +143,7 @@ pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) ->
                     share(&mut request, &before.request);
                 }
                 if RawObject::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
-                    notes.push(format!("Exchange {id} goes on from a message that the recording does not hold."));
+                    notes.push(format!("Exchange {id} continues from a message that is not in the recording."));
                 }
                 asked.push(UnderstoodExchange { exchange: outline, request, answered });
             }

@@ -56,7 +56,7 @@ pub(crate) fn failures(transcript: &Transcript, wanted: &[(Micros, Micros)], tol
     let made = further_attempts(transcript);
     let mut failures: Vec<String> = made.iter().zip(wanted).filter_map(|(attempt, wanted)| failure(attempt, *wanted, tolerance)).collect();
     failures.extend(made.iter().skip(wanted.len()).map(|attempt| format!("{attempt}; `delays` expects no attempt there")));
-    failures.extend(wanted.iter().skip(made.len()).map(|span| format!("expected a further attempt after {}, there is none", shown(*span))));
+    failures.extend(wanted.iter().skip(made.len()).map(|span| format!("expected a further attempt after {}, and none came", shown(*span))));
     failures
 }
 

@@ -148,7 +148,7 @@ impl<E> RunReport<E> {
         let mut lines = rendered.lines();
         let mut is_there = |wanted: &&String| lines.any(|line| squeezed(line).contains(&squeezed(&as_shown(wanted))));
         let missing = expect.order.iter().find(|wanted| !is_there(wanted))?;
-        Some(format!("expected, in this order, a transcript line with {missing:?}; there is none after the ones before it"))
+        Some(format!("`order` expects a transcript line with {missing:?} here; no line after those before it has this text"))
     }
 
     fn check_times(&self, expect: &Expectations, tolerance: DelayTolerance, failures: &mut Vec<String>) {

@@ -102,10 +102,10 @@ pub(super) fn nothing_happened(transcript: &Transcript) -> Option<String> {
     }
     let is_limited = |event: &Event| matches!(event.what, EventKind::Ended { end: RunEnd::LimitReached { .. } });
     let advice = match transcript.events.iter().any(is_limited) {
-        true => "The run ended at its limit before the first [[prompt]]: let that come earlier",
-        false => "Does the scenario have a [[prompt]]?",
+        true => "The run ended at its limit before the first [[prompt]]: give it an earlier `at`",
+        false => "Add a [[prompt]]",
     };
-    Some(format!("nothing happened: the engine was told nothing. {advice}"))
+    Some(format!("nothing happened: the engine got no input. {advice}"))
 }
 
 /// The broken rules of which the scenario does not speak, and those of which it does and that held.

@@ -48,13 +48,13 @@ pub(crate) struct CompleteRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum IncompleteRequest {
     /// No such message, or not of a conversation that was to be held.
-    #[error("no conversation is held that ends with message `{id}`; send the whole history with `\"thread\":{{\"type\":\"create\"}}`")]
+    #[error("no stored conversation ends with message `{id}`; send the whole history with `\"thread\":{{\"type\":\"create\"}}`")]
     Unknown {
         /// The message that the request goes on from.
         id: String,
     },
     /// A member that is the conversation's.
-    #[error("`{member}` cannot be sent with a thread that goes on: the conversation keeps what it was made with")]
+    #[error("`{member}` cannot be sent when a thread is continued: the conversation keeps its first value")]
     Repeated {
         /// Its name.
         member: &'static str,

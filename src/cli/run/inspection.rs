@@ -30,10 +30,10 @@ pub(super) fn run<E: Engine>(arguments: &RunArguments, scenario: &LoadedScenario
     }
     let expect = &scenario.setup.scenario.expect;
     let (shown, broken): (Vec<_>, Vec<_>) = looked.violations.iter().partition(|violation| rules::shows(expect, violation.oracle));
-    shown.iter().for_each(|violation| complain(&format!("note: {path}: {violation}, as the scenario says (`breaks`)")));
+    shown.iter().for_each(|violation| complain(&format!("note: {path}: {violation}, as the scenario expects (`breaks`)")));
     broken.iter().for_each(|violation| complain(&format!("{path}: {violation}")));
     if *expect != Expectations::default() {
-        complain("note: what the scenario expects of its run without an interrupt was not asked for");
+        complain("note: the expectations were not checked: they are for the run without an interrupt");
     }
     if broken.is_empty() { CommandExit::Fine } else { CommandExit::Failed }
 }

@@ -34,6 +34,6 @@ fn tell(not_asked: &[(String, &'static str)]) {
         by_reason.entry(reason).or_default().push(file);
     }
     for (reason, files) in by_reason {
-        complain(&format!("note: not asked whether all that is said comes to pass ({reason}): {}", level::named(&files)));
+        complain(&format!("note: not checked whether all statements come to pass ({reason}): {}", level::named(&files)));
     }
 }

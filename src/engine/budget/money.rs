@@ -20,7 +20,7 @@ const DECIMALS: usize = 9;
 
 /// Why a text is no sum of money.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no sum in dollars; write it like 0.05, with at most 9 digits behind the point")]
+#[error("`{0}` is not an amount in dollars; write it like 0.05, with at most 9 digits behind the point")]
 pub struct MoneyError(pub String);
 
 impl NanoUsd {

@@ -159,7 +159,7 @@ impl TapeCollector {
         // A request that cannot be read is no reason to do without the answer. What cannot be searched for secrets stays out.
         let (request_body, request_lost) = match decode(&mut request_headers, std::mem::take(&mut found.request_body)) {
             Ok(decoded) => (decoded.body, decoded.lost),
-            Err(_) => (Vec::new(), vec![String::from("request bodies that are not compressed as their headers say")]),
+            Err(_) => (Vec::new(), vec![String::from("request bodies that are not compressed as their headers state")]),
         };
         let answer = decode(&mut response_headers, std::mem::take(&mut found.response_body));
         let body = answer.as_ref().map_or(&b""[..], |answer| &answer.body);
@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(collected.exchanges.len(), 1);
         assert!(collected.tape().exchanges[0].body.is_empty(), "what cannot be searched for secrets stays out");
         assert!(
-            collected.left_out[0].starts_with("2 exchanges, the first at exchange 1: the body is not the gzip"),
+            collected.left_out[0].starts_with("2 exchanges, the first at exchange 1: the header gives the encoding gzip"),
             "{:?}",
             collected.left_out
         );

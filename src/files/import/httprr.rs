@@ -34,7 +34,7 @@ pub(super) fn read(
             Err(problem) if number == 1 => return Err(format!("exchange 1: {problem}")),
             // What was read before is whole; nothing tells where the next one begins.
             Err(problem) => {
-                let _: ControlFlow<()> = sink(format!("exchange {number}"), Err(format!("{problem}; nothing behind it was read")));
+                let _: ControlFlow<()> = sink(format!("exchange {number}"), Err(format!("{problem}; nothing after it was read")));
                 break;
             }
         }
@@ -97,7 +97,7 @@ fn parts(message: &[u8]) -> Result<(HttprrHead, &[u8]), String> {
     let find = |end: &[u8]| memchr::memmem::find(message, end).map(|at| (at, at + end.len()));
     // Git may have changed the line ends; a body may hold a blank line of either kind.
     let end = [find(b"\r\n\r\n"), find(b"\n\n")].into_iter().flatten().min().ok_or("a message without a blank line after its headers")?;
-    let text = std::str::from_utf8(&message[..end.0]).map_err(|_| "headers that are no text")?;
+    let text = std::str::from_utf8(&message[..end.0]).map_err(|_| "headers that are not text")?;
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().trim().to_owned();
     let header = |line: &str| line.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));

@@ -193,7 +193,7 @@ impl EntrySink for RecordingReader {
             }
             ValueKind::Tape | ValueKind::Foreign(_) | ValueKind::NotYet(_) | ValueKind::Unknown => {
                 self.unknown += 1;
-                self.collector.skip(&entry.place, String::from("it is no exchange of a form that is known"));
+                self.collector.skip(&entry.place, String::from("it is not an exchange of a known form"));
             }
         }
         ControlFlow::Continue(())

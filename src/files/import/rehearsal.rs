@@ -28,7 +28,7 @@ const OF_REQUESTS: [&str; 3] = ["O-1", "O-6", "O-10"];
 /// What a replay of the scenario will not do, a sentence; `None` when it goes well.
 pub(super) fn problem(derived: &mut DerivedScenario, recording: &ImportedRecording) -> Option<String> {
     if !is_light(recording, &derived.thread) {
-        return Some(String::from("The recording is too large to be replayed while it is imported: whether a replay fails is not known."));
+        return Some(String::from("The recording is too large for a trial replay during the import, so a replay may fail."));
     }
     let failures = match replay(derived, recording) {
         Ok(replay) if replay.failures.is_empty() => return None,

@@ -51,7 +51,8 @@ impl ProxiedExchange {
                 && link.shared.ends_unwritten.fetch_add(1, Ordering::Relaxed) == 0
             {
                 (link.notice)(
-                    "the disk is slow: answers end for the client before they are on the tape, and would be lost if the recorder were killed now; --durable waits",
+                    "the disk is slow: answers end for the client before they are on the tape. \
+                     A recorder that is killed now loses them; with --durable each answer waits",
                 );
             }
         })

@@ -70,7 +70,8 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 fn message(path: &Path, error: &io::Error) -> String {
     format!(
-        "recording has stopped: {}: cannot be written ({error}); the client's traffic goes on, and what was complete before is on the tape",
+        "recording has stopped: {}: cannot be written ({error}). The client's traffic continues. \
+         Exchanges that were complete before are on the tape; check the free space and record again",
         path.display()
     )
 }

@@ -110,7 +110,8 @@ fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(ClientFolder, Stri
         None => {
             let shown = redactor.text(&path.display().to_string());
             notice(&format!(
-                "the client's folder {} is `{shown}`, which cannot be told apart in its requests when the tape is driven",
+                "the client's folder {} is `{shown}`, which other text in its requests may also contain, so that `drive` \
+                 does not replace it; record in a folder with a longer name",
                 folder.as_str()
             ));
             None
@@ -304,7 +305,7 @@ impl TapeWriter {
                 Ok(bytes) if bytes.is_empty() => return,
                 Ok(bytes) => bytes,
                 Err(error) => {
-                    let problem = format!("its answer is not the {} that its header says ({error})", answer.inflate.names);
+                    let problem = format!("its answer does not fit the encoding {} of its header ({error})", answer.inflate.names);
                     return self.lose(id, &problem);
                 }
             },
@@ -389,7 +390,7 @@ fn decoded(headers: &[HttpHeader], body: Vec<u8>) -> Result<Vec<u8>, String> {
     if inflate.is_plain() {
         return Ok(body);
     }
-    inflate.feed(&body).map_err(|error| format!("its request is not the {} that its header says ({error})", inflate.names))
+    inflate.feed(&body).map_err(|error| format!("its request does not fit the encoding {} of its header ({error})", inflate.names))
 }
 
 #[cfg(all(test, unix))]

@@ -78,7 +78,7 @@ pub(super) async fn serve<N: Network>(stream: N::SimulatedStream, context: Conne
         (Ok(ConnectionCut::Close), _) | (Err(_), Ok(())) => drop(stream.shutdown().await),
         (Err(_), Err(error)) => {
             if error.is_parse() || error.is_parse_too_large() {
-                let problem = format!("what came was no HTTP request: {error}");
+                let problem = format!("the connection sent something other than an HTTP request: {error}");
                 let _ = context.tell.send(OwnerMessage::Unreadable { connection: context.connection, problem });
             }
             drop(stream.shutdown().await);

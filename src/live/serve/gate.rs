@@ -121,7 +121,7 @@ impl core::str::FromStr for AnswerBoundary {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no boundary: write ANSWER:head, ANSWER:EVENT or ANSWER:end, e.g. `2:5`");
+        let wrong = || format!("`{text}` is not a boundary: write ANSWER:head, ANSWER:EVENT or ANSWER:end, e.g. `2:5`");
         let (answer, before) = text.split_once(':').ok_or_else(wrong)?;
         let before = match before {
             "head" => AnswerPart::Head,

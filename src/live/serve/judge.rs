@@ -30,10 +30,10 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
     }
     if setup.scenario.expect.requests.is_none() && verdict.asked.iter().all(|asked| asked.message.is_none()) {
         let advice = match setup.scenario.network {
-            None => "is the client told where the server is (ANTHROPIC_BASE_URL)?",
+            None => "set ANTHROPIC_BASE_URL of the client to the server",
             Some(_) => {
-                "does [network] let any through (`loss`, `latency`)? Under `serve` and `drive`: is the client told where the server is \
-                 (ANTHROPIC_BASE_URL)?"
+                "check `loss` and `latency` in [network]; under `serve` and `drive` set ANTHROPIC_BASE_URL of the client to the \
+                 server"
             }
         };
         failures.push(format!("no request for a message came: {advice}"));
@@ -41,7 +41,7 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
     let unjudged = unjudged(&setup.scenario.expect);
     if !unjudged.is_empty() {
         let keys = unjudged.join(", ");
-        verdict.remarks.push(format!("not judged of a client, of which requests alone are seen: {keys} in [expect]"));
+        verdict.remarks.push(format!("not judged, because only the requests of a client are seen: {keys} in [expect]"));
     }
     failures.extend(oracle_failures(setup, verdict));
     failures.extend(early_attempts(verdict));
@@ -52,7 +52,7 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
         verdict.remarks.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
     }
     let open = verdict.asked.iter().filter(|asked| asked.how == ServedEnd::OpenAtEnd);
-    verdict.remarks.extend(open.map(|asked| format!("an answer was still open when serving was over: {asked}")));
+    verdict.remarks.extend(open.map(|asked| format!("an answer was still open when serving ended: {asked}")));
     verdict.failures.append(&mut failures);
 }
 
@@ -111,7 +111,7 @@ pub(in crate::live) fn early_attempts(verdict: &ServeVerdict) -> Vec<String> {
                 if event.at + DelayTolerance::EARLY < *until && !is_other_model {
                     let early = Micros(until.0 - event.at.0);
                     let (asked, before) = (event.agent.key(*id), event.agent.key(*before));
-                    failures.push(format!("request {asked} came {early} before the time that the answer to {before} asks to wait until"));
+                    failures.push(format!("request {asked} came {early} too early: the answer to {before} asks for a longer wait"));
                 }
             }
             _ => (),

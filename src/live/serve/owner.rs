@@ -95,7 +95,7 @@ pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N
                     connections.spawn(connection::serve::<N>(stream, context));
                 }
                 Err(error) => {
-                    owner.problem(format!("a connection could not be accepted: {error}; are there enough open files (`ulimit -n`)?"));
+                    owner.problem(format!("a connection could not be accepted: {error}; check the limit of open files (`ulimit -n`)"));
                     sleep(ACCEPT_PAUSE).await;
                 }
             },

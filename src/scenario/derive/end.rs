@@ -90,7 +90,7 @@ impl ThreadEnd<'_> {
             () => String::from("the same words again"),
         };
         let stem = self.tape_file.strip_suffix(".tape.jsonl").unwrap_or(self.tape_file);
-        format!("Exchange {} goes on in {stem}{}.toml: {how}.", outline.id, suffix(&outline.thread))
+        format!("Exchange {} continues in {stem}{}.toml: {how}.", outline.id, suffix(&outline.thread))
     }
 }
 

@@ -63,8 +63,9 @@ impl DerivedSteps<'_> {
         let added = added(before, now);
         if let Some(parent) = now.exchange.parent.filter(|parent| *parent != before.exchange.id) {
             let (id, before) = (now.exchange.id, before.exchange.id);
-            self.notes
-                .push(format!("Exchange {id} goes on from exchange {parent} and not from {before}; the scenario goes on from the last."));
+            self.notes.push(format!(
+                "Exchange {id} continues from exchange {parent} and not from {before}; the scenario continues from the last."
+            ));
         }
         let (echo, rest) = added.split_at(echoed(before, &added));
         let Some(answered) = &before.answered else {

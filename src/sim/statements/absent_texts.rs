@@ -29,9 +29,8 @@ pub(super) fn problems(runs: &[PlayedRun<'_>], view: RunView) -> Vec<StatementPr
             if occurs(text) || text.match_indices(' ').any(|(at, _)| occurs(&text[..at]) && occurs(&text[at..])) {
                 continue;
             }
-            let message =
-                format!("{text:?} of `{key}` occurs neither in the scenario nor in any of its runs, so that nothing is asked here");
-            let help = String::from("is it misspelt? If an engine could say it that does not here, add `may = true` to this table");
+            let message = format!("{text:?} of `{key}` occurs neither in the scenario nor in any of its runs, so nothing is checked here");
+            let help = String::from("correct the spelling; if another engine could produce this text, add `may = true` to this table");
             problems.push(StatementProblem::at(run.places, &path, message, help));
         }
     }

@@ -76,7 +76,7 @@ fn in_vain(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
             problems.push(StatementProblem::at(run.places, &path, message, format!("switch it on; {excuse}")));
         }
         if scenario.interrupts[..index].iter().any(|other| !other.may && other.kind == interrupt.kind) {
-            let message = format!("another [[{section}]] says the same, so that this one changes nothing");
+            let message = format!("another [[{section}]] does the same, so this one changes nothing");
             problems.push(StatementProblem::at(run.places, &path, message, format!("remove one of the two; {excuse}")));
         }
     }
@@ -90,19 +90,19 @@ fn of_mark(mark: &Mark<'_>) -> Vec<StatementProblem> {
         StatementProblem::at(mark.run.places, path, message, help)
     };
     if !mark.counts {
-        let message = format!("no request came after this [[{section}]], so that it changed nothing");
+        let message = format!("no request came after this [[{section}]], so it changed nothing");
         return vec![problem(&mark.path, message, "choose an earlier moment")];
     }
     let missing = names(mark.interrupt).into_iter().filter(|(_, name)| !mark.found.contains(name));
     let of_name = |(steps, name): (Vec<PathStep>, &str)| {
         let path = mark.path.iter().cloned().chain(steps).collect();
         if is_known(name, &mark.known) {
-            let message = format!("`{name}` of this [[{section}]] was not there when it counted");
+            let message = format!("`{name}` of this [[{section}]] did not exist yet at its moment");
             return problem(&path, message, "choose a later moment, or an earlier message");
         }
         let near = nearest(name, mark.known.iter().map(|known| &**known));
         let message = format!("`{name}` of this [[{section}]] names no message{}", did_you_mean(near));
-        problem(&path, message, "messages are named as \"p1\", \"p1.r2.a1\", \"p1.r2.a1.results\", and \"h1\" in [[history]]")
+        problem(&path, message, "messages have names such as \"p1\", \"p1.r2.a1\", \"p1.r2.a1.results\", and \"h1\" in [[history]]")
     };
     missing.map(of_name).collect()
 }

@@ -34,7 +34,7 @@ fn of_outcome(run: &PlayedRun<'_>, owner: &[PathStep], outcome: &ScriptedOutcome
     let late = progress.chain(question).filter(|(_, at, _)| at > end);
     let problem = |(what, at, steps): (&str, Micros, Vec<PathStep>)| {
         let path: StatementPath = owner.iter().cloned().chain(steps).collect();
-        let message = format!("this {what} is to come {at} after the tool's start, and the tool is done after {end}");
+        let message = format!("this {what} is set to {at} after the tool's start, and the tool ends after {end}");
         let help = String::from("give it an earlier time, or the tool a longer `latency`");
         (!is_judged_elsewhere(run.places, &path)).then(|| StatementProblem::at(run.places, &path, message, help))
     };

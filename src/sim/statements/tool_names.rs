@@ -78,8 +78,8 @@ fn definitions(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     let problem = |name: &Arc<str>| {
         let near = nearest(name, names())?;
         let path = vec![PathStep::Key("tool"), PathStep::Where("name", name.clone()), PathStep::Key("name")];
-        let help = String::from("a tool that the model does not use does nothing: correct its name or remove it");
-        let message = format!("no use is made of tool `{name}`{}", did_you_mean(Some(near)));
+        let help = String::from("a tool without a use has no effect: correct its name or remove it");
+        let message = format!("tool `{name}` is never used{}", did_you_mean(Some(near)));
         (!is_judged_elsewhere(run.places, &path)).then(|| StatementProblem::at(run.places, &path, message, help))
     };
     unused.filter_map(problem).collect()

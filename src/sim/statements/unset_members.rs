@@ -29,8 +29,8 @@ fn of_run(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
                 continue;
             }
             let near = nearest(name, there.iter().map(String::as_str));
-            let message = format!("`{name}` is in no request by then, so that nothing is taken out{}", did_you_mean(near));
-            let help = format!("members by then: {}; name one of them, or remove this", there.join(", "));
+            let message = format!("`{name}` is in no request at that point, so nothing is removed{}", did_you_mean(near));
+            let help = format!("members at that point: {}; name one of them, or remove this", there.join(", "));
             problems.push(StatementProblem::at(run.places, &path, message, help));
         }
         frame = frame.with_change(environment, change);

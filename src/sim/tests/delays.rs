@@ -34,7 +34,7 @@ fn k_6_every_further_attempt_has_a_delay_and_every_delay_an_attempt() {
     assert_eq!(failures_of(r#"["500ms"]"#), [format!("{third}; `delays` expects no attempt there")]);
     assert_eq!(failures_of("[]").len(), 2);
     let more = failures_of(r#"["500ms", "1s", "2s..2500ms"]"#);
-    assert_eq!(more, ["expected a further attempt after 2.000s..2.500s, there is none"]);
+    assert_eq!(more, ["expected a further attempt after 2.000s..2.500s, and none came"]);
 }
 
 #[test]

@@ -100,16 +100,7 @@ fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
             line(Debug, LineClock::Latest, &format!("hook {}", hook.hook + 1), "returns", hook_text(outcome))
         }
         Input::PermissionAnswered { run, answer } => {
-            let text = match &**answer {
-                PermissionAnswer::Allow { updated_input, rules } => {
-                    let changed = if updated_input.is_some() { ", with a changed input" } else { "" };
-                    let new_rules = if rules.is_empty() { String::new() } else { format!(", new rules: {}", rules.join(", ")) };
-                    format!("allowed{changed}{new_rules}")
-                }
-                PermissionAnswer::Refuse { reason } => format!("refused: {}", short(reason)),
-                PermissionAnswer::RefuseAndAbort { reason } => format!("refused, and the turn is aborted: {}", short(reason)),
-            };
-            line(DetailLevel::Normal, LineClock::Request(run.request), "user", &format!("answers {run}"), text)
+            line(DetailLevel::Normal, LineClock::Request(run.request), "user", &format!("answers {run}"), permission_text(answer))
         }
         Input::ResultStored { run, path } => line(
             Debug,
@@ -219,7 +210,20 @@ fn of_user(message: &UserMessage) -> TextLine {
     line(DetailLevel::Brief, LineClock::Request(run.request), "engine", &format!("result {run}"), result_block_text(&message.block))
 }
 
-/// What a hook said, in the order in which it counts.
+/// A person's answer to a permission question.
+fn permission_text(answer: &PermissionAnswer) -> String {
+    match answer {
+        PermissionAnswer::Allow { updated_input, rules } => {
+            let changed = if updated_input.is_some() { ", with a changed input" } else { "" };
+            let new_rules = if rules.is_empty() { String::new() } else { format!(", new rules: {}", rules.join(", ")) };
+            format!("allowed{changed}{new_rules}")
+        }
+        PermissionAnswer::Refuse { reason } => format!("refused: {}", short(reason)),
+        PermissionAnswer::RefuseAndAbort { reason } => format!("refused, and the turn is aborted: {}", short(reason)),
+    }
+}
+
+/// A hook's outcome, in the order in which its parts count.
 fn hook_text(outcome: &HookOutcome) -> String {
     let HookOutcome { decision, reason, updated_input, context, stop, failure } = outcome;
     let decision = decision.map(|decision| String::from(decision.as_str()));
