@@ -91,7 +91,7 @@ where
         ProgramCommand::Record(arguments) => return record::run(&arguments),
         ProgramCommand::Scan(arguments) => scan::run(&arguments),
         ProgramCommand::Schema => {
-            output::say(crate::scenario::parse::schema::schema().trim_end());
+            output::print_line(crate::scenario::parse::schema::schema().trim_end());
             CommandExit::Fine
         }
         ProgramCommand::Replay(arguments) => replay::run(&arguments, new_engine()),

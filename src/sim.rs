@@ -368,7 +368,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
             let RefusedRequest { rule, text, overruled } = refused;
             self.watcher.note(self.now, agent, &EventKind::Refused { id, rule: rule.into(), text, overruled });
         }
-        notes::tell(&mut self.watcher, self.now, agent, note?)
+        notes::note_world(&mut self.watcher, self.now, agent, note?)
     }
 
     fn put_on_agenda(&mut self, mut schedule: ArrivalSink) {

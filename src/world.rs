@@ -399,7 +399,7 @@ impl World {
                 let scripted = setup.scripted_id(self.model.original_id(&tool_use.id));
                 let outcome = setup.outcome_of(scripted, self.served_answers.place(agent, *run));
                 let names = ToolUseNames { scripted, chosen, outcome };
-                self.passed.extend(questions::who_says(setup, tool_use, names).map(|(asker, _)| Statement::Check(asker)));
+                self.passed.extend(questions::scripted_check(setup, tool_use, names).map(|(asker, _)| Statement::Check(asker)));
                 questions.check(setup, choices, now, *run, tool_use, names)
             }
             Effect::RunHook { hook, .. } => questions.hook(setup, choices, now, *hook),

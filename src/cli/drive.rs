@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::serve::{ServeArgumentsOfScenario, listen, runtime, unpassed};
 use crate::files::scenario::{LoadedScenario, snapshot_path};
 use crate::files::snapshot::{Snapshot, SnapshotMetadata, SnapshotOutcome, accept, compare, reject, write_pending};
@@ -124,7 +124,7 @@ async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &Clien
             Ok(swept) => swept,
             Err(error) => return wrong(&error),
         };
-        say(&swept.to_string());
+        print_line(&swept.to_string());
         return if swept.is_fine() { CommandExit::Fine } else { CommandExit::Failed };
     }
     match drive(&loaded.setup, how, None).await {
@@ -142,8 +142,8 @@ async fn driven(arguments: &DriveArguments, loaded: &LoadedScenario, how: &Clien
 fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun) -> CommandExit {
     let mut exit = if driven.failures.is_empty() { CommandExit::Fine } else { CommandExit::Failed };
     if !arguments.snapshots && !arguments.accept {
-        say(&driven.text);
-        say(&driven.verdict.to_string());
+        print_line(&driven.text);
+        print_line(&driven.verdict.to_string());
         return exit;
     }
     driven.verdict.remarks.iter().for_each(|remark| complain(&format!("note: {remark}")));
@@ -158,7 +158,7 @@ fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun)
             (_, true) => {
                 write_pending(&path, &snapshot)?;
                 accept(&path)?;
-                say(&format!("wrote {}", path.display()));
+                print_line(&format!("wrote {}", path.display()));
             }
             (_, false) => drop(write_pending(&path, &snapshot)?),
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::record::rules;
 use crate::files::import::{ImportOptions, ImportedFiles, ImportedRecording, import_file, write};
 use crate::files::redact::counts_text;
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &ImportArguments) -> CommandExit {
         Ok(written) => {
             imported.unreadable().iter().for_each(|what| complain(&format!("warning: {what}")));
             imported.left_out.iter().for_each(|what| complain(&format!("warning: left out: {what}")));
-            say(&summary(&imported, &written));
+            print_line(&summary(&imported, &written));
             CommandExit::Fine
         }
         Err(error) => {

@@ -12,7 +12,7 @@ use super::CommandExit;
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes text and a line end to standard output.
-pub(super) fn say(text: &str) {
+pub(super) fn print_line(text: &str) {
     match writeln!(stdout().lock(), "{}", text.strip_suffix('\n').unwrap_or(text)) {
         // Who does not read wants nothing more.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => (),

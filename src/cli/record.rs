@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
         durable: arguments.durable,
         rules,
         client: (!client.command.is_empty()).then_some(client),
-        notice: tell,
+        notice: print_notice,
     };
     let recorded = match record(options) {
         Ok(recorded) => recorded,
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
 }
 
 /// What a user should know meanwhile. Where nobody listens any more, the traffic goes on all the same.
-fn tell(text: &str) {
+fn print_notice(text: &str) {
     let _ = writeln!(stderr().lock(), "{text}");
 }
 

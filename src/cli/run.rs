@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::selection::{Selection, canary};
 use crate::engine::contract::Engine;
 use crate::explore::canary::{Canary, Saboteur};
@@ -161,7 +161,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
     if arguments.format == OutputFormat::Text && scenarios.len() + selected.unread + skipped > 1 {
         let asked = if arguments.no_oracles { "; oracles not checked" } else { "" };
         let skipped = if skipped > 0 { format!(", {skipped} not run at this level") } else { String::new() };
-        say(&format!("{}{skipped}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
+        print_line(&format!("{}{skipped}, {failed} failed{asked}; {}", selected.count(), provenance(&outcomes)));
     }
     if arguments.check {
         exit = exit.max(check::run(arguments, scenarios, new_engine));
@@ -238,7 +238,7 @@ fn problems_of<E>(arguments: &RunArguments, scenario: &LoadedScenario, outcome: 
     };
     match standing {
         Ok(SnapshotStanding::Same) => (),
-        Ok(SnapshotStanding::Accepted { path }) => say(&format!("wrote {}", path.display())),
+        Ok(SnapshotStanding::Accepted { path }) => print_line(&format!("wrote {}", path.display())),
         Ok(SnapshotStanding::New { pending }) => problems.push(format!("has no snapshot yet; {}", where_it_waits(&pending))),
         Ok(SnapshotStanding::Changed { pending, diff }) => {
             problems.push(format!("its transcript changed:\n{}\n{}", diff.trim_end(), where_it_waits(&pending)));
@@ -259,17 +259,17 @@ fn show<E>(arguments: &RunArguments, count: usize, scenario: &LoadedScenario, ou
     if let Ok(report) = outcome {
         let digest = || json::digest(&report.transcript);
         match arguments.format {
-            OutputFormat::Jsonl => say(&json::to_json_lines(&report.transcript)),
-            OutputFormat::Digest => say(&format!("{}  {}", digest(), scenario.name)),
+            OutputFormat::Jsonl => print_line(&json::to_json_lines(&report.transcript)),
+            OutputFormat::Digest => print_line(&format!("{}  {}", digest(), scenario.name)),
             OutputFormat::Text if count == 1 || arguments.detail.is_some() => {
                 let gap = if count == 1 { "" } else { "\n" };
-                say(&format!("{}\n{}{gap}", scenario.name, text(arguments, report)));
+                print_line(&format!("{}\n{}{gap}", scenario.name, text(arguments, report)));
             }
             OutputFormat::Text => {
                 let end = report.transcript.events.last().map_or(0, |event| event.at.0);
                 let word = if is_fine { "ok" } else { "FAILED" };
                 let seconds = format!("{}.{:03}s", end / 1_000_000, end / 1_000 % 1_000);
-                say(&format!("{word:<7} {:<44} {:<16} {seconds:>11}  {}", scenario.name, report.terminal(), &digest()[..12]));
+                print_line(&format!("{word:<7} {:<44} {:<16} {seconds:>11}  {}", scenario.name, report.terminal(), &digest()[..12]));
             }
         }
     }

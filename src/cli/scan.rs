@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::record::rules;
 use crate::files::redact::scan::{SecretFinding, scan};
 use crate::prelude::*;
@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
                 let findings = scan(&contents, &rules);
                 secrets += findings.len();
                 for SecretFinding { line, column, rule } in findings {
-                    say(&format!("{}:{line}:{column}: {rule}", path.display()));
+                    print_line(&format!("{}:{line}:{column}: {rule}", path.display()));
                     exit = exit.max(CommandExit::Failed);
                 }
             }
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
         complain(&format!("secrets found: {secrets}; record or import again, or replace them by hand with strings of the same length"));
     } else if exit == CommandExit::Fine {
         let files = plural(arguments.tapes.len() as u64, "file");
-        say(&format!("no secrets found in {files}, {}", plural(bytes as u64, "byte")));
+        print_line(&format!("no secrets found in {files}, {}", plural(bytes as u64, "byte")));
     }
     exit
 }

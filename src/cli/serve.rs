@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::process::Child;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use crate::files::scenario::{LoadedScenario, find, load};
 use crate::live::network::{MachineNetwork, Network};
 use crate::live::serve::verdict::ServeVerdict;
@@ -65,7 +65,7 @@ const QUIET: Duration = Duration::from_secs(1);
 
 impl ServeArgumentsOfScenario {
     pub(super) fn options(&self) -> ServeOptions {
-        ServeOptions { pace: self.timing, packets: self.packets, tokens: TokenReporting::Told, ..ServeOptions::default() }
+        ServeOptions { pace: self.timing, packets: self.packets, tokens: TokenReporting::Always, ..ServeOptions::default() }
     }
 
     /// The scenario, or what is wrong with it on standard error.
@@ -144,7 +144,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
         Ok(signals) => signals,
         Err(exit) => return exit,
     };
-    say(&base);
+    print_line(&base);
     if !arguments.listen.is_loopback() {
         complain(&format!("note: {base} can be reached from other machines"));
     }
@@ -181,7 +181,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
         vec![("".into(), replay.serve::<MachineNetwork>(listener, stop).await)]
     };
     let unpassed = unpassed(loaded, verdicts.iter().map(|(_, verdict)| verdict), is_stopped);
-    let mut exit = of_command(arguments, status);
+    let mut exit = command_exit(arguments, status);
     match verdicts.last_mut() {
         // All sessions are over, so the last one's verdict says what none of them showed.
         Some((_, last)) => last.failures.extend(unpassed),
@@ -206,7 +206,7 @@ fn start(command: &[String], base: &str) -> Result<Option<Child>, CommandExit> {
 }
 
 /// What came of the command that was started, if it ended.
-fn of_command(arguments: &ServeArguments, status: Option<std::io::Result<std::process::ExitStatus>>) -> CommandExit {
+fn command_exit(arguments: &ServeArguments, status: Option<std::io::Result<std::process::ExitStatus>>) -> CommandExit {
     match status {
         Some(Ok(ended)) if !ended.success() => {
             complain(&format!("FAILED: `{}` ended with {ended}", arguments.command[0]));
@@ -237,12 +237,12 @@ pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item
 
 fn show(arguments: &ServeArguments, session: &str, verdict: &ServeVerdict) -> CommandExit {
     if !session.is_empty() {
-        say(&format!("session {session}"));
+        print_line(&format!("session {session}"));
     }
     if arguments.transcript {
-        say(&render(&verdict.transcript, DetailLevel::Normal));
+        print_line(&render(&verdict.transcript, DetailLevel::Normal));
     }
-    say(&verdict.to_string());
+    print_line(&verdict.to_string());
     if matches!(verdict.end, RunEnd::TapeExhausted { .. }) && !arguments.sessions {
         complain(
             "note: a server plays its scenario once: start it again for another client, or give each client its own path with --sessions",

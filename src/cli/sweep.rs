@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::CommandExit;
-use super::output::{complain, say};
+use super::output::{complain, print_line};
 use super::selection::{Selection, canary, quoted};
 use crate::engine::contract::Engine;
 use crate::explore::PanicGuard;
@@ -58,7 +58,7 @@ enum CanaryArgument {
 pub(super) fn run<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + Sync)) -> CommandExit {
     match arguments.canary {
         Some(CanaryArgument::List) => {
-            CANARIES.iter().for_each(|canary| say(&format!("{:<26} {:<5} {}", canary.name, canary.oracle, canary.about)));
+            CANARIES.iter().for_each(|canary| print_line(&format!("{:<26} {:<5} {}", canary.name, canary.oracle, canary.about)));
             CommandExit::Fine
         }
         Some(CanaryArgument::Of(canary)) => sweep(arguments, &|| Saboteur::new(new_engine(), canary)),
@@ -94,9 +94,9 @@ fn sweep<E: Engine>(arguments: &SweepArguments, new_engine: &(impl Fn() -> E + S
     let with_findings = reports.iter().filter(|report| !report.findings.is_empty()).count();
     let count = |count: usize, noun| plural(count as u64, noun);
     let found = format!("{} in {}", count(findings, "finding"), count(with_findings, "scenario"));
-    say(&format!("{}, {}, {found}", selected.count(), count(runs, "run")));
+    print_line(&format!("{}, {}, {found}", selected.count(), count(runs, "run")));
     if let Some(CanaryArgument::Of(canary)) = arguments.canary {
-        return exit.max(of_canary(canary, &reports));
+        return exit.max(canary_exit(canary, &reports));
     }
     exit.max(reports.iter().map(verdict).max().unwrap_or(CommandExit::Failed))
 }
@@ -118,7 +118,7 @@ fn tell_what_is_not_swept<E: Engine>(scenarios: &[LoadedScenario], new_engine: &
 }
 
 /// A canary is there to be caught.
-fn of_canary(canary: Canary, reports: &[SweepReport]) -> CommandExit {
+fn canary_exit(canary: Canary, reports: &[SweepReport]) -> CommandExit {
     let violations = reports.iter().flat_map(|report| &report.findings).flat_map(|finding| &finding.violations);
     let caught_by: BTreeSet<&str> = violations.map(|violation| violation.oracle).collect();
     let Canary { name, oracle, about, .. } = canary;
@@ -130,7 +130,7 @@ fn of_canary(canary: Canary, reports: &[SweepReport]) -> CommandExit {
         return CommandExit::Failed;
     }
     let by: Vec<&str> = caught_by.iter().copied().collect();
-    say(&format!(
+    print_line(&format!(
         "canary {name} was caught by {}{}",
         by.join(", "),
         if caught_by.contains(oracle) { "" } else { ", not by its own oracle" }
@@ -147,7 +147,7 @@ fn show(arguments: &SweepArguments, scenario: &LoadedScenario, report: &SweepRep
     let SweepReport { boundaries, runs, findings, ignored, left_out: _, shown: _, usual_end: _ } = report;
     let word = if verdict(report) == CommandExit::Fine { "ok" } else { "FAILED" };
     let found = plural(findings.len() as u64, "finding");
-    say(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}", scenario.name));
+    print_line(&format!("{word:<7} {:<44} {boundaries:>6} boundaries {runs:>7} runs {found:>14}", scenario.name));
     remarks(report).iter().for_each(|remark| complain(&format!("note: {}: {remark}", scenario.path.display())));
     let is_told = !ignored.is_empty() && told.contains(ignored);
     let findings = if is_told && !arguments.all { &findings[..0] } else { findings };

@@ -256,7 +256,7 @@ impl Agents {
         }
         group.synthesise(now, effects);
         let so_far = group.results.as_deref().map(result::counts).unwrap_or_default();
-        told.extend(group.told(&format!("synthesis: begins, {so_far} so far")));
+        told.extend(group.progress_notice(&format!("synthesis: begins, {so_far} so far")));
         told
     }
 }
@@ -313,14 +313,14 @@ impl AgentGroup {
     fn progress(&self, agent: &Agent, text: &str) -> Option<ParentNotice> {
         let number = 1 + self.children.iter().position(|child| child.agent == *agent)?;
         match (self.children.len(), &self.results) {
-            (_, Some(_)) => self.told(&format!("synthesis: {text}")),
-            (1, None) => self.told(text),
-            (count, None) => self.told(&format!("task {number} of {count}: {text}")),
+            (_, Some(_)) => self.progress_notice(&format!("synthesis: {text}")),
+            (1, None) => self.progress_notice(text),
+            (count, None) => self.progress_notice(&format!("task {number} of {count}: {text}")),
         }
     }
 
     /// A tool use that was told to stop says nothing more.
-    fn told(&self, text: &str) -> Option<ParentNotice> {
+    fn progress_notice(&self, text: &str) -> Option<ParentNotice> {
         self.stop.is_none().then(|| ParentNotice(Input::ToolProgress { run: self.run, text: text.into() }))
     }
 }

@@ -300,7 +300,7 @@ impl ApiCall {
         let CallState::Streaming { assembler, seen_event, handed_up } = &mut self.state else { return CallVerdict::Pending };
         *seen_event = true;
         if let Some(alarm) = &mut self.alarm {
-            alarm.hear(now);
+            alarm.on_event(now);
         }
         let mut notes = Vec::new();
         let step = assembler.on_event(event, &mut notes);
@@ -367,7 +367,7 @@ impl ApiCall {
                 let body = body.clone();
                 return self.on_whole_answer(env, now, &body, effects);
             }
-            (CallState::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => AttemptFailure::of_answer(*status, headers, body),
+            (CallState::AwaitingBody { status, headers, body }, AnswerEnd::Complete) => AttemptFailure::from_answer(*status, headers, body),
             (_, how) => cut_short(how),
         };
         self.fail(env, now, failure, effects)
@@ -378,17 +378,17 @@ impl ApiCall {
         if timer == self.retry_timer() {
             self.on_wait_over(env, now, effects);
         }
-        let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.ring(now));
+        let rung = self.alarm.as_mut().filter(|alarm| alarm.timer() == timer).map(|alarm| alarm.on_timer(now));
         match rung {
-            None | Some(watchdog::WatchdogSignal::Early) => CallVerdict::Pending,
-            Some(watchdog::WatchdogSignal::Again { at, warning }) => {
+            None | Some(watchdog::WatchdogSignal::StaleTimer) => CallVerdict::Pending,
+            Some(watchdog::WatchdogSignal::Rearmed { at, warning }) => {
                 if let Some(text) = warning {
                     effects.push(Effect::Emit(Emission::Warning { text }));
                 }
                 effects.push(Effect::SetTimer { timer, at });
                 CallVerdict::Pending
             }
-            Some(watchdog::WatchdogSignal::TooLong(failure)) => {
+            Some(watchdog::WatchdogSignal::Expired(failure)) => {
                 self.alarm = None;
                 effects.push(Effect::CloseRequest { id: self.id });
                 self.fail(env, now, failure, effects)

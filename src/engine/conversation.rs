@@ -219,11 +219,11 @@ impl Conversation {
         let mut at = 0;
         for collapse in &self.collapses {
             let Some(span) = self.span(&collapse.staged) else { continue };
-            view.extend((at..span.start).filter_map(|index| self.seen(index)));
+            view.extend((at..span.start).filter_map(|index| self.visible_piece(index)));
             at = span.end;
             view.push(VisiblePiece { span, item: collapse.item.clone() });
         }
-        view.extend((at..self.items.len()).filter_map(|index| self.seen(index)));
+        view.extend((at..self.items.len()).filter_map(|index| self.visible_piece(index)));
         view
     }
 
@@ -354,7 +354,7 @@ impl Conversation {
     }
 
     /// An item as requests see it; `None` for one that they leave out.
-    fn seen(&self, index: usize) -> Option<VisiblePiece> {
+    fn visible_piece(&self, index: usize) -> Option<VisiblePiece> {
         (!self.is_hidden(index)).then(|| VisiblePiece { span: index..index + 1, item: self.items[index].clone() })
     }
 

@@ -375,7 +375,7 @@ impl Executor {
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part, and none before the batches are cut (T-20).
     fn admitted(&self, settings: &Settings, elsewhere: TreeLoad) -> Vec<usize> {
-        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != AdmissionSlot::Over).and_then(|entry| entry.batch) else {
+        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != AdmissionSlot::Finished).and_then(|entry| entry.batch) else {
             return Vec::new();
         };
         let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, AdmissionSlot::Executing));

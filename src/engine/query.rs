@@ -436,7 +436,7 @@ impl Query {
     fn finish(&mut self, now: Time, ending: QueryEnding, effects: &mut Effects) -> QueryVerdict {
         self.state = QueryState::Finished;
         self.drop_tool_summary(now, effects);
-        let errors = ending.say(self.prompt, effects).into_iter().collect();
+        let errors = ending.emit(self.prompt, effects).into_iter().collect();
         if let Some(text) = ending.kept_text() {
             self.carried.conversation.push_hidden(format!("p{}.interrupted", self.prompt), text);
         }

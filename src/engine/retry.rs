@@ -67,7 +67,7 @@ impl AttemptFailure {
     }
 
     /// What an answer with an error status says.
-    pub(crate) fn of_answer(status: u16, headers: &[HttpHeader], body: &str) -> Self {
+    pub(crate) fn from_answer(status: u16, headers: &[HttpHeader], body: &str) -> Self {
         let error = ApiError::read(status, headers, body.as_bytes());
         Self { reset: reset_us(headers).map(Micros), ..Self::from(&error) }
     }
@@ -76,8 +76,8 @@ impl AttemptFailure {
     pub(crate) fn too_much(&self) -> Option<RetryDecision> {
         match self.status {
             Some(400 | 413) if names_large_media(&self.message) => Some(RetryDecision::Media),
-            Some(413) => Some(RetryDecision::TooLong),
-            Some(400) if self.too_long => Some(RetryDecision::TooLong),
+            Some(413) => Some(RetryDecision::PromptTooLong),
+            Some(400) if self.too_long => Some(RetryDecision::PromptTooLong),
             _ => None,
         }
     }
@@ -160,7 +160,7 @@ pub(crate) enum CallUrgency {
 
 impl CallUrgency {
     /// That of the calls that an agent's loop waits for itself.
-    pub(crate) fn of_loop(settings: &Settings) -> Self {
+    pub(crate) fn for_loop(settings: &Settings) -> Self {
         if settings.background { Self::Background } else { Self::Foreground }
     }
 }
@@ -188,7 +188,7 @@ pub(crate) enum RetryDecision {
     /// The call is lost; the reason, where it is not plain from the failure.
     GiveUp(Option<String>),
     /// The prompt is too long: not an attempt's matter.
-    TooLong,
+    PromptTooLong,
     /// An image or a document is too large: not an attempt's matter.
     Media,
     /// Another model takes over.
@@ -324,5 +324,5 @@ fn is_transient(kind: &str) -> bool {
         "unreadable_answer",
     ];
     // An error event in the stream has no status: its kind says what it would have been.
-    connection.contains(&kind) || matches!(ErrorKind::of_type(kind), ErrorKind::Overloaded | ErrorKind::Api | ErrorKind::RateLimit)
+    connection.contains(&kind) || matches!(ErrorKind::from_type(kind), ErrorKind::Overloaded | ErrorKind::Api | ErrorKind::RateLimit)
 }

@@ -88,7 +88,7 @@ impl Session {
         let before = effects.len();
         self.verbose.hear(env, input, effects);
         self.take(env, now, input, effects);
-        self.verbose.tell(env, before, effects);
+        self.verbose.emit_reports(env, before, effects);
     }
 
     /// Nobody waits any more for the result of the agent that this is (B-8). Unlike a cancel it is nothing that the user has said.
@@ -102,7 +102,7 @@ impl Session {
                 self.on_verdict(env, now, verdict, effects);
             }
         }
-        self.verbose.tell(env, before, effects);
+        self.verbose.emit_reports(env, before, effects);
     }
 
     fn take(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
@@ -166,7 +166,7 @@ impl Session {
             let verdict = query.look_at_budget(env, now, effects);
             self.on_verdict(env, now, verdict, effects);
         }
-        self.verbose.tell(env, before, effects);
+        self.verbose.emit_reports(env, before, effects);
     }
 
     /// What was learnt about permissions (T-11, T-24).
@@ -205,7 +205,7 @@ impl Session {
             let verdict = query.on_room(env, now, effects);
             self.on_verdict(env, now, verdict, effects);
         }
-        self.verbose.tell(env, before, effects);
+        self.verbose.emit_reports(env, before, effects);
     }
 
     /// S-1 to S-7: the phases of a prompt up to its first request.

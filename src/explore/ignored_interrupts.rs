@@ -71,7 +71,7 @@ fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: SweepKind, gua
     };
     loop {
         match interrupted(&run) {
-            Some(transcript) if wanted(&transcript).eq(wanted(&usual)) => (),
+            Some(transcript) if engine_events(&transcript).eq(engine_events(&usual)) => (),
             _ => return false,
         }
         if run.advance().is_some() {
@@ -81,6 +81,6 @@ fn is_ignored<E: Engine>(setup: &Arc<RunSetup>, engine: &E, kind: SweepKind, gua
 }
 
 /// What the engine wanted, and when.
-fn wanted(transcript: &Transcript) -> impl Iterator<Item = &Event> {
+fn engine_events(transcript: &Transcript) -> impl Iterator<Item = &Event> {
     transcript.events.iter().filter(|event| matches!(event.what, EventKind::Effect(_) | EventKind::Request { .. }))
 }

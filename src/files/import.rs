@@ -220,7 +220,7 @@ pub enum ImportError {
     },
     /// It holds no exchange with the Messages API.
     #[error("{}: {format}, and nothing in it can be replayed:{found}\n{REPLAYED}", path.display())]
-    Nothing {
+    NothingReplayable {
         /// The path.
         path: PathBuf,
         /// The format.
@@ -323,7 +323,7 @@ fn imported(path: &Path, format: RecordingFormat, collected: CollectionSummary) 
         count => found.push(format!("{} with other endpoints of the API", plural(count, "exchange"))),
     }
     let found = found.iter().map(|line| format!("\n  {line}")).collect();
-    Err(ImportError::Nothing { path: path.to_path_buf(), format: format.name(), found })
+    Err(ImportError::NothingReplayable { path: path.to_path_buf(), format: format.name(), found })
 }
 
 /// Writes `STEM.tape.jsonl` and a scenario for each thread of conversation: `STEM.toml`, `STEM.thread-2.toml`, …

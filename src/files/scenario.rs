@@ -75,10 +75,10 @@ pub enum LoadError {
     },
     /// The text is not a scenario: all that is wrong with it.
     #[error("{0}")]
-    Faults(Diagnostics),
+    Diagnostics(Diagnostics),
     /// Something that the text names is wrong.
     #[error("{0}")]
-    Fault(Box<Diagnostic>),
+    Diagnostic(Box<Diagnostic>),
     /// The file is a matrix, and one run is wanted.
     #[error("{}: this is a matrix of {} runs; name one of them: {}", path.display(), runs.len(), one_a_line(path, runs))]
     Several {
@@ -291,7 +291,7 @@ pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<Loade
     let text = read_text(file)?;
     let source = SourceText { name: file.display().to_string(), text };
     let mut chain = ExtendsChain { files: vec![file.into()] };
-    let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Faults)?;
+    let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Diagnostics)?;
     let count = runs.len();
     let chosen = match combination {
         None => runs,
@@ -354,7 +354,7 @@ fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<ParsedScenario>) -> 
 /// One run of a file, with its tape.
 fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScenario, LoadError> {
     let at_tape = |message: String| match parsed.tape_fault(&message) {
-        Some(fault) => LoadError::Fault(Box::new(fault)),
+        Some(diagnostic) => LoadError::Diagnostic(Box::new(diagnostic)),
         None => LoadError::Tape(message),
     };
     let (tape, tape_file, warnings) = match &parsed.scenario.tape {
@@ -394,7 +394,9 @@ fn prices(path: &Path, parsed: &ParsedScenario) -> Result<PriceTable, LoadError>
     };
     table.map_err(|problem| {
         let message = format!("price table {}: {problem}", path.display());
-        parsed.prices_fault(&message).map_or(LoadError::Read { path: path.into(), problem }, |fault| LoadError::Fault(Box::new(fault)))
+        parsed
+            .prices_fault(&message)
+            .map_or(LoadError::Read { path: path.into(), problem }, |diagnostic| LoadError::Diagnostic(Box::new(diagnostic)))
     })
 }
 

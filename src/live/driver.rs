@@ -108,7 +108,7 @@ impl<E: Engine, N: Network> EngineDriver<E, N> {
                     return Ok(self.run.into_report(end));
                 },
                 // What is said of an answer comes before the answer.
-                Some((agent, what)) = next(&mut notes) => self.run.tell(&agent, &what),
+                Some((agent, what)) = next(&mut notes) => self.run.note(&agent, &what),
                 Some(came) = receiver.recv() => if let Some(end) = self.take(came) {
                     return Ok(self.run.into_report(end));
                 },

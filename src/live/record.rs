@@ -168,20 +168,20 @@ fn with_threads(
     proxy: impl FnOnce(TapeWriterLink) -> Result<Option<ExitStatus>, RecordError>,
 ) -> Result<RecordingSummary, RecordError> {
     let (events, from_proxy) = mpsc::channel();
-    let (batches, from_keeper) = mpsc::channel();
+    let (batches, from_writer) = mpsc::channel();
     let shared = Arc::new(RecorderState::new());
     std::thread::scope(|scope| {
-        let (for_disk, for_keeper) = (Arc::clone(&shared), Arc::clone(&shared));
-        let disk = scope.spawn(move || disk::run(file, &options.out, &from_keeper, &for_disk, options));
+        let (for_disk, for_writer) = (Arc::clone(&shared), Arc::clone(&shared));
+        let disk = scope.spawn(move || disk::run(file, &options.out, &from_writer, &for_disk, options));
         let mut redactor = Redactor::new(&options.rules);
         let header = tape_writer::header(options, &mut redactor);
-        let keeper = scope.spawn(move || {
-            let _opens_the_way = RoomRelease(Arc::clone(&for_keeper));
-            tape_writer::TapeWriter::new(redactor, batches, for_keeper, options.notice).run(&header, &from_proxy)
+        let writer_thread = scope.spawn(move || {
+            let _opens_the_way = RoomRelease(Arc::clone(&for_writer));
+            tape_writer::TapeWriter::new(redactor, batches, for_writer, options.notice).run(&header, &from_proxy)
         });
         let link = TapeWriterLink {
             events,
-            keeper: keeper.thread().clone(),
+            writer_thread: writer_thread.thread().clone(),
             shared: Arc::clone(&shared),
             started: now(),
             next_id: Arc::new(AtomicU32::new(1)),
@@ -192,8 +192,8 @@ fn with_threads(
         let stop = WriterStop(link.clone());
         let client = proxy(link);
         drop(stop);
-        let (kept, written) = (keeper.join(), disk.join());
-        let mut summary = kept.unwrap_or_else(|_| TapeSummary::of_a_panic("the recorder's keeper"));
+        let (kept, written) = (writer_thread.join(), disk.join());
+        let mut summary = kept.unwrap_or_else(|_| TapeSummary::from_panic("the tape writer"));
         match written {
             Ok(problem) => summary.problem = summary.problem.or(problem),
             Err(_) => {
@@ -255,7 +255,7 @@ impl RecorderState {
 #[derive(Clone, Debug)]
 struct TapeWriterLink {
     events: mpsc::Sender<TapeWriterEvent>,
-    keeper: Thread,
+    writer_thread: Thread,
     shared: Arc<RecorderState>,
     started: Instant,
     next_id: Arc<AtomicU32>,
@@ -318,7 +318,7 @@ impl TapeWriterLink {
     fn send(&self, event: TapeWriterEvent) {
         let urgent = event.is_urgent(&self.shared);
         if self.events.send(event).is_ok() && urgent {
-            self.keeper.unpark();
+            self.writer_thread.unpark();
         }
     }
 }

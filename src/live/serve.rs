@@ -148,7 +148,7 @@ pub enum TokenReporting {
     #[default]
     AsWritten,
     /// For clients that reckon with tokens, and that enable thinking whatever the scenario says.
-    Told,
+    Always,
 }
 
 /// Whose a request is, as a client of ours says it.
@@ -178,7 +178,7 @@ impl ServedScenario {
             Arc::make_mut(&mut setup).scenario.timing =
                 AnswerTiming { head: at_once.clone(), first_event: at_once.clone(), between_events: at_once };
         }
-        if options.tokens == TokenReporting::Told && setup.scenario.tape.is_none() {
+        if options.tokens == TokenReporting::Always && setup.scenario.tape.is_none() {
             let told = Arc::make_mut(&mut setup);
             told.scenario.api.count_tokens = true;
             let thinks = |piece: &[u8]| memchr::memmem::find(piece, b"\"thinking\"").is_some();
@@ -195,7 +195,7 @@ impl ServedScenario {
 
     /// A server that can go down and come back: what it knows of its client stays.
     #[cfg(feature = "network")]
-    pub(super) fn kept(self) -> ServerMemory {
+    pub(super) fn into_memory(self) -> ServerMemory {
         ServerMemory(owner::SessionOwner::new(self.setup, self.options, SessionIdentity::One))
     }
 

@@ -84,7 +84,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
         ..serve::ServeOptions::default()
     };
     // Who serves borrows it, and gives it back when it goes down.
-    let kept = Arc::new(tokio::sync::Mutex::new(ServedScenario::new(&as_served(&setup), options).kept()));
+    let kept = Arc::new(tokio::sync::Mutex::new(ServedScenario::new(&as_served(&setup), options).into_memory()));
     let (stop, stopped) = watch::channel(());
     let mut sim = simulation(&setup, &network, scale);
     sim.host("api", api(kept.clone(), wires.clone(), stopped));
@@ -110,7 +110,7 @@ pub fn run_in_network<E: Engine + 'static>(setup: &Arc<RunSetup>, engine: E, sca
     let kept = Arc::into_inner(kept).ok_or_else(|| SimulationError::Stopped("the server goes on".into()))?;
     let shortened = setup.scenario.limits.time < limit;
     let mut finished = finished(report, kept.into_inner(), shortened);
-    let tolerance = DelayTolerance::of_clock(tick);
+    let tolerance = DelayTolerance::from_clock(tick);
     finished.report.failures.extend(finished.report.order_failure(&setup.scenario.expect, tolerance));
     let end = finished.report.transcript.events.last().map_or(Micros::ZERO, |event| event.at.since(Time::ZERO));
     let began = (0..).zip(network.begins(setup.scenario.seed)).filter(|(_, at)| *at <= end);

@@ -74,7 +74,9 @@ impl CompactionOracle {
                 self.waiting.push((*prompt, rules.tokenizer.blocks(content)));
             }
             // What hooks of a compaction say is part of what it makes.
-            Input::HookEnded { hook, outcome } if !matches!(hook.subject, HookSubject::Compaction(_)) => self.people_say(of_hook(outcome)),
+            Input::HookEnded { hook, outcome } if !matches!(hook.subject, HookSubject::Compaction(_)) => {
+                self.people_say(hook_tokens(outcome))
+            }
             _ => (),
         }
     }
@@ -131,7 +133,7 @@ impl CompactionOracle {
         };
         match emission {
             Emission::CompactBoundary { tokens_before, tokens_after, .. } => {
-                let before = self.held(*tokens_before);
+                let before = self.context_before(*tokens_before);
                 self.suspect = None;
                 self.before = Some(before);
                 // What is kept was never said again, and another compaction may come before any request shows it.
@@ -152,9 +154,9 @@ impl CompactionOracle {
                 self.on_answered(Some(usage));
             }
             Emission::User(message) => self.said += rules.tokenizer.blocks(core::slice::from_ref(&message.block)),
-            Emission::Hidden { text, .. } | Emission::HookContext { text, .. } => self.said += tokens::of_text(text),
+            Emission::Hidden { text, .. } | Emission::HookContext { text, .. } => self.said += tokens::tokens_of_text(text),
             Emission::QueuedCommand { prompt, .. } => self.take_in(*prompt),
-            Emission::Interrupted { text, .. } => self.people_say(tokens::of_text(text)),
+            Emission::Interrupted { text, .. } => self.people_say(tokens::tokens_of_text(text)),
             Emission::Result(_) => self.silent = 0,
             _ => (),
         }
@@ -166,7 +168,7 @@ impl CompactionOracle {
     }
 
     /// What the context held before a compaction. `told` is the engine's word: it counts where the API's count has grown old.
-    fn held(&self, told: u64) -> ContextBefore {
+    fn context_before(&self, told: u64) -> ContextBefore {
         let messages = self.answered.unwrap_or(self.asked) + self.answers + self.said;
         ContextBefore { messages, counted: told.min(self.counted + self.said) }
     }
@@ -208,7 +210,7 @@ impl CompactionOracle {
 }
 
 /// All that the model may be told of what a hook said.
-fn of_hook(outcome: &HookOutcome) -> u64 {
+fn hook_tokens(outcome: &HookOutcome) -> u64 {
     let texts = [&outcome.reason, &outcome.context, &outcome.stop].into_iter().flatten();
-    texts.map(|text| tokens::of_text(text) + AROUND_A_HOOK).sum()
+    texts.map(|text| tokens::tokens_of_text(text) + AROUND_A_HOOK).sum()
 }

@@ -17,7 +17,7 @@ pub(super) enum RetryOracle {
     /// This is the last of them.
     Asked(ObservedAttempt),
     /// The prompt was aborted or is over: what still comes of it is no matter of retrying.
-    Over { prompt: u32 },
+    Ended { prompt: u32 },
 }
 
 /// What was seen of an attempt.
@@ -42,7 +42,7 @@ pub(super) struct ObservedAttempt {
 impl RetryOracle {
     pub(super) fn on_input(&mut self, at: Time, input: &Input) {
         if let (Input::Cancel, Self::Asked(attempt)) = (input, &*self) {
-            *self = Self::Over { prompt: attempt.id.prompt };
+            *self = Self::Ended { prompt: attempt.id.prompt };
         }
         let Self::Asked(attempt) = self else { return };
         match input {
@@ -58,7 +58,7 @@ impl RetryOracle {
     pub(super) fn on_request(&mut self, at: Time, id: RequestId, model: &Arc<str>, found: &mut OracleFindings<'_>) {
         let mut retries = 0;
         match self {
-            Self::Over { prompt } if *prompt == id.prompt => return,
+            Self::Ended { prompt } if *prompt == id.prompt => return,
             Self::Asked(before) if (before.id.prompt, before.id.turn) == (id.prompt, id.turn) => {
                 before.check_next(at, id, model, found);
                 retries = if before.model == *model { before.retries } else { 0 };
@@ -72,7 +72,7 @@ impl RetryOracle {
 
     pub(super) fn on_effect(&mut self, at: Time, effect: &Effect, found: &mut OracleFindings<'_>) {
         if let Effect::Finished { prompt, .. } = effect {
-            *self = Self::Over { prompt: *prompt };
+            *self = Self::Ended { prompt: *prompt };
         }
         let Self::Asked(attempt) = self else { return };
         match effect {

@@ -97,7 +97,7 @@ impl RunningTools {
             Input::ToolChecked { run, .. } => Some((*run, WaitCause::Check)),
             Input::PermissionAnswered { run, .. } => Some((*run, WaitCause::Person)),
             Input::ResultStored { run, .. } => Some((*run, WaitCause::Store)),
-            Input::HookEnded { hook, .. } => of_tool(hook.subject).map(|run| (run, WaitCause::Hook(hook.hook))),
+            Input::HookEnded { hook, .. } => tool_of_hook(hook.subject).map(|run| (run, WaitCause::Hook(hook.hook))),
             _ => None,
         };
         if let Some((run, awaited)) = come {
@@ -131,7 +131,7 @@ impl RunningTools {
             Effect::CheckTool { run, tool_use } => self.wait(agent, *run, WaitCause::Check, tools.behaviour(&tool_use.name)),
             Effect::AskPermission { run, tool_use, .. } => self.wait(agent, *run, WaitCause::Person, tools.behaviour(&tool_use.name)),
             Effect::RunHook { hook, input } => {
-                if let Some(run) = of_tool(hook.subject) {
+                if let Some(run) = tool_of_hook(hook.subject) {
                     let behaviour = input.tool.as_ref().map_or(InterruptBehaviour::Block, |tool| tools.behaviour(tool));
                     self.wait(agent, run, WaitCause::Hook(hook.hook), behaviour);
                 }
@@ -142,7 +142,7 @@ impl RunningTools {
                 self.wait(agent, *run, WaitCause::Store, behaviour);
             }
             Effect::StopHook { hook } => {
-                if let Some(run) = of_tool(hook.subject) {
+                if let Some(run) = tool_of_hook(hook.subject) {
                     self.no_longer(agent, run, WaitCause::Hook(hook.hook));
                 }
             }
@@ -184,7 +184,7 @@ impl RunningTools {
     }
 }
 
-fn of_tool(subject: HookSubject) -> Option<ToolRun> {
+fn tool_of_hook(subject: HookSubject) -> Option<ToolRun> {
     match subject {
         HookSubject::Tool(run) => Some(run),
         HookSubject::Stop(_) | HookSubject::Compaction(_) => None,
@@ -195,7 +195,7 @@ fn of_tool(subject: HookSubject) -> Option<ToolRun> {
 pub(super) fn asked_about(effect: &Effect) -> Option<ToolRun> {
     match effect {
         Effect::CheckTool { run, .. } | Effect::AskPermission { run, .. } | Effect::StoreResult { run, .. } => Some(*run),
-        Effect::RunHook { hook, .. } => of_tool(hook.subject),
+        Effect::RunHook { hook, .. } => tool_of_hook(hook.subject),
         _ => None,
     }
 }

@@ -61,11 +61,11 @@ impl Latency {
             Self::Uniform(low, high) => Micros(low.0 + draws.below(high.0.saturating_sub(low.0).saturating_add(1))),
             Self::LogUniform(low, high) => {
                 let (low, high) = (libm::log(float(low.0.max(1))), libm::log(float(high.0.max(1))));
-                whole(libm::exp(low + (high - low) * draws.unit()))
+                rounded(libm::exp(low + (high - low) * draws.unit()))
             }
             Self::LogNormal { p50, p99 } => {
                 let (middle, far) = (libm::log(float(p50.0.max(1))), libm::log(float(p99.0.max(1))));
-                whole(libm::exp(middle + (far - middle) / NORMAL_P99 * standard_normal(draws)))
+                rounded(libm::exp(middle + (far - middle) / NORMAL_P99 * standard_normal(draws)))
             }
             Self::Recorded { percent } => recorded?.scaled(u64::from(*percent), 100),
             Self::Table(entries) => *entries.get(nth).or(entries.last())?,
@@ -89,7 +89,7 @@ fn float(micros: u64) -> f64 {
     clippy::cast_sign_loss,
     reason = "rounded to whole microseconds (D2); the value is never negative"
 )]
-fn whole(micros: f64) -> Micros {
+fn rounded(micros: f64) -> Micros {
     Micros(libm::round(micros) as u64)
 }
 

@@ -151,7 +151,7 @@ pub fn statements(scenario: &Scenario) -> Vec<StatementEntry> {
         push(&mut said, statement, entry("fault", index), rule.may, None);
     }
     for (index, interrupt) in scenario.interrupts.iter().enumerate() {
-        push(&mut said, Statement::Interrupt(index), of_interrupt(scenario, index), interrupt.may, None);
+        push(&mut said, Statement::Interrupt(index), interrupt_path(scenario, index), interrupt.may, None);
     }
     for (index, hook) in scenario.hooks.iter().enumerate() {
         push(&mut said, Statement::Hook(index), entry("hook", index), hook.may, None);
@@ -220,10 +220,10 @@ fn holds(request: &Request, said: &Message) -> bool {
 
 /// All tool uses of a scenario's turns, those of agents as well.
 pub fn tool_uses(scenario: &Scenario) -> Vec<ScriptedToolUse<'_>> {
-    all_turns(scenario).into_iter().flat_map(|(place, path, turn)| of_turn(place, &path, turn)).collect()
+    all_turns(scenario).into_iter().flat_map(|(place, path, turn)| turn_tool_uses(place, &path, turn)).collect()
 }
 
-fn of_turn<'a>(place: TurnPlace, path: &[PathStep], turn: &'a ScriptedTurn) -> Vec<ScriptedToolUse<'a>> {
+fn turn_tool_uses<'a>(place: TurnPlace, path: &[PathStep], turn: &'a ScriptedTurn) -> Vec<ScriptedToolUse<'a>> {
     let uses = script::tool_uses(turn, place).into_iter().enumerate();
     uses.map(|(nth, (id, block))| ScriptedToolUse { place, path: joined(path, PathStep::ToolUse(nth)), id, block }).collect()
 }
@@ -241,7 +241,7 @@ fn joined(path: &[PathStep], step: PathStep) -> StatementPath {
 }
 
 /// The section that it is in, and the how many-th of that.
-pub(crate) fn of_interrupt(scenario: &Scenario, index: usize) -> StatementPath {
+pub(crate) fn interrupt_path(scenario: &Scenario, index: usize) -> StatementPath {
     let section = scenario.interrupts[index].kind.section();
     let before = scenario.interrupts[..index].iter().filter(|other| other.kind.section() == section).count();
     entry(section, before)
@@ -326,7 +326,7 @@ fn turns(said: &mut Vec<StatementEntry>, scenario: &Scenario) {
             (turn, origin) => Some(Statement::Turn(TurnPlace { origin, turn: turn - 1 })),
         };
         push(said, Statement::Turn(place), path.clone(), turn.may, after);
-        for ScriptedToolUse { place, path, id, block } in of_turn(place, &path, turn) {
+        for ScriptedToolUse { place, path, id, block } in turn_tool_uses(place, &path, turn) {
             let TurnBlock::Tool { outcome: Some(outcome), .. } = block else { continue };
             let (asker, after) = (ElicitationSource::ToolUse(id), Some(Statement::Turn(place)));
             elicitation(said, asker.clone(), &path, outcome.asks.as_ref(), after.clone());
@@ -343,7 +343,7 @@ fn all_turns(scenario: &Scenario) -> Vec<(TurnPlace, StatementPath, &ScriptedTur
     }
     for (number, (index, interrupt)) in (1..).zip(scenario.interrupts.iter().enumerate()) {
         if let InterruptKind::Interrupt(_) = interrupt.kind {
-            script_of(&mut all, AnswerOrigin::Interrupt(number), &of_interrupt(scenario, index), &interrupt.turns);
+            script_of(&mut all, AnswerOrigin::Interrupt(number), &interrupt_path(scenario, index), &interrupt.turns);
         }
     }
     all

@@ -90,7 +90,9 @@ pub fn whole_bodies(exchanges: &[Exchange]) -> Vec<Cow<'_, [u8]>> {
 
 fn whole_body<'a>(held: &mut ServerThreads, exchange: &'a Exchange) -> Cow<'a, [u8]> {
     let text = core::str::from_utf8(&exchange.body).ok().filter(|_| exchange.asks_for_message());
-    let Some(Ok(CompleteRequest { body, conversation })) = text.map(|text| held.whole(text)) else { return Cow::from(&*exchange.body) };
+    let Some(Ok(CompleteRequest { body, conversation })) = text.map(|text| held.complete_request(text)) else {
+        return Cow::from(&*exchange.body);
+    };
     let answer = &exchange.answer;
     // A client may go on, or leave, as soon as the message is whole, whatever becomes of the connection.
     if let Some(conversation) = conversation.filter(|_| answer.status == 200) {
@@ -135,7 +137,7 @@ struct BlockDigest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConversationLikeness {
     /// In one of the two tools are offered, in the other none.
-    Nothing,
+    Different,
     /// Tools are offered in both, or in none.
     Kind,
     /// The same tools are offered, and not none.
@@ -145,7 +147,7 @@ pub enum ConversationLikeness {
     /// The same tools, and what is said last.
     Words,
     /// It is the same.
-    Whole,
+    Equal,
 }
 
 type DigestBits = [u8; 16];
@@ -177,12 +179,12 @@ impl ConversationDigest {
     pub fn likeness(&self, other: &Self) -> ConversationLikeness {
         let has_same_tools = self.tools == other.tools;
         match other {
-            other if self == other => ConversationLikeness::Whole,
+            other if self == other => ConversationLikeness::Equal,
             other if has_same_tools && self.blocks.last() == other.blocks.last() => ConversationLikeness::Words,
             other if self.setting == other.setting => ConversationLikeness::Setting,
             _ if has_same_tools && self.tools.is_some() => ConversationLikeness::Tools,
             other if self.tools.is_some() == other.tools.is_some() => ConversationLikeness::Kind,
-            _ => ConversationLikeness::Nothing,
+            _ => ConversationLikeness::Different,
         }
     }
 
@@ -282,7 +284,7 @@ pub enum LineageStep {
     /// The first of its thread.
     First,
     /// The same conversation again: a further attempt.
-    Again,
+    FurtherAttempt,
     /// A longer conversation.
     Further,
 }
@@ -329,14 +331,14 @@ impl ThreadLineage {
         };
         let parent = self.requests.iter().enumerate().filter_map(fits).max().map(|best| best.4);
         let (thread, step) = match parent.map(|index| &self.requests[index]) {
-            Some(known) if known.conversation.len() == conversation.len() => (known.thread, LineageStep::Again),
+            Some(known) if known.conversation.len() == conversation.len() => (known.thread, LineageStep::FurtherAttempt),
             Some(known) => (known.thread, LineageStep::Further),
             None => (self.threads.len(), LineageStep::First),
         };
         if step == LineageStep::First {
             self.threads.push(if thread == 0 { MAIN.into() } else { format!("thread-{}", thread + 1).into() });
         }
-        let attempt = parent.filter(|_| step == LineageStep::Again).map_or(1, |index| self.requests[index].attempt + 1);
+        let attempt = parent.filter(|_| step == LineageStep::FurtherAttempt).map_or(1, |index| self.requests[index].attempt + 1);
         if let Some(parent) = parent {
             self.requests[parent].is_continued = true;
         }
@@ -431,12 +433,12 @@ mod tests {
         };
         let known = asks("s", "Read", &["Monday", "Look left."]);
         for (other, likeness) in [
-            (asks("s", "Read", &["Monday", "Look left."]), ConversationLikeness::Whole),
+            (asks("s", "Read", &["Monday", "Look left."]), ConversationLikeness::Equal),
             (asks("t", "Read", &["Tuesday", "Look left."]), ConversationLikeness::Words),
             (asks("s", "Read", &["Monday", "Look right."]), ConversationLikeness::Setting),
             (asks("t", "Read", &["Monday", "Look right."]), ConversationLikeness::Tools),
             (asks("s", "Bash", &["Monday", "Look left."]), ConversationLikeness::Kind),
-            (asks("s", "", &["Monday", "Look left."]), ConversationLikeness::Nothing),
+            (asks("s", "", &["Monday", "Look left."]), ConversationLikeness::Different),
         ] {
             assert_eq!(known.likeness(&other), likeness);
         }

@@ -25,7 +25,7 @@ impl DelayTolerance {
 
     /// For clocks that go by themselves, in steps of `tick` where they are that coarse. Late is more than early: a busy machine makes a client late,
     /// and none comes too soon for it.
-    pub(crate) fn of_clock(tick: Micros) -> Self {
+    pub(crate) fn from_clock(tick: Micros) -> Self {
         Self { early: Self::EARLY + tick, late: Micros::from_millis(250) + tick, late_percent: 10 }
     }
 

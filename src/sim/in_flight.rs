@@ -107,7 +107,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     /// The same with its requests answered outside, by a clock that goes in steps of `tick`.
     #[must_use]
     pub fn with_server_outside(mut self, tick: Micros) -> Self {
-        self.outside = Some(InFlightRequests { tolerance: DelayTolerance::of_clock(tick), calls: Vec::new(), open: Vec::new() });
+        self.outside = Some(InFlightRequests { tolerance: DelayTolerance::from_clock(tick), calls: Vec::new(), open: Vec::new() });
         self
     }
 
@@ -165,7 +165,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
     }
 
     /// Something that whoever answers has to say, for the transcript.
-    pub fn tell(&mut self, agent: &Agent, what: &EventKind) {
+    pub fn note(&mut self, agent: &Agent, what: &EventKind) {
         self.watcher.note(self.now, agent, what);
     }
 }

@@ -71,7 +71,7 @@ impl ServerThreads {
     ///
     /// # Errors
     /// When it goes on from what is not held, or is none that the API would take.
-    pub(crate) fn whole<'a>(&self, body: &'a str) -> Result<CompleteRequest<'a>, IncompleteRequest> {
+    pub(crate) fn complete_request<'a>(&self, body: &'a str) -> Result<CompleteRequest<'a>, IncompleteRequest> {
         // Most clients know nothing of this, and a body may be large.
         let named = memchr::memmem::find(body.as_bytes(), b"\"thread\"").and_then(|_| RawObject::parse(body).ok());
         let Some((request, thread)) = named.and_then(|request| request.present("thread").map(|thread| (request, thread))) else {
@@ -149,7 +149,7 @@ mod tests {
 
     fn after_one_answer() -> ServerThreads {
         let mut held = ServerThreads::default();
-        let whole = held.whole(CREATE).unwrap();
+        let whole = held.complete_request(CREATE).unwrap();
         assert_eq!(whole.body, r#"{"model":"m","tools":[{"name":"Read"}],"messages":[{"role":"user","content":"a"}]}"#);
         held.hold(whole.conversation.unwrap(), &CompleteReply { id: "msg_1".into(), blocks: vec![Block::text("b")], stop_reason: None });
         held
@@ -159,27 +159,30 @@ mod tests {
     fn k_6_what_goes_on_is_made_whole() {
         let mut held = after_one_answer();
         let body = on_from("msg_1", r#"{"role":"user","content":"c"}"#);
-        let whole = held.whole(&body).unwrap();
+        let whole = held.complete_request(&body).unwrap();
         let first =
             r#"{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"}]},{"role":"user","content":"c"}"#;
         assert_eq!(whole.body, format!(r#"{{"model":"m","max_tokens":1.0,"tools":[{{"name":"Read"}}],"messages":[{first}]}}"#));
         // The same again, as after an error: nothing was held for it. Then on from its answer, and from the one before.
-        assert_eq!(held.whole(&body).unwrap().body, whole.body);
+        assert_eq!(held.complete_request(&body).unwrap().body, whole.body);
         held.hold(whole.conversation.unwrap(), &CompleteReply { id: "msg_2".into(), blocks: Vec::new(), stop_reason: None });
-        assert!(held.whole(&on_from("msg_2", "")).unwrap().body.contains(&format!("[{first}]")), "a paused turn goes on from nothing new");
-        assert!(held.whole(&on_from("msg_1", "")).is_ok());
+        assert!(
+            held.complete_request(&on_from("msg_2", "")).unwrap().body.contains(&format!("[{first}]")),
+            "a paused turn goes on from nothing new"
+        );
+        assert!(held.complete_request(&on_from("msg_1", "")).is_ok());
     }
 
     #[test]
     fn k_6_what_is_not_held_or_said_twice_is_refused() {
         let held = after_one_answer();
-        assert_eq!(held.whole(&on_from("msg_9", "")).unwrap_err(), IncompleteRequest::Unknown { id: "msg_9".into() });
+        assert_eq!(held.complete_request(&on_from("msg_9", "")).unwrap_err(), IncompleteRequest::Unknown { id: "msg_9".into() });
         let again = on_from("msg_1", "").replacen('{', r#"{"system":"s","#, 1);
-        assert_eq!(held.whole(&again).unwrap_err(), IncompleteRequest::Repeated { member: "system" });
+        assert_eq!(held.complete_request(&again).unwrap_err(), IncompleteRequest::Repeated { member: "system" });
         for wrong in
             [r#"{"thread":"t","messages":[]}"#, r#"{"thread":{"type":"continue"},"messages":[]}"#, r#"{"thread":{"type":"create"}}"#]
         {
-            assert_eq!(held.whole(wrong).unwrap_err(), IncompleteRequest::Malformed, "{wrong}");
+            assert_eq!(held.complete_request(wrong).unwrap_err(), IncompleteRequest::Malformed, "{wrong}");
         }
     }
 
@@ -189,7 +192,7 @@ mod tests {
         for body in
             [r#"{"messages":[{"role":"user","content":"\"thread\""}]}"#, r#"{"thread":null,"messages":[]}"#, "no json", "\"thread\""]
         {
-            let whole = held.whole(body).unwrap();
+            let whole = held.complete_request(body).unwrap();
             assert!(matches!(whole.body, Cow::Borrowed(same) if same == body) && whole.conversation.is_none(), "{body}");
         }
     }

@@ -79,11 +79,11 @@ impl RequestValidator {
             Some(framed) if framed.is_of(request) => framed.clone(),
             _ => self.last.insert(Arc::new(CheckedFrame::check(request, facts))).clone(),
         };
-        of_framed(request, facts, &framed, rules)
+        framed_refusal(request, facts, &framed, rules)
     }
 }
 
-fn of_framed(request: &Request, facts: Option<&ModelFacts>, framed: &CheckedFrame, rules: &ValidationContext) -> Option<Refusal> {
+fn framed_refusal(request: &Request, facts: Option<&ModelFacts>, framed: &CheckedFrame, rules: &ValidationContext) -> Option<Refusal> {
     size(request)
         .or_else(|| turns::content(&request.messages))
         .or_else(|| frame::breakpoints(request, framed.breakpoints))
@@ -150,7 +150,7 @@ impl Refusal {
 
     /// What the API's answer has as its body. The edge before it answers without the API's wrapper.
     pub fn body(&self, request_id: &str) -> String {
-        let kind = ErrorKind::of_status(self.status);
+        let kind = ErrorKind::from_status(self.status);
         let (kind, message) = (kind.as_str(), Json::from_value(&self.message));
         if self.status == 413 {
             return format!(r#"{{"error":{{"type":"{kind}","message":{message}}}}}"#);

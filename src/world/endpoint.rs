@@ -80,7 +80,7 @@ impl ApiEndpoint {
         let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         match incoming.method {
             "POST" if is_messages(incoming.path) => self.message(setup, now, incoming),
-            "POST" if path.ends_with("/v1/messages/count_tokens") => match self.whole(incoming.body, validate::countable) {
+            "POST" if path.ends_with("/v1/messages/count_tokens") => match self.complete_request(incoming.body, validate::countable) {
                 Ok((_, request)) => fine(format!("{{\"input_tokens\":{}}}", tokens::request(&request))),
                 Err(refused) => *refused,
             },
@@ -112,20 +112,20 @@ impl ApiEndpoint {
     }
 
     /// A request with all that is held for it, or what is answered where it is none.
-    fn whole<'a>(
+    fn complete_request<'a>(
         &self,
         body: &'a [u8],
         read: fn(&str) -> Result<Request, validate::Refusal>,
     ) -> Result<(CompleteRequest<'a>, Request), Box<EndpointReply>> {
         let invalid = |problem: String| Box::new(refused(400, "invalid_request_error", &problem));
         let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
-        let whole = self.held.whole(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
+        let whole = self.held.complete_request(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
         let request = read(&whole.body).map_err(|refusal| invalid(refusal.message))?;
         Ok((whole, request))
     }
 
     fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointReply {
-        let (whole, request) = match self.whole(incoming.body, validate::request) {
+        let (whole, request) = match self.complete_request(incoming.body, validate::request) {
             Ok(whole) => whole,
             Err(refused) => return *refused,
         };

@@ -105,7 +105,7 @@ impl ModelServer {
     /// What came to pass of the faults and answers that the scenario says (F-10).
     pub(crate) fn passed(&self, setup: &RunSetup) -> PassedStatements {
         let mut passed = self.hits.clone();
-        passed.extend(self.server.given(setup));
+        passed.extend(self.server.given_answers(setup));
         passed
     }
 

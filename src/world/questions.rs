@@ -111,7 +111,7 @@ impl AgentQuestions {
         tool_use: &ToolUse,
         names: ToolUseNames<'_>,
     ) -> ScheduledAnswer {
-        let said = who_says(setup, tool_use, names).map(|(_, reply)| reply);
+        let said = scripted_check(setup, tool_use, names).map(|(_, reply)| reply);
         let check = says_or(said, ToolCheck::default())?;
         let latency = said.and_then(|reply| reply.latency.as_ref()).unwrap_or(&AT_ONCE);
         let takes = choices.latency(WaitKind::Check, names.chosen, latency, 0);
@@ -206,7 +206,7 @@ impl AgentQuestions {
 }
 
 /// Where the scenario says what a tool finds that looks at this input: at the tool use with the id that it has in the scenario, else at its tool.
-pub(super) fn who_says<'a>(
+pub(super) fn scripted_check<'a>(
     setup: &'a RunSetup,
     tool_use: &ToolUse,
     names: ToolUseNames<'a>,

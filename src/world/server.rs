@@ -140,7 +140,7 @@ impl AnswerQueue {
     }
 
     /// The answers that were given, as statements of the scenario. Those of other threads of a tape are not the scenario's (M-3).
-    pub(crate) fn given(&self, setup: &RunSetup) -> Vec<Statement> {
+    pub(crate) fn given_answers(&self, setup: &RunSetup) -> Vec<Statement> {
         let mut turns: BTreeMap<AnswerOrigin, u32> = BTreeMap::new();
         let mut given = Vec::new();
         for (index, answer) in setup.answers.iter().enumerate() {

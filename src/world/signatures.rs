@@ -64,7 +64,7 @@ impl GivenThinking {
             }
         }
         Some(match is_known {
-            true => SignatureProblem::Elsewhere,
+            true => SignatureProblem::OtherContext,
             false if is_latest && self.0.iter().any(|given| signature(&given.block) == signature(block)) => SignatureProblem::Changed,
             false => SignatureProblem::Unknown,
         })
@@ -78,7 +78,7 @@ enum SignatureProblem {
     /// It was given, and said something else.
     Changed,
     /// It was given by another model, or after other words.
-    Elsewhere,
+    OtherContext,
 }
 
 impl SignatureProblem {
@@ -89,7 +89,7 @@ impl SignatureProblem {
                 "{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as \
                  they were in the original response."
             ),
-            Self::Elsewhere => format!(
+            Self::OtherContext => format!(
                 "{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set \
                  `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
             ),
@@ -103,7 +103,7 @@ impl BoundThinking {
     fn is_bound_to(&self, request: &Request, index: usize) -> bool {
         let same =
             |((role, block), (other_role, other)): ((&str, &Block), (&str, &Block))| role == other_role && says_the_same(block, other);
-        let (given, sent) = (said(&self.messages), said(&request.messages[..index]));
+        let (given, sent) = (blocks_with_roles(&self.messages), blocks_with_roles(&request.messages[..index]));
         self.system == request.system
             && self.tools == request.tools
             && given.clone().count() == sent.clone().count()
@@ -112,7 +112,7 @@ impl BoundThinking {
 }
 
 /// Blocks with who said them: neighbours of the same role are one turn, wherever it is cut.
-fn said(messages: &[Arc<Message>]) -> impl Iterator<Item = (&'static str, &Block)> + Clone {
+fn blocks_with_roles(messages: &[Arc<Message>]) -> impl Iterator<Item = (&'static str, &Block)> + Clone {
     messages.iter().flat_map(|message| message.content.iter().map(|block| (message.role.as_str(), block)))
 }
 

@@ -273,13 +273,13 @@ fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, 
             let at = setup.scenario.tools.iter().position(|tool| tool.definition.name == tool_use.name);
             let asker =
                 at.filter(|_| own.is_none()).map_or_else(|| ElicitationSource::ToolUse(names.scripted.into()), ElicitationSource::Tool);
-            asked(choices, names.chosen, asks, no_later(asks.after), asker)
+            scripted_question(choices, names.chosen, asks, no_later(asks.after), asker)
         }),
     }
 }
 
 /// What is asked and what comes of it, with all choices made.
-fn asked(
+fn scripted_question(
     choices: &mut ChoiceMaker<'_>,
     name: &str,
     asks: &ScriptedElicitation,

@@ -39,7 +39,7 @@ impl AgentTask {
             return Err(format!("The input of {} is not valid: {}.", tool_use.name, problems.join("; ")));
         }
         let text = |key: &str| input.get(key).and_then(Value::as_str);
-        let count = given(&input, "parallel_tasks").map_or(Some(1), Value::as_u64);
+        let count = member(&input, "parallel_tasks").map_or(Some(1), Value::as_u64);
         Ok(Self {
             prompt: text("prompt").unwrap_or_default().into(),
             count: count.and_then(|count| count.try_into().ok()).unwrap_or(1),
@@ -70,18 +70,18 @@ pub(crate) fn problems(input: &Value) -> Vec<&'static str> {
     if length("prompt") < 10 {
         problems.push("`prompt` must be text of at least 10 characters");
     }
-    let count = given(input, "parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
+    let count = member(input, "parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
     if count.is_none() {
         problems.push("`parallel_tasks` must be a whole number from 1 to 5");
     }
-    if given(input, "model").is_some() && length("model") == 0 {
+    if member(input, "model").is_some() && length("model") == 0 {
         problems.push("`model` must be the name of a model");
     }
     problems
 }
 
 /// A model that leaves a member out may write null in its place.
-fn given<'a>(input: &'a Value, key: &str) -> Option<&'a Value> {
+fn member<'a>(input: &'a Value, key: &str) -> Option<&'a Value> {
     input.get(key).filter(|value| !value.is_null())
 }
 

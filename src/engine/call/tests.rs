@@ -36,7 +36,7 @@ impl CallHarness {
 
     fn open_with(env: Environment, request: Request, id: RequestId, standing: CallStanding) -> Self {
         let mut effects = Effects::default();
-        let call = ApiCall::open(&env, Time::ZERO, (id, CallUrgency::of_loop(&env.settings)), request, standing, &mut effects);
+        let call = ApiCall::open(&env, Time::ZERO, (id, CallUrgency::for_loop(&env.settings)), request, standing, &mut effects);
         let mut driven = Self { env, call, now: Time::ZERO, effects };
         driven.make();
         driven

@@ -24,7 +24,7 @@ pub(super) fn check(conversation: &Conversation, staged: &StagedSummary) -> Resu
         return Err("part of its span is collapsed already");
     }
     let originals: u64 = span.map(|index| conversation.tokens_of(index)).sum();
-    if tokens::of_text(&staged.summary) >= originals {
+    if tokens::tokens_of_text(&staged.summary) >= originals {
         return Err("it is not smaller than the span that it replaces"); // C-8a
     }
     Ok(())

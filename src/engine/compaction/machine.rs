@@ -78,7 +78,7 @@ pub(super) enum CompactionState {
         hooks: RunningHooks,
         added: Box<SummaryItems>,
     },
-    Over,
+    Finished,
 }
 
 /// What only the owner can decide.
@@ -125,10 +125,11 @@ impl Compaction {
         let base = Box::new(summary::request(request, answer_room(settings)));
         let instructions = cause.instructions.iter().cloned().collect();
         let asked_about = parts.replaced.clone();
-        let mut compaction = Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: CompactionState::Over };
+        let mut compaction =
+            Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: CompactionState::Finished };
         let too_much = compaction.cause.excess.map(|excess| {
             let excess = excess.in_estimate(frame.tokens() + whole);
-            (excess + tokens::of_text(summary::PROMPT)).saturating_sub(left_out)
+            (excess + tokens::tokens_of_text(summary::PROMPT)).saturating_sub(left_out)
         });
         if let Some(excess) = too_much.filter(|excess| *excess > 0) {
             compaction.leave_out(Some(excess));
@@ -168,7 +169,7 @@ impl Compaction {
                 Some(said) => self.on_post_hooks(env, &said, effects),
                 None => CompactionVerdict::Running,
             },
-            CompactionState::Over => CompactionVerdict::Running,
+            CompactionState::Finished => CompactionVerdict::Running,
         };
         self.passed(&before, &verdict);
         self.check_invariants();
@@ -190,7 +191,7 @@ impl Compaction {
 
     /// Whether it is over.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.state, CompactionState::Over)
+        matches!(self.state, CompactionState::Finished)
     }
 
     /// The tokens that it has used so far, by model.
@@ -206,20 +207,20 @@ impl Compaction {
     pub(crate) fn hooks_until(&self) -> Option<Time> {
         match &self.state {
             CompactionState::PreHooks { hooks, .. } | CompactionState::PostHooks { hooks, .. } => hooks.until(),
-            CompactionState::Asking { .. } | CompactionState::Over => None,
+            CompactionState::Asking { .. } | CompactionState::Finished => None,
         }
     }
 
     /// Ends it at once (C-8); returns what it cost. The conversation was never touched.
     pub(crate) fn abort(&mut self, now: Time, effects: &mut Effects) -> CompactionUsage {
         self.aborted();
-        match core::mem::replace(&mut self.state, CompactionState::Over) {
+        match core::mem::replace(&mut self.state, CompactionState::Finished) {
             CompactionState::PreHooks { hooks, .. } | CompactionState::PostHooks { hooks, .. } => hooks.abort(effects),
             CompactionState::Asking { mut call, .. } => {
                 call.abort(now, effects);
                 self.spent.count_lost(now, &call);
             }
-            CompactionState::Over => (),
+            CompactionState::Finished => (),
         }
         core::mem::take(&mut self.spent)
     }
@@ -245,7 +246,7 @@ impl Compaction {
             }
             request = self.request();
         }
-        let call = ApiCall::open(env, now, (id, CallUrgency::of_loop(&env.settings)), request, self.spent.standing.clone(), effects);
+        let call = ApiCall::open(env, now, (id, CallUrgency::for_loop(&env.settings)), request, self.spent.standing.clone(), effects);
         self.state = CompactionState::Asking { call: Box::new(call), blocks: Vec::new() };
         CompactionVerdict::Running
     }
@@ -301,7 +302,7 @@ impl Compaction {
 
     /// The model answered: a summary, or not.
     fn on_ended(&mut self, env: &Environment, now: Time, ended: &CompletedAnswer, effects: &mut Effects) -> CompactionVerdict {
-        let CompactionState::Asking { call, blocks } = core::mem::replace(&mut self.state, CompactionState::Over) else {
+        let CompactionState::Asking { call, blocks } = core::mem::replace(&mut self.state, CompactionState::Finished) else {
             return CompactionVerdict::Running;
         };
         self.spent.count(&call, ended);
@@ -333,7 +334,7 @@ impl Compaction {
         failure: AttemptFailure,
         effects: &mut Effects,
     ) -> CompactionVerdict {
-        self.state = CompactionState::Over;
+        self.state = CompactionState::Finished;
         if !reactive::is_too_long(&failure) {
             return self.fail(failure, effects);
         }
@@ -346,14 +347,14 @@ impl Compaction {
     /// Leaves out as many of the oldest rounds as this failure asks for; `false` when that cannot be, or was done as often as it may be.
     fn shorten(&mut self, env: &Environment, failure: &AttemptFailure) -> bool {
         let asked = || self.asked_about.iter().map(|item| item.tokens()).sum::<u64>() + tokens::request(&self.base);
-        let excess = reactive::excess(failure).map(|excess| excess.in_estimate(asked() + tokens::of_text(summary::PROMPT)));
+        let excess = reactive::excess(failure).map(|excess| excess.in_estimate(asked() + tokens::tokens_of_text(summary::PROMPT)));
         let is_shorter = self.drops < env.settings.compaction.summary_drops && self.leave_out(excess);
         self.drops += u32::from(is_shorter);
         is_shorter
     }
 
     fn on_post_hooks(&mut self, env: &Environment, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
-        let CompactionState::PostHooks { added, .. } = core::mem::replace(&mut self.state, CompactionState::Over) else {
+        let CompactionState::PostHooks { added, .. } = core::mem::replace(&mut self.state, CompactionState::Finished) else {
             return CompactionVerdict::Running;
         };
         self.finish(env, &added, said, effects)
@@ -389,7 +390,7 @@ impl Compaction {
 
     /// Puts the new conversation together and says so, in the order that C-4 gives.
     fn finish(&mut self, env: &Environment, added: &SummaryItems, said: &HookVerdict, effects: &mut Effects) -> CompactionVerdict {
-        self.state = CompactionState::Over;
+        self.state = CompactionState::Finished;
         let contexts: Vec<Block> = said.contexts.iter().map(|(_, context)| Block::text(context)).collect();
         let tokens_after = match self.tokens_after(added.tokens(env) + env.tokenizer.blocks(&contexts)) {
             Ok(tokens_after) => tokens_after,
@@ -409,9 +410,9 @@ impl Compaction {
         let kept = self.parts.kept.iter().map(|item| item.name.clone()).collect();
         let (tokens_before, tokens_after) = tokens;
         effects.push(Effect::Emit(Emission::CompactBoundary { trigger, tokens_before, tokens_after, kept }));
-        tell(&added.summary, "summary", effects);
+        emit_item(&added.summary, "summary", effects);
         if let Some(attachments) = &added.attachments {
-            tell(attachments, "attachments", effects);
+            emit_item(attachments, "attachments", effects);
         }
         for (hook, text) in &said.contexts {
             effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));
@@ -420,7 +421,7 @@ impl Compaction {
     }
 
     fn fail(&mut self, failure: AttemptFailure, effects: &mut Effects) -> CompactionVerdict {
-        self.state = CompactionState::Over;
+        self.state = CompactionState::Finished;
         let spent = core::mem::take(&mut self.spent);
         CompactionVerdict::Failed(Box::new(failed(&self.cause, self.sizes, spent, failure, effects)))
     }
@@ -464,7 +465,7 @@ fn hook_verdict(hooks: &mut RunningHooks, now: Time, input: &Input, effects: &mu
 }
 
 /// C-5: what stands in the conversation now is emitted, too.
-fn tell(item: &ConversationItem, why: &str, effects: &mut Effects) {
+fn emit_item(item: &ConversationItem, why: &str, effects: &mut Effects) {
     let texts = item.message.content.iter().filter_map(|block| match block.kind() {
         BlockKind::Text(text) => Some(&**text),
         _ => None,

@@ -77,7 +77,7 @@ pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<OldResu
         }
     }
     results.truncate(results.len().saturating_sub(keep as usize));
-    let placeholder = tokens::of_text(PLACEHOLDER);
+    let placeholder = tokens::tokens_of_text(PLACEHOLDER);
     let old = results.into_iter().map(|(item, block, tool_use_id, result)| {
         let saves = tokens::block(result).saturating_sub(placeholder);
         OldResult { tool_use_id: tool_use_id.clone(), item, block, saves }
@@ -239,7 +239,7 @@ mod tests {
             text.as_str(),
             r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":1},"keep":{"type":"tool_uses","value":1},"exclude_tools":["Ask"]}]}}"#
         );
-        let saves = tokens::of_characters(400) - tokens::of_text(PLACEHOLDER);
+        let saves = tokens::tokens_of_characters(400) - tokens::tokens_of_text(PLACEHOLDER);
         assert_eq!(ids(&edit.covers(old_results(&conversation, 1))), ["toolu_1_0"]);
         assert_eq!(edit.tokens_not_seen(true), saves, "the API has not counted without it yet");
         assert_eq!(edit.on_applied(500), Some((vec!["toolu_1_0".into()], 500)));

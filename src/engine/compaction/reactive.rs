@@ -34,7 +34,7 @@ pub(crate) fn excess(failure: &AttemptFailure) -> Option<TokenExcess> {
 
 /// Whether a call failed because it was too long itself.
 pub(super) fn is_too_long(failure: &AttemptFailure) -> bool {
-    failure.too_much() == Some(RetryDecision::TooLong)
+    failure.too_much() == Some(RetryDecision::PromptTooLong)
 }
 
 /// How many of the oldest rounds are left out, given the tokens of each: as few as make up the excess, or a quarter of them where it is not

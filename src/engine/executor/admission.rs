@@ -24,7 +24,7 @@ pub(crate) enum AdmissionSlot {
     /// Runs.
     Executing,
     /// Neither waits nor runs any more.
-    Over,
+    Finished,
 }
 
 /// The positions that may start now, in the order in which they start. `entries` are in order of arrival; `safe_at_once` caps
@@ -104,7 +104,7 @@ mod tests {
                 'w' => (ConcurrencyClass::Exclusive, AdmissionSlot::Queued),
                 'R' => (ConcurrencyClass::Safe, AdmissionSlot::Executing),
                 'W' => (ConcurrencyClass::Exclusive, AdmissionSlot::Executing),
-                _ => (ConcurrencyClass::Safe, AdmissionSlot::Over),
+                _ => (ConcurrencyClass::Safe, AdmissionSlot::Finished),
             })
             .collect();
         admit(&entries, cap)

@@ -123,7 +123,7 @@ impl ToolEntry {
         match self.state {
             EntryState::Queued { .. } => AdmissionSlot::Queued,
             EntryState::Executing(_) | EntryState::Stopping { .. } => AdmissionSlot::Executing,
-            EntryState::Completed(_) | EntryState::Yielded { .. } => AdmissionSlot::Over,
+            EntryState::Completed(_) | EntryState::Yielded { .. } => AdmissionSlot::Finished,
         }
     }
 

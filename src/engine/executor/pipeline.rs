@@ -268,7 +268,7 @@ impl Pipeline {
     ) -> PipelineVerdict {
         let is_forbidden = hooks.is_some_and(|(decision, _)| decision == PermissionWord::Deny);
         if let Some(answer) = self.answered.take().filter(|_| !is_forbidden) {
-            return self.heed(scope, &answer); // S-3: nobody is asked again
+            return self.on_permission_answer(scope, &answer); // S-3: nobody is asked again
         }
         let settings = scope.env.settings.permissions.as_ref();
         let has_a_word = settings.is_some() || hooks.is_some() || check.permission.is_some() || !scope.permissions.is_empty();
@@ -298,10 +298,10 @@ impl Pipeline {
 
     fn on_answered(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
         self.leave(scope, PipelineStep::Ask);
-        self.heed(scope, answer)
+        self.on_permission_answer(scope, answer)
     }
 
-    fn heed(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
+    fn on_permission_answer(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
         let name = &self.tool_use.name;
         match answer {
             PermissionAnswer::Allow { updated_input, rules } => {
@@ -334,7 +334,7 @@ impl Pipeline {
             return PipelineVerdict::Done(PipelineEnd { outcome: Arc::new(words::with_reason(&outcome, reason)), denial });
         }
         let event = if outcome.is_error { HookEvent::PostToolFailure } else { HookEvent::PostToolUse };
-        match self.start_hooks(scope, PipelineStep::PostHooks, event, |pipeline| words::told_after(&pipeline.input(), &outcome)) {
+        match self.start_hooks(scope, PipelineStep::PostHooks, event, |pipeline| words::post_hook_input(&pipeline.input(), &outcome)) {
             Some(hooks) => {
                 self.step = PipelineState::PostHooks { hooks, outcome };
                 PipelineVerdict::Running

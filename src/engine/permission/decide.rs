@@ -65,7 +65,7 @@ pub(crate) fn decide(
     let settings_rules = settings.map_or(&[][..], |settings| &settings.rules);
     let rule = deciding(settings_rules.iter().chain(&context.rules), tool, input);
     let word = rule.map(|rule| rule.word);
-    let by_rule = || rule.map_or_else(String::new, said_by);
+    let by_rule = || rule.map_or_else(String::new, rule_reason);
     let tool_says = check.permission;
     let hooks_say = hooks.map(|(decision, _)| decision);
     if hooks_say == Some(PermissionWord::Deny) {
@@ -114,7 +114,7 @@ fn deciding<'a>(rules: impl Iterator<Item = &'a PermissionRule>, tool: &ToolDefi
     best
 }
 
-fn said_by(rule: &PermissionRule) -> String {
+fn rule_reason(rule: &PermissionRule) -> String {
     format!("rule {} of {} says {}", rule.about, rule.source.as_str(), rule.word.as_str())
 }
 

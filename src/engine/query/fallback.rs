@@ -54,7 +54,7 @@ impl Query {
         let next = RequestId { attempt: id.attempt + 1, ..id };
         let request = self.request(env);
         if let QueryState::Calling { call, .. } = &mut self.state {
-            **call = ApiCall::open(env, now, (next, CallUrgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
+            **call = ApiCall::open(env, now, (next, CallUrgency::for_loop(&env.settings)), request, self.carried.standing.clone(), effects);
         }
         QueryVerdict::Running
     }

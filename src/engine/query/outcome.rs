@@ -68,7 +68,7 @@ impl QueryOutcome {
     /// A prompt that was aborted before the model was asked (S-4).
     pub(crate) fn aborted(prompt: u32, mut carried: SessionMemory, kind: AbortKind, effects: &mut Effects) -> Self {
         let ending = QueryEnding::aborted(Terminal::AbortedStreaming, kind);
-        let errors = ending.say(prompt, effects).into_iter().collect();
+        let errors = ending.emit(prompt, effects).into_iter().collect();
         if let Some(text) = ending.kept_text() {
             carried.conversation.push_hidden(format!("p{prompt}.interrupted"), text);
         }
@@ -125,7 +125,7 @@ pub(crate) struct ResultTotals {
 pub(crate) enum LastMessage {
     /// Nothing: the model was not asked, or did not answer.
     #[default]
-    Nothing,
+    Absent,
     /// An answer of the model, by its last block.
     Answer(AnswerTail),
     /// Results of tools.
@@ -258,7 +258,7 @@ pub(super) struct QueryEnding {
 #[derive(Clone, Debug, PartialEq)]
 enum EndCause {
     /// The turn ended as it should.
-    Well,
+    Success,
     /// This is shown in an answer's place.
     Failed { id: RequestId, failure: AttemptFailure },
     /// The user aborted, or whoever the agent works for.
@@ -269,7 +269,7 @@ enum EndCause {
 
 impl QueryEnding {
     pub(super) fn well(terminal: Terminal) -> Self {
-        Self { terminal, why: EndCause::Well }
+        Self { terminal, why: EndCause::Success }
     }
 
     pub(super) fn failed(terminal: Terminal, id: RequestId, failure: AttemptFailure) -> Self {
@@ -304,9 +304,9 @@ impl QueryEnding {
     }
 
     /// Emits what the user should see of it; returns what goes into the result's errors.
-    pub(super) fn say(&self, prompt: u32, effects: &mut Effects) -> Option<Arc<str>> {
+    pub(super) fn emit(&self, prompt: u32, effects: &mut Effects) -> Option<Arc<str>> {
         match &self.why {
-            EndCause::Well => None,
+            EndCause::Success => None,
             EndCause::Limit(text) => Some(text.clone()),
             EndCause::Failed { id, failure } => {
                 let text: Arc<str> = failure.summary().into();

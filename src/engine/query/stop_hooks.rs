@@ -85,7 +85,7 @@ impl Query {
             let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
             effects.push(Effect::Emit(Emission::Warning { text: format!("stop hook {name} failed: {failure}").into() }));
         }
-        let contexts = heard(env, verdict, effects);
+        let contexts = emit_contexts(env, verdict, effects);
         match word(verdict) {
             StopHookDecision::Silent => self.after_stop_hooks(env, now, (answered, executor), &contexts, effects),
             StopHookDecision::Prevents(why) => {
@@ -135,7 +135,7 @@ impl Query {
 }
 
 /// Tells consumers what the hooks want the model to know; what the model is told, should the turn go on.
-fn heard(env: &Environment, verdict: &HookVerdict, effects: &mut Effects) -> Vec<Arc<str>> {
+fn emit_contexts(env: &Environment, verdict: &HookVerdict, effects: &mut Effects) -> Vec<Arc<str>> {
     let mut told = Vec::new();
     for (hook, text) in &verdict.contexts {
         effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));

@@ -28,7 +28,7 @@ pub(super) fn is_enforced(env: &Environment) -> bool {
 }
 
 /// The input of the first call of the tool that went well.
-pub(super) fn given(turn: &QueryTurn, results: &[Block]) -> Option<Json> {
+pub(super) fn accepted_output(turn: &QueryTurn, results: &[Block]) -> Option<Json> {
     let is_fine = |id: &str| {
         results.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, is_error: false } if **tool_use_id == *id))
     };

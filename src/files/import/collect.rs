@@ -167,7 +167,7 @@ impl TapeCollector {
         let service = service(&found.method, (host.as_deref(), &path), &request_body, body);
         match service {
             ExchangeService::OtherApi(name) => self.other_api(name),
-            ExchangeService::Elsewhere => self.other("requests to other services"),
+            ExchangeService::Unrelated => self.other("requests to other services"),
             _ => {
                 let answer = answer?;
                 if let Some(problem) = found.problem.filter(|_| service != ExchangeService::Endpoint) {

@@ -151,7 +151,7 @@ mod tests {
         format!("{{\"messages\":[{}],\"tools\":\"{}\"}}", messages.join(","), "tide ".repeat(4_000)).into_bytes()
     }
 
-    fn held(bodies: &[FoldedBody]) -> usize {
+    fn bytes_held(bodies: &[FoldedBody]) -> usize {
         let mut pieces: Vec<(*const PackedBytes, usize)> =
             bodies.iter().flat_map(|body| &body.pieces).map(|piece| (Arc::as_ptr(piece), piece.length())).collect();
         pieces.sort_unstable();
@@ -169,7 +169,7 @@ mod tests {
             assert!(folded.unfolded() == *body && folded.length() == body.len());
         }
         let bytes: usize = all.iter().map(Vec::len).sum();
-        assert!(held(&folded) * 10 < bytes, "{} of {bytes} bytes", held(&folded));
+        assert!(bytes_held(&folded) * 10 < bytes, "{} of {bytes} bytes", bytes_held(&folded));
     }
 
     #[test]

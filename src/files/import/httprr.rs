@@ -27,7 +27,7 @@ pub(super) fn read(
         }
         match messages(&mut reader, &line) {
             Ok((request, response)) => {
-                if sink(format!("exchange {number}"), found(&request, response)).is_break() {
+                if sink(format!("exchange {number}"), exchange(&request, response)).is_break() {
                     break;
                 }
             }
@@ -64,7 +64,7 @@ fn message(reader: &mut dyn BufRead, size: u64) -> Option<Vec<u8>> {
     (message.len() as u64 == size).then_some(message)
 }
 
-fn found(request: &[u8], response: Vec<u8>) -> Result<FoundExchange, String> {
+fn exchange(request: &[u8], response: Vec<u8>) -> Result<FoundExchange, String> {
     let (asks, request_body) = parts(request)?;
     let (answers, response_body) = parts(&response)?;
     let mut line = asks.first.split(' ');

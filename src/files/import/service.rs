@@ -18,7 +18,7 @@ pub(super) enum ExchangeService {
     /// An API of models that is not the Messages API.
     OtherApi(&'static str),
     /// Anything else: telemetry, sign-in.
-    Elsewhere,
+    Unrelated,
 }
 
 /// The ends of paths that belong to another API.
@@ -76,7 +76,7 @@ pub(super) fn service(method: &str, (host, path): (Option<&str>, &str), request:
         (None, None) if bare.contains("/v1/") => ExchangeService::Endpoint,
         (None, None) => match body_shape(answer) {
             Some(Some(name)) => ExchangeService::OtherApi(name),
-            _ => ExchangeService::Elsewhere,
+            _ => ExchangeService::Unrelated,
         },
     }
 }
@@ -212,7 +212,7 @@ mod tests {
             ("/gateway/model/anthropic.claude-x/invoke-with-response-stream", cloud("Bedrock", "anthropic.claude-x", true)),
             ("/v1/messages/count_tokens", ExchangeService::Endpoint),
             ("/v1/models", ExchangeService::Endpoint),
-            ("/telemetry", ExchangeService::Elsewhere),
+            ("/telemetry", ExchangeService::Unrelated),
         ];
         for (path, expected) in table {
             assert_eq!(service("POST", (Some("x.example"), path), ASKS.as_bytes(), b"{}"), expected, "{path}");
@@ -220,7 +220,7 @@ mod tests {
         for (method, path, expected) in [
             ("HEAD", "/", ExchangeService::Endpoint),
             ("OPTIONS", "/proxy/messages", ExchangeService::Endpoint),
-            ("GET", "/", ExchangeService::Elsewhere),
+            ("GET", "/", ExchangeService::Unrelated),
             ("", "", ExchangeService::Gateway),
         ] {
             assert_eq!(service(method, (Some("x.example"), path), b"", b""), expected, "{method} {path}");

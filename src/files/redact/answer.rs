@@ -115,7 +115,7 @@ impl AnswerRedactor {
         let is_events = [&b"event:"[..], b"data:", b":"].iter().any(|field| beginning.starts_with(field));
         self.form = match is_events {
             true => AnswerForm::Events(Box::default()),
-            false => AnswerForm::Whole(Box::new(HeldRegion::of_body(beginning.first().copied()))),
+            false => AnswerForm::Whole(Box::new(HeldRegion::from_body(beginning.first().copied()))),
         };
         self.read(0, &beginning, redactor);
     }

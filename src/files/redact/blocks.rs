@@ -160,24 +160,24 @@ impl BlockReader {
                 if extra > EXTRA_BYTES {
                     let outside =
                         |hit: &SecretHit| before.iter().all(|place| hit.span().end <= place.start || place.end <= hit.span().start);
-                    hits.extend(whole(&data, redactor).into_iter().filter(outside));
+                    hits.extend(scan_event(&data, redactor).into_iter().filter(outside));
                 }
             }
             BlockEvent::Stop(index) => {
                 if let Some(mut region) = self.open.remove(&index) {
                     hits.extend(region.decide_all(redactor));
                 }
-                hits.extend(whole(&data, redactor));
+                hits.extend(scan_event(&data, redactor));
             }
-            BlockEvent::Other => hits.extend(whole(&data, redactor)),
+            BlockEvent::Other => hits.extend(scan_event(&data, redactor)),
         }
     }
 }
 
 /// Looks at the data of one event by itself.
-fn whole(data: &MappedText, redactor: &mut Redactor) -> Vec<SecretHit> {
+fn scan_event(data: &MappedText, redactor: &mut Redactor) -> Vec<SecretHit> {
     let first = data.text().first().copied();
-    let mut region = HeldRegion::of_body(first);
+    let mut region = HeldRegion::from_body(first);
     for (origin, _, bytes) in data.pieces(0..data.text().len()) {
         region.feed_source(origin, bytes);
     }

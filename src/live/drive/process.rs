@@ -167,7 +167,7 @@ impl ProcessGroup {
     pub(super) fn signal(&self, signal: ClientSignal) {
         if let Some(client) = pid(self.id) {
             // A client that is gone needs no signal.
-            let _ = rustix::process::kill_process(client, of_system(signal));
+            let _ = rustix::process::kill_process(client, system_signal(signal));
         }
     }
 
@@ -233,7 +233,7 @@ fn pid(id: u32) -> Option<rustix::process::Pid> {
 }
 
 #[cfg(unix)]
-fn of_system(signal: ClientSignal) -> rustix::process::Signal {
+fn system_signal(signal: ClientSignal) -> rustix::process::Signal {
     match signal {
         ClientSignal::Interrupt => rustix::process::Signal::INT,
         ClientSignal::Terminate => rustix::process::Signal::TERM,

@@ -388,10 +388,10 @@ mod tests {
     #[test]
     fn k_3_an_end_that_is_passed_on_before_it_is_written_is_counted() {
         let shared = Arc::new(RecorderState::new());
-        let (events, keeper) = mpsc::channel();
+        let (events, writer_events) = mpsc::channel();
         let link = TapeWriterLink {
             events,
-            keeper: std::thread::current(),
+            writer_thread: std::thread::current(),
             shared: Arc::clone(&shared),
             started: now(),
             next_id: Arc::default(),
@@ -402,7 +402,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let written = exchange.end(ResponseEnd::Complete);
-            let Ok(TapeWriterEvent::End { written: done, .. }) = keeper.recv() else { panic!("the keeper is told") };
+            let Ok(TapeWriterEvent::End { written: done, .. }) = writer_events.recv() else { panic!("the tape writer gets the end") };
             done.send(()).unwrap();
             written.await;
             assert_eq!(shared.ends_unwritten.load(Ordering::Relaxed), 0, "it was written in time");

@@ -75,7 +75,7 @@ impl TapeSummary {
         }
     }
 
-    pub(super) fn of_a_panic(who: &str) -> Self {
+    pub(super) fn from_panic(who: &str) -> Self {
         Self {
             problem: Some(format!("{who} panicked, and recording stopped then: this is a defect of the program; please report it")),
             ..Self::default()

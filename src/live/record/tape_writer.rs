@@ -105,7 +105,7 @@ fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(ClientFolder, Stri
     let home = std::env::var_os("HOME").map(|home| (ClientFolder::Home, home.into()));
     let work = std::env::current_dir().ok().map(|work| (ClientFolder::Work, work));
     let all = home.into_iter().chain([(ClientFolder::Tmp, std::env::temp_dir())]).chain(work);
-    let known = all.filter_map(|(folder, path)| match told_apart(&path) {
+    let known = all.filter_map(|(folder, path)| match folder_prefix(&path) {
         Some(path) => Some((folder, redactor.text(&path))),
         None => {
             let shown = redactor.text(&path.display().to_string());
@@ -121,7 +121,7 @@ fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(ClientFolder, Stri
 }
 
 /// A path as it stands before what is in it; `None` for the root, which stands before everything, and for what depends on where one is.
-fn told_apart(path: &Path) -> Option<String> {
+fn folder_prefix(path: &Path) -> Option<String> {
     let shown = path.display().to_string();
     let trimmed = shown.trim_end_matches(std::path::is_separator);
     (path.is_absolute() && !trimmed.is_empty()).then(|| trimmed.to_owned())
@@ -191,14 +191,14 @@ impl TapeWriter {
                     }
                 }
             }
-            TapeWriterEvent::RequestEnd { id } => self.asked(id),
-            TapeWriterEvent::Head { id, .. } => self.of_answer(id, event),
+            TapeWriterEvent::RequestEnd { id } => self.on_request_complete(id),
+            TapeWriterEvent::Head { id, .. } => self.on_answer_event(id, event),
             TapeWriterEvent::Chunk { id, ref bytes, .. } => {
                 self.room += room_for(bytes.len()) as usize;
-                self.of_answer(id, event);
+                self.on_answer_event(id, event);
             }
             TapeWriterEvent::End { id, at, how, written } => {
-                self.asked(id);
+                self.on_request_complete(id);
                 self.end(id, at, how);
                 self.batch.written.push(written);
             }
@@ -212,7 +212,7 @@ impl TapeWriter {
     }
 
     /// A line of an answer waits for the line of its request.
-    fn of_answer(&mut self, id: u32, event: TapeWriterEvent) {
+    fn on_answer_event(&mut self, id: u32, event: TapeWriterEvent) {
         match self.exchanges.get_mut(&id) {
             Some(UnfinishedExchange::Asking(asking)) => asking.early.push(event),
             Some(UnfinishedExchange::Asked(..)) => self.answer(event),
@@ -221,7 +221,7 @@ impl TapeWriter {
     }
 
     /// The request is whole, or as whole as it will be.
-    fn asked(&mut self, id: u32) {
+    fn on_request_complete(&mut self, id: u32) {
         let Some(exchange @ UnfinishedExchange::Asking(_)) = self.exchanges.get_mut(&id) else { return };
         let UnfinishedExchange::Asking(asking) = std::mem::replace(exchange, UnfinishedExchange::Asked(None, None)) else { return };
         let body = match decoded(&asking.headers, asking.body) {
@@ -252,7 +252,7 @@ impl TapeWriter {
     /// The thread of conversation that a request belongs to, and the exchange that it goes on from.
     fn place(&mut self, id: u32, (method, path): (&str, &str), body: &[u8]) -> (Arc<str>, Option<u32>) {
         let text = std::str::from_utf8(body).ok().filter(|_| asks_for_message(method, path));
-        let whole = text.map(|text| self.held.whole(text).unwrap_or_else(|_| CompleteRequest::as_it_is(text)));
+        let whole = text.map(|text| self.held.complete_request(text).unwrap_or_else(|_| CompleteRequest::as_it_is(text)));
         let Some((whole, said)) = whole.and_then(|whole| thread::ConversationDigest::from_body(&whole.body).map(|said| (whole, said)))
         else {
             return (if body.is_empty() && asks_for_message(method, path) { MAIN } else { OTHER }.into(), None);
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn k_10_a_folder_is_told_apart_by_its_path_without_a_slash_behind_it() {
-        let shown = |path: &str| told_apart(Path::new(path));
+        let shown = |path: &str| folder_prefix(Path::new(path));
         assert_eq!(["/tmp/x", "/tmp/x/", "/tmp/x//"].map(shown), [(); 3].map(|()| Some(String::from("/tmp/x"))));
         assert_eq!(["/", "//", "", "x", "./x"].map(shown), [(); 5].map(|()| None));
     }

@@ -45,7 +45,7 @@ pub(super) fn judge(setup: &RunSetup, verdict: &mut ServeVerdict) {
     }
     failures.extend(oracle_failures(setup, verdict));
     failures.extend(early_attempts(verdict));
-    failures.extend(requests::failures(&verdict.transcript, &setup.scenario, DelayTolerance::of_clock(Micros::ZERO)));
+    failures.extend(requests::failures(&verdict.transcript, &setup.scenario, DelayTolerance::from_clock(Micros::ZERO)));
     if setup.scenario.matching.strict {
         failures.extend(verdict.unused.iter().map(|answer| format!("{answer} was never asked for")));
     } else {

@@ -72,7 +72,7 @@ impl ClientSession {
         (self.clock, self.last_at) = (clock, clock.began);
         let now = self.time(Instant::now());
         for open in core::mem::take(&mut self.open) {
-            self.asked[open.asked].over(now, ServedEnd::ServerGone);
+            self.asked[open.asked].on_end(now, ServedEnd::ServerGone);
             self.endpoint.on_closed(&open.agent, open.id);
             self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
         }
@@ -125,7 +125,7 @@ impl ClientSession {
         asked.retry_count = arrived.retry_count.clone();
         asked.answer = answer_name(&note);
         let mut said = PendingNotes::default();
-        let exhausted = notes::tell(&mut said, now, &agent, note);
+        let exhausted = notes::note_world(&mut said, now, &agent, note);
         said.0.into_iter().for_each(|what| self.note(now, &agent, what));
         self.answers += 1;
         let plan = if self.options.gates.is_some() { plan.map(ResponsePlan::by_event) } else { plan };
@@ -157,7 +157,7 @@ impl ClientSession {
         let asked = &mut self.asked[open.asked];
         asked.pieces = open.pieces;
         if part == DeliveryPart::End {
-            asked.over(now, open.how());
+            asked.on_end(now, open.how());
             self.remove_open(position);
         }
     }
@@ -165,10 +165,10 @@ impl ClientSession {
     pub(super) fn on_left(&mut self, serial: u64, at: Instant) {
         let Some(open) = self.closed(serial, at) else { return };
         let now = self.time(at);
-        let how = if open.is_all_said() { ServedEnd::LeftAtEnd } else { ServedEnd::Left };
-        self.asked[open.asked].over(now, how);
+        let how = if open.is_all_said() { ServedEnd::LeftAtEnd } else { ServedEnd::ClientLeft };
+        self.asked[open.asked].on_end(now, how);
         // Who has all of it, or was left hanging on purpose, does what the scenario says.
-        if how == ServedEnd::Left && !open.hangs() {
+        if how == ServedEnd::ClientLeft && !open.hangs() {
             self.endpoint.on_closed(&open.agent, open.id);
         }
         self.recorder.effect(now, &open.agent, &Effect::CloseRequest { id: open.id });
@@ -181,7 +181,7 @@ impl ClientSession {
     pub(super) fn on_cut_at_gate(&mut self, serial: u64, at: Instant, cut: ConnectionCut) {
         let Some(open) = self.closed(serial, at) else { return };
         let now = self.time(at);
-        self.asked[open.asked].over(now, if cut == ConnectionCut::Reset { ServedEnd::ResetAtGate } else { ServedEnd::ClosedAtGate });
+        self.asked[open.asked].on_end(now, if cut == ConnectionCut::Reset { ServedEnd::ResetAtGate } else { ServedEnd::ClosedAtGate });
         self.endpoint.on_closed(&open.agent, open.id);
         self.recorder.input(now, &open.agent, &Input::End { id: open.id, how: AnswerEnd::Reset });
     }
@@ -212,7 +212,7 @@ impl ClientSession {
 
     pub(super) fn into_verdict(mut self, now: Time) -> ServeVerdict {
         for open in core::mem::take(&mut self.open) {
-            self.asked[open.asked].over(now, ServedEnd::OpenAtEnd);
+            self.asked[open.asked].on_end(now, ServedEnd::OpenAtEnd);
         }
         let unused = self.endpoint.unused_answers(&self.setup, AnswerOwner::Own);
         let others = self.endpoint.unused_answers(&self.setup, AnswerOwner::Others);

@@ -81,7 +81,7 @@ pub enum ServedEnd {
     /// The connection broke, or was closed inside the body, because the scenario says so.
     Reset,
     /// The client closed the connection.
-    Left,
+    ClientLeft,
     /// The client closed the connection when it had everything but the end.
     LeftAtEnd,
     /// Whoever drives the client had it closed.
@@ -103,7 +103,7 @@ impl ServedEnd {
             Self::Open => "open",
             Self::Complete => "complete",
             Self::Reset => "cut",
-            Self::Left => "the client left",
+            Self::ClientLeft => "the client left",
             Self::LeftAtEnd => "the client left before the end",
             Self::ClosedAtGate => "closed at a gate",
             Self::ResetAtGate => "broken at a gate",
@@ -126,7 +126,7 @@ impl ServedExchange {
         Self { status: Some(status), over_at: Some(at), how: ServedEnd::Complete, problem, ..asked }
     }
 
-    pub(super) fn over(&mut self, at: Time, how: ServedEnd) {
+    pub(super) fn on_end(&mut self, at: Time, how: ServedEnd) {
         (self.over_at, self.how) = (Some(at), how);
     }
 

@@ -22,7 +22,7 @@ pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scena
         prompts += usize::from(!goes_on);
         goes_on = asks_for_more(&exchange.answer);
         scenario.settings.stream = exchange.answer.is_event_stream();
-        each_object(&exchange.answer, &mut |text| of_object(text, &mut models, &mut scenario.tools));
+        each_object(&exchange.answer, &mut |text| collect_from_object(text, &mut models, &mut scenario.tools));
     }
     scenario.prompts = vec![ScriptedPrompt { content: vec![Block::text(NOT_RECORDED)], ..ScriptedPrompt::default() }; prompts.max(1)];
     let session = &mut scenario.settings.session;
@@ -38,7 +38,7 @@ pub(super) fn asks_for_more(answer: &RecordedResponse) -> bool {
     let (mut reason, mut tools) = (None, Vec::new());
     each_object(answer, &mut |text| {
         let Ok(object) = RawObject::parse(text) else { return };
-        of_object(text, &mut Vec::new(), &mut tools);
+        collect_from_object(text, &mut Vec::new(), &mut tools);
         reason = match object.string("type").as_deref() {
             Some("message_start") => object.object("message").and_then(|message| Some(message.string("stop_reason")?.into_owned())),
             Some("message_delta") => object.object("delta").and_then(|delta| Some(delta.string("stop_reason")?.into_owned())),
@@ -106,17 +106,17 @@ pub(super) fn each_object(answer: &RecordedResponse, sink: &mut impl FnMut(&str)
 }
 
 /// Looks at one event, or at one whole answer.
-fn of_object(text: &str, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
+fn collect_from_object(text: &str, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
     let Ok(object) = RawObject::parse(text) else { return };
     match object.string("type").as_deref() {
-        Some("message_start") => object.object("message").iter().for_each(|message| of_message(message, models, tools)),
+        Some("message_start") => object.object("message").iter().for_each(|message| collect_from_message(message, models, tools)),
         Some("content_block_start") => tool_used(object.object("content_block"), tools),
-        Some("message") => of_message(&object, models, tools),
+        Some("message") => collect_from_message(&object, models, tools),
         _ => (),
     }
 }
 
-fn of_message(message: &RawObject<'_>, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
+fn collect_from_message(message: &RawObject<'_>, models: &mut Vec<Arc<str>>, tools: &mut Vec<ScriptedTool>) {
     models.extend(message.string("model").map(Arc::from));
     let content = message.get("content").and_then(|content| elements(content).ok());
     content.into_iter().flatten().for_each(|block| tool_used(RawObject::parse(block).ok(), tools));

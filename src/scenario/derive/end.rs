@@ -70,7 +70,7 @@ impl ThreadEnd<'_> {
         self.later().filter(|index| is_new(index)).take(THREADS_MAX).find_map(|index| {
             let now = conversation(self.recording, index)?;
             let shared = last.shared(&now);
-            (shared >= beginning && last.likeness(&now) != ConversationLikeness::Nothing)
+            (shared >= beginning && last.likeness(&now) != ConversationLikeness::Different)
                 .then(|| self.goes_on(index, (&last, &now), shared))
         })
     }

@@ -90,7 +90,7 @@ impl DerivedSteps<'_> {
         for (nth, content) in sent.iter().enumerate() {
             // The engine keeps no refusal, so there is nothing to take the place of.
             let place = if nth == 0 && !is_refused(answered) { MessagePlace::Instead } else { MessagePlace::Before };
-            self.say(at, Role::Assistant, place, content);
+            self.add_host_message(at, Role::Assistant, place, content);
         }
         match (ids.is_empty(), rest.is_empty()) {
             (false, _) => self.results(&ids, rest, latency(before, now).as_ref(), now.exchange.id),
@@ -196,10 +196,10 @@ impl DerivedSteps<'_> {
     }
 
     fn host(&mut self, role: Role, place: MessagePlace, content: &[Block]) {
-        self.say(self.at, role, place, content);
+        self.add_host_message(self.at, role, place, content);
     }
 
-    fn say(&mut self, at: RequestPlace, role: Role, place: MessagePlace, content: &[Block]) {
+    fn add_host_message(&mut self, at: RequestPlace, role: Role, place: MessagePlace, content: &[Block]) {
         if !content.is_empty() {
             let message = Arc::new(Message { role, content: self.plain(content) });
             self.scenario.settings.session.host_messages.push(HostMessage { at, place, message });

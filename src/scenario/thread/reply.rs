@@ -62,7 +62,7 @@ pub(super) enum ContinuationFit {
     /// The answer comes back changed.
     Changed,
     /// It comes back as it was.
-    Whole,
+    Unchanged,
 }
 
 impl BlockGist {
@@ -151,7 +151,7 @@ impl ReplyFate {
             // Whoever would have asked the same again would never have come so far.
             Self::Failed { may_be_repeated, .. } => (echoed.is_empty() && !may_be_repeated).then_some(ContinuationFit::Unknown),
             Self::Answered { digests, .. } if echoed.iter().map(|said| said.digest).eq(digests.iter().copied()) => {
-                Some(ContinuationFit::Whole)
+                Some(ContinuationFit::Unchanged)
             }
             Self::Answered { gists, stop_reason, .. } => {
                 let is_like = echoed.iter().any(|said| gists.iter().any(|gist| said.gist.is_some_and(|said| said.is_like(*gist))));

@@ -111,7 +111,7 @@ impl RunsEvidence {
             ),
             Statement::Elicitation(asker) => elicitation(run, asker),
             Statement::Check(asker) => (
-                format!("the check of {} was never used", whose(run, asker)),
+                format!("the check of {} was never used", asker_name(run, asker)),
                 String::from("a tool with `checks = true` checks each input first, and no tool use came that far"),
             ),
             Statement::LookUp(what) => lookup(*what),
@@ -229,14 +229,14 @@ impl RunsEvidence {
 }
 
 fn elicitation(run: &PlayedRun<'_>, asker: &ElicitationSource) -> (String, String) {
-    let whose = whose(run, asker);
+    let whose = asker_name(run, asker);
     let handled = run.setup.scenario.settings.session.elicitation_handler;
     let instead =
         if handled { "its tool did not get that far" } else { "without `elicitation_handler = true` in [engine] the user is not asked" };
     (format!("the user was never asked the question of {whose}"), instead.into())
 }
 
-fn whose(run: &PlayedRun<'_>, asker: &ElicitationSource) -> String {
+fn asker_name(run: &PlayedRun<'_>, asker: &ElicitationSource) -> String {
     match asker {
         ElicitationSource::Tool(index) => format!("tool `{}`", run.setup.scenario.tools[*index].definition.name),
         ElicitationSource::ToolUse(id) => format!("tool use `{id}`"),

@@ -13,7 +13,7 @@ use crate::engine::conversation::{NAME_WORDS, answer_name, results_name};
 use crate::prelude::*;
 use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
 use crate::scenario::parse::nearest::nearest;
-use crate::scenario::statement::{PathStep, Statement, StatementPath, of_interrupt};
+use crate::scenario::statement::{PathStep, Statement, StatementPath, interrupt_path};
 use crate::transcript::event::EventKind;
 
 /// What the runs of a file show of one mark.
@@ -33,7 +33,7 @@ pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
     let mut marks: Vec<Mark<'_>> = Vec::new();
     for run in runs {
         for (index, interrupt) in run.setup.scenario.interrupts.iter().enumerate() {
-            let path = of_interrupt(&run.setup.scenario, index);
+            let path = interrupt_path(&run.setup.scenario, index);
             let is_asked = !interrupt.may && run.passed.holds(&Statement::Interrupt(index)) && !is_judged_elsewhere(run.places, &path);
             if names(interrupt).is_empty() || !is_asked {
                 continue;
@@ -51,7 +51,7 @@ pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
             mark.known.extend(seen.all);
         }
     }
-    let mut found: Vec<StatementProblem> = marks.iter().flat_map(of_mark).collect();
+    let mut found: Vec<StatementProblem> = marks.iter().flat_map(mark_problems).collect();
     found.extend(runs.iter().flat_map(in_vain));
     found
 }
@@ -62,7 +62,7 @@ fn in_vain(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     let compaction = &scenario.settings.compaction;
     let mut problems = Vec::new();
     for (index, interrupt) in scenario.interrupts.iter().enumerate() {
-        let path = of_interrupt(scenario, index);
+        let path = interrupt_path(scenario, index);
         if interrupt.may || names(interrupt).is_empty() || is_judged_elsewhere(run.places, &path) {
             continue;
         }
@@ -83,7 +83,7 @@ fn in_vain(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     problems
 }
 
-fn of_mark(mark: &Mark<'_>) -> Vec<StatementProblem> {
+fn mark_problems(mark: &Mark<'_>) -> Vec<StatementProblem> {
     let section = mark.interrupt.kind.section();
     let problem = |path: &StatementPath, message, help: &str| {
         let help = format!("{help}; if it need not happen, add `may = true` to this [[{section}]]");

@@ -9,24 +9,24 @@ use crate::scenario::types::{ScriptedOutcome, ToolEnding, TurnBlock};
 
 /// What comes too late in some run. Of a latency that is drawn nobody can say.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
-    runs.iter().flat_map(of_run).collect()
+    runs.iter().flat_map(run_problems).collect()
 }
 
-fn of_run(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
+fn run_problems(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     let scenario = &run.setup.scenario;
     let mut problems = Vec::new();
     for tool_use in tool_uses(scenario) {
         if let TurnBlock::Tool { outcome: Some(outcome), .. } = tool_use.block {
-            problems.extend(of_outcome(run, &tool_use.path, outcome));
+            problems.extend(outcome_problems(run, &tool_use.path, outcome));
         }
     }
     for (id, outcome) in &scenario.results {
-        problems.extend(of_outcome(run, &[PathStep::Key("result"), PathStep::Where("tool_use", id.clone())], outcome));
+        problems.extend(outcome_problems(run, &[PathStep::Key("result"), PathStep::Where("tool_use", id.clone())], outcome));
     }
     problems
 }
 
-fn of_outcome(run: &PlayedRun<'_>, owner: &[PathStep], outcome: &ScriptedOutcome) -> Vec<StatementProblem> {
+fn outcome_problems(run: &PlayedRun<'_>, owner: &[PathStep], outcome: &ScriptedOutcome) -> Vec<StatementProblem> {
     let (Some(Latency::Fixed(end)), false) = (&outcome.latency, outcome.ending == ToolEnding::Hangs) else { return Vec::new() };
     let progress =
         outcome.progress.iter().enumerate().map(|(nth, (at, _))| ("progress", *at, vec![PathStep::Key("progress"), PathStep::Nth(nth)]));

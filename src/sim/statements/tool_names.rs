@@ -12,15 +12,15 @@ use crate::scenario::types::{Scenario, TurnBlock};
 
 /// What is misspelt in hooks that ran all the same, for the sake of another name, and in rules.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
-    let mut problems: Vec<StatementProblem> = runs.iter().flat_map(of_run).collect();
+    let mut problems: Vec<StatementProblem> = runs.iter().flat_map(run_problems).collect();
     problems.sort_by(|left, right| (left.key, &left.text).cmp(&(right.key, &right.text)));
     problems.dedup();
     problems
 }
 
-fn of_run(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
+fn run_problems(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     let scenario = &run.setup.scenario;
-    let known = known(run);
+    let known = known_tools(run);
     let misspelt = |name: &str| {
         let is_unknown = !name.is_empty() && !name.contains('*') && !known.iter().any(|known| **known == *name);
         is_unknown.then(|| nearest(name, known.iter().map(|known| &**known))).flatten()
@@ -71,7 +71,7 @@ fn definitions(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     if scenario.tape.is_some() {
         return Vec::new();
     }
-    let asked = asked(scenario);
+    let asked = used_tools(scenario);
     let is_used = |name: &str| asked.iter().any(|asked| **asked == *name) || known_tool(name).is_some();
     let names = || asked.iter().map(|name| &**name).chain(KNOWN_TOOLS.iter().map(|tool| tool.name));
     let unused = scenario.tools.iter().map(|tool| &tool.definition.name).filter(|name| !is_used(name));
@@ -86,14 +86,14 @@ fn definitions(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
 }
 
 /// The tools that there are, those that everybody knows, and those that the model asks for.
-fn known(run: &PlayedRun<'_>) -> Vec<Arc<str>> {
+fn known_tools(run: &PlayedRun<'_>) -> Vec<Arc<str>> {
     let scenario = &run.setup.scenario;
     let declared = scenario.tools.iter().map(|tool| tool.definition.name.clone());
-    declared.chain(KNOWN_TOOLS.iter().map(|tool| tool.name.into())).chain(asked(scenario)).collect()
+    declared.chain(KNOWN_TOOLS.iter().map(|tool| tool.name.into())).chain(used_tools(scenario)).collect()
 }
 
 /// The tools that the model asks for in scripted turns.
-fn asked(scenario: &Scenario) -> Vec<Arc<str>> {
+fn used_tools(scenario: &Scenario) -> Vec<Arc<str>> {
     let name = |block: &TurnBlock| match block {
         TurnBlock::Tool { name, .. } => Some(name.clone()),
         _ => None,

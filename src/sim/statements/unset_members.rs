@@ -9,11 +9,11 @@ use crate::scenario::statement::{PathStep, StatementPath};
 
 /// What is taken out in vain in some run.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
-    runs.iter().flat_map(of_run).collect()
+    runs.iter().flat_map(run_problems).collect()
 }
 
 /// The changes hold one after another, so each is asked about what those before it have left.
-fn of_run(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
+fn run_problems(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     let changes = &run.setup.scenario.settings.session.changes;
     let mut problems = Vec::new();
     if changes.iter().all(|change| change.unset.is_empty()) {

@@ -57,7 +57,7 @@ fn k_6_a_clock_that_goes_by_itself_is_given_some_tolerance() {
     let judged = |first: u64, tick: u64| {
         let span = (Micros::from_millis(first), Micros::from_millis(first));
         let second = (Micros::from_secs(1), Micros::from_secs(1));
-        failures(&report.transcript, &[span, second], DelayTolerance::of_clock(Micros::from_millis(tick)))
+        failures(&report.transcript, &[span, second], DelayTolerance::from_clock(Micros::from_millis(tick)))
     };
     // 50 ms too soon and 250 ms and a tenth too late.
     for (wanted, is_fine) in [(551, false), (550, true), (228, true), (227, false)] {

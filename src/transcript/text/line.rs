@@ -11,7 +11,7 @@ use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
 use crate::wire::request::read_content;
 use crate::wire::usage::Usage;
-use effects::{of_emission, of_note};
+use effects::{emission_line, note_line};
 
 /// How many characters of content a line shows.
 const CONTENT_CHARACTERS_MAX: usize = 100;
@@ -46,9 +46,9 @@ fn line(detail: DetailLevel, clock: LineClock, actor: &str, what: &str, text: St
 pub(super) fn from_event(event: &Event, view: &LineContext) -> Option<TextLine> {
     use DetailLevel::{Debug, Normal};
     Some(match &event.what {
-        EventKind::Input(input) => of_input(event, input)?,
+        EventKind::Input(input) => input_line(event, input)?,
         EventKind::Request { id, request } => line(Normal, LineClock::Run, "engine", &format!("request {id}"), request_text(request, view)),
-        EventKind::Effect(effect) => of_effect(event, effect, view)?,
+        EventKind::Effect(effect) => effect_line(event, effect, view)?,
         EventKind::Served { id, answer, provenance } => {
             line(Debug, LineClock::Request(*id), "model", "answers with", format!("{answer} ({provenance})"))
         }
@@ -67,7 +67,7 @@ pub(super) fn from_event(event: &Event, view: &LineContext) -> Option<TextLine> 
     })
 }
 
-fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
+fn input_line(_event: &Event, input: &Input) -> Option<TextLine> {
     use DetailLevel::{Brief, Debug};
     Some(match input {
         Input::Prompt { prompt, content } => line(Brief, LineClock::Run, "user", &format!("prompt {prompt}"), content_text(content)),
@@ -130,11 +130,11 @@ fn of_input(_event: &Event, input: &Input) -> Option<TextLine> {
     })
 }
 
-fn of_effect(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextLine> {
+fn effect_line(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextLine> {
     use DetailLevel::{Debug, Normal};
     Some(match effect {
-        Effect::Emit(emission) => of_emission(emission, view),
-        Effect::Note(note) => of_note(event, note, view),
+        Effect::Emit(emission) => emission_line(emission, view),
+        Effect::Note(note) => note_line(event, note, view),
         Effect::CloseRequest { id } => line(Debug, LineClock::Request(*id), "engine", "closes", format!("request {id}")),
         Effect::StopTool { run } => line(Debug, LineClock::Request(run.request), "engine", "stops", format!("tool {run}")),
         Effect::RefreshAuth { id, forced, provider } => {
@@ -184,7 +184,7 @@ fn of_effect(event: &Event, effect: &Effect, view: &LineContext) -> Option<TextL
     })
 }
 
-fn of_assistant(message: &AssistantMessage, view: &LineContext) -> TextLine {
+fn assistant_line(message: &AssistantMessage, view: &LineContext) -> TextLine {
     let clock = LineClock::Request(message.id);
     if let Some(kind) = &message.error {
         let text = error_text(&message.block);
@@ -205,7 +205,7 @@ fn of_assistant(message: &AssistantMessage, view: &LineContext) -> TextLine {
     }
 }
 
-fn of_user(message: &UserMessage) -> TextLine {
+fn user_line(message: &UserMessage) -> TextLine {
     let run = message.run;
     line(DetailLevel::Brief, LineClock::Request(run.request), "engine", &format!("result {run}"), result_block_text(&message.block))
 }
@@ -240,7 +240,7 @@ fn hook_text(outcome: &HookOutcome) -> String {
     if parts.is_empty() { String::from("nothing") } else { parts.join(", ") }
 }
 
-pub(super) fn attempt(report: &AttemptReport) -> TextLine {
+pub(super) fn attempt_line(report: &AttemptReport) -> TextLine {
     let ok = &*report.outcome == "ok";
     let detail = if ok { DetailLevel::Debug } else { DetailLevel::Normal };
     let took = report.ended.since(report.started);

@@ -166,7 +166,7 @@ impl RequestAttribution {
         let conversation = comparable(setup, text)?;
         let likeness = |recorded: &RecordedThread| {
             let first = recorded.first.as_ref().and_then(|first| comparable(setup, first));
-            first.map_or(ConversationLikeness::Nothing, |first| conversation.likeness(&first))
+            first.map_or(ConversationLikeness::Different, |first| conversation.likeness(&first))
         };
         // Of equals `max_by_key` takes the last.
         new.into_iter().map(|(agent, recorded)| (likeness(recorded), agent)).rev().max_by_key(|(likeness, _)| *likeness)
@@ -211,7 +211,7 @@ impl RequestAttribution {
     }
 
     fn next_said(&self, setup: &RunSetup, request: &Request) -> Option<UserText> {
-        let last = said_last(setup, request);
+        let last = last_user_blocks(setup, request);
         let has_results = last.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { .. }));
         let texts: Vec<&str> = last.iter().filter_map(|block| text_of(block)).collect();
         let says = |content: &[Block]| !content.is_empty() && content.iter().filter_map(text_of).all(|text| texts.contains(&text));
@@ -283,7 +283,7 @@ fn frame_of(request: &Request) -> FrameHash {
 }
 
 /// What the user says last: the last message. Where the host says something of its own, what it puts before and behind that is passed over.
-fn said_last<'a>(setup: &RunSetup, request: &'a Request) -> Vec<&'a Block> {
+fn last_user_blocks<'a>(setup: &RunSetup, request: &'a Request) -> Vec<&'a Block> {
     let is_answer = |message: &&Arc<Message>| message.role == Role::Assistant;
     let is_user = |message: &&Arc<Message>| message.role == Role::User;
     let newest = request.messages.iter().rev();

@@ -42,7 +42,7 @@ pub(super) fn with_reason(outcome: &ToolOutcome, reason: &str) -> ToolOutcome {
 }
 
 /// What hooks are told after a call (T-26).
-pub(super) fn told_after(input: &Json, outcome: &ToolOutcome) -> Json {
+pub(super) fn post_hook_input(input: &Json, outcome: &ToolOutcome) -> Json {
     Json::trusted(format!(r#"{{"input":{input},"result":{},"is_error":{}}}"#, outcome.content, outcome.is_error))
 }
 
