@@ -78,7 +78,7 @@ pub struct FinishedRun<E, W> {
     pub at: Time,
     /// The engine in its last state.
     pub engine: E,
-    /// Whoever watched, in its last state.
+    /// The watcher, in its last state.
     pub watcher: W,
 }
 
@@ -110,7 +110,7 @@ impl<E: Engine> Run<E> {
 }
 
 impl<E: Engine, W: TranscriptWatch> Run<E, W> {
-    /// A run that has not begun, with whoever should see what happens in it.
+    /// A run that has not begun, with a watcher of its events.
     pub fn watched(setup: Arc<RunSetup>, engine: E, watcher: W) -> Self {
         let mut run = Self {
             watcher,
@@ -250,7 +250,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self.events
     }
 
-    /// Whoever watches.
+    /// The watcher.
     pub fn watcher(&self) -> &W {
         &self.watcher
     }

@@ -110,7 +110,7 @@ enum ArrivalKind {
 }
 
 impl Arrival {
-    /// The order among arrivals at the same instant: answers, tools and whoever else is asked, timers, the user.
+    /// The order among arrivals at the same instant: answers, tools and other questions, timers, the user.
     pub fn class(&self) -> u8 {
         match self.0 {
             ArrivalKind::Answer(..) => 0,

@@ -139,7 +139,7 @@ async fn serve(arguments: &ServeArguments, loaded: &LoadedScenario) -> CommandEx
             return CommandExit::WrongInput;
         }
     };
-    // Whoever has read the first line may stop it.
+    // A reader of the first line may stop the server.
     let mut signals = match listen() {
         Ok(signals) => signals,
         Err(exit) => return exit,
@@ -251,7 +251,7 @@ fn show(arguments: &ServeArguments, session: &str, verdict: &ServeVerdict) -> Co
     if verdict.is_fine() { CommandExit::Fine } else { CommandExit::Failed }
 }
 
-/// Listens for whoever wants the command to stop, or says why it cannot.
+/// Listens for the signals that stop the command, or reports the error.
 pub(super) fn listen() -> Result<StopSignals, CommandExit> {
     StopSignals::listen().map_err(|error| {
         complain(&format!("cannot listen for signals: {error}"));

@@ -54,7 +54,7 @@ struct AgentGroup {
     tool: AgentTool,
     task: AgentTask,
     children: Vec<ChildAgent>,
-    /// The waits that are not drawn: a child knows its own alone, and whoever puts results together comes later.
+    /// The waits that are not drawn: a child knows only its own, and the synthesis comes later.
     backoff: BTreeMap<Arc<str>, Micros>,
     /// What the tasks gave, once somebody puts it together.
     results: Option<Vec<AgentResult>>,
@@ -286,7 +286,7 @@ impl AgentGroup {
             None => (),
         }
         match (&self.results, &*results) {
-            // Whoever should put them together failed: better all of them than none.
+            // The synthesis failed: all single results are better than no result.
             (Some(found), [synthesis]) if synthesis.is_error || synthesis.text.is_empty() => Some(ToolOutcome::text(&result::list(found))),
             (_, [alone]) => Some(of(alone.alone())),
             (_, all) if all.iter().all(|said| said.is_error) => Some(ToolOutcome::error(&result::list(all))),
@@ -350,7 +350,7 @@ impl ChildAgent {
         env.settings.session.task_budget = None;
         env.settings.session.changes.clear(); // they are about the root's requests
         env.settings.session.host_messages.clear();
-        env.settings.session.tool_use_summaries = None; // whoever looks on sees the root's turns
+        env.settings.session.tool_use_summaries = None; // consumers see the root's turns
         Self { agent, env: Arc::new(env), session: Session::default(), tool_uses: 0, said: None, is_over: false }
     }
 

@@ -199,7 +199,7 @@ impl Conversation {
         messages
     }
 
-    /// The request for it, with what the API is told to clear (C-2). Whoever makes a request of its own from [`Self::messages`] loses that.
+    /// The request for it, with what the API is told to clear (C-2). A request that is made from [`Self::messages`] lacks it.
     pub(crate) fn request(&self, frame: &RequestFrame, raised_cap: Option<u64>) -> Request {
         let request = self.with_edit(frame.request(&self.messages(frame.neighbours()), raised_cap));
         if self.lacks_thinking() { without_thinking_budget(request) } else { request }

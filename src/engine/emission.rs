@@ -1,4 +1,4 @@
-//! What comes out of an agent: messages for whoever uses it. Notes that only a transcript shows are in [`note`](Note).
+//! The output of an agent: messages for its consumers. Notes that only a transcript shows are in [`note`](Note).
 //!
 //! Every name here is derived from lineage: a message's uuid says prompt, request, attempt and block.
 

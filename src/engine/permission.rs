@@ -136,7 +136,7 @@ pub struct PermissionRule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleSource {
-    /// Whoever administers the machine: such a rule decides.
+    /// The administrator of the machine: such a rule decides.
     Policy,
     /// The command line, and answers of the person during the session.
     CommandLine,

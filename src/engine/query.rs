@@ -130,7 +130,7 @@ enum QueryState {
 }
 
 impl QueryState {
-    /// The call that is over, and what it has brought. Whoever takes it out puts another state in its place.
+    /// The call that ended, with its outcome. The caller must set another state.
     fn take_call(&mut self) -> (Box<ApiCall>, QueryTurn) {
         match core::mem::replace(self, Self::Finished) {
             Self::Calling { call, turn } => (call, turn),

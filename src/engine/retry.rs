@@ -174,7 +174,7 @@ pub(crate) struct CallHistory {
     pub(crate) polls: unattended_mode::UnattendedRetries,
     /// How many answers in a row said that the API is overloaded, this one included.
     pub(crate) overloads: u32,
-    /// Whether the last attempt failed for want of good credentials.
+    /// Whether the last attempt failed because of its credentials.
     pub(crate) just_refreshed: bool,
     /// Whether credentials were renewed by force in this call.
     pub(crate) forced_refresh: bool,

@@ -275,7 +275,7 @@ impl Session {
         self.on_verdict(env, now, verdict, effects);
     }
 
-    /// The prompt that is starting. Whoever takes it out puts another state in its place.
+    /// The prompt that is starting. The caller must set another state.
     fn take_starting(&mut self) -> PendingPrompt {
         match core::mem::take(&mut self.state) {
             SessionState::Starting(starting) => *starting,

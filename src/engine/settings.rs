@@ -54,7 +54,7 @@ pub struct Environment {
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,
-    /// What counts the tokens of content that the API has not counted; the estimate where there is none (C-4).
+    /// Counts the tokens of content that the API has not counted (C-4). Default: the estimate.
     #[serde(skip)]
     pub tokenizer: Tokenizer,
 }
@@ -281,7 +281,7 @@ impl ToolDefinition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentTool {
-    /// The model of sub-agents that are not given one, and of whoever puts their results together.
+    /// The model of sub-agents without a model of their own, and of the synthesis.
     pub fast_model: Arc<str>,
 }
 

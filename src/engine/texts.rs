@@ -1,4 +1,4 @@
-//! What our own loop says by itself in conversations and results, in pieces between what is put in: for whoever asks whether a text could be said at all
+//! The texts of our own loop in conversations and results, as pieces between their arguments. They answer the question whether a text can occur at all
 //! (F-10). An expectation that one of these does not occur asks something, though no run of its scenario says it.
 //!
 //! A test holds each piece against the transcripts of the shipped scenarios, so that what is said otherwise one day is changed here as well.

@@ -360,7 +360,7 @@ pub fn write(imported: &ImportedRecording, stem: &Path) -> Result<ImportedFiles,
     Ok(ImportedFiles { tape, scenarios, problems })
 }
 
-/// What people call the format of this recording, whether it can be imported or not; `None` when it is none that is known.
+/// What people call the format of this recording, whether it can be imported or not; `None` for unknown formats.
 pub fn format_name(bytes: &[u8]) -> Option<&'static str> {
     match RecordingSource::open(bytes) {
         Ok(source) => FormatProbe::name(source),

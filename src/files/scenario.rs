@@ -39,7 +39,7 @@ pub struct LoadedScenario {
     pub runs: usize,
     /// Where its parts stand in its file and in those that it extends.
     pub places: TablePlaces,
-    /// What of its tape was left out (F-2): the rest replays, but whoever asked should know.
+    /// The parts of its tape that were left out (F-2): the rest replays, and the caller can report them.
     pub warnings: Vec<String>,
 }
 

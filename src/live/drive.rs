@@ -56,7 +56,7 @@ pub enum ClientSurroundings {
     /// Folders and variables of its own.
     #[default]
     Clean,
-    /// Folders of its own, and the variables of whoever drives it.
+    /// Folders of its own, and the variables of the calling process.
     Inherited,
 }
 

@@ -3,7 +3,7 @@
 /// Which it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopSignal {
-    /// Somebody pressed Ctrl-C: whoever is in the same group of processes got it, too.
+    /// Ctrl-C was pressed: every process of the same group got it, too.
     Interrupt,
     /// This process alone was asked to end.
     Terminate,

@@ -186,7 +186,7 @@ fn api(
             let listener = wires.bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT))).await?;
             wires.server_back();
             let stop = async move {
-                // It is never told anything but that whoever would tell is gone.
+                // The only message that ever comes here is the loss of the sender.
                 let _ = stopped.changed().await;
             };
             kept.lock().await.serve::<SimulatedNetwork>(listener, stop, began).await;

@@ -1,6 +1,6 @@
 //! O-12, second half: a request that was too long is not repeated as it was.
 //!
-//! The API says so with status 413, or with a 400 that names the limit; an answer that broke off says nothing. Whoever is asked again within the
+//! The API says so with status 413, or with a 400 that names the limit; an answer that broke off says nothing. A client that retries within the
 //! same prompt must be asked something else: fewer messages, less room for the answer, or another model. The user may ask the same once more.
 
 use super::OracleFindings;

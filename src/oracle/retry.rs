@@ -11,7 +11,7 @@ pub(super) const ORACLE: &str = "O-9";
 /// The attempts at the request that was made last.
 #[derive(Clone, Debug, Default)]
 pub(super) enum RetryOracle {
-    /// There is none.
+    /// No request.
     #[default]
     Idle,
     /// This is the last of them.

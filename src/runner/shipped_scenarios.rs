@@ -1,7 +1,7 @@
 //! Every scenario of the repository: it runs, what it expects holds, and its transcript is the one that was approved.
 //!
 //! A new or changed transcript is left beside its place as `*.snap.new`: look at it, then `cargo run -- run scenarios --accept`
-//! or `cargo insta review`. Pending is failure. The test stands here and not in `tests/`, so that whoever changes the engine on purpose to see
+//! or `cargo insta review`. Pending is failure. The test stands here and not in `tests/`, so that a developer who changes the engine on purpose to see
 //! what goes red (`cargo xtask mutants`) compiles the library once.
 
 use std::num::NonZeroUsize;

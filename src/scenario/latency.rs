@@ -54,7 +54,7 @@ impl Latency {
 
     /// This time's figure. `recorded` is the tape's, where there is one; `nth` counts from 0 and serves [`Latency::Table`].
     ///
-    /// `None` when only a recording could say and there is none.
+    /// `None` when only a recording has the time and no recording is given.
     pub fn draw(&self, draws: &mut KeyedDraws, recorded: Option<Micros>, nth: usize) -> Option<Micros> {
         Some(match self {
             Self::Fixed(span) => *span,

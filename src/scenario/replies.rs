@@ -20,7 +20,7 @@ pub struct ScriptedHook {
     pub may: bool,
 }
 
-/// Whoever is asked whether a tool may run.
+/// The person who is asked whether a tool may run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedPermission {
     /// The questions that this is for, as rules are written (`Bash`, `Bash(git *)`); `None` for all. The first that fits a question counts.

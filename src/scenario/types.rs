@@ -148,7 +148,7 @@ pub struct ScriptedOutcome {
 pub struct AgentScript {
     /// The answers that each agent gets, in order.
     pub tasks: Vec<Vec<ScriptedTurn>>,
-    /// The answer to whoever puts the results of several together.
+    /// The answer for the synthesis of several results.
     pub synthesis: Option<ScriptedTurn>,
 }
 

@@ -1,6 +1,6 @@
 //! A run whose requests are answered outside: by a server behind a real connection (the live driver) or a simulated network (M-11).
 //!
-//! Everything else stays as it is: tools, hooks, people and timers are the world's, and the engine cannot tell. Whoever drives such a run says what
+//! Everything else stays as it is: tools, hooks, people and timers are the world's, and the engine cannot tell. The driver of such a run says what
 //! time it is, carries out the [`OutsideCall`]s, and offers what comes back.
 //!
 //! ```text
@@ -164,7 +164,7 @@ impl<E: Engine, W: TranscriptWatch> Run<E, W> {
         self.due.insert(0, (agent.clone(), input));
     }
 
-    /// Something that whoever answers has to say, for the transcript.
+    /// A report of the answering server, for the transcript.
     pub fn note(&mut self, agent: &Agent, what: &EventKind) {
         self.watcher.note(self.now, agent, what);
     }

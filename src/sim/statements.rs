@@ -1,6 +1,6 @@
 //! What a scenario says comes to pass, or it is a failure (F-10).
 //!
-//! One run cannot tell: a fault may hit with one seed and not with another. So whoever has all runs of a file (each combination of its matrix, each seed
+//! One run cannot tell: a fault may hit with one seed and not with another. So the caller with all runs of a file (each combination of its matrix, each seed
 //! that was asked for) has them judged together. A statement is known by the place where it stands, so that a matrix may vary it.
 //!
 //! ```text

@@ -45,9 +45,9 @@ pub struct ValidationContext {
     pub counts_max_tokens: Option<bool>,
     /// The most bytes that an image may have as base64.
     pub image_bytes_max: usize,
-    /// Whether tool uses and results must belong together. Off for whoever looks at that elsewhere.
+    /// Whether tool uses and results must belong together. Off for callers that check it elsewhere.
     pub pairs: bool,
-    /// Whether an answer must begin with thinking where thinking is enabled. Off where whoever answers does not think.
+    /// Whether an answer must begin with thinking where thinking is enabled. Off where the answers have no thinking.
     pub thinking: bool,
 }
 

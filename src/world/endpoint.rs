@@ -55,7 +55,7 @@ pub(crate) enum EndpointReply {
     Other {
         status: u16,
         body: String,
-        /// What is wrong with it, for whoever looks at the verdict.
+        /// The problem, for the verdict.
         problem: Option<String>,
     },
 }
@@ -111,7 +111,7 @@ impl ApiEndpoint {
         self.model.passed(setup)
     }
 
-    /// A request with all that is held for it, or what is answered where it is none.
+    /// A complete request with its server-held messages, or the reply to a bad request.
     fn complete_request<'a>(
         &self,
         body: &'a [u8],

@@ -1,4 +1,4 @@
-//! The model server whole: what a request gets (M-2, M-3, M-4), whoever made it and however it travels.
+//! The model server: the answer to a request (M-2, M-3, M-4), for every client and every way of travel.
 //!
 //! ```text
 //!   request ── valid? ── fault? ── which answer? ── what a fault changes ──> a plan of bytes and times

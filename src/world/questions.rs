@@ -218,12 +218,12 @@ pub(super) fn scripted_check<'a>(
     Some((ElicitationSource::Tool(index), tool.outcome.as_ref()?.check.as_ref()?))
 }
 
-/// The reply of the n-th time, from 0: the last one counts for all that follow; `None` when there is none at all.
+/// The n-th reply, from 0: the last one counts for all that follow; `None` without replies.
 fn nth_reply<T>(replies: &[ScriptedReply<T>], nth: usize) -> Option<&ScriptedReply<T>> {
     replies.get(nth).or(replies.last())
 }
 
-/// What a reply says, or what is usual where there is none; `None` when no answer comes.
+/// The reply, or the usual one where the scenario has no reply; `None` when no answer comes.
 fn says_or<T: Clone>(reply: Option<&ScriptedReply<T>>, usual: T) -> Option<T> {
     reply.map_or(Some(usual), |reply| reply.says.clone())
 }

@@ -31,7 +31,7 @@ pub(crate) struct AnswerQueue {
     ids: Vec<FreshId>,
 }
 
-/// An answer that was changed on its way: whoever asks the same again gets it again.
+/// An answer that a fault changed on its way: a repeated request gets it again.
 #[derive(Clone, Debug, PartialEq)]
 struct RetryableAnswer {
     agent: Agent,
@@ -74,7 +74,7 @@ pub(crate) struct QueuedAnswer {
 }
 
 impl AnswerQueue {
-    /// The answer that was lent to the same request before, else the next one; `None` when there is none left. One that is lent is still there when
+    /// The answer that was lent to the same request before, else the next one; `None` when the queue is empty. One that is lent is still there when
     /// the same is asked again.
     pub(crate) fn serve(&mut self, setup: &RunSetup, asking: &ModelRequest<'_>, is_lent: bool) -> Option<QueuedAnswer> {
         let ModelRequest { agent, id, request, origins, .. } = *asking;

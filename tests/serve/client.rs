@@ -1,4 +1,4 @@
-//! A small client for tests: raw TCP, so that packet boundaries, the end of a stream and a broken connection can be told apart.
+//! A small client for tests: raw TCP, so that it can distinguish packet boundaries, the end of a stream and a broken connection.
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -55,7 +55,7 @@ enum Level {
 }
 
 impl LevelArguments {
-    /// How fast time goes on the simulated network; `None` where there is none.
+    /// How fast time goes on the simulated network; `None` at the other levels.
     pub(super) fn network_scale(&self) -> Option<TimeScale> {
         (self.level == Level::Network).then(|| self.scale.unwrap_or_default())
     }

@@ -169,7 +169,7 @@ impl ApiCall {
         self.to("next attempt", CallState::Due(next));
     }
 
-    /// names the last error, the attempts made and the time they took. What was counted is counted anew by whoever asks next.
+    /// names the last error, the attempts made and the time they took. The next call counts from zero.
     pub(super) fn give_up(&mut self, now: Time, failure: AttemptFailure, reason: Option<&str>) -> CallVerdict {
         self.to("given up", CallState::Ended);
         self.history.overloads = 0;

@@ -30,7 +30,7 @@ pub(crate) fn cascade(
     clear_old(env, frame, conversation, effects);
     let Some(figures) = ContextThresholds::from_settings(&env.settings.compaction) else { return CascadeDecision::Call };
     if env.settings.background {
-        return CascadeDecision::Call; // whoever works for another agent leaves its context to that one
+        return CascadeDecision::Call; // an agent that works for another leaves its context to that one
     }
     commit_staged(env, frame, conversation, figures.commit, "the context is near the window", effects);
     let tokens = context_tokens(env, frame, conversation);
@@ -62,7 +62,7 @@ pub(crate) fn after_failure(
     autocompact::decide(tokens, figures, SummaryAvailability::Unavailable("it has just failed"), others(env, conversation, tracking))
 }
 
-/// Commits all staged collapses, whatever the estimate; `false` when there are none, or none that can be.
+/// Commits all staged collapses, under any estimate; `false` when nothing could be committed.
 pub(crate) fn drain_collapses(env: &Environment, frame: &RequestFrame, conversation: &mut Conversation, effects: &mut Effects) -> bool {
     commit_staged(env, frame, conversation, 0, "the prompt is too long", effects)
 }

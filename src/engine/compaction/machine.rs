@@ -483,7 +483,7 @@ fn failed(
 ) -> FailedCompaction {
     note(cause.level(), false, &failure.summary(), (sizes.context, sizes.context), effects);
     if cause.trigger != CompactTrigger::Manual {
-        // Whoever asked for it gets the failure as an error.
+        // The user who asked for it gets the failure as an error.
         let text = format!("the conversation was not summarised: {}", failure.summary());
         effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
     }

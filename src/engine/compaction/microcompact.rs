@@ -130,7 +130,7 @@ impl CacheEdit {
     }
 
     /// The API has said how many tokens it left out of a request, which counts all that was cleared so far. Gives the results that it
-    /// had not spoken of, and by how much the figure grew; nothing when there are none.
+    /// had not spoken of, and by how much the figure grew; nothing without such results.
     pub(super) fn on_applied(&mut self, tokens: u64) -> Option<(Vec<Arc<str>>, u64)> {
         let new = self.cleared.iter_mut().filter(|cleared| !cleared.is_confirmed);
         let ids: Vec<Arc<str>> = new

@@ -122,7 +122,7 @@ pub enum Effect {
         /// When.
         at: Time,
     },
-    /// Something for whoever uses the agent: messages, results, stream events.
+    /// Something for consumers: messages, results, stream events.
     Emit(Emission),
     /// Something that only a transcript shows: transitions, tool states, defects.
     Note(Note),

@@ -85,7 +85,7 @@ mod tests {
             ("hi think result strip then", true),
             ("hi think result strip think result", false),
             ("hi think result strip use result", true), // it was not asked for
-            ("hi think result use result", false),      // the model did not think: that is not ours to mend
+            ("hi think result use result", false),      // the model did not think: that stays as it is
             ("hi think result strip use result bye", true),
             ("hi think result strip say bye use result", false),
             ("hi use result strip", false),

@@ -220,7 +220,7 @@ pub(super) fn result_message(entry: &ToolEntry, block: Block) -> UserMessage {
 }
 
 /// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive. What cannot be read
-/// is no valid input, whoever checks.
+/// is not valid under any check.
 fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput, problem: Option<&InputProblem>) -> ConcurrencyClass {
     match (definition.and_then(|definition| definition.safe), input, problem) {
         (Some(true), ToolInput::Valid(_), None) => ConcurrencyClass::Safe,

@@ -354,7 +354,7 @@ impl Pipeline {
         PipelineVerdict::Running
     }
 
-    /// Starts the hooks of a point; `None` when there are none. What they are told is put together only if somebody listens.
+    /// Starts the hooks of a point; `None` without hooks. Their input is made only if a hook listens.
     fn start_hooks(
         &mut self,
         scope: &mut PipelineScope<'_>,

@@ -1,6 +1,6 @@
 //! What the model sees of a result that is too large (T-27, B-12): pure functions over its content.
 //!
-//! Only text counts, by its characters: an image's data is no text, and whoever made it has already kept it small.
+//! Only text counts, by its characters: an image's data is not text, and its tool has already kept it small.
 
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};

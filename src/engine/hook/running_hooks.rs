@@ -50,7 +50,7 @@ pub(crate) struct HookVerdict {
 }
 
 impl RunningHooks {
-    /// Starts the hooks of `event`; `None` when there are none. `input` is what each of them is told.
+    /// Starts the hooks of `event`; `None` without hooks. Each of them gets `input`.
     pub(crate) fn start(env: &Environment, now: Time, subject: HookSubject, input: HookInput, effects: &mut Effects) -> Option<Self> {
         let input = Arc::new(input);
         let matches = |matcher: &Option<Arc<str>>| matcher.as_ref().is_none_or(|matcher| is_for(matcher, input.tool.as_deref()));

@@ -24,7 +24,7 @@ impl Query {
         for (number, message) in (1..).zip(&session.host_messages).filter(|(_, message)| is_said(message.at)) {
             self.carried.conversation.take_host_message(&format!("host{number}"), message);
         }
-        // A prompt may come before one that was said earlier: nothing is heeded twice.
+        // A prompt may come before an earlier one: no message is inserted twice.
         self.carried.reached = before.max(at);
     }
 

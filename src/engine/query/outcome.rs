@@ -202,7 +202,7 @@ impl ResultTotals {
         self.count_attempt(env, &AttemptCost::from_call(call));
     }
 
-    /// Counts an attempt that was given up in the midst of its answer: what the API said of its tokens holds, too.
+    /// Counts an attempt that was given up in the middle of its answer: the token counts that the API had sent still hold.
     pub(super) fn count_attempt(&mut self, env: &Environment, attempt: &AttemptCost) {
         if attempt.usage != Usage::default() {
             self.add(&attempt.model, &attempt.usage, attempt.cost(env));
@@ -261,7 +261,7 @@ enum EndCause {
     Success,
     /// This is shown in an answer's place.
     Failed { id: RequestId, failure: AttemptFailure },
-    /// The user aborted, or whoever the agent works for.
+    /// The user aborted, or the owner of the agent did.
     Aborted(AbortKind),
     /// A limit is reached: said in the result alone.
     Limit(Arc<str>),

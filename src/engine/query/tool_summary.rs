@@ -1,4 +1,4 @@
-//! What a turn's tools did, in a line, for whoever looks on (S-7: tool-use summaries).
+//! One line for consumers about the tools of a turn (S-7: tool-use summaries).
 //!
 //! ```text
 //!   next_turn ──> ToolSummary, request 2 ──an answer with text──> emitted

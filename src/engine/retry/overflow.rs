@@ -3,7 +3,7 @@
 use super::{AttemptFailure, FailedAttempt, RetryDecision};
 use crate::wire::error::ContextFigures;
 
-/// What to do about an overflow; `None` when it is none.
+/// The reaction to an overflow; `None` for other failures.
 pub(super) fn decide(case: &FailedAttempt<'_>) -> Option<RetryDecision> {
     let FailedAttempt { failure, call, history, settings, .. } = case;
     let room = room(failure)?;

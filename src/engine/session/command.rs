@@ -39,7 +39,7 @@ pub(crate) fn read<'s>(content: &Arc<[Block]>, settings: &'s Settings) -> (Promp
     (built_in(name, rest, settings), &[])
 }
 
-/// The command that a prompt is, and what follows it; `None` when it is none.
+/// The command of a prompt and its argument; `None` when the prompt is not a command.
 fn name_and_rest(content: &[Block]) -> Option<(&str, &str)> {
     let text = match content.first().map(Block::kind) {
         Some(BlockKind::Text(text)) if content.len() == 1 => text.trim(),

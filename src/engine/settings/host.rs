@@ -1,7 +1,7 @@
-//! What the host of a session does from a certain request on (S-11): it changes what requests say beside the conversation, and puts in messages
-//! that neither the user nor the model wrote.
+//! Changes by the host of a session from a certain request on (S-11): to the members of requests beside the conversation, and messages that neither
+//! the user nor the model wrote.
 //!
-//! Real clients do both in the midst of a session: another `tool_choice`, more `max_tokens`, a document beside a result, the first words of the
+//! Real clients do both in the middle of a session: another `tool_choice`, more `max_tokens`, a document beside a result, the first words of the
 //! answer. A request has its place by its prompt and its number in it, as transcripts name it.
 
 use serde::{Deserialize, Serialize};

@@ -56,7 +56,7 @@ pub struct SessionSettings {
     /// What a person answered about a tool use of an earlier session that was not run (S-3).
     pub orphaned_permission: Option<OrphanedPermission>,
     /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`, and
-    /// the prompt is in one turn with them: words that the model never said are for whoever asks for them.
+    /// the prompt is in one turn with them: words that the model never wrote need a setting.
     pub orphan_reply: Option<Arc<str>>,
     /// Whether somebody answers what servers of tools ask (S-11). Where nobody does, every such question is declined at once.
     pub elicitation_handler: bool,

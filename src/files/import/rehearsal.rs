@@ -22,7 +22,7 @@ const TIMES_HELD: usize = 16;
 /// How many of the problems are named.
 const NAMED: usize = 2;
 
-/// Rules about what requests say. Where a replay sends what was recorded, whoever breaks them is the recorded client, and the scenario says so.
+/// Rules about what requests say. A replay sends what was recorded, so the recorded client breaks them, and a note in the scenario reports it.
 const OF_REQUESTS: [&str; 3] = ["O-1", "O-6", "O-10"];
 
 /// What a replay of the scenario will not do, a sentence; `None` when it goes well.

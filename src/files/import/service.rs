@@ -120,7 +120,7 @@ fn bedrock(path: &str, request: &[u8]) -> Option<ExchangeService> {
     })
 }
 
-/// Whether a request, or where there is none an answer, is one of the Messages API.
+/// Whether a request (or an answer without request) belongs to the Messages API.
 fn asks_messages(request: &[u8], answer: &[u8]) -> bool {
     let request = std::str::from_utf8(request).ok().and_then(|text| RawObject::parse(text).ok());
     let asks = request.is_none_or(|request| request.get("messages").is_some());

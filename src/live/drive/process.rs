@@ -144,7 +144,7 @@ pub(super) async fn run(
         let left_behind = group.left_behind(&folders.mark()).await;
         whole.is_over = true;
         if !is_read {
-            // Whoever held the pipes was killed; a process that hides from us must not hold us up.
+            // The holders of the pipes were killed; a hidden process must not hold us up.
             let _ = timeout(GOING, reading).await;
         }
         (ended, left_behind)
@@ -212,7 +212,7 @@ impl ProcessGroup {
     }
 }
 
-/// Whoever gives up a run before it is over leaves no process of it behind.
+/// A run that is dropped early leaves no process behind.
 struct WholeRun {
     group: ProcessGroup,
     mark: String,

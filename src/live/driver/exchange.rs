@@ -64,7 +64,7 @@ struct ExchangeEventSender {
     sender: Sender<ExchangeEvent>,
 }
 
-/// Whoever listened is gone: nobody wants to know how it ends.
+/// The listener is gone, so the end has no receiver.
 struct ListenerLoss;
 
 impl ExchangeEventSender {

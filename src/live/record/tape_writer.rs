@@ -95,11 +95,11 @@ pub(super) fn header(options: &RecordOptions, redactor: &mut Redactor) -> TapeHe
     }
 }
 
-/// The folders of a client that is started here: it has those of whoever starts it. A secret in a path is replaced as it is in bodies, so that the
+/// The folders of a client that is started here: it has those of its starter. A secret in a path is replaced as it is in bodies, so that the
 /// path is found there.
 #[expect(
     clippy::disallowed_methods,
-    reason = "they are told apart from what a client says, so that it may say another folder's name when it is driven"
+    reason = "their names must be recognised in requests, so that `drive` can replace them with those of another folder"
 )]
 fn folders(redactor: &mut Redactor, notice: fn(&str)) -> Vec<(ClientFolder, String)> {
     let home = std::env::var_os("HOME").map(|home| (ClientFolder::Home, home.into()));

@@ -1,4 +1,4 @@
-//! Gates: whoever drives a client is asked before each byte boundary, may act on the client meanwhile, and says how it goes on (K-9).
+//! Gates: before each byte boundary the driver of a client is asked. It may act on the client, and then decides how the answer continues (K-9).
 //!
 //! ```text
 //!   head ──┬── piece 1 ──┬── piece 2 ──┬── … ──┬── end

@@ -30,7 +30,7 @@ pub(super) enum OwnerMessage {
     Sent { serial: AnswerSerial, part: DeliveryPart, at: Instant },
     /// The client closed the connection before its answer was over.
     Left { serial: AnswerSerial, at: Instant },
-    /// Whoever drives the client had the answer cut.
+    /// The driver of the client had the answer cut.
     CutAtGate { serial: AnswerSerial, at: Instant, cut: ConnectionCut },
     /// The client was acted on.
     Disturbed { serial: AnswerSerial },

@@ -201,7 +201,7 @@ impl ClientSession {
         open
     }
 
-    /// Tells the transcript and whoever else wants to know.
+    /// Notes it for the transcript and the other watchers.
     fn note(&mut self, now: Time, agent: &Agent, what: EventKind) {
         self.recorder.note(now, agent, &what);
         if let Some(notes) = &self.options.notes {

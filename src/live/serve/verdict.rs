@@ -84,9 +84,9 @@ pub enum ServedEnd {
     ClientLeft,
     /// The client closed the connection when it had everything but the end.
     LeftAtEnd,
-    /// Whoever drives the client had it closed.
+    /// The driver of the client had it closed.
     ClosedAtGate,
-    /// Whoever drives the client had it broken.
+    /// The driver of the client had it broken.
     ResetAtGate,
     /// It was open when serving was over.
     OpenAtEnd,

@@ -12,13 +12,13 @@ use crate::wire::json::Json;
 use crate::wire::raw_json::{RawObject, elements};
 use crate::wire::sse::SseFramer;
 
-/// A prompt that says that there is none, the model that answered, and the tools that it used.
+/// A stand-in for the prompt, the model that answered, and the tools that it used.
 pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scenario: &mut Scenario, notes: &mut Vec<String>) {
     notes.push(String::from("The prompt, the settings and the results of tools are made up."));
     scenario.settings = Settings { system_prompt: Some(Json::from_value("")), cache_breakpoints: false, ..Settings::default() };
     let (mut models, mut prompts, mut goes_on) = (Vec::new(), 0, false);
     for exchange in exchanges {
-        // Whoever is answered for good says something else next.
+        // After a final answer the next message is a new one.
         prompts += usize::from(!goes_on);
         goes_on = asks_for_more(&exchange.answer);
         scenario.settings.stream = exchange.answer.is_event_stream();

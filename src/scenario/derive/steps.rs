@@ -86,7 +86,7 @@ impl DerivedSteps<'_> {
             true => RequestPlace { prompt: self.at.prompt + 1, request: 1 },
             false => RequestPlace { request: self.at.request + 1, ..self.at },
         };
-        // The messages stand in the order in which they are heeded: the answer is there before what goes on from it.
+        // The messages stand in the order in which they are inserted: an answer comes before its continuation.
         for (nth, content) in sent.iter().enumerate() {
             // The engine keeps no refusal, so there is nothing to take the place of.
             let place = if nth == 0 && !is_refused(answered) { MessagePlace::Instead } else { MessagePlace::Before };
@@ -245,7 +245,7 @@ fn echoed(before: &UnderstoodExchange<'_>, added: &[AddedMessage]) -> usize {
     added.iter().take_while(is_answer).count()
 }
 
-/// The first answer with a tool use that has no result before the next answer; the end where there is none.
+/// The first answer with a tool use that has no result before the next answer; otherwise the end.
 fn first_open(messages: &[Arc<Message>]) -> usize {
     let is_open = |(index, message): (usize, &Arc<Message>)| {
         let next = messages[index + 1..].iter().take_while(|next| next.role != Role::Assistant);

@@ -291,7 +291,7 @@ fn column_of(error: &serde_json::Error) -> usize {
     error.column().max(1)
 }
 
-/// The parser's message without "at line 1 column n": the place is told apart from it.
+/// The parser's message without "at line 1 column n": the place is reported separately.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or_else(|| message.clone(), |(what, _)| String::from(what))

@@ -148,7 +148,7 @@ impl ReplyFate {
         let echoed: Vec<_> = added.iter().take_while(|said| said.gist.is_some()).collect();
         match self {
             Self::Unknown => Some(ContinuationFit::Unknown),
-            // Whoever would have asked the same again would never have come so far.
+            // A repeated request would have been recognised before this point.
             Self::Failed { may_be_repeated, .. } => (echoed.is_empty() && !may_be_repeated).then_some(ContinuationFit::Unknown),
             Self::Answered { digests, .. } if echoed.iter().map(|said| said.digest).eq(digests.iter().copied()) => {
                 Some(ContinuationFit::Unchanged)

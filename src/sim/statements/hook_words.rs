@@ -1,4 +1,4 @@
-//! What hooks say at points that take no notice of it (F-10, T-23, T-26, Q-16, C-4): whoever wrote it expects something that no run can show.
+//! Answers of hooks at points that ignore them (F-10, T-23, T-26, Q-16, C-4): their author expects an effect that no run can show.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 

@@ -198,7 +198,7 @@ impl RequestAttribution {
         let heard = self.next_said(setup, request);
         let said = match heard {
             Some(said) => said,
-            // Whoever asks first was asked for something, whatever it is.
+            // The agent of the first request was asked for something, no matter what.
             None if self.said.is_empty() => UserText { origin: AnswerOrigin::Prompt(1), is_absorbed: false },
             None => return None,
         };

@@ -35,7 +35,7 @@ static NAMED: OnceLock<PathBuf> = OnceLock::new();
 
 /// Measures this program, and builds none.
 pub(crate) fn measure_this(program: &str) {
-    // Whoever names two gets the first.
+    // With two names the first counts.
     let _ = NAMED.set(PathBuf::from(program));
 }
 

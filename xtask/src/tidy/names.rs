@@ -129,7 +129,7 @@ fn defined_type(line: &str) -> Option<&str> {
     (is_definition && name.starts_with(|first: char| first.is_ascii_uppercase())).then_some(name)
 }
 
-/// The part of the project in which names are told apart.
+/// The part of the project in which names must differ.
 fn room(file: &SourceFile) -> &str {
     file.room().unwrap_or(if file.path.starts_with("xtask/") { "xtask" } else { "crate" })
 }
