@@ -1,4 +1,4 @@
-//! Rules that must hold in every run, whatever its scenario says: one small machine each, fed with what happens (O-1 to O-17, O-27, O-30).
+//! Rules that must hold in every run of every scenario: one small machine each, fed with what happens (O-1 to O-17, O-27, O-30).
 //!
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
@@ -112,7 +112,7 @@ pub const ORACLES: &[(&str, &str)] = &[
 pub struct Oracles {
     rules: Arc<OracleRules>,
     running: RunningTools,
-    /// What is remembered of each agent: shared by copies of a run until one of them goes on.
+    /// What is remembered of each agent: shared by copies of a run until one of them continues.
     agents: Arc<ByAgent<AgentOracles>>,
     violations: Vec<Violation>,
 }

@@ -1,14 +1,14 @@
-//! Writing to standard output and standard error: the one place that decides what happens when nobody reads.
+//! Writing to standard output and standard error. Only here it is decided what happens when the reader is gone.
 //!
 //! A reader that goes away (`| head`) costs the text that it would have read and nothing else: the command does all its work, writes all
-//! its files, and ends with its own exit code. Output that is lost otherwise (a full disk) is said once and makes the exit code 2.
+//! its files, and ends with its own exit code. Output that is lost otherwise (a full disk) is reported once and makes the exit code 2.
 
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::CommandExit;
 
-/// Whether output was lost that somebody wanted.
+/// Whether output was lost.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes text and a line end to standard output.

@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &RecordArguments) -> ExitCode {
     }
 }
 
-/// What a user should know meanwhile. Where nobody listens any more, the traffic goes on all the same.
+/// A notice for the user. Without a reader the traffic still continues.
 fn print_notice(text: &str) {
     let _ = writeln!(stderr().lock(), "{text}");
 }

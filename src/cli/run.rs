@@ -169,7 +169,7 @@ fn run_selected<E: Engine + Send + 'static>(arguments: &RunArguments, new_engine
     exit
 }
 
-/// A canary is there to be caught. Who leaves the oracles out has been told what that means.
+/// A canary must be caught. Without oracles a note has been printed.
 fn uncaught<E>(arguments: &RunArguments, outcomes: &[RunOutcome<E>]) -> CommandExit {
     let Some(Canary { name, about, .. }) = arguments.canary.filter(|_| !arguments.no_oracles) else { return CommandExit::Fine };
     let is_caught = |outcome: &RunOutcome<E>| {

@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &ScanArguments) -> CommandExit {
     exit
 }
 
-/// Why nothing could be found in a file, whatever it holds.
+/// Why a file cannot be searched.
 fn cannot_be_searched(contents: &[u8]) -> Option<&'static str> {
     match contents {
         [] => Some("it is empty, so nothing was searched: name the file that the recorder wrote"),

@@ -31,7 +31,7 @@ pub(super) struct Selection {
 pub(super) struct SelectedScenarios {
     /// What can be run.
     pub(super) scenarios: Vec<LoadedScenario>,
-    /// How many files are none of these, because something is wrong with them.
+    /// How many files cannot be run, because something is wrong with them.
     pub(super) unread: usize,
     /// The exit code so far.
     pub(super) exit: CommandExit,

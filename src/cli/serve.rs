@@ -220,7 +220,7 @@ fn command_exit(arguments: &ServeArguments, status: Option<std::io::Result<std::
     }
 }
 
-/// What the scenario says of faults and answers, and no session showed (F-10). Who was stopped may have come to it later.
+/// Statements about faults and answers that no session showed (F-10). A stopped server might have come to them later.
 pub(super) fn unpassed<'a>(loaded: &LoadedScenario, verdicts: impl Iterator<Item = &'a ServeVerdict>, is_stopped: bool) -> Vec<String> {
     if is_stopped {
         complain("note: not checked whether all faults and answers of the scenario came to pass: serving was stopped");

@@ -142,7 +142,7 @@ fn verdict(report: &SweepReport) -> CommandExit {
     if report.findings.is_empty() && report.boundaries > 0 && report.left_out == 0 { CommandExit::Fine } else { CommandExit::Failed }
 }
 
-/// `told` are the findings that say the same of each scenario, and were shown.
+/// `told` are the findings that are the same for each scenario, and were shown.
 fn show(arguments: &SweepArguments, scenario: &LoadedScenario, report: &SweepReport, told: &mut Vec<Vec<SweepKind>>) {
     let SweepReport { boundaries, runs, findings, ignored, left_out: _, shown: _, usual_end: _ } = report;
     let word = if verdict(report) == CommandExit::Fine { "ok" } else { "FAILED" };

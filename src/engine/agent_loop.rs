@@ -114,7 +114,7 @@ impl AgentLoop {
         Some(told)
     }
 
-    /// What runs in all agents, and what they have cost: what somebody new finds.
+    /// The state that a new agent inherits: the running tools of all agents, and their costs.
     fn everywhere(&self, env: &Environment) -> TreeLoad {
         self.session.executing(env).plus(self.agents.executing_beside(&Agent::ROOT))
     }

@@ -56,7 +56,7 @@ struct AgentGroup {
     children: Vec<ChildAgent>,
     /// The waits that are not drawn: a child knows only its own, and the synthesis comes later.
     backoff: BTreeMap<Arc<str>, Micros>,
-    /// What the tasks gave, once somebody puts it together.
+    /// The results of the tasks, for the synthesis.
     results: Option<Vec<AgentResult>>,
     /// Why they are to stop, if they are.
     stop: Option<StopCause>,
@@ -70,7 +70,7 @@ pub(crate) enum StopCause {
     /// The tool use was told to stop for another reason: its answer was discarded, a sibling failed, the user said something else, the money is
     /// spent.
     Unneeded,
-    /// One of them was aborted from within: by a tool that aborted itself, or by a person who refused and ended all (T-14).
+    /// One of them was aborted from within: by a tool that aborted itself, or by a person's refusal with abort (T-14).
     AgentAborted,
 }
 
@@ -105,7 +105,7 @@ impl StopCause {
 }
 
 impl Agents {
-    /// Whether nobody works.
+    /// Whether no agent works.
     pub(crate) fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
@@ -184,7 +184,7 @@ impl Agents {
         }
     }
 
-    /// The money is spent (S-10): everybody stops, and nobody puts results together any more.
+    /// The money is spent (S-10): all agents stop, and there is no synthesis.
     /// `spent` is what all agents have.
     pub(crate) fn abort_over_budget(&mut self, now: Time, spent: NanoUsd, effects: &mut Effects) {
         self.groups.iter_mut().for_each(|group| group.stop = Some(StopCause::Unneeded));
@@ -273,7 +273,7 @@ impl AgentGroup {
         }
     }
 
-    /// The result of the tool use, unless somebody has to put several together first.
+    /// The result of the tool use, unless a synthesis must come first.
     fn outcome(&self) -> Option<ToolOutcome> {
         let results: Vec<AgentResult> = self.children.iter().map(ChildAgent::result).collect();
         let of = |(text, is_error): (String, bool)| ToolOutcome { is_error, ..ToolOutcome::text(&text) };

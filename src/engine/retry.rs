@@ -136,7 +136,7 @@ pub(crate) struct CallKind {
     pub(crate) answered: bool,
     /// Whether blocks of the answer were handed up before it broke.
     pub(crate) handed_up: bool,
-    /// Who waits for it.
+    /// Its urgency.
     pub(crate) urgency: CallUrgency,
     /// Whether the attempt asked for a fast answer.
     pub(crate) fast: bool,
@@ -148,13 +148,13 @@ pub(crate) struct CallKind {
     pub(crate) thinking_budget: Option<u64>,
 }
 
-/// Who waits for a call: each call has its own, by what it is for.
+/// The urgency of a call: it follows from the purpose of the call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CallUrgency {
     /// The user does, or another agent: the main query, and the compaction that it waits for.
     #[default]
     Foreground,
-    /// Nobody does: a title, a suggestion, a line about tools. Such a call must not add to an overload.
+    /// No user waits: a title, a suggestion, a tool-use summary. Such a call must not add to an overload.
     Background,
 }
 
@@ -255,7 +255,7 @@ fn is_broken_without_block(case: &FailedAttempt<'_>) -> bool {
     settings.nonstreaming_without_block && call.streamed && call.answered && failure.status.is_none()
 }
 
-/// a stream that began and broke, again and again, until no retry is left. Whatever breaks streams on the way may let a whole answer through.
+/// a stream that began and broke, again and again, until no retry is left. A network that breaks streams may still let a whole answer through.
 fn is_last_resort(case: &FailedAttempt<'_>) -> bool {
     let FailedAttempt { failure, call, history, settings, .. } = case;
     let is_spent = history.retries >= settings.max_retries;

@@ -42,7 +42,7 @@ pub(crate) struct Session {
 
 #[derive(Clone, Debug, PartialEq)]
 enum SessionState {
-    /// Nothing to do; what the next prompt goes on from.
+    /// Nothing to do; what the next prompt continues from.
     Idle { carried: Box<SessionMemory> },
     /// What there is is looked up for a prompt (S-4).
     Starting(Box<PendingPrompt>),
@@ -83,7 +83,7 @@ impl SessionMemory {
 }
 
 impl Session {
-    /// Takes whatever happens.
+    /// Takes all inputs.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) {
         let before = effects.len();
         self.verbose.hear(env, input, effects);
@@ -91,7 +91,7 @@ impl Session {
         self.verbose.emit_reports(env, before, effects);
     }
 
-    /// Nobody waits any more for the result of the agent that this is (B-8). Unlike a cancel it is nothing that the user has said.
+    /// The result of this agent is no longer needed (B-8). Unlike a cancel it does not come from the user.
     pub(crate) fn stop(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let before = effects.len();
         match &mut self.state {
@@ -159,7 +159,7 @@ impl Session {
         }
     }
 
-    /// Somebody's message came: what is under way ends if the money is spent (S-10).
+    /// A message of some agent came: running work ends if the money is spent (S-10).
     pub(crate) fn look_at_budget(&mut self, env: &Environment, now: Time, effects: &mut Effects) {
         let before = effects.len();
         if let SessionState::Running { query, .. } = &mut self.state {

@@ -40,7 +40,7 @@ pub struct Environment {
     /// Hooks, in the order in which what they say is put together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookDefinition>,
-    /// The conversation that the session goes on from (S-11: starting messages).
+    /// The conversation that the session continues from (S-11: starting messages).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Arc<Message>>,
     /// The root of an engine's own draws (D3).
@@ -143,7 +143,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The cap on output tokens where nobody chose another.
+    /// The default cap on output tokens.
     pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
     /// What takes its place when it was reached.
     pub const RAISED_MAX_TOKENS: u64 = 64_000;
@@ -295,7 +295,7 @@ impl Default for AgentTool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptBehaviour {
-    /// It goes on; the message waits for it.
+    /// It continues; the message waits for it.
     Block,
     /// It is told to stop.
     Cancel,

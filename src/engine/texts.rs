@@ -1,7 +1,7 @@
-//! The texts of our own loop in conversations and results, as pieces between their arguments. They answer the question whether a text can occur at all
-//! (F-10). An expectation that one of these does not occur asks something, though no run of its scenario says it.
+//! The texts of our own loop in conversations and results, as pieces between their arguments. They answer the question whether a text can occur at
+//! all (F-10). An expectation that one of these does not occur asks something, though no run of its scenario says it.
 //!
-//! A test holds each piece against the transcripts of the shipped scenarios, so that what is said otherwise one day is changed here as well.
+//! A test holds each piece against the transcripts of the shipped scenarios, so that a changed text must change here as well.
 
 /// The pieces.
 pub const TEXTS: [&str; 29] = [

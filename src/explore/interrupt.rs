@@ -10,7 +10,7 @@ use crate::sim::Run;
 use crate::transcript::event::RunEnd;
 use crate::transcript::watch::TranscriptWatch;
 
-/// What the user says who interrupts.
+/// The text of an interrupting message.
 pub const TEXT: &str = "Wait. Something else first.";
 
 /// The kinds of interrupt.

@@ -1,4 +1,4 @@
-//! A run with all its choices, as a scenario that makes the same run whatever its seed (F-11).
+//! A run with all its choices, as a scenario that makes the same run under every seed (F-11).
 
 use super::PanicGuard;
 use super::interrupt::{RunBoundary, SweepKind, TEXT};

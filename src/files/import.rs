@@ -1,7 +1,8 @@
 //! Recordings that people already have become tapes (K-5).
 //!
-//! The format is found from the content. What a source does not hold is said in the tape's header (`lost`) and never made up: an answer without
-//! recorded packets is one chunk without a time. Bodies are decompressed, and secrets replaced or left out as the recorder does it (`redactions`, K-2).
+//! The format is found from the content. Parts that a source does not hold are listed in the tape's header (`lost`) and never invented: an answer
+//! without recorded packets is one chunk without a time. Bodies are decompressed, and secrets replaced or left out as the recorder does it
+//! (`redactions`, K-2).
 
 mod answers;
 mod claude_trace;

@@ -96,7 +96,7 @@ impl Redactor {
         out
     }
 
-    /// Text that is no JSON: the value of a header, a line.
+    /// Text that is not JSON: the value of a header, a line.
     pub fn text(&mut self, text: &str) -> String {
         let mut region = HeldRegion::plain();
         region.feed_source(0, text.as_bytes());

@@ -62,7 +62,7 @@ pub enum LoadError {
     Read {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         problem: String,
     },
     /// It is a recording.
@@ -231,7 +231,7 @@ fn absolute(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a file can be read, and is no scenario. What is wrong with one that cannot be read is said when it is run.
+/// Whether a file can be read and is not a scenario. A file that cannot be read is reported when it is run.
 fn is_other(path: &Path) -> bool {
     text::read(path).is_ok_and(|text| !parse::is_scenario(&text))
 }

@@ -1,7 +1,7 @@
 //! `reenact record`: a reverse proxy whose traffic becomes a tape (K-1 to K-3, K-11).
 //!
 //! ```text
-//!  client ──> proxy ──> upstream         one thread: whatever arrives is passed on before anything else is done with it
+//!  client ──> proxy ──> upstream         one thread: bytes are passed on before anything else is done with them
 //!               │ events, never waited for
 //!               v
 //!             tape writer                decodes, redacts, encodes lines           src/live/record/tape_writer.rs
@@ -49,8 +49,8 @@ use crate::wire::http::HttpHeader;
 /// How long the end of an answer waits for its lines to be written, unless the recording is durable.
 pub const END_WAIT_MAX: Duration = Duration::from_millis(250);
 
-/// How many bytes may wait for the tape writer. When there are more, upstream is read no faster than they are worked through, as any proxy reads no faster
-/// than it works.
+/// How many bytes may wait for the tape writer. When there are more, upstream is read no faster than they are worked through, as any proxy reads no
+/// faster than it works.
 const ROOM_BYTES: usize = 32 << 20;
 
 /// When so many bytes wait for the tape writer, it is woken.
@@ -215,7 +215,7 @@ impl Drop for WriterStop {
     }
 }
 
-/// When the tape writer ends, in whatever way, nothing waits for room any more: the traffic goes on.
+/// When the tape writer ends or panics, nothing waits for room any more: the traffic continues.
 struct RoomRelease(Arc<RecorderState>);
 
 impl Drop for RoomRelease {
@@ -302,8 +302,8 @@ enum TapeWriterEvent {
 }
 
 impl TapeWriterEvent {
-    /// Whether the tape writer is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each would
-    /// cost the client more than all the rest of the recording.
+    /// Whether the tape writer is to look at it at once. Pieces of bodies can wait until there are many, or it looks again: waking a thread for each
+    /// would cost the client more than all the rest of the recording.
     fn is_urgent(&self, shared: &RecorderState) -> bool {
         match self {
             Self::Chunk { .. } => shared.room.available_permits() < ROOM_BYTES - MUCH_BYTES,
@@ -314,7 +314,7 @@ impl TapeWriterEvent {
 }
 
 impl TapeWriterLink {
-    /// Never waits, and never fails: without a tape writer there is no recording, and the traffic goes on.
+    /// Never waits, and never fails: without a tape writer there is no recording, and the traffic continues.
     fn send(&self, event: TapeWriterEvent) {
         let urgent = event.is_urgent(&self.shared);
         if self.events.send(event).is_ok() && urgent {

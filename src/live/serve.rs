@@ -66,9 +66,9 @@ pub struct ServeOptions {
     pub until: ServeLimit,
     /// Whether scripted answers tell how many tokens their requests had.
     pub tokens: TokenReporting,
-    /// Who is asked at each boundary; `None` for nobody.
+    /// The driver that is asked at each boundary; `None` without one.
     pub gates: Option<AnswerGates>,
-    /// How fast everyone's time goes who takes part, on the network's clock.
+    /// The speed of all parts' time, on the network's clock.
     pub scale: TimeScale,
     /// Whether connections may break without anybody's wanting it.
     pub ways: TransportAssumptions,
@@ -82,7 +82,7 @@ pub enum TransportAssumptions {
     /// What was sent arrives: an answer that was given is used up.
     #[default]
     Sure,
-    /// Anything may be lost: who asks the same again gets the same answer again.
+    /// Anything may be lost: a repeated request gets the same answer again.
     Rough,
 }
 
@@ -124,14 +124,14 @@ pub enum TranscriptExtent {
 /// When serving is over by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ServeLimit {
-    /// Never: somebody stops it.
+    /// Never: it is stopped from outside.
     #[default]
     Stopped,
     /// When every answer was given and nothing was asked for this long.
     Quiet(Duration),
 }
 
-/// Who is a client of its own, to whom the scenario begins at its beginning.
+/// What counts as a client of its own, which gets the scenario from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SessionIdentity {
     /// All are one.
@@ -147,7 +147,7 @@ pub enum TokenReporting {
     /// As the scenario has it.
     #[default]
     AsWritten,
-    /// For clients that reckon with tokens, and that enable thinking whatever the scenario says.
+    /// For clients that compute with token counts, and that enable thinking on their own.
     Always,
 }
 

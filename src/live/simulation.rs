@@ -32,7 +32,7 @@ use crate::sim::{Run, limits};
 use crate::transcript::event::{Event, EventKind, RunEnd};
 use crate::world::setup::RunSetup;
 
-/// The longest time on the network's clock; a tick takes some microseconds, whatever happens in it.
+/// The longest time on the network's clock; a tick takes some microseconds.
 pub const NETWORK_TIME_MAX: Micros = Micros::from_secs(3_600);
 
 /// How many ticks are left to the server to hear of the end.
@@ -132,7 +132,7 @@ fn as_on_network(setup: &Arc<RunSetup>, scale: TimeScale) -> (Arc<RunSetup>, Net
     (Arc::new(RunSetup { scenario, ..RunSetup::clone(setup) }), network)
 }
 
-/// The same for who serves: how long the engine waits is judged where it waits, because requests may be late, or lost, on their way.
+/// The same for the server: the waits of the engine are judged at the engine, because requests may be late, or lost, on their way.
 fn as_served(setup: &Arc<RunSetup>) -> Arc<RunSetup> {
     if setup.scenario.expect.delays.is_none() {
         return setup.clone();
@@ -142,7 +142,7 @@ fn as_served(setup: &Arc<RunSetup>) -> Arc<RunSetup> {
     Arc::new(setup)
 }
 
-/// The same for who drives: the order of all lines is judged when those of the server are there.
+/// The same for the driver: the order of all lines is judged when those of the server are there.
 fn as_driven(setup: &Arc<RunSetup>) -> Arc<RunSetup> {
     if setup.scenario.expect.order.is_empty() {
         return setup.clone();
@@ -230,7 +230,7 @@ fn problem(error: &(dyn core::error::Error + 'static)) -> SimulationError {
     }
 }
 
-/// The server knows which answers nobody asked for: they stand where a simulated run has them, before the end.
+/// The server knows the unused answers: they stand where a simulated run has them, before the end.
 fn with_unused(events: &[Event], unused: &[Arc<str>]) -> Arc<[Event]> {
     let is_tail = |event: &&Event| matches!(event.what, EventKind::Unused { .. } | EventKind::Ended { .. });
     let (before, tail) = events.split_at(events.len() - events.iter().rev().take_while(is_tail).count());

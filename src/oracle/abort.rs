@@ -74,7 +74,7 @@ impl AbortOracle {
         self.check_time(Time(u64::MAX), found);
     }
 
-    /// Time went on from an instant at which the prompt had to be over.
+    /// Time continued from an instant at which the prompt had to be over.
     fn check_time(&mut self, at: Time, found: &mut OracleFindings<'_>) {
         if let Self::Aborted { prompt, by } = self
             && at > *by

@@ -1,6 +1,7 @@
 //! O-30: the interruption message appears where a cancel ended a prompt, and nowhere else.
 //!
-//! A cancel is the user's, or what counts as one: a person refuses a tool and ends all, a tool aborts itself (T-14). It ends the whole tree of agents.
+//! A cancel is the user's, or what counts as one: a person refuses a tool and ends all, a tool aborts itself (T-14). It ends the whole tree of
+//! agents.
 
 use super::{OracleFindings, OracleRules};
 use crate::engine::contract::{Effect, Emission, Input, Terminal};

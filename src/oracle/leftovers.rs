@@ -1,4 +1,4 @@
-//! O-27: nothing is left open. At a terminal each request was ended or closed, each started tool has ended or was told to stop, each hook, question
+//! O-27: nothing is left open. At a terminal each request was ended or closed, each started tool has ended or was stopped, each hook, question
 //! and elicitation is answered or taken back. When no prompt is open in the whole tree, no timer is set. And nothing is taken back that is not open.
 
 use super::OracleFindings;
@@ -12,7 +12,7 @@ pub(super) const ORACLE: &str = "O-27";
 #[derive(Clone, Debug, Default)]
 pub(super) struct LeftoverOracle {
     open: Vec<UnfinishedWork>,
-    /// Answers that have said everything, and whose end is still to come: they may be closed, and need not be.
+    /// Complete answers whose end is still to come: they may be closed, and need not be.
     said: Vec<RequestId>,
     /// Each with its time: a name may be used again, and the ring of an older setting is none of the new one.
     timers: Vec<(TimerId, Time)>,

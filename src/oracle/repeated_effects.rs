@@ -12,7 +12,7 @@ pub(super) const ORACLE: &str = "O-17";
 pub(super) struct RepeatedEffectOracle {
     uses: Vec<ExclusiveUse>,
     discarded: Vec<RequestId>,
-    /// The run that was said to be a repetition.
+    /// The run that was noted as a repetition.
     marked: Option<ToolRun>,
 }
 

@@ -33,7 +33,7 @@ const UNSAID: [&str; 15] = [
     "session/tool-use-summary",
 ];
 
-/// Sends what an engine asks to an endpoint, and notes who it takes it for.
+/// Sends an engine's requests to an endpoint, and notes their attribution.
 #[derive(Clone)]
 struct AttributionProbe {
     setup: Arc<RunSetup>,
@@ -89,8 +89,8 @@ fn mistaken(is_named: bool) -> BTreeMap<String, String> {
 #[test]
 fn k_6_requests_are_known_by_what_they_say() {
     let mistaken = mistaken(false);
-    // An agent of an answer that was cut (those of whole answers are known), a summary that is asked for before the prompt is sent, a caption for tools that extends no conversation, and a prompt that follows one without any
-    // request: nothing in the request says whose it is.
+    // An agent of an answer that was cut (those of whole answers are known), a summary that is asked for before the prompt is sent, a caption for
+    // tools that extends no conversation, and a prompt that follows one without any request: nothing in the request says whose it is.
     let is_known = |name: &str| UNSAID.iter().any(|unsaid| name.starts_with(unsaid));
     let unknown: Vec<_> = mistaken.iter().filter(|(name, _)| !is_known(name)).collect();
     assert!(unknown.is_empty(), "{unknown:#?}");

@@ -39,7 +39,8 @@ pub struct DerivedScenario {
     pub notes: Vec<String>,
 }
 
-/// The scenarios of a tape, `main` first, then in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name it.
+/// The scenarios of a tape, `main` first, then in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name
+/// it.
 ///
 /// Exchanges with other endpoints (`count_tokens`, `models`) have no scenario.
 pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<DerivedScenario> {

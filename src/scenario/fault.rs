@@ -23,7 +23,7 @@ pub struct FaultRule {
     pub may: bool,
 }
 
-/// Which requests are hit: those that fit all that is said.
+/// Which requests are hit: those that fit all keys.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultPlace {
     /// Numbers of prompts.
@@ -91,14 +91,14 @@ pub struct FaultAnswer {
     pub headers: Vec<(String, String)>,
     /// When to try again, as the answer says it.
     pub retry_after: Option<Micros>,
-    /// Whether headers tell of rate limits.
+    /// Whether headers have rate limits.
     pub rate_limits: bool,
 }
 
 /// Why no connection comes about, or why it ends before the answer's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectFault {
-    /// Nobody listens.
+    /// No server listens.
     Refused,
     /// The host's name is not known.
     Dns,
@@ -192,9 +192,9 @@ pub enum CutManner {
     /// It breaks.
     #[default]
     Reset,
-    /// It is closed as if all were said.
+    /// It is closed as if it were complete.
     Close,
-    /// It is closed, and the client can tell that something is missing: a chunked body without its last chunk.
+    /// It is closed, and the client can see that something is missing: a chunked body without its last chunk.
     Truncate,
 }
 

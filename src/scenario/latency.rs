@@ -22,7 +22,7 @@ pub enum Latency {
         /// All but one in a hundred are below.
         p99: Micros,
     },
-    /// As the tape has it, times a percentage; without a recorded figure, as if nothing were said.
+    /// As the tape has it, times a percentage; without a recorded figure, the default.
     Recorded {
         /// 100 leaves it as it is.
         percent: u32,
@@ -43,7 +43,7 @@ impl Latency {
         }
     }
 
-    /// The least that it can be, as far as that is said: none is too small for a distribution without an end.
+    /// Its lower bound, if it has one: a distribution may come close to zero.
     pub fn least(&self) -> Micros {
         match self {
             Self::Fixed(span) | Self::Uniform(span, _) | Self::LogUniform(span, _) => *span,

@@ -41,7 +41,7 @@ pub struct ScriptedElicitation {
     pub message: Arc<str>,
     /// When after the tool's start, its end at the latest.
     pub after: Micros,
-    /// What the user answers, `None` to decline; and how long that takes, at once if nothing is said.
+    /// What the user answers, `None` to decline; and how long that takes, at once by default.
     pub reply: ScriptedReply<Option<Arc<str>>>,
     /// What the tool gives when the question is declined; `None` for an error that says so.
     pub if_declined: Option<Arc<str>>,
@@ -50,9 +50,9 @@ pub struct ScriptedElicitation {
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedReply<T> {
-    /// How long it takes; `None` for whatever its owner says.
+    /// How long it takes; `None` for its owner's latency.
     pub latency: Option<Latency>,
-    /// What is said; `None` when nothing ever is.
+    /// The answer; `None` when it never comes.
     pub says: Option<T>,
     /// Whether it need not come to pass (F-10).
     pub may: bool,
@@ -96,7 +96,7 @@ pub struct ScriptedLookups {
     pub plugins_latency: Latency,
     /// Whether no answer ever comes.
     pub never_answers: bool,
-    /// Whether nobody need look anything up (F-10).
+    /// Whether the lookup may stay out (F-10).
     pub may: bool,
 }
 
@@ -113,5 +113,5 @@ impl Default for ScriptedLookups {
     }
 }
 
-/// How long everything takes here of which nothing is said.
+/// The latency of everything without a latency of its own.
 pub const AT_ONCE: Latency = Latency::Fixed(Micros::ZERO);

@@ -1,8 +1,8 @@
-//! What a scenario says will happen, one statement each (F-10): a run notes which came to pass, and who has all runs of a file asks for the rest.
-//! Which keys are statements, and which are not and why, is in `statements.md` beside this file.
+//! What a scenario says will happen, one statement each (F-10): a run notes which came to pass, and the caller with all runs of a file asks for the
+//! rest. Which keys are statements, and which are not and why, is in `statements.md` beside this file.
 //!
 //! ```text
-//!   scenario ── statements ──> what is said, and where          who judges: said, and in no run of the file noted
+//!   scenario ── statements ──> statements with their places     judged: in the scenario, and noted in no run of the file
 //!   world ───── Passed ──────> what came to pass in one run
 //! ```
 
@@ -32,17 +32,17 @@ pub enum Statement {
     Hook(usize),
     /// It gives its n-th answer.
     HookAnswer(usize, usize),
-    /// Somebody is asked what a `[[permission]]` is for.
+    /// A person is asked for what a `[[permission]]` covers.
     Permission(usize),
     /// It gives its n-th answer.
     PermissionAnswer(usize, usize),
     /// New credentials are asked for.
     Auth,
-    /// A tool's server asks the user, and the user answers if an answer is said.
+    /// A tool's server asks the user, and the user gives the scripted answer, if any.
     Elicitation(ElicitationSource),
-    /// A tool looks at its input, and finds what is said there.
+    /// A tool checks its input, with the scripted outcome.
     Check(ElicitationSource),
-    /// Somebody looks up what there is: skills or plugins, or anything at all.
+    /// The engine looks up skills or plugins, or either of them.
     LookUp(Option<Catalogue>),
     /// A result is to be stored.
     Store,
@@ -62,7 +62,7 @@ pub enum Statement {
     HostMessage(usize),
 }
 
-/// The tool of which something is said: whose server asks the user, who looks at its input.
+/// The tool of a statement: one whose server asks the user, or one with a check of its input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ElicitationSource {
     /// The n-th tool's, whichever tool use it is.
@@ -211,7 +211,7 @@ pub fn host_deeds(scenario: &Scenario, place: RequestPlace, request: &Request, p
     changes.filter(is_new).chain(messages).collect()
 }
 
-/// Whether a request says this: all blocks of it in a row, whatever is beside them in their message or each in one of its own.
+/// Whether a request contains these blocks in a row, in one message with others or in messages of their own.
 fn holds(request: &Request, said: &Message) -> bool {
     let own: Vec<&Block> =
         request.messages.iter().filter(|message| message.role == said.role).flat_map(|message| &message.content).collect();
@@ -294,7 +294,7 @@ fn check(
     push(said, Statement::Check(asker), joined(path, PathStep::Key(key)), *may, after);
 }
 
-/// Who never answers is asked for something; for what, is said by nobody.
+/// A source that never answers must be asked for something, no matter for what.
 fn lookups(said: &mut Vec<StatementEntry>, lookups: &ScriptedLookups) {
     let ScriptedLookups { skills, plugins, skills_latency, plugins_latency, never_answers, may } = lookups;
     let path = |key| vec![PathStep::Key("session"), PathStep::Key(key)];

@@ -2,7 +2,7 @@
 //!
 //! A request belongs to the thread whose earlier conversation it extends. That is all that a plain recording shows: a sub-agent, a side
 //! call (a title, a summary) and a second conversation of the same client look alike, so each is a thread: `main`, `thread-2`, `thread-3`, … in the
-//! order in which they begin. Where all of a recording is known, [`assign`] looks at the answers, too: a request that does not go on from what was
+//! order in which they begin. Where all of a recording is known, [`assign`] looks at the answers, too: a request that does not continue from what was
 //! answered begins a thread of its own, and so does the same request after a success.
 //!
 //! Conversations are compared block by block, not message by message, because a client may add to a message that it has sent (text typed after a
@@ -30,7 +30,7 @@ use self::forks::Forks;
 /// The first thread.
 pub const MAIN: &str = "main";
 
-/// The thread of requests that hold no conversation: `count_tokens`, `models` and whatever else a client asks.
+/// The thread of requests that hold no conversation: `count_tokens`, `models` and other requests.
 pub const OTHER: &str = "other";
 
 /// Whether this path is the one that answers with a message.
@@ -38,8 +38,8 @@ pub fn is_messages(path: &str) -> bool {
     path.split(['?', '#']).next().is_some_and(|path| path.trim_end_matches('/').ends_with("/v1/messages"))
 }
 
-/// Whether such a request is answered with a message: `OPTIONS` and `HEAD` on the same path are part of no conversation. Sources without a method mean
-/// the one that the API has.
+/// Whether such a request is answered with a message: `OPTIONS` and `HEAD` on the same path are part of no conversation. Sources without a method
+/// mean the one that the API has.
 pub fn asks_for_message(method: &str, path: &str) -> bool {
     (method.is_empty() || method.eq_ignore_ascii_case("POST")) && is_messages(path)
 }
@@ -82,7 +82,7 @@ impl Threads {
 }
 
 /// The request body of each exchange, in the order given, with what the API held for it: the same for clients that send only what is new as for
-/// those that send everything. Where the recording does not hold what a request goes on from, it stays as it is.
+/// those that send everything. Where the recording does not hold what a request continues from, it stays as it is.
 pub fn whole_bodies(exchanges: &[Exchange]) -> Vec<Cow<'_, [u8]>> {
     let mut held = ServerThreads::default();
     exchanges.iter().map(|exchange| whole_body(&mut held, exchange)).collect()
@@ -94,7 +94,7 @@ fn whole_body<'a>(held: &mut ServerThreads, exchange: &'a Exchange) -> Cow<'a, [
         return Cow::from(&*exchange.body);
     };
     let answer = &exchange.answer;
-    // A client may go on, or leave, as soon as the message is whole, whatever becomes of the connection.
+    // A client may continue, or leave, as soon as the message is whole, whatever becomes of the connection.
     if let Some(conversation) = conversation.filter(|_| answer.status == 200) {
         let mut reply = AnswerReader::new(answer.is_event_stream());
         answer.chunks.iter().for_each(|chunk| reply.feed(&chunk.bytes));
@@ -129,7 +129,7 @@ impl PartialEq for ConversationDigest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BlockDigest {
     digest: DigestBits,
-    /// What an answer is known by that comes back with changes; `None` for what is no answer.
+    /// What an answer is known by that comes back with changes; `None` for what is not an answer.
     gist: Option<BlockGist>,
 }
 
@@ -144,7 +144,7 @@ pub enum ConversationLikeness {
     Tools,
     /// The same system prompt and tools.
     Setting,
-    /// The same tools, and what is said last.
+    /// The same tools, and the same last message.
     Words,
     /// It is the same.
     Equal,
@@ -170,7 +170,7 @@ impl ConversationDigest {
         self.blocks.len()
     }
 
-    /// Whether nothing was said.
+    /// Whether it has no messages.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
@@ -289,7 +289,7 @@ pub enum LineageStep {
     Further,
 }
 
-/// Tells threads apart while requests come in.
+/// Assigns requests to threads as they come in.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadLineage {
     threads: Vec<Arc<str>>,
@@ -304,7 +304,7 @@ struct KnownThread {
     reply: ReplyFate,
     /// The how many-th attempt at the same it is, from 1.
     attempt: u32,
-    /// Whether another request goes on from it.
+    /// Whether another request continues from it.
     is_continued: bool,
 }
 
@@ -317,7 +317,7 @@ impl ThreadLineage {
     /// Where the request belongs; it is remembered under `id`.
     ///
     /// Among the requests that it extends the longest counts; of equal ones that with the same system prompt and tools, then that whose answer comes
-    /// back as it was, then one that nothing goes on from yet, then the latest. The same messages with another system prompt or other tools are not
+    /// back as it was, then one that nothing continues from yet, then the latest. The same messages with another system prompt or other tools are not
     /// a further attempt but another question about them: a new thread.
     pub fn place(&mut self, id: u32, conversation: &ConversationDigest) -> ThreadPlacement {
         let fits = |(index, known): (usize, &KnownThread)| {
@@ -347,7 +347,7 @@ impl ThreadLineage {
         ThreadPlacement { thread: Arc::clone(&self.threads[thread]), parent: parent.map(|index| self.requests[index].id), step }
     }
 
-    /// What became of the request that was placed last; `reply` is told the how many-th attempt it was.
+    /// The reply to the request that was placed last; `reply` gets the number of its attempt.
     pub(crate) fn replied(&mut self, reply: impl FnOnce(u32) -> ReplyFate) {
         if let Some(known) = self.requests.last_mut() {
             known.reply = reply(known.attempt);
@@ -386,7 +386,7 @@ mod tests {
     fn m_3_a_request_belongs_to_the_conversation_it_extends() {
         assert_eq!(
             threads(&["u:hi", "u:sub", "u:hi a:yes u:more", "u:sub a:ok u:result", "u:hi a:yes u:more", "u:hi a:yes u:more a:x u:y"]),
-            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 Further", "main 3 Again", "main 5 Further"]
+            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 Further", "main 3 FurtherAttempt", "main 5 Further"]
         );
     }
 
@@ -402,7 +402,7 @@ mod tests {
     fn m_3_the_same_messages_put_differently_are_a_side_call() {
         assert_eq!(
             threads(&["agent|u:hi", "title|u:hi", "agent|u:hi a:yes u:more", "title|u:hi"]),
-            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 Again"]
+            ["main 0 First", "thread-2 0 First", "main 1 Further", "thread-2 2 FurtherAttempt"]
         );
     }
 

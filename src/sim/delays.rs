@@ -1,4 +1,4 @@
-//! How long who asks waits before it asks again, held against `[expect] delays` (R-1, R-2, K-6).
+//! The waits before further attempts, compared with `[expect] delays` (R-1, R-2, K-6).
 
 use alloc::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn failure(attempt: &RepeatedAttempt, wanted: (Micros, Micros), tolerance: Delay
     Some(format!("{attempt}; expected {}{passes}", shown(wanted)))
 }
 
-/// In order. An answer is over when it ended, when an error came in its stream, or when who asked closed it, whichever is first.
+/// In order. An answer is over when it ended, when an error came in its stream, or when its client closed it, whichever is first.
 fn further_attempts(transcript: &Transcript) -> Vec<RepeatedAttempt> {
     let mut over: BTreeMap<(&Agent, RequestId), Time> = BTreeMap::new();
     let mut made = Vec::new();

@@ -33,7 +33,7 @@ pub struct RunReport<E> {
     /// What did not hold of the rules that hold in every run; `None` where they were not asked. Those that the scenario does not say
     /// itself are failures too.
     pub violations: Option<Vec<Violation>>,
-    /// What came to pass of what the scenario says (F-10). One run alone cannot tell whether the rest is a fault: see [`super::statements`].
+    /// The statements of the scenario that came to pass (F-10). One run alone does not show whether the others fail: see [`super::statements`].
     pub passed: PassedStatements,
     /// The log at the boundary, if one was wanted.
     pub log: Option<BoundaryLog>,

@@ -57,7 +57,7 @@ pub fn ending() -> BoxedStrategy<ToolEnding> {
     .boxed()
 }
 
-/// How a run takes being told to stop.
+/// How a run reacts to a stop.
 pub fn stopping() -> BoxedStrategy<ToolStopping> {
     let deaf = prop_oneof![2 => Just(StopDeafness::No), 2 => some_time().prop_map(StopDeafness::For), 1 => Just(StopDeafness::Forever)];
     (deaf, span()).prop_map(|(ignores, takes)| ToolStopping { ignores, takes }).boxed()

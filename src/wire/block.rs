@@ -200,7 +200,7 @@ impl From<Block> for Json {
     }
 }
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -226,7 +226,7 @@ impl Role {
 /// One message of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of a message.
     pub role: Role,
     /// What is said, in order.
     pub content: Vec<Block>,

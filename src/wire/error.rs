@@ -122,7 +122,7 @@ pub enum ContextFigures {
     },
 }
 
-/// A message that is no message of the API's is cut to this many characters.
+/// A message that is not a message of the API's is cut to this many characters.
 const MESSAGE_CHARS_MAX: usize = 300;
 
 impl ApiError {
@@ -247,7 +247,7 @@ impl RetryAfter {
 }
 
 impl ContextFigures {
-    /// Finds the figures in a message, whatever stands around them.
+    /// Finds the figures in a message with any words around them.
     pub fn read(message: &str) -> Option<Self> {
         let after = |marker| message.split_once(marker).map(|(_, after)| after);
         if let Some(rest) = after("prompt is too long: ") {

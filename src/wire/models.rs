@@ -1,7 +1,7 @@
 //! What is known of the models that the API serves, as far as it decides which requests are refused (N-6).
 //!
-//! As of 2026-11-21: from public documentation where it says so, otherwise inferred from the model's family. A model that is not here is taken for one that allows everything: a guess would refuse what the
-//! real API takes. Rows for retired models stay, because recordings name them.
+//! As of 2026-11-21: from public documentation where it says so, otherwise inferred from the model's family. A model that is not here is taken for
+//! one that allows everything: a guess would refuse what the real API takes. Rows for retired models stay, because recordings name them.
 
 /// One model, or a family of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum ModelGeneration {
 pub enum SignaturePolicy {
     /// Nothing: it is not read.
     Ignore,
-    /// It is left out, and the request goes on.
+    /// It is left out, and the request continues.
     Drop,
     /// The request is refused.
     Refuse,

@@ -17,7 +17,7 @@ use crate::prelude::*;
 pub enum OrderViolation {
     /// An event of a `type` that is not known, or data without one under a name that is not the API's.
     UnknownEvent,
-    /// Data that is no event, without a name, where events have names or after the end.
+    /// Data that is not an event, without a name, where events have names or after the end.
     NamelessData,
     /// A ping before `message_start` or after `message_stop`.
     PingOutsideMessage,

@@ -63,7 +63,7 @@ impl ReplyReader {
         }
     }
 
-    /// The blocks that are complete, in order, whatever became of the rest.
+    /// The complete blocks, in order.
     pub(crate) fn into_blocks(self) -> Vec<Block> {
         match &self.form {
             ReplyForm::Whole(body) => whole_message(&String::from_utf8_lossy(body)).map_or_else(|_| Vec::new(), |whole| whole.blocks),
@@ -71,7 +71,7 @@ impl ReplyReader {
         }
     }
 
-    /// Whether the message is whole, so that nothing of the body matters any more; of a body that is not streamed nobody can tell.
+    /// Whether the message is whole, so that nothing of the body matters any more; unknown for a body that is not streamed.
     #[cfg(feature = "live")]
     pub(crate) fn is_whole(&self) -> bool {
         matches!(&self.form, ReplyForm::Stream { assembler, .. } if assembler.at_end_of_stream().is_ok())

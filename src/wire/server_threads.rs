@@ -50,7 +50,7 @@ pub(crate) enum IncompleteRequest {
     /// No such message, or not of a conversation that was to be held.
     #[error("no stored conversation ends with message `{id}`; send the whole history with `\"thread\":{{\"type\":\"create\"}}`")]
     Unknown {
-        /// The message that the request goes on from.
+        /// The message that the request continues from.
         id: String,
     },
     /// A member that is the conversation's.
@@ -70,7 +70,7 @@ impl ServerThreads {
     /// A request with all that is held for it; one without `thread` is whole as it is.
     ///
     /// # Errors
-    /// When it goes on from what is not held, or is none that the API would take.
+    /// When it continues from what is not held, or is none that the API would take.
     pub(crate) fn complete_request<'a>(&self, body: &'a str) -> Result<CompleteRequest<'a>, IncompleteRequest> {
         // Most clients know nothing of this, and a body may be large.
         let named = memchr::memmem::find(body.as_bytes(), b"\"thread\"").and_then(|_| RawObject::parse(body).ok());

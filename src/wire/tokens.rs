@@ -11,7 +11,7 @@ use super::raw_json::{self, RawObject};
 use super::request::Request;
 use crate::prelude::*;
 
-/// What an image or a document counts, whatever its size.
+/// The tokens of an image or a document of any size.
 pub const MEDIA_TOKENS: u64 = 2_000;
 
 /// The estimate for this many characters.

@@ -100,7 +100,7 @@ pub fn pairs(messages: &[Arc<Message>]) -> Option<Refusal> {
     turns::pairs(messages)
 }
 
-/// The same for a body as it came: what is no request is refused too.
+/// The same for a body as it came: what is not a request is refused too.
 pub fn refusal_of_body(body: &str, rules: &ValidationContext) -> Option<Refusal> {
     if body.len() > REQUEST_BYTES_MAX {
         return Some(too_large());
@@ -134,7 +134,7 @@ fn with_members(body: &str, needed: &[&str]) -> Result<Request, Refusal> {
     Request::from_json(body).map_err(|problem| Refusal::invalid("malformed", format!("The request body is not valid: {problem}"))) // plausible
 }
 
-/// Whether a request that breaks this rule is a defect of who made it. That a prompt has grown too long is not: nobody but the API can count it.
+/// Whether a request that breaks this rule is a defect of its client. A prompt that has grown too long is not: only the API can count it.
 pub fn is_defect(rule: &str) -> bool {
     !matches!(rule, PROMPT_TOO_LONG | CONTEXT_OVERFLOW)
 }

@@ -28,7 +28,7 @@ pub struct WholeMessage {
     pub usage: Usage,
 }
 
-/// Why a body is no message.
+/// Why a body is not a message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WholeMessageError {
     /// Not a JSON object.

@@ -31,7 +31,7 @@ pub(crate) struct ApiEndpoint {
     held: ServerThreads,
     /// Whether anything happened to a client that the scenario's answers do not know of.
     is_interfered: bool,
-    /// Whether answers may be lost on their way, so that who asks the same again gets the same answer again.
+    /// Whether answers may be lost on their way, so that a repeated request gets the same answer again.
     lends: bool,
 }
 
@@ -101,7 +101,7 @@ impl ApiEndpoint {
         self.is_interfered = true;
     }
 
-    /// The names of the answers that nobody asked for (M-3).
+    /// The names of the unused answers (M-3).
     pub(crate) fn unused_answers(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         self.model.unused(setup, whose)
     }
@@ -145,7 +145,7 @@ impl ApiEndpoint {
         }
         match &answered.plan {
             Some(plan) if is_whole(&answered, plan) => {
-                // Where there are several conversations, answers tell which of them a request goes on from.
+                // Where there are several conversations, answers tell which of them a request continues from.
                 if setup.threads.len() > 1
                     && let Some(replied) = tool_uses::reply(plan.is_stream, &plan.pieces).finish()
                 {
@@ -185,7 +185,7 @@ fn refused(status: u16, kind: &str, problem: &str) -> EndpointReply {
     EndpointReply::Other { status, body: error.to_string(), problem: Some(problem.into()) }
 }
 
-/// To a request that goes on from what is not held; clients look for the code and send everything.
+/// For a request that continues an unknown message; clients look for the code and send everything.
 fn refused_to_go_on(not_held: &IncompleteRequest) -> EndpointReply {
     let problem = not_held.to_string();
     let IncompleteRequest::Unknown { .. } = not_held else { return refused(400, "invalid_request_error", &problem) };

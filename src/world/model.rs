@@ -46,7 +46,7 @@ pub(crate) struct ModelRequest<'a> {
     pub(crate) origins: &'a [AnswerOrigin],
     /// Whether it gets the default answer when none is left: requests may exist because of an injection alone (M-3).
     pub(crate) gets_default: bool,
-    /// Whether who asks the same again gets the same answer again, also where no fault changed it.
+    /// Whether a repeated request gets the same answer again, also where no fault changed it.
     pub(crate) lends: bool,
 }
 
@@ -97,7 +97,7 @@ impl ModelServer {
         self.server.original_id(id)
     }
 
-    /// The names of the answers that nobody asked for.
+    /// The names of the unused answers.
     pub(crate) fn unused(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         self.server.unused(setup, whose)
     }

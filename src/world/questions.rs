@@ -173,7 +173,7 @@ impl AgentQuestions {
         self.open.retain(|open| !matches!(open.answer, Input::ElicitationAnswered { run, .. } if run == withdrawn));
     }
 
-    /// A prompt is over, and nobody waits any more for what an engine cannot take back.
+    /// A prompt is over: answers that an engine cannot withdraw have no receiver any more.
     pub(crate) fn on_over(&mut self, over: u32) {
         self.open.retain(|open| match open.answer {
             Input::ToolChecked { run, .. } | Input::ResultStored { run, .. } => run.request.prompt != over,

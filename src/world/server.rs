@@ -18,7 +18,7 @@ use crate::scenario::tape::placeholder::is_same_but_for_secrets;
 use crate::wire::block::Message;
 use crate::wire::compare::{BodyDifference, differences};
 
-/// What was given to whom.
+/// The receivers of the given answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AnswerQueue {
     /// How often each answer was given.
@@ -150,7 +150,7 @@ impl AnswerQueue {
         given
     }
 
-    /// The names of the answers that nobody asked for: those of the scenario and of threads that have begun, or those of the tape's other threads,
+    /// The names of the unused answers: those of the scenario and of threads that have begun, or those of the tape's other threads,
     /// which may be left out.
     pub(crate) fn unused(&self, setup: &RunSetup, whose: AnswerOwner) -> Vec<Arc<str>> {
         let unused = |index: &usize| self.times(*index) == 0;

@@ -103,7 +103,7 @@ impl PreparedAnswer {
 }
 
 /// What tool uses give whose id another one had before, by the name of the answer and the position among its tool uses; with the id, and `None` where
-/// nothing is said of this use.
+/// the scenario does not script this use.
 pub(crate) type RepeatedUses = BTreeMap<(Arc<str>, u32), (Arc<str>, Option<ScriptedOutcome>)>;
 
 /// A thread of conversation of a tape.
@@ -419,7 +419,7 @@ fn pieces_of(chunks: &[BodyChunk], is_stream: bool) -> (Vec<Arc<[u8]>>, Vec<Opti
     (events.into_iter().map(Arc::from).collect(), times)
 }
 
-/// Cuts after each blank line, whatever its line ends are; what follows the last one is a piece of its own.
+/// Cuts after each blank line, with any line ends; the text after the last one is a piece of its own.
 pub(crate) fn split_at_blank_lines(body: &[u8]) -> Vec<&[u8]> {
     let mut pieces = Vec::new();
     let mut start = 0;

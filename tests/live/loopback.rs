@@ -47,7 +47,7 @@ pub(crate) async fn driven(setup: &Arc<RunSetup>, url: &str, ca: Option<&std::pa
     drive(run, MachineNetwork, upstream, EngineDriverOptions::default(), pending()).await.unwrap()
 }
 
-/// Serves a scenario while `work` goes on.
+/// Serves a scenario while `work` continues.
 pub(crate) async fn served<R, W: Future<Output = R>>(setup: &Arc<RunSetup>, work: impl FnOnce(SocketAddr) -> W) -> (R, ServeVerdict) {
     let listener = MachineNetwork.bind(LOOPBACK).await.unwrap();
     let address = MachineNetwork::address(&listener).unwrap();

@@ -1,4 +1,4 @@
-//! `--check`: the same inputs give the same bytes whatever runs beside them (D5).
+//! `--check`: the same inputs give the same bytes, with any other work beside them (D5).
 
 use std::env;
 use std::num::NonZeroUsize;

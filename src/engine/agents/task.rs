@@ -30,7 +30,7 @@ impl AgentTask {
     /// Reads the input.
     ///
     /// # Errors
-    /// What the model is told: each problem with its place and what was expected.
+    /// The text for the model: each problem with its place and what was expected.
     pub(super) fn read(tool_use: &ToolUse, tool: &AgentTool) -> Result<Self, String> {
         let ToolInput::Valid(input) = &tool_use.input else { return Err(String::from("the input is not valid JSON")) };
         let input = input.to_value();
@@ -53,7 +53,7 @@ impl AgentTask {
         (ALLOWANCE_MIN * words / WORDS).clamp(ALLOWANCE_MIN, ALLOWANCE_MIN * GROWTH_MAX)
     }
 
-    /// What the n-th agent is told, from 1.
+    /// The prompt of the n-th agent, from 1.
     pub(super) fn prompt_of(&self, number: u32) -> String {
         if self.count == 1 { self.prompt.to_string() } else { format!("This is task {number} of {}.\n\n{}", self.count, self.prompt) }
     }

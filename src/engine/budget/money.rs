@@ -27,7 +27,7 @@ impl NanoUsd {
     /// Reads dollars: `0.05`, `$2`.
     ///
     /// # Errors
-    /// When the text is no number of at most nine digits behind the point, or too large.
+    /// When the text is not a number of at most nine digits behind the point, or too large.
     pub fn read(text: &str) -> Result<Self, MoneyError> {
         let wrong = || MoneyError(text.into());
         let plain = text.strip_prefix('$').unwrap_or(text);

@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// Why the model is asked to summarise.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CompactionCause {
-    /// Who asked for it.
+    /// Its cause.
     pub(crate) trigger: CompactTrigger,
     /// What the user wants the summary to mind (C-9).
     pub(crate) instructions: Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! A compaction under way (C-4, C-5, C-9): hooks are asked, the model summarises, hooks are told.
+//! A running compaction (C-4, C-5, C-9): hooks are asked, the model summarises, hooks get the result.
 //!
 //! ```text
 //!   start ──> PreHooks ──> Asking ──a summary──> PostHooks ──> Done
@@ -68,7 +68,7 @@ pub(super) enum CompactionState {
         hooks: RunningHooks,
         id: RequestId,
     },
-    /// The model summarises; what it said so far.
+    /// The model summarises; its text so far.
     Asking {
         call: Box<ApiCall>,
         blocks: Vec<Arc<AssistantMessage>>,
@@ -85,7 +85,7 @@ pub(super) enum CompactionState {
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub(crate) enum CompactionVerdict {
-    /// It goes on.
+    /// It continues.
     Running,
     /// The conversation is shorter.
     Done(Box<SuccessfulCompaction>),
@@ -97,7 +97,7 @@ impl Compaction {
     /// Begins; the first request that it makes is `id`.
     ///
     /// # Errors
-    /// When it fails at once: there is nothing to summarise, or what would be asked was too long before. That it is over then is told like any other failure.
+    /// When it fails at once: there is nothing to summarise, or what would be asked was too long before. This end is reported like any other failure.
     #[expect(clippy::too_many_arguments, reason = "a compaction starts from all that a request starts from")]
     pub(crate) fn start(
         env: &Environment,
@@ -150,7 +150,7 @@ impl Compaction {
         Ok(compaction)
     }
 
-    /// Takes whatever happens while it is under way.
+    /// Takes all inputs while it is under way.
     pub(crate) fn step(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CompactionVerdict {
         let before = self.before();
         let verdict = match &mut self.state {
@@ -236,7 +236,8 @@ impl Compaction {
         self.ask(env, now, id, effects)
     }
 
-    /// Makes the summarising call. What was too long in this prompt is not asked again: it is shortened as if the API had said so once more.
+    /// Makes the summarising call. A request that was too long in this prompt is not repeated: it is shortened as if the API had refused it once
+    /// more.
     fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) -> CompactionVerdict {
         let mut request = self.request();
         while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
@@ -434,7 +435,7 @@ impl Compaction {
     }
 }
 
-/// What hooks are told of a compaction.
+/// The input of hooks for a compaction.
 #[derive(serde::Serialize)]
 struct CompactionBriefing<'a> {
     trigger: &'static str,
@@ -442,7 +443,7 @@ struct CompactionBriefing<'a> {
     summary: Option<&'a str>,
 }
 
-/// What concerns the call; anything else finds nobody.
+/// Inputs of the call; other inputs are dropped.
 fn step_call(call: &mut ApiCall, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> CallVerdict {
     match input {
         Input::Head { id, status, headers } if call.id() == *id => call.on_head(env, now, *status, headers, effects),

@@ -38,14 +38,14 @@ pub(super) struct OldResult {
     pub(super) saves: u64,
 }
 
-/// What the API is told to clear, and what is known of it.
+/// The results that the API should clear, and its reports about them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CacheEdit {
     /// The member's value, always the same: what changes breaks the cache.
     json: Json,
     /// The results that it clears.
     cleared: Vec<ClearedResults>,
-    /// What the API said last that it left out.
+    /// The last report of the API on cleared tokens.
     said: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct CacheEdit {
 struct ClearedResults {
     tool_use_id: Arc<str>,
     tokens: u64,
-    /// Whether the API has said since that it left something out.
+    /// Whether the API has reported cleared tokens since.
     is_confirmed: bool,
 }
 
@@ -158,7 +158,7 @@ impl CacheEdit {
     }
 }
 
-/// Whether requests carry an edit of somebody else's, beside which there is no place for ours.
+/// Whether requests carry another edit already, so that ours cannot be added.
 pub(super) fn is_taken(request_extra: &Json) -> bool {
     RawObject::parse(request_extra.as_str()).is_ok_and(|extra| extra.get(MEMBER).is_some())
 }

@@ -1,4 +1,4 @@
-//! C-5: how much has to go after the API said too long, and how many of the oldest rounds a call that is too long leaves out.
+//! C-5: how much has to go after a refusal as too long, and how many of the oldest rounds a call that is too long leaves out.
 
 use crate::engine::retry::{AttemptFailure, RetryDecision};
 use crate::wire::error::ContextFigures;

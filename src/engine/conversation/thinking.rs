@@ -1,11 +1,11 @@
 //! Thinking that is taken out of answers when another model takes over, and what follows from that for requests (Q-19).
 //!
 //! ```text
-//!   user   assistant(thinking, use A)   user(result A)     the model that thought goes on from here
+//!   user   assistant(thinking, use A)   user(result A)     the model that thought continues from here
 //!   user   assistant(use A)             user(result A)     another model: with a thinking budget the API refuses it
 //! ```
 //!
-//! The API wants the answer whose tools are answered last to begin with thinking where thinking has a budget. So a request that goes on from an
+//! The API wants the answer whose tools are answered last to begin with thinking where thinking has a budget. So a request that continues from an
 //! answer without its thinking asks for none, until those tools are done with: the answers in between have none either.
 
 use super::{Conversation, ConversationItem};

@@ -71,12 +71,12 @@ enum PipelineState {
     Storing { outcome: Arc<ToolOutcome>, characters: u64 },
 }
 
-/// What hooks said of a tool use that concerns the whole turn.
+/// Decisions of hooks about a tool use that concern the whole turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TurnHookOutcome {
     /// What the model should know.
     pub(super) contexts: Vec<Arc<str>>,
-    /// Why the turn should not go on.
+    /// Why the turn should end.
     pub(super) stop: Option<Arc<str>>,
 }
 
@@ -93,7 +93,7 @@ pub(super) enum PipelineVerdict {
 /// The end of a pipeline.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PipelineEnd {
-    /// What the model is told.
+    /// The text for the model.
     pub(super) outcome: Arc<ToolOutcome>,
     /// If it was not permitted.
     pub(super) denial: Option<PermissionDenial>,
@@ -105,7 +105,7 @@ pub(super) struct PipelineEnd {
 pub(super) enum PipelineHalt {
     /// Nothing runs any more.
     AtOnce,
-    /// The tool runs, and was told to stop.
+    /// The tool runs, and is stopping.
     Stopping,
     /// The tool had ended: what it did is done, and its result stands.
     Ended(PipelineEnd),
@@ -172,7 +172,7 @@ impl Pipeline {
         }
     }
 
-    /// Ends what is under way: hooks are stopped, a question is withdrawn, a tool that runs is told to stop (T-30).
+    /// Ends what is under way: hooks are stopped, a question is withdrawn, a running tool is stopped (T-30).
     pub(super) fn halt(&self, env: &Environment, effects: &mut Effects) -> PipelineHalt {
         let halt = match &self.step {
             PipelineState::Starting | PipelineState::Deciding | PipelineState::Checking => PipelineHalt::AtOnce,
@@ -325,7 +325,7 @@ impl Pipeline {
         PipelineVerdict::Running
     }
 
-    /// T-25, and the hooks that hear of it (T-26). A tool that aborts itself ends everything: nobody is asked any more.
+    /// T-25, and the hooks that hear of it (T-26). A tool that aborts itself ends everything: no hook is asked any more.
     fn on_ended(&mut self, scope: &mut PipelineScope<'_>, outcome: &Arc<ToolOutcome>) -> PipelineVerdict {
         let outcome =
             if outcome.content.as_str() == "null" { Arc::new(words::nothing(&self.tool_use.name, outcome)) } else { outcome.clone() };
@@ -455,7 +455,7 @@ fn called(outcome: Arc<ToolOutcome>) -> PipelineEnd {
     PipelineEnd { outcome, denial: None }
 }
 
-/// Tells the consumer what hooks said, and keeps what concerns the model and the turn.
+/// Emits the hooks' contexts, and keeps the parts that concern the model and the turn.
 fn hear(scope: &mut PipelineScope<'_>, verdict: &HookVerdict, heard: &mut TurnHookOutcome) {
     let name = |hook: HookRun| scope.env.hooks.get(hook.hook as usize).map_or("", |hook| &*hook.name);
     for (hook, text) in &verdict.contexts {

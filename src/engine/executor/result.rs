@@ -34,7 +34,7 @@ pub(super) fn with_note(content: &Json, note: &str) -> Json {
     shortened(content, u64::MAX, note)
 }
 
-/// The first `keep` characters of text, a note behind them, and every block that is no text.
+/// The first `keep` characters of text, a note behind them, and every block that is not text.
 fn shortened(content: &Json, keep: u64, note: &str) -> Json {
     let mut left = keep;
     let mut first = |text: &str| {

@@ -8,7 +8,7 @@
 //!   allow  a rule · bypass mode · accept_edits mode, for edits inside the working directories · plan mode
 //!   ask    the tool, unless a hook allows
 //!   allow  the tool · a hook · no permissions are set
-//!   ask    nobody has said anything
+//!   ask    no rule, hook or mode has decided
 //! ```
 //!
 //! So a rule that allows answers a question that the tool would ask (that is what a suggested rule is for), and not a tool's no.

@@ -18,7 +18,7 @@ use crate::wire::block::{Block, BlockKind};
 use crate::wire::usage::Usage;
 
 impl Query {
-    /// Q-8 for blocks that are finished, as long as the prompt goes on.
+    /// Q-8 for blocks that are finished, as long as the prompt continues.
     pub(super) fn on_blocks(
         &mut self,
         env: &Environment,
@@ -179,8 +179,8 @@ impl Query {
         self.settle(env, now, effects)
     }
 
-    /// N-7: the blocks of one answer are one message again. The API refuses a message without content, and one in which two tool uses share an id: the
-    /// first one is kept, as clients do that are in use. It refuses thinking that nothing follows: that is left out, too.
+    /// N-7: the blocks of one answer are one message again. The API refuses a message without content, and one in which two tool uses share an id:
+    /// the first one is kept, as clients do that are in use. It refuses thinking that nothing follows: that is left out, too.
     pub(super) fn keep_answer(&mut self, blocks: &[Arc<AssistantMessage>], usage: Option<Usage>) {
         // The API refuses blank text, too.
         let is_empty = |block: &Block| matches!(block.kind(), BlockKind::Text(text) if text.trim().is_empty());
@@ -197,7 +197,7 @@ impl Query {
         }
     }
 
-    /// What of a broken-off answer the next prompt goes on from: its complete blocks, each tool use with its result.
+    /// What of a broken-off answer the next prompt continues from: its complete blocks, each tool use with its result.
     fn keep_what_is_answered(&mut self, env: &Environment, turn: &QueryTurn) {
         use crate::engine::conversation::{ItemKind, results_name};
         self.keep_orphan(env, &turn.executor);

@@ -9,7 +9,7 @@ use crate::wire::container::container_id;
 use crate::wire::request::Request;
 
 impl Query {
-    /// Before the request `id` is put together: whatever the host has set or said since the one before it.
+    /// Before the request `id` is put together: the settings and messages of the host since the request before it.
     pub(super) fn heed_host(&mut self, env: &Environment, id: RequestId) {
         let session = &env.settings.session;
         let (before, at) = (self.carried.reached, RequestPlace { prompt: id.prompt, request: id.turn });

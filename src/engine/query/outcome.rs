@@ -23,7 +23,7 @@ pub(crate) struct QueryOutcome {
     pub(crate) terminal: Terminal,
     /// What went wrong; the result is an error if there is anything.
     pub(crate) errors: Vec<Arc<str>>,
-    /// What the next prompt goes on from.
+    /// What the next prompt continues from.
     pub(crate) carried: SessionMemory,
     /// Submitted messages that found no place in it: they are the next prompts.
     pub(crate) queued: Vec<(u32, Arc<[Block]>)>,
@@ -31,7 +31,7 @@ pub(crate) struct QueryOutcome {
     pub(crate) totals: ResultTotals,
 }
 
-/// What goes on from prompt to prompt.
+/// What continues from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionMemory {
     /// The conversation.
@@ -112,7 +112,7 @@ pub(crate) struct ResultTotals {
     pub(crate) stop_reason: Option<Arc<str>>,
     /// The text of the last answer.
     pub(crate) text: Arc<str>,
-    /// What was said last (S-8).
+    /// The last message (S-8).
     pub(crate) last: LastMessage,
     /// What the structured-output tool was given (S-9).
     pub(crate) structured_output: Option<Json>,
@@ -120,7 +120,7 @@ pub(crate) struct ResultTotals {
     pub(crate) denials: Vec<PermissionDenial>,
 }
 
-/// What was said last in a prompt, the prompt itself left out (S-8).
+/// The last message of a prompt, without the prompt itself (S-8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LastMessage {
     /// Nothing: the model was not asked, or did not answer.
@@ -196,7 +196,7 @@ impl ResultTotals {
         add(&mut self.agents_by_model, model, usage, cost);
     }
 
-    /// Counts a call that gave up or was aborted: it took time, and what the API said of its tokens holds.
+    /// Counts a call that gave up or was aborted: it took time, and the token counts of the API hold.
     pub(super) fn count_lost(&mut self, env: &Environment, now: Time, call: &ApiCall) {
         self.api_time = self.api_time + now.since(call.since());
         self.count_attempt(env, &AttemptCost::from_call(call));
@@ -263,7 +263,7 @@ enum EndCause {
     Failed { id: RequestId, failure: AttemptFailure },
     /// The user aborted, or the owner of the agent did.
     Aborted(AbortKind),
-    /// A limit is reached: said in the result alone.
+    /// A limit is reached: only the result reports it.
     Limit(Arc<str>),
 }
 

@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
 
-/// A request of a session, whatever its attempt.
+/// A request of a session, for all its attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestPlace {
     /// The prompt, from 1.
@@ -46,7 +46,7 @@ pub struct HostMessage {
     pub at: RequestPlace,
     /// Where it goes.
     pub place: MessagePlace,
-    /// Who is said to speak, and what is said.
+    /// The message, with its role.
     pub message: Arc<Message>,
 }
 
@@ -61,8 +61,8 @@ pub enum MessagePlace {
     /// Behind what was said last.
     #[default]
     After,
-    /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was said
-    /// in it, the message is left out.
+    /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was
+    /// said in it, the message is left out.
     Instead,
 }
 

@@ -30,7 +30,7 @@ pub struct RetrySettings {
     pub fast_cooldown_min: Micros,
     /// The same when the server names no time.
     pub fast_cooldown: Micros,
-    /// Whether nobody waits for the answer: 429 and 529 are then tried again without limit.
+    /// Whether no user waits for the answer: 429 and 529 are then retried without limit.
     pub unattended: bool,
     /// No computed delay of an unattended call is longer, jitter included.
     pub unattended_max_delay: Micros,
@@ -97,7 +97,7 @@ pub enum OverloadPolicy {
     /// The call gives up and says so.
     #[default]
     GiveUp,
-    /// It goes on to the general limit of retries.
+    /// It continues to the general limit of retries.
     GoOn,
 }
 

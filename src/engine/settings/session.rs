@@ -19,7 +19,7 @@ pub struct SessionSettings {
     /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above the
     /// cap raises nothing.
     pub raised_max_tokens: Option<u64>,
-    /// How often the model is asked to go on after the output limit.
+    /// How often the model is asked to continue after the output limit.
     pub max_output_recoveries: u32,
     /// How many tokens of output a turn should have.
     pub token_budget: Option<u64>,
@@ -58,7 +58,7 @@ pub struct SessionSettings {
     /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`, and
     /// the prompt is in one turn with them: words that the model never wrote need a setting.
     pub orphan_reply: Option<Arc<str>>,
-    /// Whether somebody answers what servers of tools ask (S-11). Where nobody does, every such question is declined at once.
+    /// Whether questions of tools' servers are answered (S-11). Otherwise every such question is declined at once.
     pub elicitation_handler: bool,
     /// Whether consumers are told when the session starts to ask the model, when it summarises, and when it is idle again (S-11).
     pub status_reports: bool,

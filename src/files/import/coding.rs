@@ -13,7 +13,7 @@ use crate::wire::raw_json::string;
 /// A body that grows beyond this is not a recorded answer.
 const BODY_BYTES_MAX: u64 = 256 << 20;
 
-/// Nobody wraps a body more often.
+/// More layers are not expected.
 const WRAPPED_MAX: usize = 8;
 
 /// A body as it reads.

@@ -20,7 +20,7 @@ use crate::wire::http::{self, HttpHeader};
 /// A longer body is put in pieces of this length, so that it need not be in memory twice.
 const PIECE_BYTES: usize = 8 << 20;
 
-/// So many different problems are told one by one.
+/// So many different problems are reported one by one.
 const PROBLEMS_MAX: usize = 20;
 
 /// One exchange as a format has it.
@@ -133,7 +133,7 @@ impl TapeCollector {
         *self.other_apis.entry(name).or_default() += 1;
     }
 
-    /// Something that is left out and need not be told one by one.
+    /// Something that is left out and only counted.
     pub(super) fn other(&mut self, what: &'static str) {
         *self.others.entry(what).or_default() += 1;
     }

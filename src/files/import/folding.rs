@@ -1,4 +1,5 @@
-//! Bodies of requests as an import holds them: each request of an agent's loop repeats what was said before it, and what it repeats is held once (K-5).
+//! Bodies of requests as an import holds them: each request of an agent's loop repeats the conversation before it, and the repeated part is held once
+//! (K-5).
 //!
 //! ```text
 //!   body 1   [ beginning ───────────────────────── end ]

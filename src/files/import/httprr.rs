@@ -42,7 +42,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Request and response of these sizes. The line is not named: where a size is wrong it is a part of a message, with whatever secrets that has.
+/// Request and response of these sizes. The line is not named: where a size is wrong it is a part of a message, which may hold secrets.
 fn messages(reader: &mut dyn BufRead, sizes: &str) -> Result<(Vec<u8>, Vec<u8>), String> {
     let sizes: Vec<u64> = sizes.split_whitespace().map_while(|size| size.parse().ok()).collect();
     let &[request, response] = sizes.as_slice() else {

@@ -49,7 +49,7 @@ const HOSTS: [(&str, &str); 8] = [
     ("ai21.com", "AI21"),
 ];
 
-/// Finds out whose exchange it is, by method, host, path and, where these do not tell, by what was asked and answered.
+/// Finds out whose exchange it is, by method, host, path and, if these do not show it, by request and answer.
 pub(super) fn service(method: &str, (host, path): (Option<&str>, &str), request: &[u8], answer: &[u8]) -> ExchangeService {
     let bare = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let host = host.unwrap_or_default();

@@ -10,7 +10,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// A compressed file that grows beyond this is no recording.
 const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 
-/// Nobody packs a recording more often.
+/// More layers are not expected.
 const PACKED_MAX: usize = 3;
 
 /// A file that was opened.

@@ -184,8 +184,8 @@ fn scan_event(data: &MappedText, redactor: &mut Redactor) -> Vec<SecretHit> {
     region.decide_all(redactor)
 }
 
-/// A fragment in the spelling that the API uses, which nearly every event of a stream is: it is taken apart without a parser. An event that is spelt in
-/// any other way is no worse off.
+/// A fragment in the spelling that the API uses, which nearly every event of a stream is: it is taken apart without a parser. An event that is spelt
+/// in any other way is no worse off.
 fn usual_fragment(data: &[u8]) -> Option<(u64, BlockContentKind, Range<usize>)> {
     let rest = data.strip_prefix(br#"{"type":"content_block_delta","index":"#)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -233,7 +233,7 @@ fn read(data: &[u8]) -> BlockEvent {
     }
 }
 
-/// An event that was cut: its fragment goes on to the end.
+/// An event that was cut: its fragment continues to the end.
 fn cut(text: &str) -> BlockEvent {
     let table = [
         (r#""partial_json":""#, BlockContentKind::Json),

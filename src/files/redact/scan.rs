@@ -1,6 +1,6 @@
 //! Looking for secrets in tapes that are finished (K-2): what the recorder would have replaced, wherever it stands in the file.
 //!
-//! A body is put together as the tape's lines have it, and what is found in it is told by the place in the file where it begins. An open answer is held
+//! A body is put together as the tape's lines have it, and a hit is reported with the place in the file where it begins. An open answer is held
 //! in memory while it is read.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +14,7 @@ use crate::engine::time::Micros;
 use crate::scenario::tape::line::{BodyPiece, LineKind, SpanId, TapeLine, WINDOW};
 use crate::wire::raw_json::{RawObject, elements};
 
-/// Stands for the place of what was told before, where it was new.
+/// Stands for the place of a hit that was reported before.
 const ELSEWHERE: u64 = u64::MAX / 2;
 
 /// A secret in a file.

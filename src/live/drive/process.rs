@@ -1,4 +1,4 @@
-//! One run of a client: started in a group of its own, read until it is over, and whatever it leaves behind found and killed.
+//! One run of a client: started in a group of its own, read until it ends; processes that it leaves behind are found and killed.
 
 use core::fmt;
 use core::pin::pin;

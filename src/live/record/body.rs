@@ -19,8 +19,8 @@ use crate::scenario::tape::ResponseEnd;
 /// What a chunk costs beside its bytes.
 const CHUNK_COST_BYTES: usize = 128;
 
-/// A chunk of up to this length is copied for the tape writer: one that is shared keeps the whole buffer into which it was read, so that a new buffer would
-/// be needed for every small packet.
+/// A chunk of up to this length is copied for the tape writer: one that is shared keeps the whole buffer into which it was read, so that a new buffer
+/// would be needed for every small packet.
 const COPIED_BYTES_MAX: usize = 2 << 10;
 
 /// An exchange as the proxy follows it. When it is dropped without an end, the client went away, or the recorder stops.

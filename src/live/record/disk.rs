@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{RecordOptions, RecorderState};
 
-/// Lines to append at once, and who waits for them.
+/// Lines to append at once, and the answers that wait for them.
 #[derive(Debug, Default)]
 pub(super) struct LineBatch {
     pub(super) lines: String,

@@ -1,7 +1,7 @@
 //! From what happens to lines of a tape: bodies are decoded, secrets replaced, lines encoded, and handed to the disk in batches.
 //!
-//! It looks for work when it is woken (an exchange has begun or ended, or much waits) and, while answers stream, ten times a second: what waited is then
-//! one batch. Each look takes a processor from somebody, perhaps from the client.
+//! It looks for work when it is woken (an exchange has begun or ended, or much waits) and, while answers stream, ten times a second: what waited is
+//! then one batch. Each look takes processor time, perhaps from the client.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,7 @@ const BATCH_BYTES: usize = 1 << 20;
 /// Room is given back when there is this much of it: each time costs a lock.
 const ROOM_TOLD_BYTES: usize = 256 << 10;
 
-/// A request that is larger is no request of this API, which takes 32 MB.
+/// A request that is larger is not a request of this API, which takes 32 MB.
 const REQUEST_BYTES_MAX: usize = 128 << 20;
 
 /// Keeps the books of one tape.
@@ -249,7 +249,7 @@ impl TapeWriter {
         asking.early.into_iter().for_each(|event| self.answer(event));
     }
 
-    /// The thread of conversation that a request belongs to, and the exchange that it goes on from.
+    /// The thread of conversation that a request belongs to, and the exchange that it continues from.
     fn place(&mut self, id: u32, (method, path): (&str, &str), body: &[u8]) -> (Arc<str>, Option<u32>) {
         let text = std::str::from_utf8(body).ok().filter(|_| asks_for_message(method, path));
         let whole = text.map(|text| self.held.complete_request(text).unwrap_or_else(|_| CompleteRequest::as_it_is(text)));
@@ -313,7 +313,7 @@ impl TapeWriter {
         let (encoder, lines) = (&mut self.encoder, &mut self.batch.lines);
         let UnfinishedResponse { redactor, reply, .. } = &mut **answer;
         redactor.feed(&mut self.redactor, HeldChunk { at, bytes }, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
-        // A client may go on as soon as it has the message, before the body has ended.
+        // A client may continue as soon as it has the message, before the body has ended.
         if reply.as_ref().is_some_and(ReplyReader::is_whole) {
             self.hold(id);
         }
@@ -375,7 +375,7 @@ impl TapeWriter {
     }
 }
 
-/// Writes a chunk's line. What goes on the tape is what later requests are understood by.
+/// Writes a chunk's line. What continues the tape is what later requests are understood by.
 fn write_chunk(encoder: &mut TapeEncoder, lines: &mut String, id: u32, reply: Option<&mut ReplyReader>, chunk: &HeldChunk) {
     if let Some(reply) = reply {
         reply.feed(&chunk.bytes);

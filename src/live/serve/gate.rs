@@ -5,7 +5,7 @@
 //!        gate          gate          gate    gate
 //! ```
 //!
-//! A gate that nobody answers opens.
+//! A gate without an answer opens.
 
 use core::fmt;
 
@@ -46,7 +46,7 @@ pub struct HeldAnswer {
     pub id: RequestId,
     /// The name of the event that comes next, where it has one: `content_block_start`.
     pub event: Option<Arc<str>>,
-    /// Opens the gate; when it is dropped, the answer goes on.
+    /// Opens the gate; when it is dropped, the answer continues.
     pub go: oneshot::Sender<HoldRelease>,
     pub(super) server: ServerHandle,
 }
@@ -67,7 +67,7 @@ impl HeldAnswer {
     }
 }
 
-/// How a held answer goes on.
+/// How a held answer continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HoldRelease {
     /// As if nothing had been.
@@ -90,7 +90,7 @@ impl AnswerGates {
         (Self(sender), receiver)
     }
 
-    /// Holds an answer until it may go on.
+    /// Holds an answer until it may continue.
     pub(super) async fn hold(
         &self,
         boundary: AnswerBoundary,

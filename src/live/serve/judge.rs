@@ -1,7 +1,7 @@
 //! What is wrong with what a client asked, as far as its requests show it.
 //!
-//! Of the oracles that one is asked which looks at requests alone: tool uses and results belong together (O-1). That the API takes what is sent (O-10)
-//! was seen when it was answered. Others need to see what comes out of an engine.
+//! Of the oracles that one is asked which looks at requests alone: tool uses and results belong together (O-1). That the API takes what is sent
+//! (O-10) was seen when it was answered. Others need to see what comes out of an engine.
 
 use super::verdict::{ServeVerdict, ServedEnd, ServedExchange};
 use crate::engine::contract::{Agent, Input, RequestId};
@@ -92,7 +92,7 @@ pub(in crate::live) fn words(violation: &Violation) -> String {
     format!("{}: {}", violation.oracle, violation.text)
 }
 
-/// who is told when to come back does not come sooner.
+/// after `retry-after` no attempt comes sooner.
 pub(in crate::live) fn early_attempts(verdict: &ServeVerdict) -> Vec<String> {
     let mut failures = Vec::new();
     let mut waits: Vec<(Agent, RequestId, Time)> = Vec::new();

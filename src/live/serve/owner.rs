@@ -1,4 +1,4 @@
-//! The one task that owns what changes: who is connected, and a session for each client that says it is one of its own.
+//! The one task that owns all state: the connections, and a session for each client with a path of its own.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ pub(super) async fn serve<N: Network>(
     owner.into_verdicts(now)
 }
 
-/// The same, while what is known is somebody else's.
+/// The same, while another server holds the memory.
 pub(super) async fn serve_with<N: Network>(owner: &mut SessionOwner, listener: N::Listener, stop: impl Future<Output = ()>) {
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut connections = JoinSet::new();

@@ -19,7 +19,7 @@ pub struct ServeVerdict {
     pub end: RunEnd,
     /// What was asked, in order.
     pub asked: Vec<ServedExchange>,
-    /// The answers that nobody asked for (M-3).
+    /// The unused answers (M-3).
     pub unused: Vec<Arc<str>>,
     /// What came to pass of the faults and answers that the scenario says (F-10).
     pub passed: PassedStatements,
@@ -40,7 +40,7 @@ pub struct ServedExchange {
     pub connection: u64,
     /// Method and path.
     pub line: String,
-    /// Whose it was taken for; `None` when it is no request for a message.
+    /// Whose it was taken for; `None` when it is not a request for a message.
     pub message: Option<ServedMessage>,
     /// The `x-stainless-retry-count` that it came with.
     pub retry_count: Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! Statements that never come to pass, and those that may not: each is said with its place and what happened instead (F-10).
+//! Statements that never come to pass, and those that cannot: each is reported with its place and the events of the run (F-10).
 
 mod contradictions;
 
@@ -24,7 +24,7 @@ fn failures_of(folder: &Path, name: &str) -> Vec<String> {
     run_file(folder.join(name), AgentLoop::default()).unwrap_or_else(|error| panic!("{error}")).failures
 }
 
-/// What is said of a scenario that stands alone.
+/// The failures of a scenario that stands alone.
 fn said(text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x.toml"), text).unwrap();

@@ -1,4 +1,4 @@
-//! What answers say of their session: all that is known when a recording holds nothing else, and whether it goes on after them (K-4).
+//! A session read from answers alone, when a recording holds nothing else, and whether it continues after them (K-4).
 
 use super::NOT_RECORDED;
 use super::settings::{safe, undescribed};
@@ -33,7 +33,7 @@ pub(super) fn only<'a>(exchanges: impl Iterator<Item = Cow<'a, Exchange>>, scena
     }
 }
 
-/// Whether the session went on after this answer: it asks for tools, or was paused. A stop for tools that it does not name asks for nothing.
+/// Whether the session continued after this answer: it asks for tools, or was paused. A stop for tools that it does not name asks for nothing.
 pub(super) fn asks_for_more(answer: &RecordedResponse) -> bool {
     let (mut reason, mut tools) = (None, Vec::new());
     each_object(answer, &mut |text| {
@@ -52,7 +52,7 @@ pub(super) fn asks_for_more(answer: &RecordedResponse) -> bool {
     }
 }
 
-/// What is to be said of an answer that is no whole one; nothing of an error.
+/// The note about an answer that is not complete; nothing for an error.
 pub(super) fn failure(id: u32, answer: &RecordedResponse) -> Option<String> {
     let bytes: usize = answer.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
     let cut = match bytes {
@@ -88,8 +88,8 @@ fn error_type(answer: &RecordedResponse) -> Option<String> {
     kind
 }
 
-/// Whether the thread ends, with this exchange, with a failed attempt after which clients try again, so that a replay asks for more than there is.
-/// So many attempts failed in a row, this one counted.
+/// Whether the thread ends, with this exchange, with a failed attempt after which clients try again, so that a replay asks for more than there
+/// is. So many attempts failed in a row, this one counted.
 pub(super) fn invites_retry(failures: u32, last: &Exchange, settings: &RetrySettings) -> bool {
     failures > 0 && (last.answer.status == 0 || may_be_repeated(&last.answer, failures, settings))
 }
@@ -98,7 +98,7 @@ pub(super) fn invites_retry(failures: u32, last: &Exchange, settings: &RetrySett
 pub(super) fn each_object(answer: &RecordedResponse, sink: &mut impl FnMut(&str)) {
     let body = answer.body();
     if answer.is_event_stream() {
-        // A stream with an event that is too large is no answer; what came before it counts.
+        // A stream with an event that is too large is not an answer; what came before it counts.
         let _ = SseFramer::new().feed(&body, &mut |frame| sink(frame.data));
     } else if let Ok(text) = core::str::from_utf8(&body) {
         sink(text);

@@ -1,4 +1,4 @@
-//! What the user said, what tools gave and what the host put in, from what each request adds to the one before it (K-4).
+//! The user's messages, the tools' results and the host's messages, from the additions of each request (K-4).
 
 use super::settings::{plain, shorthand};
 use super::{RecordedAnswer, UnderstoodExchange};
@@ -120,7 +120,7 @@ impl DerivedSteps<'_> {
         echo.iter().map(|added| added.content.clone()).collect()
     }
 
-    /// The results of an answer's tools, and what the host said beside them.
+    /// The results of an answer's tools, and the host's messages beside them.
     fn results(&mut self, ids: &[&str], rest: &[AddedMessage], latency: Option<&Latency>, id: u32) {
         self.at.request += 1;
         let is_result = |block: &&Block| result_of(block).is_some_and(|id| ids.contains(&id));
@@ -172,7 +172,7 @@ impl DerivedSteps<'_> {
         }
     }
 
-    /// What the user says next; the other messages are the host's. Without a message of the user the model is asked to go on.
+    /// What the user says next; the other messages are the host's. Without a message of the user the model is asked to continue.
     fn new_prompt(&mut self, rest: &[AddedMessage]) {
         self.at = RequestPlace { prompt: self.at.prompt + 1, request: 1 };
         let first = rest.iter().position(|added| added.role == Role::User);

@@ -1,4 +1,4 @@
-//! What became of a request, as far as it says which requests go on from it (M-3).
+//! What became of a request, as far as it says which requests continue from it (M-3).
 //!
 //! Clients send back what they were answered, and some send it back with changes: without citations, in another order, with another spelling of a
 //! tool's name. Such an answer is still known by its [`BlockGist`]: the id of a tool use, how a text begins or ends.
@@ -32,7 +32,7 @@ pub(super) struct RequestTerms {
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ReplyFate {
-    /// Nobody looked.
+    /// It was not compared.
     Unknown,
     /// There was no whole answer.
     Failed {
@@ -54,10 +54,10 @@ pub(crate) enum ReplyFate {
     },
 }
 
-/// How well one request goes on from another.
+/// How well one request continues from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ContinuationFit {
-    /// Nobody knows the answer, or there was none.
+    /// The answer is missing or not known.
     Unknown,
     /// The answer comes back changed.
     Changed,
@@ -136,7 +136,7 @@ impl ReplyFate {
         }
     }
 
-    /// How well `now` goes on from `before`, to which this came; `None` when it does not.
+    /// How well `now` continues from `before`, to which this came; `None` when it does not.
     pub(super) fn fit(&self, before: &ConversationDigest, now: &ConversationDigest) -> Option<ContinuationFit> {
         if !now.begins_with(before) {
             return None;

@@ -68,7 +68,7 @@ fn words(hook: &ScriptedHook, says: &HookOutcome) -> Vec<(&'static str, Option<S
     words
 }
 
-/// Who never answers needs no time for it.
+/// A hook that never answers needs no latency.
 fn silence(hook: &ScriptedHook, has_own_latency: bool) -> Vec<(&'static str, Option<String>)> {
     let takes_time = has_own_latency || (hook.replies.len() == 1 && hook.latency != AT_ONCE);
     let message = || String::from("a hook that never answers needs no `latency`");

@@ -1,8 +1,8 @@
 //! Names in `[[dead]]` and `[[collapse]]` that no message has when it counts, and marks that no request comes after (F-10, C-1, C-3).
 //!
 //! Messages are not seen at the boundary by their names, but what they are named after is: prompts (`p1`), requests (`p1.r2.a1`), history (`h1`) and
-//! messages of the host (`host1`). What the engine adds to them has a word behind that. A dead message must be there before the next request; the span of
-//! a summary may come later, because a summary waits for it.
+//! messages of the host (`host1`). What the engine adds to them has a word behind that. A dead message must be there before the next request; the
+//! span of a summary may come later, because a summary waits for it.
 
 use alloc::collections::BTreeSet;
 

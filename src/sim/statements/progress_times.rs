@@ -1,4 +1,5 @@
-//! Parts of a tool's run that would come after its end (F-10, M-7): progress and a question come at its end at the latest, and not when they are said to.
+//! Parts of a tool's run that would come after its end (F-10, M-7): progress and a question come at its end at the latest, and not at their own
+//! times.
 
 use super::{PlayedRun, StatementProblem, is_judged_elsewhere};
 use crate::engine::time::Micros;
@@ -7,7 +8,7 @@ use crate::scenario::latency::Latency;
 use crate::scenario::statement::{PathStep, StatementPath, tool_uses};
 use crate::scenario::types::{ScriptedOutcome, ToolEnding, TurnBlock};
 
-/// What comes too late in some run. Of a latency that is drawn nobody can say.
+/// Progress that comes too late in some run. With a drawn latency this is not known.
 pub(super) fn problems(runs: &[PlayedRun<'_>]) -> Vec<StatementProblem> {
     runs.iter().flat_map(run_problems).collect()
 }

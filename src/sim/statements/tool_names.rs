@@ -42,7 +42,7 @@ fn run_problems(run: &PlayedRun<'_>) -> Vec<StatementProblem> {
     problems
 }
 
-/// Those of hooks that ran. Of one that did not, that is said.
+/// Those of hooks that ran. Other hooks are reported elsewhere.
 fn matchers<'a>(run: &PlayedRun<'a>) -> Vec<(StatementPath, Vec<&'a str>)> {
     let hooks = run.setup.scenario.hooks.iter().enumerate();
     let ran = hooks.filter(|(index, hook)| !hook.may && run.passed.holds(&Statement::Hook(*index)));

@@ -1,6 +1,8 @@
-//! Whether scripted tool uses are what they are meant to be: a tool that there is, an input that fits, unless the scenario says otherwise (F-10, T-2, T-21).
+//! Whether scripted tool uses are what they are meant to be: a tool that there is, an input that fits, unless the scenario says otherwise (F-10, T-2,
+//! T-21).
 //!
-//! A tool named `Raed` is answered with an error, and a key that no schema knows is dropped by the tool: both runs look as if they had shown something.
+//! A tool named `Raed` is answered with an error, and a key that no schema knows is dropped by the tool: both runs look as if they had shown
+//! something.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::sim::delays::{DelayTolerance, failures};
 
-/// Two overloads, of which the second comes inside a stream that goes on for a second, and one answer.
+/// Two overloads, of which the second comes inside a stream that continues for a second, and one answer.
 fn scene(delays: &str) -> String {
     format!(
         "[engine.retry]\njitter_percent = 0\n\n[timing]\nhead = \"100ms\"\nfirst_event = \"10ms\"\nbetween_events = \"1s\"\n\n\

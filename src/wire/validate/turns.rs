@@ -62,7 +62,7 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Where system messages stand, who ends, and where thinking stands.
+/// The places of system messages and thinking, and the last role.
 pub(super) fn order(messages: &[Arc<Message>], facts: Option<&ModelFacts>, thinking_is_enabled: bool) -> Option<Refusal> {
     if messages.iter().any(|message| message.role == Role::System) {
         let system = system_messages(messages, facts);
@@ -94,7 +94,7 @@ fn system_messages(messages: &[Arc<Message>], facts: Option<&ModelFacts>) -> Opt
     })
 }
 
-/// A conversation that ends with words of the model's asks it to go on from them. A paused answer (server tools, compaction) is no prefill.
+/// A conversation that ends with words of the model's asks it to continue from them. A paused answer (server tools, compaction) is no prefill.
 fn prefill_refusal(last: &Message, facts: Option<&ModelFacts>) -> Option<Refusal> {
     let is_paused = last.content.iter().any(|block| matches!(block.kind(), BlockKind::Other(_)));
     if !is_paused && facts.is_some_and(|facts| facts.generation >= ModelGeneration::Four6) {

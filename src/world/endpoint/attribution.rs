@@ -1,7 +1,7 @@
 //! Whose a request is: which agent's, of which prompt, and the how many-th attempt, by what it says alone (M-3).
 //!
-//! A request belongs to the conversation that it extends. Where it extends none, because its client wrote the history anew, it goes on from the
-//! conversation with the same system prompt and tools; else it begins another. What it says last tells whether the user has spoken.
+//! A request belongs to the conversation that it extends. Where it extends none, because its client wrote the history anew, it continues from the
+//! conversation with the same system prompt and tools; else it begins another. Its last message shows whether the user has spoken.
 
 use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
@@ -15,13 +15,13 @@ use crate::wire::request::Request;
 use crate::world::setup::{RecordedThread, RunSetup};
 use crate::world::user::count;
 
-/// Everybody who asked so far.
+/// All agents with a request so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestAttribution {
     lineage: ThreadLineage,
     asked: u32,
     threads: Vec<CallerThread>,
-    /// What the user said, in order: prompts and messages in one row of numbers, as in a simulated run.
+    /// The user's messages, in order: prompts and submitted messages share one row of numbers, as in a simulated run.
     said: Vec<UserText>,
     /// Tool uses that were handed out and could have made an agent: id and task.
     tasks: Vec<(Arc<str>, String)>,
@@ -34,7 +34,7 @@ struct CallerThread {
     names: Vec<Arc<str>>,
     agent: Agent,
     last: RequestId,
-    /// What the last request said, by which model.
+    /// The content of the last request, and its model.
     asked: Option<(ConversationDigest, Arc<str>)>,
     /// How many messages it had.
     messages: usize,
@@ -47,7 +47,7 @@ struct CallerThread {
 /// What surrounds a conversation.
 type FrameHash = (Option<Json>, Option<Json>);
 
-/// Something that the user said.
+/// A message of the user.
 #[derive(Clone, Copy, Debug)]
 struct UserText {
     origin: AnswerOrigin,
@@ -172,7 +172,7 @@ impl RequestAttribution {
         new.into_iter().map(|(agent, recorded)| (likeness(recorded), agent)).rev().max_by_key(|(likeness, _)| *likeness)
     }
 
-    /// The conversation of an agent that says who it is.
+    /// The conversation of an agent that names itself.
     fn thread_of(&mut self, agent: &Agent) -> usize {
         self.threads.iter().position(|thread| thread.agent == *agent).unwrap_or_else(|| {
             self.threads.push(CallerThread::new(agent.clone(), Vec::new()));

@@ -30,7 +30,7 @@ fn start(program: &Path) {
     assert!(status.as_ref().is_ok_and(std::process::ExitStatus::success), "{}: {status:?}", program.display());
 }
 
-/// The program that is measured, where somebody names one.
+/// The program to measure, if one is named.
 static NAMED: OnceLock<PathBuf> = OnceLock::new();
 
 /// Measures this program, and builds none.
