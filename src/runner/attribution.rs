@@ -11,7 +11,7 @@ use crate::prelude::*;
 use crate::sim::Run;
 use crate::transcript::event::EventKind;
 use crate::transcript::watch::TranscriptWatch;
-use crate::world::endpoint::{ApiEndpoint, EndpointReply, IncomingRequest};
+use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest};
 use crate::world::setup::RunSetup;
 
 /// Where requests alone do not say whose they are.
@@ -59,11 +59,11 @@ impl TranscriptWatch for AttributionProbe {
                 let named = self.is_named.then(|| (agent.clone(), *id));
                 let incoming = IncomingRequest { method: "POST", path: "/v1/messages?beta=true", named, body: body.as_bytes() };
                 match self.endpoint.ask(&self.setup, at, &incoming) {
-                    EndpointReply::Message(reply) if (&reply.agent, reply.id) == (agent, *id) => (),
-                    EndpointReply::Message(reply) => {
+                    EndpointResponse::Message(reply) if (&reply.agent, reply.id) == (agent, *id) => (),
+                    EndpointResponse::Message(reply) => {
                         self.mistaken.push(format!("{} is taken for {}", agent.key(*id), reply.agent.key(reply.id)));
                     }
-                    other @ EndpointReply::Other { .. } => self.mistaken.push(format!("{}: {other:?}", agent.key(*id))),
+                    other @ EndpointResponse::Other { .. } => self.mistaken.push(format!("{}: {other:?}", agent.key(*id))),
                 }
             }
             Effect::CloseRequest { id } if self.open.contains(&(agent.clone(), *id)) => self.endpoint.on_closed(agent, *id),

@@ -16,10 +16,10 @@ use super::tape::{Exchange, Tape, TapeHeader};
 use super::thread::{MAIN, OTHER};
 use super::types::{Scenario, ScriptedPrompt, TapeSource};
 use crate::prelude::*;
+use crate::wire::answer::AnswerReader;
 use crate::wire::block::{Block, BlockKind, ToolUse};
 use crate::wire::container::container_id;
 use crate::wire::raw_json::RawObject;
-use crate::wire::reply::ReplyReader;
 use crate::wire::request::Request;
 
 /// The prompt of a recording that holds answers only.
@@ -106,7 +106,7 @@ impl UnderstoodExchange<'_> {
 impl RecordedAnswer {
     fn from_exchange(exchange: &Exchange) -> Option<Self> {
         let answer = &exchange.answer;
-        let mut reader = ReplyReader::new(answer.is_event_stream());
+        let mut reader = AnswerReader::new(answer.is_event_stream());
         answer.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
         let replied = reader.finish().filter(|_| answer.status == 200)?;
         let mut container = None;

@@ -8,22 +8,22 @@
 //! Conversations are compared block by block, not message by message, because a client may add to a message that it has sent (text typed after a
 //! result), and without what may differ between equal requests ([`VolatileMember`]): a cache breakpoint that moves changes no conversation.
 
+mod answer_fate;
 mod forks;
-mod reply;
 
 use serde_json::Value;
 
-use self::reply::{BlockGist, RequestTerms};
+use self::answer_fate::{BlockGist, RequestTerms};
 use super::tape::Exchange;
 use crate::prelude::*;
+use crate::wire::answer::AnswerReader;
 use crate::wire::compare::VolatileMember;
 use crate::wire::json::push_string;
 use crate::wire::raw_json::{RawObject, elements};
-use crate::wire::reply::ReplyReader as AnswerReader;
 use crate::wire::server_threads::{CompleteRequest, ServerThreads};
 
-pub(crate) use self::reply::ReplyFate;
-pub(super) use self::reply::may_be_repeated;
+pub(crate) use self::answer_fate::AnswerFate;
+pub(super) use self::answer_fate::may_be_repeated;
 
 use self::forks::Forks;
 
@@ -115,7 +115,7 @@ pub struct ConversationDigest {
     setting: DigestBits,
     /// `None` when none are offered.
     tools: Option<DigestBits>,
-    /// What is no part of the conversation: whether it is asked again under the same terms is for [`ReplyFate`] to say.
+    /// What is no part of the conversation: whether it is asked again under the same terms is for [`AnswerFate`] to say.
     terms: RequestTerms,
 }
 
@@ -301,7 +301,7 @@ struct KnownThread {
     id: u32,
     thread: usize,
     conversation: ConversationDigest,
-    reply: ReplyFate,
+    reply: AnswerFate,
     /// The how many-th attempt at the same it is, from 1.
     attempt: u32,
     /// Whether another request continues from it.
@@ -323,7 +323,7 @@ impl ThreadLineage {
         let fits = |(index, known): (usize, &KnownThread)| {
             let fit = known.reply.fit(&known.conversation, conversation)?;
             // What was tried again is over; only of requests whose answers nobody knows are several attempts under way.
-            if known.is_continued && known.reply != ReplyFate::Unknown && known.conversation.len() == conversation.len() {
+            if known.is_continued && known.reply != AnswerFate::Unknown && known.conversation.len() == conversation.len() {
                 return None;
             }
             let is_same_setting = known.conversation.setting == conversation.setting;
@@ -342,13 +342,14 @@ impl ThreadLineage {
         if let Some(parent) = parent {
             self.requests[parent].is_continued = true;
         }
-        let known = KnownThread { id, thread, conversation: conversation.clone(), reply: ReplyFate::Unknown, attempt, is_continued: false };
+        let known =
+            KnownThread { id, thread, conversation: conversation.clone(), reply: AnswerFate::Unknown, attempt, is_continued: false };
         self.requests.push(known);
         ThreadPlacement { thread: Arc::clone(&self.threads[thread]), parent: parent.map(|index| self.requests[index].id), step }
     }
 
     /// The reply to the request that was placed last; `reply` gets the number of its attempt.
-    pub(crate) fn replied(&mut self, reply: impl FnOnce(u32) -> ReplyFate) {
+    pub(crate) fn replied(&mut self, reply: impl FnOnce(u32) -> AnswerFate) {
         if let Some(known) = self.requests.last_mut() {
             known.reply = reply(known.attempt);
         }

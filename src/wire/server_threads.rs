@@ -13,9 +13,9 @@ use alloc::collections::BTreeMap;
 
 use thiserror::Error;
 
+use super::answer::CompleteAnswer;
 use super::json::push_string;
 use super::raw_json::{RawObject, elements};
-use super::reply::CompleteReply;
 use crate::prelude::*;
 
 /// What a conversation is made with, and its requests must not say again.
@@ -98,7 +98,7 @@ impl ServerThreads {
     }
 
     /// Holds a conversation that was answered with a complete message.
-    pub(crate) fn hold(&mut self, mut conversation: JsonConversation, replied: &CompleteReply) {
+    pub(crate) fn hold(&mut self, mut conversation: JsonConversation, replied: &CompleteAnswer) {
         if !replied.blocks.is_empty() {
             let content: Vec<&str> = replied.blocks.iter().map(|block| block.json().as_str()).collect();
             conversation.messages.push(format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(",")).into());
@@ -151,7 +151,7 @@ mod tests {
         let mut held = ServerThreads::default();
         let whole = held.complete_request(CREATE).unwrap();
         assert_eq!(whole.body, r#"{"model":"m","tools":[{"name":"Read"}],"messages":[{"role":"user","content":"a"}]}"#);
-        held.hold(whole.conversation.unwrap(), &CompleteReply { id: "msg_1".into(), blocks: vec![Block::text("b")], stop_reason: None });
+        held.hold(whole.conversation.unwrap(), &CompleteAnswer { id: "msg_1".into(), blocks: vec![Block::text("b")], stop_reason: None });
         held
     }
 
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(whole.body, format!(r#"{{"model":"m","max_tokens":1.0,"tools":[{{"name":"Read"}}],"messages":[{first}]}}"#));
         // The same again, as after an error: nothing was held for it. Then on from its answer, and from the one before.
         assert_eq!(held.complete_request(&body).unwrap().body, whole.body);
-        held.hold(whole.conversation.unwrap(), &CompleteReply { id: "msg_2".into(), blocks: Vec::new(), stop_reason: None });
+        held.hold(whole.conversation.unwrap(), &CompleteAnswer { id: "msg_2".into(), blocks: Vec::new(), stop_reason: None });
         assert!(
             held.complete_request(&on_from("msg_2", "")).unwrap().body.contains(&format!("[{first}]")),
             "a paused turn goes on from nothing new"

@@ -48,9 +48,9 @@ pub(crate) struct IncomingRequest<'a> {
 
 /// What comes back.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum EndpointReply {
+pub(crate) enum EndpointResponse {
     /// To a request for a message.
-    Message(Box<MessageReply>),
+    Message(Box<MessageResponse>),
     /// To anything else: status and JSON body.
     Other {
         status: u16,
@@ -62,7 +62,7 @@ pub(crate) enum EndpointReply {
 
 /// What a request for a message gets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MessageReply {
+pub(crate) struct MessageResponse {
     pub(crate) agent: Agent,
     pub(crate) id: RequestId,
     pub(crate) request: Arc<Request>,
@@ -76,7 +76,7 @@ impl ApiEndpoint {
     }
 
     /// Answers what a client sent.
-    pub(crate) fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointReply {
+    pub(crate) fn ask(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointResponse {
         let path = incoming.path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         match incoming.method {
             "POST" if is_messages(incoming.path) => self.message(setup, now, incoming),
@@ -116,7 +116,7 @@ impl ApiEndpoint {
         &self,
         body: &'a [u8],
         read: fn(&str) -> Result<Request, validate::Refusal>,
-    ) -> Result<(CompleteRequest<'a>, Request), Box<EndpointReply>> {
+    ) -> Result<(CompleteRequest<'a>, Request), Box<EndpointResponse>> {
         let invalid = |problem: String| Box::new(refused(400, "invalid_request_error", &problem));
         let text = core::str::from_utf8(body).map_err(|error| invalid(format!("the body is not UTF-8: {error}")))?;
         let whole = self.held.complete_request(text).map_err(|not_held| Box::new(refused_to_go_on(&not_held)))?;
@@ -124,7 +124,7 @@ impl ApiEndpoint {
         Ok((whole, request))
     }
 
-    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointReply {
+    fn message(&mut self, setup: &RunSetup, now: Time, incoming: &IncomingRequest<'_>) -> EndpointResponse {
         let (whole, request) = match self.complete_request(incoming.body, validate::request) {
             Ok(whole) => whole,
             Err(refused) => return *refused,
@@ -165,7 +165,7 @@ impl ApiEndpoint {
         {
             self.held.hold(conversation, &replied);
         }
-        EndpointReply::Message(Box::new(MessageReply { agent: caller.agent, id: caller.id, request: Arc::new(request), answered }))
+        EndpointResponse::Message(Box::new(MessageResponse { agent: caller.agent, id: caller.id, request: Arc::new(request), answered }))
     }
 }
 
@@ -176,22 +176,22 @@ fn is_whole(answered: &ModelResponse, plan: &ResponsePlan) -> bool {
     !is_changed && is_said && plan.end == Some(AnswerEnd::Complete) && plan.head.as_ref().is_some_and(|head| head.status < 400)
 }
 
-fn fine(body: String) -> EndpointReply {
-    EndpointReply::Other { status: 200, body, problem: None }
+fn fine(body: String) -> EndpointResponse {
+    EndpointResponse::Other { status: 200, body, problem: None }
 }
 
-fn refused(status: u16, kind: &str, problem: &str) -> EndpointReply {
+fn refused(status: u16, kind: &str, problem: &str) -> EndpointResponse {
     let error = serde_json::json!({ "type": "error", "error": { "type": kind, "message": problem } });
-    EndpointReply::Other { status, body: error.to_string(), problem: Some(problem.into()) }
+    EndpointResponse::Other { status, body: error.to_string(), problem: Some(problem.into()) }
 }
 
 /// For a request that continues an unknown message; clients look for the code and send everything.
-fn refused_to_go_on(not_held: &IncompleteRequest) -> EndpointReply {
+fn refused_to_go_on(not_held: &IncompleteRequest) -> EndpointResponse {
     let problem = not_held.to_string();
     let IncompleteRequest::Unknown { .. } = not_held else { return refused(400, "invalid_request_error", &problem) };
     let details = serde_json::json!({ "error_code": "thread_not_found" });
     let error = serde_json::json!({ "type": "error", "error": { "type": "not_found_error", "message": problem, "details": details } });
-    EndpointReply::Other { status: 404, body: error.to_string(), problem: Some(problem) }
+    EndpointResponse::Other { status: 404, body: error.to_string(), problem: Some(problem) }
 }
 
 /// The models that the scenario knows of.

@@ -19,8 +19,8 @@ use crate::files::redact::{AnswerRedactor, HeldChunk, Redactor};
 use crate::scenario::tape::line::{NewRequest, TapeEncoder};
 use crate::scenario::tape::{ClientFolder, Provenance, ResponseEnd, TapeHeader};
 use crate::scenario::thread::{self, MAIN, OTHER, ThreadLineage, asks_for_message};
+use crate::wire::answer::AnswerReader;
 use crate::wire::http::{HttpHeader, is_event_stream};
-use crate::wire::reply::ReplyReader;
 use crate::wire::server_threads::{CompleteRequest, JsonConversation, ServerThreads};
 
 /// How often it looks for pieces of answers that stream.
@@ -76,7 +76,7 @@ struct UnfinishedResponse {
     inflate: BodyInflater,
     redactor: AnswerRedactor,
     /// What the answer brings, where the API holds it.
-    reply: Option<ReplyReader>,
+    reply: Option<AnswerReader>,
 }
 
 /// The first line of the tape.
@@ -289,7 +289,7 @@ impl TapeWriter {
         let line = self.encoder.decoded_head(id, Some(at), status, &kept, decoded);
         self.write(&line);
         if let Some(UnfinishedExchange::Asked(held, answer)) = self.exchanges.get_mut(&id) {
-            let reply = held.is_some().then(|| ReplyReader::new(is_event_stream(headers) == Some(true)));
+            let reply = held.is_some().then(|| AnswerReader::new(is_event_stream(headers) == Some(true)));
             *answer = Some(Box::new(UnfinishedResponse { status, inflate, redactor: AnswerRedactor::from_headers(headers), reply }));
         }
     }
@@ -314,7 +314,7 @@ impl TapeWriter {
         let UnfinishedResponse { redactor, reply, .. } = &mut **answer;
         redactor.feed(&mut self.redactor, HeldChunk { at, bytes }, &mut |chunk| write_chunk(encoder, lines, id, reply.as_mut(), &chunk));
         // A client may continue as soon as it has the message, before the body has ended.
-        if reply.as_ref().is_some_and(ReplyReader::is_whole) {
+        if reply.as_ref().is_some_and(AnswerReader::is_whole) {
             self.hold(id);
         }
     }
@@ -322,7 +322,7 @@ impl TapeWriter {
     /// Holds the conversation of an exchange whose answer is a whole message, once.
     fn hold(&mut self, id: u32) {
         let Some(UnfinishedExchange::Asked(held, Some(answer))) = self.exchanges.get_mut(&id) else { return };
-        let replied = answer.reply.take().filter(|_| answer.status == 200).and_then(ReplyReader::finish);
+        let replied = answer.reply.take().filter(|_| answer.status == 200).and_then(AnswerReader::finish);
         if let (Some(conversation), Some(replied)) = (held.take(), replied) {
             self.held.hold(*conversation, &replied);
         }
@@ -376,7 +376,7 @@ impl TapeWriter {
 }
 
 /// Writes a chunk's line. What continues the tape is what later requests are understood by.
-fn write_chunk(encoder: &mut TapeEncoder, lines: &mut String, id: u32, reply: Option<&mut ReplyReader>, chunk: &HeldChunk) {
+fn write_chunk(encoder: &mut TapeEncoder, lines: &mut String, id: u32, reply: Option<&mut AnswerReader>, chunk: &HeldChunk) {
     if let Some(reply) = reply {
         reply.feed(&chunk.bytes);
     }

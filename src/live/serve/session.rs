@@ -19,7 +19,7 @@ use crate::transcript::record::TranscriptRecorder;
 use crate::transcript::watch::TranscriptWatch;
 use crate::world::WorldNote;
 use crate::world::delivery::DeliveryPart;
-use crate::world::endpoint::{ApiEndpoint, EndpointReply, IncomingRequest, MessageReply};
+use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest, MessageResponse};
 use crate::world::model::ModelResponse;
 use crate::world::plan::ResponsePlan;
 use crate::world::server::AnswerOwner;
@@ -101,8 +101,8 @@ impl ClientSession {
         let now = self.time(arrived.at);
         let incoming = IncomingRequest { method: &arrived.method, path: &arrived.path, named: arrived.named.clone(), body: &arrived.body };
         match self.endpoint.ask(&self.setup, now, &incoming) {
-            EndpointReply::Message(reply) => self.answer_message(session, now, arrived, *reply),
-            EndpointReply::Other { status, body, problem } => {
+            EndpointResponse::Message(reply) => self.answer_message(session, now, arrived, *reply),
+            EndpointResponse::Other { status, body, problem } => {
                 self.asked.push(ServedExchange::other(now, arrived.connection, &arrived.method, &arrived.path, status, problem.clone()));
                 if let Some(problem) = problem {
                     self.problem(format!("{} {} was answered with {status}: {problem}", arrived.method, arrived.path));
@@ -112,8 +112,8 @@ impl ClientSession {
         }
     }
 
-    fn answer_message(&mut self, session: usize, now: Time, arrived: &ReceivedRequest, reply: MessageReply) -> ServerResponse {
-        let MessageReply { agent, id, request, answered } = reply;
+    fn answer_message(&mut self, session: usize, now: Time, arrived: &ReceivedRequest, reply: MessageResponse) -> ServerResponse {
+        let MessageResponse { agent, id, request, answered } = reply;
         let ModelResponse { plan, note, refused } = answered;
         let effect = Effect::Request { id, request: request.clone() };
         self.recorder.effect(now, &agent, &effect);

@@ -1,6 +1,6 @@
 //! The threads of a whole recording: where several requests continue from the same one, only one of them is in its thread (M-3).
 
-use super::reply::ReplyFate;
+use super::answer_fate::AnswerFate;
 use super::{ConversationDigest, DigestBits, LineageStep, MAIN, OTHER, ThreadLineage};
 use crate::prelude::*;
 use crate::scenario::tape::Exchange;
@@ -42,7 +42,7 @@ impl Forks {
         let Some(conversation) = conversation.filter(|_| is_message) else { return };
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let placement = self.lineage.place(number, &conversation);
-        self.lineage.replied(|attempt| ReplyFate::from_answer(&exchange.answer, attempt));
+        self.lineage.replied(|attempt| AnswerFate::from_answer(&exchange.answer, attempt));
         let parent = placement.parent.filter(|_| placement.step != LineageStep::First).map(|parent| parent as usize);
         let (setting, offers_tools) = (conversation.setting, conversation.tools.is_some());
         self.nodes.push(ForkNode { at, id: exchange.id, setting, offers_tools, parent, size: 1, thread: 0 });

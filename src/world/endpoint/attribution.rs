@@ -7,10 +7,10 @@ use crate::engine::contract::{Agent, RequestId};
 use crate::prelude::*;
 use crate::scenario::interrupt::InterruptKind;
 use crate::scenario::script::AnswerOrigin;
-use crate::scenario::thread::{ConversationDigest, ConversationLikeness, ReplyFate, ThreadLineage};
+use crate::scenario::thread::{AnswerFate, ConversationDigest, ConversationLikeness, ThreadLineage};
+use crate::wire::answer::CompleteAnswer;
 use crate::wire::block::{Block, BlockKind, Message, Role, ToolUse};
 use crate::wire::json::Json;
-use crate::wire::reply::CompleteReply;
 use crate::wire::request::Request;
 use crate::world::setup::{RecordedThread, RunSetup};
 use crate::world::user::count;
@@ -103,8 +103,8 @@ impl RequestAttribution {
     }
 
     /// The request that was placed last was answered so.
-    pub(super) fn on_replied(&mut self, replied: &CompleteReply) {
-        self.lineage.replied(|_| ReplyFate::answered(replied));
+    pub(super) fn on_replied(&mut self, replied: &CompleteAnswer) {
+        self.lineage.replied(|_| AnswerFate::answered(replied));
     }
 
     /// These tool uses were handed out.

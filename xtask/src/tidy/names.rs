@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn definitions_are_told_from_other_lines() {
-        assert_eq!(defined_type("pub(in crate::scenario) struct ReplyFate {"), Some("ReplyFate"));
+        assert_eq!(defined_type("pub(in crate::scenario) struct AnswerFate {"), Some("AnswerFate"));
         assert_eq!(defined_type("    type Item = u8;"), None, "of a trait");
         assert_eq!(defined_type("        struct Local;"), None, "inside a function");
         assert_eq!(defined_type("    enum Case {"), Some("Case"), "in a module of tests");

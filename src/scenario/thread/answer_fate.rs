@@ -9,10 +9,10 @@ use super::{ConversationDigest, DigestBits, digest, message_digests};
 use crate::engine::settings::RetrySettings;
 use crate::prelude::*;
 use crate::scenario::tape::{RecordedResponse, ResponseEnd};
+use crate::wire::answer::{AnswerReader, CompleteAnswer};
 use crate::wire::compare::VolatileMember;
 use crate::wire::error::ApiError;
 use crate::wire::raw_json::RawObject;
-use crate::wire::reply::{CompleteReply, ReplyReader as AnswerReader};
 
 /// How much of a text's beginning and end is compared, in characters that are no white space.
 const COMPARED: usize = 12;
@@ -31,7 +31,7 @@ pub(super) struct RequestTerms {
 
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum ReplyFate {
+pub(crate) enum AnswerFate {
     /// It was not compared.
     Unknown,
     /// There was no whole answer.
@@ -103,7 +103,7 @@ impl RequestTerms {
     }
 }
 
-impl ReplyFate {
+impl AnswerFate {
     /// What became of the `attempt`-th request for the same.
     pub(in crate::scenario) fn from_answer(answer: &RecordedResponse, attempt: u32) -> Self {
         let mut reader = AnswerReader::new(answer.is_event_stream());
@@ -115,7 +115,7 @@ impl ReplyFate {
     }
 
     /// A whole answer.
-    pub(crate) fn answered(replied: &CompleteReply) -> Self {
+    pub(crate) fn answered(replied: &CompleteAnswer) -> Self {
         let content: Vec<&str> = replied.blocks.iter().map(|block| block.json().as_str()).collect();
         let message = format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(","));
         let said = message_digests(&VolatileMember::default(), &message);
