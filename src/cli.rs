@@ -40,7 +40,7 @@ struct ProgramArguments {
 enum ProgramCommand {
     /// Run scenarios on the virtual clock and show what happened
     Run(run::RunArguments),
-    /// Interrupt scenarios before and after every event, and ask all oracles about each run
+    /// Interrupt scenarios before and after every event, and check all oracles on each run
     Sweep(sweep::SweepArguments),
     /// Make a tape and scenarios from a recording in another format
     Import(import::ImportArguments),
@@ -52,9 +52,9 @@ enum ProgramCommand {
     Schema(SchemaArguments),
     /// Feed a boundary log to the engine and compare its effects, byte for byte
     Replay(replay::ReplayArguments),
-    /// Serve a scenario over HTTP to any client, and judge what it asks
+    /// Serve a scenario over HTTP to any client, and judge its requests
     Serve(serve::ServeArguments),
-    /// Run a client through a scenario, and compare what it asks and prints
+    /// Run a client through a scenario, and compare its requests and its output
     Drive(drive::DriveArguments),
 }
 
@@ -114,7 +114,7 @@ where
         ProgramCommand::Record(arguments) => return record::run(&arguments),
         ProgramCommand::Scan(arguments) => scan::run(&arguments),
         ProgramCommand::Schema(arguments) => {
-            output::say(arguments.text().trim_end());
+            output::print_line(arguments.text().trim_end());
             CommandExit::Fine
         }
         ProgramCommand::Replay(arguments) => replay::run(&arguments, new_engine()),

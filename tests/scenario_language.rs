@@ -170,7 +170,7 @@ fn f_9_runs_are_chosen_by_what_is_set_in_them() {
     assert_eq!(find(&[at("hello.toml@seed=1")]).0.len(), 1);
     assert_eq!(find(&[at("none.toml@seed=1")]).1.len(), 1);
     let said = complaint(files.path(), "hello.toml@seed=4");
-    assert!(said.contains("no run of this file is called so; it has \n  hello.toml@seed=1,model=claude-opus-4-1\n"), "{said}");
+    assert!(said.contains("this file has no run of this name; it has \n  hello.toml@seed=1,model=claude-opus-4-1\n"), "{said}");
     assert!(complaint(files.path(), "plain.toml@seed=4").contains("it has no [matrix]"));
     let said = load(&at("hello.toml"), &[]).unwrap_err().to_string();
     assert!(said.contains("this is a matrix of 6 runs; name one of them: \n"), "{said}");

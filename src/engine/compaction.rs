@@ -6,12 +6,12 @@
 //!          └──> Blocked                    over the hard limit, and nothing is left that could help (Q-5)
 //! ```
 //!
-//! A level is a file: [`snip`] (C-1), [`microcompact`] (C-2), [`collapse`] (C-3), [`autocompact`] (C-4, Q-5), [`reactive`] (C-5). Each decides by a pure
-//! function, [`cascade`](mod@cascade) carries it out and reports, and [`rounds`] says where a conversation may be cut at all (C-7).
+//! A level is a file: [`snip`] (C-1), [`microcompact`] (C-2), [`collapse`] (C-3), [`autocompact`] (C-4, Q-5), [`reactive`] (C-5). Each decides by a
+//! pure function, [`cascade`](mod@cascade) carries it out and reports, and [`rounds`] says where a conversation may be cut at all (C-7).
 //!
 //! Its owner calls, in this order: [`cascade`] before each request; [`on_answer`] with each answer; [`Compaction::start`] and
-//! [`Compaction::step`] when the model is to summarise; [`CompactionTracking::on_done`] or [`CompactionTracking::on_failed`] when that is over, and after a failure
-//! [`after_failure`] in the cascade's place.
+//! [`Compaction::step`] when the model is to summarise; [`CompactionTracking::on_done`] or [`CompactionTracking::on_failed`] when that is over, and
+//! after a failure [`after_failure`] in the cascade's place.
 
 mod autocompact;
 mod cascade;
@@ -104,7 +104,8 @@ impl CompactionTracking {
     }
 }
 
-/// The API has answered: what it says that it left out is told (C-2). `cleared` is [`CompletedAnswer::cleared_input_tokens`](super::call::CompletedAnswer).
+/// The API answered: the cleared tokens that it reports are emitted (C-2). `cleared` is
+/// [`CompletedAnswer::cleared_input_tokens`](super::call::CompletedAnswer).
 pub(crate) fn on_answer(conversation: &mut Conversation, cleared: Option<u64>, effects: &mut Effects) {
     let (Some(tokens), Some(edit)) = (cleared, conversation.edit_mut()) else { return };
     if let Some((tool_use_ids, tokens_freed)) = Arc::make_mut(edit).on_applied(tokens) {

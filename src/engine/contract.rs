@@ -1,4 +1,4 @@
-//! The contract between an engine and whoever drives it (public, versioned).
+//! The contract between an engine and its driver (public, versioned).
 //!
 //! An engine is a value. The driver calls [`Engine::step`] with the current virtual time and one [`Input`]; the engine answers by
 //! pushing [`Effect`]s into the sink that it is handed, and when `step` returns nothing is left queued inside. A recording of a

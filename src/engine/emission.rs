@@ -1,4 +1,4 @@
-//! What comes out of an agent: messages for whoever uses it. Notes that only a transcript shows are in [`note`](Note).
+//! The output of an agent: messages for its consumers. Notes that only a transcript shows are in [`note`](Note).
 //!
 //! Every name here is derived from lineage: a message's uuid says prompt, request, attempt and block.
 
@@ -82,7 +82,7 @@ pub enum Emission {
     },
     /// The answer to "may the user interrupt now?" changed: something executes, and all of it stops when told to (T-18).
     Interruptible(bool),
-    /// The user interrupted, said as a user message.
+    /// The user interrupted: a user message that says so.
     Interrupted {
         /// Which prompt.
         prompt: u32,
@@ -110,10 +110,10 @@ pub enum Emission {
         status: Option<u16>,
         /// The kind of error.
         kind: Arc<str>,
-        /// What was said.
+        /// The message.
         text: Arc<str>,
     },
-    /// A hidden user message: the model reads it, nobody wrote it (Q-15, Q-16, Q-17, S-9).
+    /// A hidden user message: the engine wrote it for the model (Q-15, Q-16, Q-17, S-9).
     Hidden {
         /// Its name in the conversation.
         uuid: Arc<str>,
@@ -188,14 +188,14 @@ pub enum Emission {
         /// What it says.
         text: Arc<str>,
     },
-    /// What the user said, said again for consumers that want the whole conversation (S-11).
+    /// The user's message, repeated for consumers that want the whole conversation (S-11).
     UserPrompt {
         /// Which prompt.
         prompt: u32,
         /// What it says.
         content: Arc<[Block]>,
     },
-    /// A long wait goes on.
+    /// A long wait continues.
     Heartbeat {
         /// The attempt that failed.
         id: RequestId,
@@ -304,7 +304,7 @@ pub enum CompactTrigger {
     Auto,
     /// The user asked for it.
     Manual,
-    /// The API said that the prompt is too long.
+    /// The API refused the prompt as too long.
     Reactive,
 }
 

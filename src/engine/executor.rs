@@ -6,7 +6,7 @@
 //!                 └── unknown tool, or aborted before its start ──────────────┘
 //! ```
 //!
-//! One entry per tool use, in order of arrival. Who may start is [`admission`], what may come out is [`ordering`], who is aborted
+//! One entry per tool use, in order of arrival. [`admission`] decides which may start, [`ordering`] which result comes out, and what is aborted
 //! and why is [`abort`]; all three are pure. One executor serves one answer; a stale outcome is ignored by the number of its run.
 
 pub(crate) mod abort;
@@ -36,7 +36,7 @@ use super::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
 
-/// The timer that ends the grace of tools that were told to stop. Which ones is a matter of the time; the owner sets it (O-27).
+/// The timer that ends the grace of stopping tools. Which ones is a matter of the time; the owner sets it (O-27).
 pub(crate) const GRACE_TIMER: TimerId = TimerId { id: 2, generation: 1 };
 
 /// Runs one answer's tools.
@@ -51,7 +51,7 @@ pub(crate) struct Executor {
     yielded: u32,
     in_progress: Vec<Arc<str>>,
     interruptible: bool,
-    /// Tool uses that were not permitted, as long as nobody asked for them (S-1).
+    /// Tool uses that were not permitted, until they are reported (S-1).
     denials: Vec<PermissionDenial>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct ToolEvent {
 }
 
 impl ToolEvent {
-    /// Tool uses were handed in about which nobody has answered.
+    /// Tool uses without a permission answer were handed in.
     pub(crate) fn by_nobody(self) {
         assert!(self.abort.is_none(), "nobody who could abort the query was asked yet");
     }
@@ -132,7 +132,7 @@ impl Executor {
         }
     }
 
-    /// Whether [`Self::on_input`] is the one to tell of this: whatever comes back from a tool use's pipeline, and the timers of both.
+    /// Whether this input belongs to [`Self::on_input`]: all answers for a tool use's pipeline, and the timers of both.
     pub(crate) fn is_for(input: &Input) -> bool {
         match input {
             Input::HookEnded { hook, .. } => matches!(hook.subject, HookSubject::Tool(_)),
@@ -168,7 +168,7 @@ impl Executor {
         ended
     }
 
-    /// Aborts the query scope (T-12, Q-10): what waits is answered at once, what runs is told to stop, as its tool says.
+    /// Aborts the query scope (T-12, Q-10): waiting tool uses are answered at once, running tools are stopped.
     pub(crate) fn abort(&mut self, scope: &mut PipelineScope<'_>, kind: AbortKind) {
         self.aborts.query.get_or_insert(kind);
         self.apply_aborts(scope, |_| true);
@@ -225,7 +225,7 @@ impl Executor {
         self.entries.iter().any(|entry| matches!(entry.state, EntryState::Executing(_)) && entry.interrupt == InterruptBehaviour::Block)
     }
 
-    /// When the grace of a tool that was told to stop is over next (T-15a).
+    /// When the next grace of a stopping tool is over (T-15a).
     pub(crate) fn grace_until(&self) -> Option<Time> {
         let stopping = self.entries.iter().filter_map(|entry| match entry.state {
             EntryState::Stopping { until, .. } => Some(until),
@@ -268,7 +268,7 @@ impl Executor {
         order.into_iter().filter(is_first).filter_map(|position| self.entries[position].result().cloned()).collect()
     }
 
-    /// Completes what was told to stop and whose grace is over (T-15a).
+    /// Completes stopping tool uses whose grace is over (T-15a).
     fn on_grace_over(&mut self, scope: &mut PipelineScope<'_>) {
         for entry in &mut self.entries {
             if let EntryState::Stopping { reason, until } = &entry.state
@@ -375,7 +375,7 @@ impl Executor {
 
     /// T-4 and T-5; without streaming execution only the first batch that is not over takes part, and none before the batches are cut (T-20).
     fn admitted(&self, settings: &Settings, elsewhere: TreeLoad) -> Vec<usize> {
-        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != AdmissionSlot::Over).and_then(|entry| entry.batch) else {
+        let Some(batch) = self.entries.iter().find(|entry| entry.slot() != AdmissionSlot::Finished).and_then(|entry| entry.batch) else {
             return Vec::new();
         };
         let ghosts = self.ghosts.iter().map(|ghost| (ghost.class, AdmissionSlot::Executing));
@@ -407,7 +407,7 @@ impl Executor {
         }
     }
 
-    /// Tells consumers what changed: which tool uses are in progress (T-10), and whether the user may interrupt (T-18).
+    /// Emits what changed: which tool uses are in progress (T-10), and whether the user may interrupt (T-18).
     fn report(&mut self, effects: &mut Effects) {
         let started = |entry: &&ToolEntry| match entry.state {
             EntryState::Executing(_) | EntryState::Stopping { .. } => true,
@@ -451,7 +451,7 @@ impl Executor {
 fn context_change(run: ToolRun, class: ConcurrencyClass, outcome: &ToolOutcome, effects: &mut Effects) -> Option<Arc<str>> {
     let change = outcome.context_change.clone()?;
     if class == ConcurrencyClass::Safe {
-        let text = format!("safe tool {run} returned a context change, which is not applied: {change}");
+        let text = format!("safe tool {run} returned a context change; it is not applied: {change}");
         effects.push(Effect::Note(Note::Defect { id: run.request, name: "safe-tool-changes-context".into(), text: text.into() }));
         return None;
     }

@@ -91,7 +91,7 @@ pub struct HookInput {
     pub tool: Option<Arc<str>>,
     /// The tool's input, or what else there is to know, as one JSON value.
     pub data: Json,
-    /// Whether the turn goes on because a stop hook objected before.
+    /// Whether the turn continues because a stop hook objected before.
     #[serde(default)]
     pub stop_hook_active: bool,
 }
@@ -112,7 +112,7 @@ pub struct HookOutcome {
     /// Something that the model should know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Arc<str>>,
-    /// The turn should not go on, and why ("prevent continuation").
+    /// The turn should not continue, and why ("prevent continuation").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Arc<str>>,
     /// The hook itself failed, which stops nothing.

@@ -96,7 +96,7 @@ impl BoundaryLog {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
     /// There is no header line.
-    #[error("line 1: this is no boundary log: it has no `reenact_log`; `reenact run SCENARIO --log FILE` writes one")]
+    #[error("line 1: this is not a boundary log: it has no `reenact_log`; `reenact run SCENARIO --log FILE` writes one")]
     NoHeader,
     /// A newer program wrote it.
     #[error(

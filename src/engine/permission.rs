@@ -55,7 +55,7 @@ pub enum PermissionAnswer {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rules: Vec<Arc<str>>,
     },
-    /// It may not; the turn goes on.
+    /// It may not; the turn continues.
     Refuse {
         /// Why.
         reason: Arc<str>,
@@ -102,16 +102,16 @@ pub struct PermissionRule {
     pub word: PermissionWord,
     /// What it is about: `Bash`, `Bash(git *)`, `Edit(/w/src/*)`.
     pub about: Arc<str>,
-    /// Who says it.
+    /// Its source.
     pub source: RuleSource,
 }
 
 words! {
-    /// Who says a rule, the highest rank first (P-1).
+    /// The source of a rule, the highest rank first (P-1).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum RuleSource default User {
-        /// Whoever administers the machine: such a rule decides.
+        /// The administrator of the machine: such a rule decides.
         Policy = "policy",
         /// The command line, and answers of the person during the session.
         CommandLine = "command_line",

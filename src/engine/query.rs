@@ -59,7 +59,7 @@ use crate::wire::usage::Usage;
 pub(crate) struct Query {
     prompt: u32,
     frame: Arc<RequestFrame>,
-    /// What goes on from prompt to prompt: the conversation that the next request carries, among others.
+    /// What continues from prompt to prompt: the conversation that the next request carries, among others.
     carried: SessionMemory,
     chain: RecoveryChain,
     /// Summarising requests of this prompt that were too long themselves: the same is not asked again.
@@ -68,7 +68,7 @@ pub(crate) struct Query {
     refusal_retried: bool,
     /// How often the model was asked for its structured output (S-9).
     structure_asked: u32,
-    /// Whether the turn goes on because a stop hook objected.
+    /// Whether the turn continues because a stop hook objected.
     stop_hook_active: bool,
     /// What was done to use up the turn's token budget.
     nudges: token_budget::NudgeHistory,
@@ -86,7 +86,7 @@ pub(crate) struct Query {
 struct RecoveryChain {
     /// How many paused answers came in a row.
     pauses: u32,
-    /// How often the model was asked to go on after the output limit.
+    /// How often the model was asked to continue after the output limit.
     recoveries: u32,
     /// The cap on output tokens that takes the place of the settings' one.
     raised_cap: Option<u64>,
@@ -130,7 +130,7 @@ enum QueryState {
 }
 
 impl QueryState {
-    /// The call that is over, and what it has brought. Whoever takes it out puts another state in its place.
+    /// The call that ended, with its outcome. The caller must set another state.
     fn take_call(&mut self) -> (Box<ApiCall>, QueryTurn) {
         match core::mem::replace(self, Self::Finished) {
             Self::Calling { call, turn } => (call, turn),
@@ -206,7 +206,7 @@ pub(crate) enum QueryBeginning {
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub(crate) enum QueryVerdict {
-    /// It goes on.
+    /// It continues.
     Running,
     /// It is over.
     Finished(Box<QueryOutcome>),
@@ -350,7 +350,7 @@ impl Query {
         (false, self.after_step(env, now, &before, verdict, effects))
     }
 
-    /// What concerns the call; anything else finds nobody.
+    /// Inputs of the call; other inputs are dropped.
     fn step_call(&mut self, env: &Environment, now: Time, input: &Input, effects: &mut Effects) -> QueryVerdict {
         self.remember_container(env, input);
         let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
@@ -436,7 +436,7 @@ impl Query {
     fn finish(&mut self, now: Time, ending: QueryEnding, effects: &mut Effects) -> QueryVerdict {
         self.state = QueryState::Finished;
         self.drop_tool_summary(now, effects);
-        let errors = ending.say(self.prompt, effects).into_iter().collect();
+        let errors = ending.emit(self.prompt, effects).into_iter().collect();
         if let Some(text) = ending.kept_text() {
             self.carried.conversation.push_hidden(format!("p{}.interrupted", self.prompt), text);
         }
@@ -449,7 +449,7 @@ impl Query {
         }))
     }
 
-    /// A query that goes on waits for something.
+    /// A query that continues waits for something.
     fn check_invariants(&self, verdict: &QueryVerdict) {
         match &self.state {
             QueryState::Calling { call, turn } => {

@@ -47,7 +47,7 @@ pub struct Environment {
     /// Hooks, in the order in which what they say is put together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookDefinition>,
-    /// The conversation that the session goes on from (S-11: starting messages).
+    /// The conversation that the session continues from (S-11: starting messages).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Arc<Message>>,
     /// The root of an engine's own draws (D3).
@@ -61,7 +61,7 @@ pub struct Environment {
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,
-    /// What counts the tokens of content that the API has not counted; the estimate where there is none (C-4).
+    /// Counts the tokens of content that the API has not counted (C-4). Default: the estimate.
     #[serde(skip)]
     pub tokenizer: Tokenizer,
 }
@@ -151,7 +151,7 @@ settings! {
 }
 
 impl Settings {
-    /// The cap on output tokens where nobody chose another.
+    /// The default cap on output tokens.
     pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
     /// What takes its place when it was reached.
     pub const RAISED_MAX_TOKENS: u64 = 64_000;
@@ -256,7 +256,7 @@ impl ToolDefinition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentTool {
-    /// The model of sub-agents that are not given one, and of whoever puts their results together.
+    /// The model of sub-agents without a model of their own, and of the synthesis.
     pub fast_model: Arc<str>,
 }
 
@@ -271,7 +271,7 @@ words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum InterruptBehaviour {
-        /// It goes on; the message waits for it.
+        /// It continues; the message waits for it.
         Block = "block",
         /// It is told to stop.
         Cancel = "cancel",

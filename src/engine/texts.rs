@@ -1,7 +1,7 @@
-//! What our own loop says by itself in conversations and results, in pieces between what is put in: for whoever asks whether a text could be said at all
-//! (F-10). An expectation that one of these does not occur asks something, though no run of its scenario says it.
+//! The texts of our own loop in conversations and results, as pieces between their arguments. They answer the question whether a text can occur at
+//! all (F-10). An expectation that one of these does not occur asks something, though no run of its scenario says it.
 //!
-//! A test holds each piece against the transcripts of the shipped scenarios, so that what is said otherwise one day is changed here as well.
+//! A test holds each piece against the transcripts of the shipped scenarios, so that a changed text must change here as well.
 
 /// The pieces.
 pub const TEXTS: [&str; 29] = [
@@ -28,8 +28,8 @@ pub const TEXTS: [&str; 29] = [
     "max_output_tokens: the answer reached the output limit before it was complete",
     "the prompt is too long: about",
     "the service is overloaded:",
-    "background work does not ask an overloaded API again",
-    "answers in a row said so",
+    "background work is not retried when the API is overloaded",
+    "overload errors in a row",
     "gave up after",
     "The answer is not complete: call the tool StructuredOutput",
     "the budget is used up:",

@@ -39,10 +39,7 @@ pub fn look<E: Engine>(
     let new_run = || Run::new(setup.clone(), engine.clone());
     let mut run = new_run();
     interrupt_at(&mut run, boundary, kind).map_err(|(end, events)| {
-        format!(
-            "event {boundary} is not reached: the run is over after {events} events ({}): name one of these",
-            limits::end_text(setup, &end)
-        )
+        format!("event {boundary} is not reached: the run has {events} events ({}): name one of them", limits::end_text(setup, &end))
     })?;
     let usual_end = guard.run(|| new_run().finish().end).ok();
     let copy = guard.run(|| run.clone().finish());

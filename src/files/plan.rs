@@ -27,7 +27,7 @@ pub fn write(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario) -> io
     }
     let comments = [
         format!("{MARK}{} with all its choices.", loaded.name),
-        String::from("What [plan] names is so whatever the seed; what is taken out of it is drawn again."),
+        String::from("The choices in [plan] hold under every seed. A choice that is removed is drawn again."),
     ];
     atomic::write(path, scenario_text(&scenario, &comments).as_bytes())
 }

@@ -39,7 +39,7 @@ pub struct LoadedScenario {
     pub runs: usize,
     /// Where its parts stand in its file and in those that it extends.
     pub places: TablePlaces,
-    /// What of its tape was left out (F-2): the rest replays, but whoever asked should know.
+    /// The parts of its tape that were left out (F-2): the rest replays, and the caller can report them.
     pub warnings: Vec<String>,
 }
 
@@ -62,11 +62,11 @@ pub enum LoadError {
     Read {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         problem: String,
     },
     /// It is a recording.
-    #[error("{}: this is {format}, not a scenario: `reenact import {}` makes one of it", path.display(), path.display())]
+    #[error("{}: this is {format}, not a scenario: `reenact import {}` converts it", path.display(), path.display())]
     Recording {
         /// Which.
         path: PathBuf,
@@ -75,10 +75,10 @@ pub enum LoadError {
     },
     /// The text is not a scenario: all that is wrong with it.
     #[error("{0}")]
-    Faults(Diagnostics),
+    Diagnostics(Diagnostics),
     /// Something that the text names is wrong.
     #[error("{0}")]
-    Fault(Box<Diagnostic>),
+    Diagnostic(Box<Diagnostic>),
     /// The file is a matrix, and one run is wanted.
     #[error("{}: this is a matrix of {} runs; name one of them: {}", path.display(), runs.len(), one_a_line(path, runs))]
     Several {
@@ -88,7 +88,7 @@ pub enum LoadError {
         runs: Vec<String>,
     },
     /// What stands behind the `@` selects nothing.
-    #[error("{}: no run of this file is called so{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
+    #[error("{}: this file has no run of this name{}", path.display(), if runs.is_empty() { String::from(": it has no [matrix]") } else { format!("; it has {}", one_a_line(file, runs)) })]
     NoSuchRun {
         /// As it was named.
         path: PathBuf,
@@ -167,7 +167,7 @@ const OTHERS_NAMED: usize = 3;
 /// `4 TOML files are no scenarios: a.toml, b.toml, c.toml, …`.
 pub fn others_text(others: &[PathBuf]) -> String {
     let names: Vec<String> = others.iter().take(OTHERS_NAMED).map(|other| other.display().to_string()).collect();
-    let are = if others.len() == 1 { "is no scenario" } else { "are no scenarios" };
+    let are = if others.len() == 1 { "is not a scenario" } else { "are not scenarios" };
     let more = if others.len() > OTHERS_NAMED { ", …" } else { "" };
     format!("{} {are}: {}{more}", plural(others.len() as u64, "TOML file"), names.join(", "))
 }
@@ -231,7 +231,7 @@ fn absolute(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a file can be read, and is no scenario. What is wrong with one that cannot be read is said when it is run.
+/// Whether a file can be read and is not a scenario. A file that cannot be read is reported when it is run.
 fn is_other(path: &Path) -> bool {
     text::read(path).is_ok_and(|text| !parse::is_scenario(&text))
 }
@@ -291,7 +291,7 @@ pub fn load_all(path: &Path, overrides: &[(String, String)]) -> Result<Vec<Loade
     let text = read_text(file)?;
     let source = SourceText { name: file.display().to_string(), text };
     let mut chain = ExtendsChain { files: vec![file.into()] };
-    let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Faults)?;
+    let runs = parse::scenarios(&source, overrides, &mut |path, _| chain.next(path)).map_err(LoadError::Diagnostics)?;
     let count = runs.len();
     let chosen = match combination {
         None => runs,
@@ -332,7 +332,7 @@ impl ExtendsChain {
             return Err(format!("these scenarios extend each other in a circle: {}", names.join(" -> ")));
         }
         if !file.is_file() {
-            return Err(format!("there is no file {} to extend; the path is relative to the file that says it", file.display()));
+            return Err(format!("there is no file {} to extend; the path is relative to the file with `extends`", file.display()));
         }
         let text = text::read(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         self.files.push(file.clone());
@@ -354,7 +354,7 @@ fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<ParsedScenario>) -> 
 /// One run of a file, with its tape.
 fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScenario, LoadError> {
     let at_tape = |message: String| match parsed.tape_fault(&message) {
-        Some(fault) => LoadError::Fault(Box::new(fault)),
+        Some(diagnostic) => LoadError::Diagnostic(Box::new(diagnostic)),
         None => LoadError::Tape(message),
     };
     let (tape, tape_file, warnings) = match &parsed.scenario.tape {
@@ -390,11 +390,13 @@ fn prices_file(file: &Path, parsed: &ParsedScenario) -> Option<PathBuf> {
 fn prices(path: &Path, parsed: &ParsedScenario) -> Result<PriceTable, LoadError> {
     let table = match text::read(path) {
         Ok(text) => PriceTable::read(&text).map_err(|error| error.to_string()),
-        Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that says it")),
+        Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that names it")),
     };
     table.map_err(|problem| {
         let message = format!("price table {}: {problem}", path.display());
-        parsed.prices_fault(&message).map_or(LoadError::Read { path: path.into(), problem }, |fault| LoadError::Fault(Box::new(fault)))
+        parsed
+            .prices_fault(&message)
+            .map_or(LoadError::Read { path: path.into(), problem }, |diagnostic| LoadError::Diagnostic(Box::new(diagnostic)))
     })
 }
 

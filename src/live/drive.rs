@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   scenario ──> replay server <══ requests ══ client (own group of processes, own folders)
-//!                     │ gates: act on the client, go on      │ output, exit code
+//!                     │ gates: act on the client, continue      │ output, exit code
 //!                     └── verdict ──────> Driven <───────────┘ ──> normalised text ──> snapshot
 //! ```
 
@@ -56,7 +56,7 @@ pub enum ClientSurroundings {
     /// Folders and variables of its own.
     #[default]
     Clean,
-    /// Folders of its own, and the variables of whoever drives it.
+    /// Folders of its own, and the variables of the calling process.
     Inherited,
 }
 
@@ -119,11 +119,11 @@ pub enum ClientHarnessError {
     Start {
         /// Which.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         problem: io::Error,
     },
     /// There is no command.
-    #[error("no command is given: write it behind `--`")]
+    #[error("no command is given: write it after `--`")]
     NoCommand,
 }
 
@@ -171,7 +171,7 @@ pub async fn drive(setup: &Arc<RunSetup>, drive: &ClientHarness, act: Option<&Bo
     Ok(driven)
 }
 
-/// Lets all answers go on, and does what is to be done where it is to be done.
+/// Lets all answers continue, and does what is to be done where it is to be done.
 async fn keep_gates(
     mut held: mpsc::UnboundedReceiver<HeldAnswer>,
     act: Option<&BoundaryAction>,

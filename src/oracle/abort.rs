@@ -60,7 +60,7 @@ impl AbortOracle {
                 found.add(ORACLE, format!("tool {run} was started after prompt {prompt} was aborted"));
             }
             (Self::Aborted { prompt, .. }, effect) if asked_about(effect).is_some_and(|run| *prompt == run.request.prompt) => {
-                found.add(ORACLE, format!("somebody was asked about a tool after prompt {prompt} was aborted"));
+                found.add(ORACLE, format!("the user was asked about a tool after prompt {prompt} was aborted"));
             }
             (Self::Working { prompt } | Self::Aborted { prompt, .. }, Effect::Finished { prompt: ended, .. }) if prompt == ended => {
                 *self = Self::Idle;
@@ -74,7 +74,7 @@ impl AbortOracle {
         self.check_time(Time(u64::MAX), found);
     }
 
-    /// Time went on from an instant at which the prompt had to be over.
+    /// Time continued from an instant at which the prompt had to be over.
     fn check_time(&mut self, at: Time, found: &mut OracleFindings<'_>) {
         if let Self::Aborted { prompt, by } = self
             && at > *by

@@ -158,7 +158,7 @@ fn f_11_each_choice_of_a_plan_is_needed_and_only_those_that_it_lacks_are_drawn()
         let (known, without) = all_drawn_without(|plan| drop(plan.latencies.remove(&of)));
         assert_ne!(known, without, "{key} may be left out of the plan");
     }
-    // Chunks are in the plan for whoever looks for a fault in the framing of streams; a transcript does not show them (M-6).
+    // Chunks are in the plan for the search of defects in the framing of streams; a transcript does not show them (M-6).
     let (known, without) = all_drawn_without(|plan| {
         assert!(!plan.chunks.is_empty());
         plan.chunks.clear();

@@ -1,8 +1,8 @@
 //! Every scenario of the repository: it runs, what it expects holds, and its transcript is the one that was approved.
 //!
 //! A new or changed transcript is left beside its place as `*.snap.new`: look at it, then `cargo run -- run scenarios --accept`
-//! or `cargo insta review`. Pending is failure. The test stands here and not in `tests/`, so that whoever changes the engine on purpose to see
-//! what goes red (`cargo xtask mutants`) compiles the library once.
+//! or `cargo insta review`. Pending is failure. The test stands here and not in `tests/`, so that a developer who changes the engine on purpose to
+//! see what goes red (`cargo xtask mutants`) compiles the library once.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn every_scenario_is_as_expected_and_as_approved() {
     assert!(problems.is_empty(), "{}\nif this is right: cargo run -- run scenarios --accept", problems.join("\n"));
 }
 
-/// What our loop is said to say by itself, and says in no scenario (F-10).
+/// Texts of our loop that occur in no scenario (F-10).
 fn unsaid(reports: &[RunReport<AgentLoop>]) -> Vec<String> {
     let mut left: Vec<&str> = TEXTS.to_vec();
     for report in reports {

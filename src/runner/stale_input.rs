@@ -9,7 +9,7 @@ use crate::engine::contract::{Effects, Engine, Environment, Input, RequestId, Ti
 use crate::prelude::*;
 use crate::sim::Run;
 
-/// An engine that is told everything twice, the first time under a wrong number.
+/// An engine that gets every input twice, the first time under a wrong number.
 #[derive(Clone, Debug, PartialEq)]
 struct StaleInputEngine {
     engine: AgentLoop,

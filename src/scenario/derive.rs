@@ -16,10 +16,10 @@ use super::tape::{Exchange, Tape, TapeHeader};
 use super::thread::{MAIN, OTHER};
 use super::types::{Scenario, ScriptedPrompt, TapeSource};
 use crate::prelude::*;
+use crate::wire::answer::AnswerReader;
 use crate::wire::block::{Block, BlockKind, ToolUse};
 use crate::wire::container::container_id;
 use crate::wire::raw_json::RawObject;
-use crate::wire::reply::ReplyReader;
 use crate::wire::request::Request;
 
 /// The prompt of a recording that holds answers only.
@@ -39,7 +39,8 @@ pub struct DerivedScenario {
     pub notes: Vec<String>,
 }
 
-/// The scenarios of a tape, `main` first, then in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name it.
+/// The scenarios of a tape, `main` first, then in the order in which their threads begin. `tape_file` is the tape's file as the scenarios will name
+/// it.
 ///
 /// Exchanges with other endpoints (`count_tokens`, `models`) have no scenario.
 pub fn scenarios(tape: &Tape, tape_file: &str) -> Vec<DerivedScenario> {
@@ -105,7 +106,7 @@ impl UnderstoodExchange<'_> {
 impl RecordedAnswer {
     fn from_exchange(exchange: &Exchange) -> Option<Self> {
         let answer = &exchange.answer;
-        let mut reader = ReplyReader::new(answer.is_event_stream());
+        let mut reader = AnswerReader::new(answer.is_event_stream());
         answer.chunks.iter().for_each(|chunk| reader.feed(&chunk.bytes));
         let replied = reader.finish().filter(|_| answer.status == 200)?;
         let mut container = None;
@@ -143,7 +144,7 @@ pub fn scenario(recording: &dyn Recording, thread: Arc<str>, tape_file: &str) ->
                     share(&mut request, &before.request);
                 }
                 if RawObject::parse(request.extra.as_str()).is_ok_and(|extra| extra.present("thread").is_some()) {
-                    notes.push(format!("Exchange {id} goes on from a message that the recording does not hold."));
+                    notes.push(format!("Exchange {id} continues from a message that is not in the recording."));
                 }
                 asked.push(UnderstoodExchange { exchange: outline, request, answered });
             }

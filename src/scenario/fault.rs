@@ -27,7 +27,7 @@ pub struct FaultRule {
 }
 
 keys! {
-    /// Which requests are hit: those that fit all that is said.
+    /// Which requests are hit: those that fit all keys.
     pub struct FaultPlace check check_place {
         /// Numbers of prompts.
         prompt: Option<NumberSpan> = None;
@@ -95,7 +95,7 @@ pub struct FaultAnswer {
     pub headers: Vec<(String, String)>,
     /// When to try again, as the answer says it.
     pub retry_after: Option<Micros>,
-    /// Whether headers tell of rate limits.
+    /// Whether headers have rate limits.
     pub rate_limits: bool,
 }
 
@@ -103,7 +103,7 @@ words! {
     /// Why no connection comes about, or why it ends before the answer's head.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ConnectFault {
-        /// Nobody listens.
+        /// No server listens.
         Refused = "refused",
         /// The host's name is not known.
         Dns = "dns",
@@ -186,9 +186,9 @@ words! {
     pub enum CutManner default Reset {
         /// It breaks.
         Reset = "reset",
-        /// It is closed as if all were said.
+        /// It is closed as if it were complete.
         Close = "close",
-        /// It is closed, and the client can tell that something is missing: a chunked body without its last chunk.
+        /// It is closed, and the client can see that something is missing: a chunked body without its last chunk.
         Truncate = "truncate",
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to an engine beside prompts and answers, and when: the user cancels or submits a message while work goes on (M-8), messages are
+//! What happens to an engine beside prompts and answers, and when: the user cancels or submits a message while work continues (M-8), messages are
 //! marked as dead (C-1), a span was summarised in the background (C-3).
 
 use super::types::ScriptedTurn;

@@ -1,7 +1,7 @@
 //! The tools that scenarios may name without describing them: what requests say of them, and how they usually behave.
 //!
 //! The world draws a tool's latency from its range here when a scenario gives no figure. What only looks (and can be asked again) stops when the
-//! user submits a message; what writes goes on, because half of its work may be worse than all of it, and so does a sub-agent, whose
+//! user submits a message; what writes continues, because half of its work may be worse than all of it, and so does a sub-agent, whose
 //! whole conversation would be lost. A shell command stops: it is what people most often wait for in vain (T-17).
 
 use super::latency::Latency;

@@ -148,7 +148,7 @@ impl Plan {
         self.interrupts.insert(at, interrupt);
     }
 
-    /// What this plan names and a run did not choose, in words: a misspelt name would else be drawn, and nobody would notice.
+    /// What this plan names and a run did not choose, in words: a misspelt name would else be drawn unnoticed.
     pub fn not_chosen_in(&self, run: &Self) -> Vec<String> {
         let Self { drawn_from: _, interrupts: _, faults, answers, streams, chunks, request_ids, latencies, backoff } = self;
         let mut names = beside("faults", faults, &run.faults);

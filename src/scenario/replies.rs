@@ -22,7 +22,7 @@ pub struct ScriptedHook {
     pub may: bool,
 }
 
-/// Whoever is asked whether a tool may run.
+/// The person who is asked whether a tool may run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedPermission {
     /// The questions that this is for, as rules are written (`Bash`, `Bash(git *)`); `None` for all. The first that fits a question counts.
@@ -43,7 +43,7 @@ pub struct ScriptedElicitation {
     pub message: Arc<str>,
     /// When after the tool's start, its end at the latest.
     pub after: Micros,
-    /// What the user answers, `None` to decline; and how long that takes, at once if nothing is said.
+    /// What the user answers, `None` to decline; and how long that takes, at once by default.
     pub reply: ScriptedReply<Option<Arc<str>>>,
     /// What the tool gives when the question is declined; `None` for an error that says so.
     pub if_declined: Option<Arc<str>>,
@@ -52,9 +52,9 @@ pub struct ScriptedElicitation {
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedReply<T> {
-    /// How long it takes; `None` for whatever its owner says.
+    /// How long it takes; `None` for its owner's latency.
     pub latency: Option<Latency>,
-    /// What is said; `None` when nothing ever is.
+    /// The answer; `None` when it never comes.
     pub says: Option<T>,
     /// Whether it need not come to pass (F-10).
     pub may: bool,
@@ -93,10 +93,10 @@ keys! {
         plugins_latency: Latency = AT_ONCE;
         /// Whether no answer ever comes.
         never_answers: bool as Mark = false;
-        /// Whether nobody need look anything up (F-10).
+        /// Whether the lookup may stay out (F-10).
         may: bool = false;
     }
 }
 
-/// How long everything takes here of which nothing is said.
+/// The latency of everything without a latency of its own.
 pub const AT_ONCE: Latency = Latency::Fixed(Micros::ZERO);

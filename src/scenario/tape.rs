@@ -83,7 +83,7 @@ pub struct TapeHeader {
     /// Redactions applied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redactions: Vec<String>,
-    /// The folders that the recorded client had, as it may name them in its requests; empty when it was started by somebody else.
+    /// The folders that the recorded client had, as it may name them in its requests; empty when the recorder did not start it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<(ClientFolder, String)>,
 }

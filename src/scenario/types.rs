@@ -43,13 +43,13 @@ pub struct Scenario {
     pub tools: Vec<ScriptedTool>,
     /// The hooks, in the order in which what they say is put together.
     pub hooks: Vec<ScriptedHook>,
-    /// What people answer who are asked whether a tool may run.
+    /// The answers of people to permission questions.
     pub permissions: Vec<ScriptedPermission>,
     /// Where large results are stored.
     pub store: ResultStore,
     /// What is found when the engine looks up what there is.
     pub lookups: ScriptedLookups,
-    /// What was said before the first prompt.
+    /// The messages before the first prompt.
     pub history: Vec<Arc<Message>>,
     /// What the user says, in order.
     pub prompts: Vec<ScriptedPrompt>,
@@ -113,7 +113,7 @@ pub struct ScriptedTool {
     pub definition: ToolDefinition,
     /// How long it takes; `None` for its kind's usual range.
     pub latency: Option<Latency>,
-    /// What it answers when nothing more specific is said.
+    /// Its default answer.
     pub outcome: Option<ScriptedOutcome>,
 }
 
@@ -136,7 +136,7 @@ pub struct ScriptedOutcome {
     pub aborts: Option<Arc<str>>,
     /// How it ends by itself.
     pub ending: ToolEnding,
-    /// How it takes being told to stop.
+    /// How it reacts to a stop.
     pub stopping: ToolStopping,
     /// What the agents are answered that it makes, where it is a tool that makes agents.
     pub agents: AgentScript,
@@ -153,11 +153,11 @@ pub struct ScriptedOutcome {
 pub struct AgentScript {
     /// The answers that each agent gets, in order.
     pub tasks: Vec<Vec<ScriptedTurn>>,
-    /// The answer to whoever puts the results of several together.
+    /// The answer for the synthesis of several results.
     pub synthesis: Option<ScriptedTurn>,
 }
 
-/// How a tool run ends when nobody stops it (M-7).
+/// How a tool run ends when it is not stopped (M-7).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolEnding {
     /// With its result.
@@ -173,16 +173,16 @@ pub enum ToolEnding {
     Panics(Arc<str>),
 }
 
-/// How a tool run takes being told to stop (M-7). By default it ends in the same instant.
+/// How a tool run reacts to a stop (M-7). By default it ends in the same instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ToolStopping {
-    /// How long it does not listen: until then it goes on as if nothing were said, and may end by itself.
+    /// How long it ignores the stop: until then it continues, and may end by itself.
     pub ignores: StopDeafness,
     /// How long it takes to stop from then on.
     pub takes: Micros,
 }
 
-/// How long a tool run does not listen to being told to stop.
+/// How long a tool run ignores a stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopDeafness {
     /// It listens.
@@ -201,7 +201,7 @@ keys! {
         refresh: RefreshOutcome = RefreshOutcome::Works;
         /// How long it takes to know.
         latency: Latency = Latency::Fixed(Micros::from_millis(100));
-        /// Whether nobody need ask for them (F-10).
+        /// Whether they may stay unused (F-10).
         may: bool = false;
     }
 }
@@ -319,7 +319,7 @@ pub enum TurnBlock {
 pub enum ToolUseSlip {
     /// There is no such tool.
     UnknownTool,
-    /// The input is no JSON object, does not fit the tool's schema, or has a key that the schema lacks.
+    /// The input is not JSON object, does not fit the tool's schema, or has a key that the schema lacks.
     InvalidInput,
 }
 
@@ -376,7 +376,7 @@ keys! {
 }
 
 keys! {
-    /// What must hold at the end (F-10). What is not said is not checked; the snapshot catches the rest.
+    /// What must hold at the end (F-10). Only the given keys are checked; the snapshot catches the rest.
     #[derive(Eq)]
     pub struct Expectations check sections::expect::check {
         /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).
@@ -387,7 +387,7 @@ keys! {
         transitions: Option<Vec<String>> as Option<Vec<WordOf<TransitionWords>>> = None;
         /// How many requests, attempts counted.
         requests: Option<u64> = None, unit("requests");
-        /// How long who asks waits before each attempt that is not the first at its request, from the end of the attempt before: at least and at
+        /// The wait before each further attempt at a request, from the end of the attempt before: at least and at
         /// most, in the order of the run.
         delays: Option<Vec<(Micros, Micros)>> as Option<Vec<FigureRange>> = None;
         /// How many requests the API refuses because they are not valid (M-2); `None` for not one.

@@ -46,7 +46,7 @@ pub(super) struct CaseParts {
     command_lines: Vec<Option<Arc<str>>>,
     commands: Vec<SlashCommand>,
     tools: Vec<ScriptedTool>,
-    /// Which tools are there though nobody uses them.
+    /// The tools without a use.
     idle_tools: Vec<bool>,
     results: Vec<(usize, ScriptedOutcome)>,
     past: SessionPast,
@@ -349,7 +349,7 @@ fn prompts(features: &CaseFeatures, mut prompts: Vec<ScriptedPrompt>, command_li
     prompts
 }
 
-/// What somebody says who would say something odd.
+/// An odd text.
 fn plain_words() -> Vec<Block> {
     vec![Block::text("look at it")]
 }

@@ -57,7 +57,7 @@ pub fn ending() -> BoxedStrategy<ToolEnding> {
     .boxed()
 }
 
-/// How a run takes being told to stop.
+/// How a run reacts to a stop.
 pub fn stopping() -> BoxedStrategy<ToolStopping> {
     let deaf = prop_oneof![2 => Just(StopDeafness::No), 2 => some_time().prop_map(StopDeafness::For), 1 => Just(StopDeafness::Forever)];
     (deaf, span()).prop_map(|(ignores, takes)| ToolStopping { ignores, takes }).boxed()
@@ -87,7 +87,7 @@ pub fn elicitation() -> BoxedStrategy<ScriptedElicitation> {
         .boxed()
 }
 
-/// An answer to whoever asks, now and then none at all.
+/// An answer to a question, and sometimes silence.
 pub fn reply<T: core::fmt::Debug + Clone + 'static>(says: impl Strategy<Value = T> + 'static) -> BoxedStrategy<ScriptedReply<T>> {
     let says = prop_oneof![9 => says.prop_map(Some), 1 => Just(None)];
     (option::weighted(0.4, latency()), says).prop_map(|(latency, says)| ScriptedReply { latency, says, may: true }).boxed()

@@ -78,7 +78,7 @@ fn distinct(commands: Vec<SlashCommand>) -> Vec<SlashCommand> {
     (0..commands.len()).filter(|nth| is_first(*nth)).map(|nth| commands[nth].clone()).collect()
 }
 
-/// What the user says who gives a command.
+/// A prompt with a command.
 pub fn command_line() -> impl Strategy<Value = Arc<str>> {
     select(vec![
         "/cost",

@@ -201,7 +201,7 @@ impl From<Block> for Json {
 }
 
 words! {
-    /// Who speaks.
+    /// The role of a message.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Role {
@@ -217,7 +217,7 @@ words! {
 /// One message of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of a message.
     pub role: Role,
     /// What is said, in order.
     pub content: Vec<Block>,

@@ -1,7 +1,7 @@
 //! What is known of the models that the API serves, as far as it decides which requests are refused (N-6).
 //!
-//! As of 2026-11-21: from public documentation where it says so, otherwise inferred from the model's family. A model that is not here is taken for one that allows everything: a guess would refuse what the
-//! real API takes. Rows for retired models stay, because recordings name them.
+//! As of 2026-11-21: from public documentation where it says so, otherwise inferred from the model's family. A model that is not here is taken for
+//! one that allows everything: a guess would refuse what the real API takes. Rows for retired models stay, because recordings name them.
 
 use crate::prelude::*;
 
@@ -41,7 +41,7 @@ words! {
     pub enum SignaturePolicy {
         /// Nothing: it is not read.
         Ignore = "ignore",
-        /// It is left out, and the request goes on.
+        /// It is left out, and the request continues.
         Drop = "drop",
         /// The request is refused.
         Refuse = "refuse",

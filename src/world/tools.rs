@@ -1,7 +1,7 @@
 //! Tools in a simulated run: what each gives, and how long it takes (M-7).
 //!
-//! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default. A run that is told to stop goes on while it
-//! is deaf, and then gives a result that says that it was stopped; whatever it would have given later never comes.
+//! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default. A run that is told to stop continues while it
+//! is deaf, and then gives a result that reports the stop; a later result never comes.
 
 use super::choices::ChoiceMaker;
 use super::setup::RunSetup;
@@ -18,7 +18,7 @@ use crate::scenario::types::{ScriptedOutcome, StopDeafness, ToolEnding, ToolStop
 use crate::wire::block::ToolUse;
 use crate::wire::json::Json;
 
-/// Used for a tool that is not known and of which nothing is said.
+/// Used for an unknown tool without a scripted outcome.
 const USUAL_LATENCY: Latency = Latency::Uniform(Micros::from_millis(10), Micros::from_millis(100));
 
 /// After the first of two results.
@@ -30,7 +30,7 @@ pub(crate) struct ActiveTools {
     /// How often each tool ran, for latency tables.
     counts: Vec<(Arc<str>, usize)>,
     running: Vec<ActiveTool>,
-    /// Whose servers asked the user, and were answered where an answer is said (F-10).
+    /// The questions of tools' servers that were asked, and answered where the scenario has an answer (F-10).
     elicited: PassedStatements,
 }
 
@@ -100,7 +100,7 @@ pub(crate) enum ToolAct {
     Ends,
     /// It gives its result a second time.
     EndsAgain,
-    /// It ends because it was told to.
+    /// It ends because it was stopped.
     Stops,
 }
 
@@ -139,7 +139,7 @@ impl ActiveTools {
         running.performance.once_it_knows(now)
     }
 
-    /// Tells a run to stop. `None` when it has ended, has been told before, or never listens.
+    /// Stops a run. `None` when it has ended, is stopping already, or ignores it.
     pub(crate) fn stop(&mut self, now: Time, agent: &Agent, run: ToolRun) -> Option<(Time, ToolAct)> {
         let running = self.running.iter_mut().find(|running| running.is(agent, run) && running.stops.is_none())?;
         let ToolStopping { ignores, takes } = running.performance.stopping;
@@ -273,13 +273,13 @@ fn perform(setup: &RunSetup, choices: &mut ChoiceMaker<'_>, tool_use: &ToolUse, 
             let at = setup.scenario.tools.iter().position(|tool| tool.definition.name == tool_use.name);
             let asker =
                 at.filter(|_| own.is_none()).map_or_else(|| ElicitationSource::ToolUse(names.scripted.into()), ElicitationSource::Tool);
-            asked(choices, names.chosen, asks, no_later(asks.after), asker)
+            scripted_question(choices, names.chosen, asks, no_later(asks.after), asker)
         }),
     }
 }
 
 /// What is asked and what comes of it, with all choices made.
-fn asked(
+fn scripted_question(
     choices: &mut ChoiceMaker<'_>,
     name: &str,
     asks: &ScriptedElicitation,
@@ -333,7 +333,7 @@ mod tests {
         Time::ZERO + Micros::from_millis(ms)
     }
 
-    /// A run that takes 100 ms and reports after 50 ms, told to stop at `stop_ms`: when something comes, and what.
+    /// A run that takes 100 ms and reports after 50 ms, stopped at `stop_ms`: its inputs with their times.
     fn played(outcome: ScriptedOutcome, stop_ms: Option<u64>) -> Vec<(u64, String)> {
         let progress = vec![(Micros::from_millis(50), "half".into())];
         let outcome = ScriptedOutcome { latency: Some(Latency::Fixed(Micros::from_millis(100))), progress, ..outcome };

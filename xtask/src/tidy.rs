@@ -5,6 +5,7 @@
 
 mod architecture;
 mod checkout;
+mod english;
 mod glossary;
 mod headers;
 pub(crate) mod lexer;
@@ -64,6 +65,11 @@ pub(crate) const CHECKS: &[TidyCheck] = &[
         name: "names",
         holds: "a type has a name of its own; types and modules are nouns; no function is called `of`",
         run: names::check,
+    },
+    TidyCheck {
+        name: "english",
+        holds: "strings, comments, titles and pages are free of words that made readers stumble",
+        run: english::check,
     },
     TidyCheck {
         name: "words",

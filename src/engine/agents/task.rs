@@ -30,7 +30,7 @@ impl AgentTask {
     /// Reads the input.
     ///
     /// # Errors
-    /// What the model is told: each problem with its place and what was expected.
+    /// The text for the model: each problem with its place and what was expected.
     pub(super) fn read(tool_use: &ToolUse, tool: &AgentTool) -> Result<Self, String> {
         let ToolInput::Valid(input) = &tool_use.input else { return Err(String::from("the input is not valid JSON")) };
         let input = input.to_value();
@@ -39,7 +39,7 @@ impl AgentTask {
             return Err(format!("The input of {} is not valid: {}.", tool_use.name, problems.join("; ")));
         }
         let text = |key: &str| input.get(key).and_then(Value::as_str);
-        let count = given(&input, "parallel_tasks").map_or(Some(1), Value::as_u64);
+        let count = member(&input, "parallel_tasks").map_or(Some(1), Value::as_u64);
         Ok(Self {
             prompt: text("prompt").unwrap_or_default().into(),
             count: count.and_then(|count| count.try_into().ok()).unwrap_or(1),
@@ -53,7 +53,7 @@ impl AgentTask {
         (ALLOWANCE_MIN * words / WORDS).clamp(ALLOWANCE_MIN, ALLOWANCE_MIN * GROWTH_MAX)
     }
 
-    /// What the n-th agent is told, from 1.
+    /// The prompt of the n-th agent, from 1.
     pub(super) fn prompt_of(&self, number: u32) -> String {
         if self.count == 1 { self.prompt.to_string() } else { format!("This is task {number} of {}.\n\n{}", self.count, self.prompt) }
     }
@@ -70,18 +70,18 @@ pub(crate) fn problems(input: &Value) -> Vec<&'static str> {
     if length("prompt") < 10 {
         problems.push("`prompt` must be text of at least 10 characters");
     }
-    let count = given(input, "parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
+    let count = member(input, "parallel_tasks").map_or(Some(1), |count| count.as_u64().filter(|count| (1..=5).contains(count)));
     if count.is_none() {
         problems.push("`parallel_tasks` must be a whole number from 1 to 5");
     }
-    if given(input, "model").is_some() && length("model") == 0 {
+    if member(input, "model").is_some() && length("model") == 0 {
         problems.push("`model` must be the name of a model");
     }
     problems
 }
 
 /// A model that leaves a member out may write null in its place.
-fn given<'a>(input: &'a Value, key: &str) -> Option<&'a Value> {
+fn member<'a>(input: &'a Value, key: &str) -> Option<&'a Value> {
     input.get(key).filter(|value| !value.is_null())
 }
 

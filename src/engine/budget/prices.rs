@@ -27,7 +27,7 @@ pub struct PriceTable {
     pub rows: Vec<PriceRow>,
     /// What a model without a price is charged.
     pub unknown_model: TokenPrices,
-    /// What one web search costs, whatever the model.
+    /// What one web search costs, with any model.
     pub web_search: NanoUsd,
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn cascade(
     clear_old(env, frame, conversation, effects);
     let Some(figures) = ContextThresholds::from_settings(&env.settings.compaction) else { return CascadeDecision::Call };
     if env.settings.background {
-        return CascadeDecision::Call; // whoever works for another agent leaves its context to that one
+        return CascadeDecision::Call; // an agent that works for another leaves its context to that one
     }
     commit_staged(env, frame, conversation, figures.commit, "the context is near the window", effects);
     let tokens = context_tokens(env, frame, conversation);
@@ -42,7 +42,7 @@ pub(crate) fn cascade(
         return CascadeDecision::Call;
     }
     let help = auto_help(env, conversation, tracking);
-    if let SummaryAvailability::Gone(why) = help {
+    if let SummaryAvailability::Unavailable(why) = help {
         let why = format!("{tokens} tokens reach the threshold of {}, but {why}", figures.threshold);
         note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
         warn(env, tokens, figures, tracking, effects);
@@ -59,17 +59,17 @@ pub(crate) fn after_failure(
 ) -> CascadeDecision {
     let Some(figures) = ContextThresholds::from_settings(&env.settings.compaction) else { return CascadeDecision::Call };
     let tokens = context_tokens(env, frame, conversation);
-    autocompact::decide(tokens, figures, SummaryAvailability::Gone("it has just failed"), others(env, conversation, tracking))
+    autocompact::decide(tokens, figures, SummaryAvailability::Unavailable("it has just failed"), others(env, conversation, tracking))
 }
 
-/// Commits all staged collapses, whatever the estimate; `false` when there are none, or none that can be.
+/// Commits all staged collapses, under any estimate; `false` when nothing could be committed.
 pub(crate) fn drain_collapses(env: &Environment, frame: &RequestFrame, conversation: &mut Conversation, effects: &mut Effects) -> bool {
     commit_staged(env, frame, conversation, 0, "the prompt is too long", effects)
 }
 
 /// Whether reactive compaction could still help.
 pub(crate) fn can_react(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> bool {
-    reactive_help(env, conversation, tracking) == SummaryAvailability::Left
+    reactive_help(env, conversation, tracking) == SummaryAvailability::Available
 }
 
 /// C-1.
@@ -85,7 +85,7 @@ fn snip_dead(
         hidden => (context_tokens(env, frame, conversation), hidden),
     };
     if tracking.dead.is_empty() {
-        let why = format!("{hidden} that the store keeps are left out again");
+        let why = format!("{hidden} messages that stay in the store are left out again");
         return note(CompactionLevel::Snip, true, &why, (before, before), effects);
     }
     if !env.settings.compaction.snip {
@@ -103,7 +103,7 @@ fn snip_dead(
     let after = context_tokens(env, frame, conversation);
     let stay = if plan.kept.is_empty() { String::new() } else { format!("{} cannot go alone", plan.kept.join(", ")) };
     let why = match (names.is_empty(), plan.kept.is_empty()) {
-        (true, true) => String::from("what is marked is not in the conversation"),
+        (true, true) => String::from("the marked messages are not in the conversation"),
         (true, false) => stay,
         (false, true) => String::from("dead messages"),
         (false, false) => format!("dead messages; {stay}"),
@@ -141,7 +141,7 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
     if !new.is_empty() {
         let after = context_tokens(env, frame, conversation);
         let ids: Vec<&str> = new.iter().map(|old| &*old.tool_use_id).collect();
-        let why = format!("the API is told to leave out the results of {}", ids.join(", "));
+        let why = format!("the API is asked to clear the results of {}", ids.join(", "));
         note(CompactionLevel::Microcompact, true, &why, (before, after), effects);
     }
 }
@@ -184,15 +184,19 @@ fn commit_staged(
 
 /// Whether C-4 could help.
 fn auto_help(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
-    if env.settings.compaction.auto { summary_help(env, conversation, tracking) } else { SummaryAvailability::Gone("it is switched off") }
+    if env.settings.compaction.auto {
+        summary_help(env, conversation, tracking)
+    } else {
+        SummaryAvailability::Unavailable("it is switched off")
+    }
 }
 
 /// Whether C-5 could help.
 fn reactive_help(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
     match env.settings.compaction.reactive {
-        _ if env.settings.background => SummaryAvailability::Gone("background work does not summarise"),
-        false => SummaryAvailability::Gone("it is switched off"),
-        true if tracking.reactively_compacted => SummaryAvailability::Gone("it was tried in this chain"),
+        _ if env.settings.background => SummaryAvailability::Unavailable("background work does not summarise"),
+        false => SummaryAvailability::Unavailable("it is switched off"),
+        true if tracking.reactively_compacted => SummaryAvailability::Unavailable("it was tried in this chain"),
         true => summary_help(env, conversation, tracking),
     }
 }
@@ -202,19 +206,19 @@ fn summary_help(env: &Environment, conversation: &Conversation, tracking: &Compa
     let seen = conversation.view().into_iter().map(|seen| seen.item).collect();
     match () {
         () if tracking.failures >= env.settings.compaction.max_failures => {
-            SummaryAvailability::Gone("too many failures in a row have opened the circuit breaker")
+            SummaryAvailability::Unavailable("too many failures in a row have opened the circuit breaker")
         }
         () if ConversationParts::divide(seen, &env.settings.compaction).is_none() => {
-            SummaryAvailability::Gone("there is nothing to summarise")
+            SummaryAvailability::Unavailable("there is nothing to summarise")
         }
-        () => SummaryAvailability::Left,
+        () => SummaryAvailability::Available,
     }
 }
 
 /// Whether anything but C-4 could still shorten the context.
 fn others(env: &Environment, conversation: &Conversation, tracking: &CompactionTracking) -> SummaryAvailability {
     let is_staged = env.settings.compaction.collapse && !conversation.staged().is_empty();
-    if is_staged { SummaryAvailability::Left } else { reactive_help(env, conversation, tracking) }
+    if is_staged { SummaryAvailability::Available } else { reactive_help(env, conversation, tracking) }
 }
 
 /// C-4: the user is warned once each time the context comes so far.

@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(ContextThresholds::from_settings(&CompactionSettings::default()), None, "an unknown window has no figures");
     }
 
-    /// Whatever a block says, it has ten tokens.
+    /// Every block has ten tokens.
     #[derive(Debug)]
     struct TenTokenCounter;
 

@@ -38,14 +38,14 @@ pub(super) struct OldResult {
     pub(super) saves: u64,
 }
 
-/// What the API is told to clear, and what is known of it.
+/// The results that the API should clear, and its reports about them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CacheEdit {
     /// The member's value, always the same: what changes breaks the cache.
     json: Json,
     /// The results that it clears.
     cleared: Vec<ClearedResults>,
-    /// What the API said last that it left out.
+    /// The last report of the API on cleared tokens.
     said: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct CacheEdit {
 struct ClearedResults {
     tool_use_id: Arc<str>,
     tokens: u64,
-    /// Whether the API has said since that it left something out.
+    /// Whether the API has reported cleared tokens since.
     is_confirmed: bool,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn old_results(conversation: &Conversation, keep: u32) -> Vec<OldResu
         }
     }
     results.truncate(results.len().saturating_sub(keep as usize));
-    let placeholder = tokens::of_text(PLACEHOLDER);
+    let placeholder = tokens::tokens_of_text(PLACEHOLDER);
     let old = results.into_iter().map(|(item, block, tool_use_id, result)| {
         let saves = tokens::block(result).saturating_sub(placeholder);
         OldResult { tool_use_id: tool_use_id.clone(), item, block, saves }
@@ -130,7 +130,7 @@ impl CacheEdit {
     }
 
     /// The API has said how many tokens it left out of a request, which counts all that was cleared so far. Gives the results that it
-    /// had not spoken of, and by how much the figure grew; nothing when there are none.
+    /// had not spoken of, and by how much the figure grew; nothing without such results.
     pub(super) fn on_applied(&mut self, tokens: u64) -> Option<(Vec<Arc<str>>, u64)> {
         let new = self.cleared.iter_mut().filter(|cleared| !cleared.is_confirmed);
         let ids: Vec<Arc<str>> = new
@@ -158,7 +158,7 @@ impl CacheEdit {
     }
 }
 
-/// Whether requests carry an edit of somebody else's, beside which there is no place for ours.
+/// Whether requests carry another edit already, so that ours cannot be added.
 pub(super) fn is_taken(request_extra: &Json) -> bool {
     RawObject::parse(request_extra.as_str()).is_ok_and(|extra| extra.get(MEMBER).is_some())
 }
@@ -239,7 +239,7 @@ mod tests {
             text.as_str(),
             r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":1},"keep":{"type":"tool_uses","value":1},"exclude_tools":["Ask"]}]}}"#
         );
-        let saves = tokens::of_characters(400) - tokens::of_text(PLACEHOLDER);
+        let saves = tokens::tokens_of_characters(400) - tokens::tokens_of_text(PLACEHOLDER);
         assert_eq!(ids(&edit.covers(old_results(&conversation, 1))), ["toolu_1_0"]);
         assert_eq!(edit.tokens_not_seen(true), saves, "the API has not counted without it yet");
         assert_eq!(edit.on_applied(500), Some((vec!["toolu_1_0".into()], 500)));

@@ -118,7 +118,7 @@ pub(super) fn request(mut request: Request, max_tokens: u64) -> Request {
     request
 }
 
-/// Thinking is bound to the model that thought it: another model refuses it. `None` when there is none. What an answer was
+/// Thinking is bound to the model that thought it: another model refuses it. `None` without a next model. What an answer was
 /// nothing but is said to be missing, because the API refuses a message without content.
 pub(super) fn without_thinking(message: &Message) -> Option<Message> {
     if !message.content.iter().any(Block::is_thinking) {

@@ -36,7 +36,7 @@ pub enum Effect {
         /// What the model asked for.
         tool_use: Arc<ToolUse>,
     },
-    /// Tell a running tool to stop; `ToolEnded` still comes when it has.
+    /// Stop a running tool; `ToolEnded` still comes when it has ended.
     StopTool {
         /// Which run.
         run: ToolRun,
@@ -62,7 +62,7 @@ pub enum Effect {
     RunHook {
         /// Its name from now on.
         hook: HookRun,
-        /// What it is told.
+        /// Its input.
         input: Arc<HookInput>,
     },
     /// What the hook says no longer matters.
@@ -122,7 +122,7 @@ pub enum Effect {
         /// When.
         at: Time,
     },
-    /// Something for whoever uses the agent: messages, results, stream events.
+    /// Something for consumers: messages, results, stream events.
     Emit(Emission),
     /// Something that only a transcript shows: transitions, tool states, defects.
     Note(Note),
@@ -145,7 +145,7 @@ pub enum Effect {
         /// What the model asked for.
         tool_use: Arc<ToolUse>,
     },
-    /// What a tool's server asked is no longer asked: the tool was told to stop, or has ended without the answer (S-11).
+    /// Withdraw the question of a tool's server: the tool is stopping, or has ended without the answer (S-11).
     WithdrawElicitation {
         /// Which run it was about.
         run: ToolRun,
@@ -171,9 +171,9 @@ pub enum Terminal {
     AbortedTools,
     /// The context is over the hard limit and nothing is left that could shorten it.
     BlockingLimit,
-    /// A stop hook said not to go on.
+    /// A stop hook ended the turn.
     StopHookPrevented,
-    /// A tool hook said not to go on (T-23, T-26).
+    /// A tool hook ended the turn (T-23, T-26).
     HookStopped,
     /// The turn limit is reached (S-10).
     MaxTurns,

@@ -71,7 +71,7 @@ pub enum Input {
     Timer(TimerId),
     /// The user aborts (ESC, Ctrl+C, shutdown): everything ends (Q-22, `cancel`).
     Cancel,
-    /// The user submits a message while work goes on (Q-22, `interrupt`). When nothing goes on it is a prompt like any other.
+    /// The user submits a message while work continues (Q-22, `interrupt`). When nothing continues it is a prompt like any other.
     Interrupt {
         /// Its number, should it become a prompt of its own.
         prompt: u32,
@@ -96,7 +96,7 @@ pub enum Input {
     HookEnded {
         /// Which hook, run for what.
         hook: HookRun,
-        /// What it said.
+        /// Its text.
         outcome: Arc<HookOutcome>,
     },
     /// The person who was asked has answered (T-24).
@@ -183,13 +183,13 @@ pub struct StagedSummary {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AnswerEnd {
-    /// The body is whole, as far as HTTP can tell.
+    /// The body is whole, as far as HTTP shows.
     Complete,
     /// The connection was cut.
     Reset,
     /// The connection was cut while the request was being sent.
     BrokenPipe,
-    /// Nobody listens there.
+    /// No server listens at this address.
     ConnectRefused,
     /// The host's name is not known.
     Dns,
@@ -201,7 +201,7 @@ pub enum AnswerEnd {
     Timeout,
     /// The event stream could not be framed (an event over the size limit).
     Framing(Arc<str>),
-    /// The connection was closed inside the body, as far as HTTP can tell.
+    /// The connection was closed inside the body, as far as HTTP shows.
     Truncated,
 }
 

@@ -1,4 +1,4 @@
-//! Why a tool use is aborted, and what the model is told (T-12 to T-16): pure functions.
+//! Why a tool use is aborted, and the text for the model (T-12 to T-16): pure functions.
 //!
 //! Three scopes lie in each other, query > sibling > tool: aborting an outer one aborts what is inside it.
 
@@ -16,7 +16,7 @@ pub(crate) enum AbortKind {
     Interrupt,
     /// The money is spent (S-10): everything ends.
     Budget,
-    /// Nobody waits any more for the result of this agent (B-8): everything ends, and the user has said nothing.
+    /// The result of this agent is no longer needed (B-8): everything ends, without an action of the user.
     Unneeded,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum AbortReason {
     UserInterrupted,
     /// The money is spent.
     BudgetSpent,
-    /// Nobody waits any more for the result of this agent.
+    /// The result of this agent is no longer needed.
     AgentUnneeded,
 }
 

@@ -25,7 +25,7 @@ impl Executor {
         emitted.map(|entry| entry.result_name())
     }
 
-    /// Runs of a discarded attempt that were told to stop and have not yet.
+    /// Runs of a discarded attempt that are stopping.
     pub(crate) fn ghost_runs(&self) -> Vec<ToolRun> {
         self.ghosts.iter().map(|ghost| ghost.run).collect()
     }

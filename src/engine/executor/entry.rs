@@ -31,7 +31,7 @@ pub(super) struct ToolEntry {
     pub(super) progress: Vec<Arc<str>>,
     /// Whether it was called and ended by itself.
     pub(super) has_run: bool,
-    /// What hooks said of it.
+    /// The decisions of hooks about it.
     pub(super) heard: TurnHookOutcome,
     /// What a person answered in an earlier session (S-3).
     pub(super) answered: Option<Arc<PermissionAnswer>>,
@@ -47,7 +47,7 @@ pub(super) enum EntryState {
     },
     /// Somewhere on its way through the pipeline.
     Executing(Box<Pipeline>),
-    /// Told to stop; still counts as executing (T-15a).
+    /// Stopping; still counts as executing (T-15a).
     Stopping {
         reason: AbortReason,
         until: Time,
@@ -114,7 +114,7 @@ impl ToolEntry {
         matches!(self.state, EntryState::Executing(_) | EntryState::Stopping { .. })
     }
 
-    /// Whether the tool itself runs, and was not told to stop.
+    /// Whether the tool itself runs and is not stopping.
     pub(super) fn is_called(&self) -> bool {
         matches!(&self.state, EntryState::Executing(pipeline) if pipeline.is_calling())
     }
@@ -123,7 +123,7 @@ impl ToolEntry {
         match self.state {
             EntryState::Queued { .. } => AdmissionSlot::Queued,
             EntryState::Executing(_) | EntryState::Stopping { .. } => AdmissionSlot::Executing,
-            EntryState::Completed(_) | EntryState::Yielded { .. } => AdmissionSlot::Over,
+            EntryState::Completed(_) | EntryState::Yielded { .. } => AdmissionSlot::Finished,
         }
     }
 
@@ -220,7 +220,7 @@ pub(super) fn result_message(entry: &ToolEntry, block: Block) -> UserMessage {
 }
 
 /// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive. What cannot be read
-/// is no valid input, whoever checks.
+/// is not valid under any check.
 fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput, problem: Option<&InputProblem>) -> ConcurrencyClass {
     match (definition.and_then(|definition| definition.safe), input, problem) {
         (Some(true), ToolInput::Valid(_), None) => ConcurrencyClass::Safe,

@@ -9,7 +9,7 @@ use crate::wire::block::ToolInput;
 /// Why an input cannot be used.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum InputProblem {
-    /// It is no JSON object.
+    /// It is not JSON object.
     NotJson(Arc<str>),
     /// It does not fit the tool's schema: the list of problems.
     Misfit(Arc<str>),
@@ -42,7 +42,7 @@ impl InputProblem {
         })
     }
 
-    /// The answer when `who` wrote it in place of the model: to call the tool again in the same way would not help.
+    /// The answer when `who` wrote the input in place of the model: the same call again would not help.
     pub(super) fn answer_to_change(&self, tool: &str, who: &str) -> ToolOutcome {
         error(&match self {
             Self::NotJson(problem) => {

@@ -71,12 +71,12 @@ enum PipelineState {
     Storing { outcome: Arc<ToolOutcome>, characters: u64 },
 }
 
-/// What hooks said of a tool use that concerns the whole turn.
+/// Decisions of hooks about a tool use that concern the whole turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TurnHookOutcome {
     /// What the model should know.
     pub(super) contexts: Vec<Arc<str>>,
-    /// Why the turn should not go on.
+    /// Why the turn should end.
     pub(super) stop: Option<Arc<str>>,
 }
 
@@ -93,7 +93,7 @@ pub(super) enum PipelineVerdict {
 /// The end of a pipeline.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PipelineEnd {
-    /// What the model is told.
+    /// The text for the model.
     pub(super) outcome: Arc<ToolOutcome>,
     /// If it was not permitted.
     pub(super) denial: Option<PermissionDenial>,
@@ -105,7 +105,7 @@ pub(super) struct PipelineEnd {
 pub(super) enum PipelineHalt {
     /// Nothing runs any more.
     AtOnce,
-    /// The tool runs, and was told to stop.
+    /// The tool runs, and is stopping.
     Stopping,
     /// The tool had ended: what it did is done, and its result stands.
     Ended(PipelineEnd),
@@ -172,7 +172,7 @@ impl Pipeline {
         }
     }
 
-    /// Ends what is under way: hooks are stopped, a question is withdrawn, a tool that runs is told to stop (T-30).
+    /// Ends what is under way: hooks are stopped, a question is withdrawn, a running tool is stopped (T-30).
     pub(super) fn halt(&self, env: &Environment, effects: &mut Effects) -> PipelineHalt {
         let halt = match &self.step {
             PipelineState::Starting | PipelineState::Deciding | PipelineState::Checking => PipelineHalt::AtOnce,
@@ -268,7 +268,7 @@ impl Pipeline {
     ) -> PipelineVerdict {
         let is_forbidden = hooks.is_some_and(|(decision, _)| decision == PermissionWord::Deny);
         if let Some(answer) = self.answered.take().filter(|_| !is_forbidden) {
-            return self.heed(scope, &answer); // S-3: nobody is asked again
+            return self.on_permission_answer(scope, &answer); // S-3: nobody is asked again
         }
         let settings = scope.env.settings.permissions.as_ref();
         let has_a_word = settings.is_some() || hooks.is_some() || check.permission.is_some() || !scope.permissions.is_empty();
@@ -298,10 +298,10 @@ impl Pipeline {
 
     fn on_answered(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
         self.leave(scope, PipelineStep::Ask);
-        self.heed(scope, answer)
+        self.on_permission_answer(scope, answer)
     }
 
-    fn heed(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
+    fn on_permission_answer(&mut self, scope: &mut PipelineScope<'_>, answer: &PermissionAnswer) -> PipelineVerdict {
         let name = &self.tool_use.name;
         match answer {
             PermissionAnswer::Allow { updated_input, rules } => {
@@ -325,7 +325,7 @@ impl Pipeline {
         PipelineVerdict::Running
     }
 
-    /// T-25, and the hooks that hear of it (T-26). A tool that aborts itself ends everything: nobody is asked any more.
+    /// T-25, and the hooks that hear of it (T-26). A tool that aborts itself ends everything: no hook is asked any more.
     fn on_ended(&mut self, scope: &mut PipelineScope<'_>, outcome: &Arc<ToolOutcome>) -> PipelineVerdict {
         let outcome =
             if outcome.content.as_str() == "null" { Arc::new(words::nothing(&self.tool_use.name, outcome)) } else { outcome.clone() };
@@ -334,7 +334,7 @@ impl Pipeline {
             return PipelineVerdict::Done(PipelineEnd { outcome: Arc::new(words::with_reason(&outcome, reason)), denial });
         }
         let event = if outcome.is_error { HookEvent::PostToolFailure } else { HookEvent::PostToolUse };
-        match self.start_hooks(scope, PipelineStep::PostHooks, event, |pipeline| words::told_after(&pipeline.input(), &outcome)) {
+        match self.start_hooks(scope, PipelineStep::PostHooks, event, |pipeline| words::post_hook_input(&pipeline.input(), &outcome)) {
             Some(hooks) => {
                 self.step = PipelineState::PostHooks { hooks, outcome };
                 PipelineVerdict::Running
@@ -354,7 +354,7 @@ impl Pipeline {
         PipelineVerdict::Running
     }
 
-    /// Starts the hooks of a point; `None` when there are none. What they are told is put together only if somebody listens.
+    /// Starts the hooks of a point; `None` without hooks. Their input is made only if a hook listens.
     fn start_hooks(
         &mut self,
         scope: &mut PipelineScope<'_>,
@@ -455,7 +455,7 @@ fn called(outcome: Arc<ToolOutcome>) -> PipelineEnd {
     PipelineEnd { outcome, denial: None }
 }
 
-/// Tells the consumer what hooks said, and keeps what concerns the model and the turn.
+/// Emits the hooks' contexts, and keeps the parts that concern the model and the turn.
 fn hear(scope: &mut PipelineScope<'_>, verdict: &HookVerdict, heard: &mut TurnHookOutcome) {
     let name = |hook: HookRun| scope.env.hooks.get(hook.hook as usize).map_or("", |hook| &*hook.name);
     for (hook, text) in &verdict.contexts {

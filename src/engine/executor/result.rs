@@ -1,6 +1,6 @@
 //! What the model sees of a result that is too large (T-27, B-12): pure functions over its content.
 //!
-//! Only text counts, by its characters: an image's data is no text, and whoever made it has already kept it small.
+//! Only text counts, by its characters: an image's data is not text, and its tool has already kept it small.
 
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
@@ -34,7 +34,7 @@ pub(super) fn with_note(content: &Json, note: &str) -> Json {
     shortened(content, u64::MAX, note)
 }
 
-/// The first `keep` characters of text, a note behind them, and every block that is no text.
+/// The first `keep` characters of text, a note behind them, and every block that is not text.
 fn shortened(content: &Json, keep: u64, note: &str) -> Json {
     let mut left = keep;
     let mut first = |text: &str| {

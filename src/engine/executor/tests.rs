@@ -1,4 +1,4 @@
-//! The executor alone, without a stream: who starts, what comes out, and when.
+//! The executor alone, without a stream: starts, results and their order.
 
 mod aborts;
 mod elicitations;

@@ -8,7 +8,7 @@
 //!   allow  a rule · bypass mode · accept_edits mode, for edits inside the working directories · plan mode
 //!   ask    the tool, unless a hook allows
 //!   allow  the tool · a hook · no permissions are set
-//!   ask    nobody has said anything
+//!   ask    no rule, hook or mode has decided
 //! ```
 //!
 //! So a rule that allows answers a question that the tool would ask (that is what a suggested rule is for), and not a tool's no.
@@ -65,7 +65,7 @@ pub(crate) fn decide(
     let settings_rules = settings.map_or(&[][..], |settings| &settings.rules);
     let rule = deciding(settings_rules.iter().chain(&context.rules), tool, input);
     let word = rule.map(|rule| rule.word);
-    let by_rule = || rule.map_or_else(String::new, said_by);
+    let by_rule = || rule.map_or_else(String::new, rule_reason);
     let tool_says = check.permission;
     let hooks_say = hooks.map(|(decision, _)| decision);
     if hooks_say == Some(PermissionWord::Deny) {
@@ -114,7 +114,7 @@ fn deciding<'a>(rules: impl Iterator<Item = &'a PermissionRule>, tool: &ToolDefi
     best
 }
 
-fn said_by(rule: &PermissionRule) -> String {
+fn rule_reason(rule: &PermissionRule) -> String {
     format!("rule {} of {} says {}", rule.about, rule.source.as_str(), rule.word.as_str())
 }
 

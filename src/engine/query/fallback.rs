@@ -18,11 +18,11 @@ use crate::engine::settings::Environment;
 use crate::engine::time::Time;
 use crate::prelude::*;
 
-/// What the model is told of a tool use that was open when another model took over.
+/// The result of a tool use that was open when another model took over.
 const FALLBACK_TRIGGERED: &str = "Tool execution discarded: fallback to another model was triggered before there was a result.";
 
 impl Query {
-    /// The request is made again in the same iteration: the turn's number stays, the attempt's goes on.
+    /// The request is made again in the same iteration: the turn's number stays, the attempt's continues.
     pub(super) fn on_fallback(
         &mut self,
         env: &Environment,
@@ -54,7 +54,7 @@ impl Query {
         let next = RequestId { attempt: id.attempt + 1, ..id };
         let request = self.request(env);
         if let QueryState::Calling { call, .. } = &mut self.state {
-            **call = ApiCall::open(env, now, (next, CallUrgency::of_loop(&env.settings)), request, self.carried.standing.clone(), effects);
+            **call = ApiCall::open(env, now, (next, CallUrgency::for_loop(&env.settings)), request, self.carried.standing.clone(), effects);
         }
         QueryVerdict::Running
     }

@@ -9,7 +9,7 @@ use crate::wire::container::container_id;
 use crate::wire::request::Request;
 
 impl Query {
-    /// Before the request `id` is put together: whatever the host has set or said since the one before it.
+    /// Before the request `id` is put together: the settings and messages of the host since the request before it.
     pub(super) fn heed_host(&mut self, env: &Environment, id: RequestId) {
         let session = &env.settings.session;
         let (before, at) = (self.carried.reached, RequestPlace { prompt: id.prompt, request: id.turn });
@@ -24,7 +24,7 @@ impl Query {
         for (number, message) in (1..).zip(&session.host_messages).filter(|(_, message)| is_said(message.at)) {
             self.carried.conversation.take_host_message(&format!("host{number}"), message);
         }
-        // A prompt may come before one that was said earlier: nothing is heeded twice.
+        // A prompt may come before an earlier one: no message is inserted twice.
         self.carried.reached = before.max(at);
     }
 

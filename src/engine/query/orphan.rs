@@ -59,7 +59,7 @@ impl Query {
         self.begin(env, now, begins, executor.successor(), effects)
     }
 
-    /// Whatever came of it, nothing stays open.
+    /// After any outcome nothing stays open.
     pub(super) fn keep_orphan(&mut self, env: &Environment, executor: &Executor) {
         let reply = env.settings.session.orphan_reply.as_deref();
         self.carried.conversation.answer_orphans(&executor.results(&env.settings), executor.attachments(), reply);

@@ -18,7 +18,7 @@ use crate::wire::json::Json;
 enum StopHookDecision {
     /// The prompt may end.
     Silent,
-    /// What the model is told, in order.
+    /// The texts for the model, in order.
     Objects(Vec<Arc<str>>),
     /// The prompt ends now, and why.
     Prevents(Arc<str>),
@@ -85,7 +85,7 @@ impl Query {
             let name = env.hooks.get(hook.hook as usize).map_or("?", |hook| &*hook.name);
             effects.push(Effect::Emit(Emission::Warning { text: format!("stop hook {name} failed: {failure}").into() }));
         }
-        let contexts = heard(env, verdict, effects);
+        let contexts = emit_contexts(env, verdict, effects);
         match word(verdict) {
             StopHookDecision::Silent => self.after_stop_hooks(env, now, (answered, executor), &contexts, effects),
             StopHookDecision::Prevents(why) => {
@@ -111,7 +111,7 @@ impl Query {
         }
     }
 
-    /// Q-17, and the end, after which nobody is left to tell what the hooks know.
+    /// Q-17, and the end, after which the context of the hooks has no receiver.
     fn after_stop_hooks(
         &mut self,
         env: &Environment,
@@ -134,8 +134,8 @@ impl Query {
     }
 }
 
-/// Tells consumers what the hooks want the model to know; what the model is told, should the turn go on.
-fn heard(env: &Environment, verdict: &HookVerdict, effects: &mut Effects) -> Vec<Arc<str>> {
+/// Emits the context of the hooks. Returns the texts for the model, if the turn continues.
+fn emit_contexts(env: &Environment, verdict: &HookVerdict, effects: &mut Effects) -> Vec<Arc<str>> {
     let mut told = Vec::new();
     for (hook, text) in &verdict.contexts {
         effects.push(Effect::Emit(Emission::HookContext { hook: *hook, text: text.clone() }));

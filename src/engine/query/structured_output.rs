@@ -2,7 +2,7 @@
 //!
 //! It is enforced when the settings have a schema and a tool of this name is there; the tool is called like any other, and its input is what
 //! the result carries. Once it is there the prompt ends: the model was asked for nothing else. Asking for it is an objection to the end, so it
-//! goes on under the transition of stop hooks.
+//! continues under the transition of stop hooks.
 
 use super::outcome::QueryEnding;
 use super::{Query, QueryTurn, QueryVerdict};
@@ -19,7 +19,7 @@ use crate::wire::json::Json;
 /// The tool's name.
 pub(super) const TOOL: &str = "StructuredOutput";
 
-/// What the model is told.
+/// The text for the model.
 const ASK: &str = "The answer is not complete: call the tool StructuredOutput, once, with the final answer in the form that it asks for.";
 
 /// Whether turns must end with a call of the tool.
@@ -28,7 +28,7 @@ pub(super) fn is_enforced(env: &Environment) -> bool {
 }
 
 /// The input of the first call of the tool that went well.
-pub(super) fn given(turn: &QueryTurn, results: &[Block]) -> Option<Json> {
+pub(super) fn accepted_output(turn: &QueryTurn, results: &[Block]) -> Option<Json> {
     let is_fine = |id: &str| {
         results.iter().any(|block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, is_error: false } if **tool_use_id == *id))
     };

@@ -209,7 +209,7 @@ impl QueryHarness {
         &self.outcome().terminal
     }
 
-    /// What the next prompt goes on from, item by item.
+    /// What the next prompt continues from, item by item.
     fn kept(&self) -> String {
         let items = self.outcome().carried.conversation.items();
         picture(&items.iter().map(|item| item.message.clone()).collect::<Vec<_>>())

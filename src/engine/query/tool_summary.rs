@@ -1,4 +1,4 @@
-//! What a turn's tools did, in a line, for whoever looks on (S-7: tool-use summaries).
+//! One line for consumers about the tools of a turn (S-7: tool-use summaries).
 //!
 //! ```text
 //!   next_turn ──> ToolSummary, request 2 ──an answer with text──> emitted
@@ -6,10 +6,10 @@
 //!        └──────> Calling, request 3, and so on: nothing here is waited for
 //! ```
 //!
-//! The request is an ordinary one with a number of its own, made before the request that it runs beside, so that who answers first changes no
+//! The request is an ordinary one with a number of its own, made before the request that it runs beside, so that the order of the answers changes no
 //! name. It is tried once: a line that comes late is worth less than none. For the same reason a line that is not there when the prompt ends
 //! is dropped: the user waits for the answer, and not for a caption of what led to it. It counts as any other in usage and cost, and not as time
-//! spent waiting for the model, because nobody waits.
+//! spent waiting for the model, because the prompt does not wait for it.
 
 use super::outcome::AttemptCost;
 use super::{Query, QueryVerdict};
@@ -25,7 +25,7 @@ use crate::wire::request::Request;
 use crate::wire::usage::Usage;
 use crate::wire::whole_message::whole_message;
 
-/// What the model is told to do.
+/// The instruction for the model.
 const SYSTEM: &str = "You are shown the tool calls of one turn of an agent, with what came of them. Say in one line of at most ten words what they \
      did, as a person would note it in a log: what was done and to what, in the past tense, without an introduction and without a full stop.";
 
@@ -88,7 +88,7 @@ impl Query {
         Some(QueryVerdict::Running)
     }
 
-    /// Nobody wants the line any more.
+    /// The line is no longer wanted.
     pub(super) fn drop_tool_summary(&mut self, now: Time, effects: &mut Effects) {
         if let Some(summary) = self.tool_summary.take() {
             summary.report(now, "dropped", Usage::default(), effects);
@@ -103,7 +103,7 @@ impl Query {
             _ => None,
         };
         let Some(whole) = whole else {
-            summary.report(now, "not answered, and not asked again", Usage::default(), effects);
+            summary.report(now, "not answered, and not retried", Usage::default(), effects);
             return QueryVerdict::Running;
         };
         summary.report(now, "ok", whole.usage, effects);

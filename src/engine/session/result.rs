@@ -42,7 +42,7 @@ pub(crate) fn message(prices: &PriceTable, prompt: u32, duration: Micros, outcom
 fn went_well(last: LastMessage, stop_reason: Option<&str>, terminal: &Terminal) -> bool {
     match last {
         // A command that needs no answer.
-        LastMessage::Nothing => true,
+        LastMessage::Absent => true,
         LastMessage::Answer(AnswerTail::Other) => false,
         LastMessage::Answer(AnswerTail::Empty | AnswerTail::Words) => {
             !matches!(stop_reason, Some("max_tokens" | "model_context_window_exceeded" | "pause_turn" | "compaction" | "refusal"))
@@ -53,12 +53,12 @@ fn went_well(last: LastMessage, stop_reason: Option<&str>, terminal: &Terminal) 
 }
 
 fn broken_off(stop_reason: Option<&str>) -> Arc<str> {
-    format!("the prompt ended in the midst of an answer (stop reason: {})", stop_reason.unwrap_or("none")).into()
+    format!("the prompt ended in the middle of an answer (stop reason: {})", stop_reason.unwrap_or("none")).into()
 }
 
 /// S-10: a stated default, and a word about it.
 fn unpriced(of: &ModelTotals) -> Arc<str> {
-    format!("no price is known for {}: {} is reckoned at the prices of a mid-sized model", of.model, of.cost).into()
+    format!("no price is known for {}: {} is estimated from a mid-sized model", of.model, of.cost).into()
 }
 
 /// A limit that was reached has a kind of its own (S-7, S-9, S-10).
@@ -93,10 +93,10 @@ mod tests {
     #[test]
     fn s_8_what_was_said_last_decides() {
         use AnswerTail::{Empty, Other, Words};
-        use LastMessage::{Answer, Nothing, Results};
+        use LastMessage::{Absent, Answer, Results};
         let completed = || Terminal::Completed;
         let table = [
-            (Nothing, None, completed(), true),
+            (Absent, None, completed(), true),
             (Answer(Words), Some("end_turn"), completed(), true),
             (Answer(Words), Some("stop_sequence"), completed(), true),
             (Answer(Words), None, completed(), true),

@@ -22,7 +22,7 @@ impl VerboseHooks {
     }
 
     /// After a step: what follows from each effect since `before` stands right behind it.
-    pub(super) fn tell(&mut self, env: &Environment, before: usize, effects: &mut Effects) {
+    pub(super) fn emit_reports(&mut self, env: &Environment, before: usize, effects: &mut Effects) {
         if !env.settings.session.verbose {
             return;
         }

@@ -1,7 +1,7 @@
-//! What the host of a session does from a certain request on (S-11): it changes what requests say beside the conversation, and puts in messages
-//! that neither the user nor the model wrote.
+//! Changes by the host of a session from a certain request on (S-11): to the members of requests beside the conversation, and messages that neither
+//! the user nor the model wrote.
 //!
-//! Real clients do both in the midst of a session: another `tool_choice`, more `max_tokens`, a document beside a result, the first words of the
+//! Real clients do both in the middle of a session: another `tool_choice`, more `max_tokens`, a document beside a result, the first words of the
 //! answer. A request has its place by its prompt and its number in it, as transcripts name it.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
 
-/// A request of a session, whatever its attempt.
+/// A request of a session, for all its attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestPlace {
     /// The prompt, from 1.
@@ -46,7 +46,7 @@ pub struct HostMessage {
     pub at: RequestPlace,
     /// Where it goes.
     pub place: MessagePlace,
-    /// Who is said to speak, and what is said.
+    /// The message, with its role.
     pub message: Arc<Message>,
 }
 
@@ -61,8 +61,8 @@ words! {
         Beside = "beside",
         /// Behind what was said last.
         After = "after",
-        /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was said
-        /// in it, the message is left out.
+        /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was
+        /// said in it, the message is left out.
         Instead = "instead",
     }
 }

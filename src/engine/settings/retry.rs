@@ -33,7 +33,7 @@ settings! {
         fast_cooldown_min: Micros = Micros::from_secs(10 * 60);
         /// The same when the server names no time.
         fast_cooldown: Micros = Micros::from_secs(30 * 60);
-        /// Whether nobody waits for the answer: 429 and 529 are then tried again without limit.
+        /// Whether no user waits for the answer: 429 and 529 are then retried without limit.
         unattended: bool = false;
         /// No computed delay of an unattended call is longer, jitter included.
         unattended_max_delay: Micros = Micros::from_secs(5 * 60);
@@ -70,7 +70,7 @@ words! {
     pub enum OverloadPolicy default GiveUp {
         /// The call gives up and says so.
         GiveUp = "give_up",
-        /// It goes on to the general limit of retries.
+        /// It continues to the general limit of retries.
         GoOn = "go_on",
     }
 }

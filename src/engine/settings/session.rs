@@ -20,7 +20,7 @@ settings! {
         /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above the
         /// cap raises nothing.
         raised_max_tokens: Option<u64> = None, unit("tokens");
-        /// How often the model is asked to go on after the output limit.
+        /// How often the model is asked to continue after the output limit.
         max_output_recoveries: u32 = 3;
         /// How many tokens of output a turn should have.
         token_budget: Option<u64> = None, unit("tokens"), above_zero("a budget of nothing cannot be used up");
@@ -57,9 +57,9 @@ settings! {
         /// What a person answered about a tool use of an earlier session that was not run (S-3).
         orphaned_permission: Option<OrphanedPermission> as Option<Section<OrphanedPermission>> = None;
         /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`, and
-        /// the prompt is in one turn with them: words that the model never said are for whoever asks for them.
+        /// the prompt is in one turn with them: words that the model never wrote need a setting.
         orphan_reply: Option<Arc<str>> = None, not_blank("a blank answer cannot be sent; leave it out");
-        /// Whether somebody answers what servers of tools ask (S-11). Where nobody does, every such question is declined at once.
+        /// Whether questions of tools' servers are answered (S-11). Otherwise every such question is declined at once.
         elicitation_handler: bool = false;
         /// Whether consumers are told when the session starts to ask the model, when it summarises, and when it is idle again (S-11).
         status_reports: bool = false;

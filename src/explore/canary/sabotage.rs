@@ -180,7 +180,7 @@ impl<E> Saboteur<E> {
         self.last_request = None; // what is over is not cancelled
     }
 
-    /// An error that nobody should see.
+    /// An error that must not be emitted.
     fn error(&self) -> AssistantMessage {
         let id = self.last_request.as_ref().map_or(RequestId::first(1), |(id, _)| *id);
         let (uuid, error) = ("canary".into(), Some("max_output_tokens".into()));

@@ -59,7 +59,7 @@ impl RecordingFormat {
     }
 
     /// The format of a file whose list of this name has nothing in it.
-    pub(super) fn of_list(name: &str) -> Self {
+    pub(super) fn from_list(name: &str) -> Self {
         match name {
             "interactions" => Self::Vcrpy,
             "http_interactions" => Self::RubyVcr,

@@ -10,7 +10,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// A compressed file that grows beyond this is no recording.
 const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 
-/// Nobody packs a recording more often.
+/// More layers are not expected.
 const PACKED_MAX: usize = 3;
 
 /// A file that was opened.
@@ -58,11 +58,11 @@ const UTF_16: ForeignFile = ForeignFile {
 };
 const ZIP: ForeignFile = ForeignFile { what: "a zip archive", next: "unpack it and import the files in it" };
 const DATABASE: ForeignFile = ForeignFile {
-    what: "a database of SQLite, as opencode and crush keep their sessions in: messages, not wire traffic",
+    what: "an SQLite database, as opencode and crush keep their sessions: messages, not wire traffic",
     next: "record the agent at work with `reenact record`",
 };
 const FLOWS: ForeignFile =
-    ForeignFile { what: "a file of mitmproxy's flows", next: "export it with `mitmdump -nr FILE --set hardump=OUT.har` and import that" };
+    ForeignFile { what: "a flow file of mitmproxy", next: "export it with `mitmdump -nr FILE --set hardump=OUT.har` and import that" };
 
 impl<'a> RecordingSource<'a> {
     pub(super) fn open(reader: impl Read + 'a) -> Result<Self, SourceError> {
@@ -79,7 +79,7 @@ impl<'a> RecordingSource<'a> {
                 return Self::plain(head, reader);
             };
         }
-        Err(SourceError::Io(io::Error::other("it is packed too often")))
+        Err(SourceError::Io(io::Error::other("it is compressed in too many layers")))
     }
 
     fn plain(mut head: Vec<u8>, rest: Box<dyn Read + 'a>) -> Result<Self, SourceError> {

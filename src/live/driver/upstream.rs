@@ -109,7 +109,7 @@ fn connector(url: &str, ca: Option<&Path>) -> Result<TlsConnector, UpstreamError
                 roots.add(certificate).map_err(|error| problem(error.to_string()))?;
             }
             if roots.is_empty() {
-                return Err(problem("it holds none".into()));
+                return Err(problem("it has no certificate".into()));
             }
         }
         None => {

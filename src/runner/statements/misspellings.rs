@@ -102,7 +102,7 @@ fn changes_of(file: &Path) -> Vec<Misspelling> {
     of_statements.chain(of_tool_uses).filter(own).collect()
 }
 
-/// All runs of a file with these settings, and what is said of its statements; `None` where it cannot be run or is not asked.
+/// All runs of a file with these settings, and the failures of its statements; `None` where it cannot run or is not checked.
 pub(super) fn run_and_judge(file: &Path, settings: &[(String, String)]) -> Option<(Vec<RunReport<AgentLoop>>, Vec<String>)> {
     let runs = load_all(file, settings).ok()?;
     // An engine that panics at what it is given is another test's affair.

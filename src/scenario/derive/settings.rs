@@ -1,4 +1,5 @@
-//! Settings and tools as the requests show them (K-4): those of the session. What changes from some request on is read in [`changes`](super::changes).
+//! Settings and tools as the requests show them (K-4): those of the session. What changes from some request on is read in
+//! [`changes`](super::changes).
 
 use super::UnderstoodExchange;
 use crate::engine::settings::{NeighbourMerging, OverloadPolicy, Settings, ToolDefinition};
@@ -11,7 +12,7 @@ use crate::wire::json::{Json, push_string};
 use crate::wire::raw_json::{RawObject, elements};
 use crate::wire::request::Request;
 
-/// Reads settings from the first request, and how the client went on from answers from the others.
+/// Reads settings from the first request, and how the client continued from answers from the others.
 pub(super) fn read(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {
     let request = &asked[0].request;
     let cached = asked.iter().any(|asked| has_breakpoint(&asked.request));

@@ -286,7 +286,7 @@ fn k_4_what_goes_on_from_a_message_that_was_not_recorded_is_said() {
     let thread = r#""thread":{"type":"continue","previous_message_id":"msg_0"}"#;
     let derived = only(&[format!("{{{SETTINGS},{thread},\"messages\":[{RESULTS}]}}")]);
     assert!(
-        derived.notes.iter().any(|note| note == "Exchange 1 goes on from a message that the recording does not hold."),
+        derived.notes.iter().any(|note| note == "Exchange 1 continues from a message that is not in the recording."),
         "{:?}",
         derived.notes
     );

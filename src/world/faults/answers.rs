@@ -69,7 +69,7 @@ fn body(answer: &FaultAnswer, request_id: &str) -> String {
     match answer.known_error() {
         Some(error) => body_of(error, request_id),
         None if answer.status >= 400 => {
-            let kind = ErrorKind::of_status(answer.status);
+            let kind = ErrorKind::from_status(answer.status);
             api_body(kind.as_str(), &format!("HTTP status {}", answer.status), None, request_id)
         }
         None => String::new(),

@@ -39,7 +39,7 @@ pub(super) fn row(case: &ClientCase, client: &SdkClient, seen: ClientObservation
     row
 }
 
-/// A client that was to ask this often, at these distances; what it says of it is somebody else's to judge.
+/// A client that was to ask this often, at these distances; its report is judged elsewhere.
 pub(super) fn row_of_requests(
     case: &'static str,
     client: &'static str,

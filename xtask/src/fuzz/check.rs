@@ -165,7 +165,7 @@ fn chunked(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<FuzzFinding
     Some(FuzzFinding::new("O-15", format!("cut into other chunks, the run is another one from event {at} on")))
 }
 
-/// F-11: a run with its plan is the same whatever its seed.
+/// F-11: a run with its plan is the same under every seed.
 fn through_a_plan(setup: &Arc<RunSetup>, transcript: &Transcript) -> Option<FuzzFinding> {
     let scenario = PanicCatcher.run(|| planned(setup, &AgentLoop::default(), None, &PanicCatcher)).ok()?;
     let mut again = match read_back(&scenario, &scenario_text(&scenario, &[])) {

@@ -123,7 +123,7 @@ fn search(options: &FuzzOptions) -> (Coverage, BTreeMap<String, FindingGroup>) {
     (coverage, groups)
 }
 
-/// Shrinks each finding, writes it, and prints a line about it. Each is written as it was found first, in case nobody waits for the rest.
+/// Shrinks each finding, writes it, and prints a line about it. Each is written as it was found first, in case the rest is interrupted.
 fn write_all(options: &FuzzOptions, groups: &BTreeMap<String, FindingGroup>) {
     let groups: Vec<&FindingGroup> = groups.values().collect();
     let group = |at: u64| groups[usize::try_from(at).unwrap_or(usize::MAX)];

@@ -129,7 +129,7 @@ fn defined_type(line: &str) -> Option<&str> {
     (is_definition && name.starts_with(|first: char| first.is_ascii_uppercase())).then_some(name)
 }
 
-/// The part of the project in which names are told apart.
+/// The part of the project in which names must differ.
 fn room(file: &SourceFile) -> &str {
     file.room().unwrap_or(if file.path.starts_with("xtask/") { "xtask" } else { "crate" })
 }
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn definitions_are_told_from_other_lines() {
-        assert_eq!(defined_type("pub(in crate::scenario) struct ReplyFate {"), Some("ReplyFate"));
+        assert_eq!(defined_type("pub(in crate::scenario) struct AnswerFate {"), Some("AnswerFate"));
         assert_eq!(defined_type("    type Item = u8;"), None, "of a trait");
         assert_eq!(defined_type("        struct Local;"), None, "inside a function");
         assert_eq!(defined_type("    enum Case {"), Some("Case"), "in a module of tests");

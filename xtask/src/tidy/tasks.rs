@@ -1,6 +1,6 @@
 //! Rooms that wait for several things at once do so in a written order, and lose no task's panic (M-11).
 //!
-//! `select!` without `biased;` begins at a drawn branch, which differs in every process. A task that nobody joins takes its panic with it;
+//! `select!` without `biased;` begins at a drawn branch, which differs in every process. A task that is never joined takes its panic with it;
 //! a `JoinSet` hands it to its owner. Test modules are free.
 
 use super::lexer::{self, Token};

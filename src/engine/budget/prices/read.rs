@@ -130,14 +130,14 @@ impl<'t> PriceSection<'t> {
     fn section(&self, name: &'static str, at: PlacedText<'t>) -> Result<PriceSection<'t>> {
         match at.value {
             DeValue::Table(members) => Ok(PriceSection { text: self.text, name, start: at.start, members }),
-            _ => self.wrong(at, "a table is wanted here"),
+            _ => self.wrong(at, "expected a table"),
         }
     }
 
     fn string(&self, at: PlacedText<'t>) -> Result<&'t str> {
         match at.value {
             DeValue::String(text) if !text.is_empty() => Ok(text),
-            _ => self.wrong(at, "text in quotes is wanted here, and not an empty one"),
+            _ => self.wrong(at, "expected text in quotes, not empty"),
         }
     }
 
@@ -161,13 +161,13 @@ impl<'t> PriceSection<'t> {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
         };
-        number.map_or_else(|| self.wrong(at, "a whole number of tokens is wanted here"), Ok)
+        number.map_or_else(|| self.wrong(at, "expected a whole number of tokens"), Ok)
     }
 
     fn flag(&self, at: PlacedText<'t>) -> Result<bool> {
         match at.value {
             DeValue::Boolean(flag) => Ok(*flag),
-            _ => self.wrong(at, "`true` or `false` is wanted here"),
+            _ => self.wrong(at, "expected `true` or `false`"),
         }
     }
 
@@ -177,7 +177,7 @@ impl<'t> PriceSection<'t> {
                 let name = |name| self.string(name).map(Arc::from);
                 names.iter().map(|entry| name(PlacedText { key: at.key, start: entry.span().start, value: entry.get_ref() })).collect()
             }
-            _ => self.wrong(at, "a list of names is wanted here, and not an empty one"),
+            _ => self.wrong(at, "expected a list of names, not empty"),
         }
     }
 
@@ -225,19 +225,19 @@ mod tests {
             ("compiled = ".into(), "line 1: "),
             ("x = 1".into(), "line 1: the table has no `x`; it has compiled, web_search, unknown_model, price"),
             ("web_search = '1'".into(), "line 1: the table lacks `compiled`"),
-            (good.replace("2026-01-02", "today"), "line 1: `compiled`: `today` is no date"),
-            (good.replace("'0.01'", "0.01"), "line 2: `web_search`: text in quotes is wanted here"),
-            (good.replace("'0.01'", "'cheap'"), "line 2: `web_search`: `cheap` is no sum in dollars"),
+            (good.replace("2026-01-02", "today"), "line 1: `compiled`: `today` is not a date"),
+            (good.replace("'0.01'", "0.01"), "line 2: `web_search`: expected text in quotes"),
+            (good.replace("'0.01'", "'cheap'"), "line 2: `web_search`: `cheap` is not an amount in dollars"),
             (good.replacen("source = 's'\n", "", 1), "line 3: [unknown_model] lacks `source`"),
-            (good.replacen("'s'", "''", 1), "line 9: `source`: text in quotes is wanted here, and not an empty one"),
+            (good.replacen("'s'", "''", 1), "line 9: `source`: expected text in quotes, not empty"),
             (good.replacen("'5.125'", "'5.0001'", 1), "line 8: `cache_read`: dollars per million tokens have at most 3 digits"),
             (good.replace("[unknown_model]", "unknown_model = 1\n[x]"), "line 4: the table has no `x`"),
             (good.replace("[[price]]", "[price]"), "line 11: `price`: prices are written under [[price]]"),
-            (good.replace("models = ['a']", "models = []"), "line 12: `models`: a list of names is wanted here"),
-            (good.replace("models = ['a']", "models = [1]"), "line 12: `models`: text in quotes is wanted here"),
+            (good.replace("models = ['a']", "models = []"), "line 12: `models`: expected a list of names"),
+            (good.replace("models = ['a']", "models = [1]"), "line 12: `models`: expected text in quotes"),
             (good.replace("models", "model"), "line 12: [[price]] has no `model`; it has models, from, "),
-            (with(&["models = ['a']\nover_tokens = -1"]), "line 13: `over_tokens`: a whole number of tokens is wanted here"),
-            (with(&["models = ['a']\nfast = 'yes'"]), "line 13: `fast`: `true` or `false` is wanted here"),
+            (with(&["models = ['a']\nover_tokens = -1"]), "line 13: `over_tokens`: expected a whole number of tokens"),
+            (with(&["models = ['a']\nfast = 'yes'"]), "line 13: `fast`: expected `true` or `false`"),
             (with(&["models = ['a', 'a']"]), "line 11: `a` has a price of this or a later day already"),
             (later("2026-02-02"), "line 21: `a` has a price of this or a later day already; put the later one behind the earlier"),
         ];

@@ -1,7 +1,7 @@
 //! What is attached to a summary (C-4): the files that were read last, the plan, invoked skills.
 //!
-//! A file's content is what Read gave last, so only what the conversation shows can be attached. Whoever goes on from a summary would have to
-//! read it again otherwise.
+//! A file's content is what Read gave last, so only results that the conversation shows can be attached. Without them the agent would have to read
+//! the files again after a summary.
 
 use alloc::collections::BTreeMap;
 

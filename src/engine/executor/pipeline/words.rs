@@ -1,4 +1,4 @@
-//! What the model and the hooks are told on the way of a tool use: pure functions.
+//! Texts for the model and inputs for the hooks of a tool use: pure functions.
 
 use super::super::result;
 use crate::engine::contract::{FailureCause, ToolOutcome};
@@ -41,8 +41,8 @@ pub(super) fn with_reason(outcome: &ToolOutcome, reason: &str) -> ToolOutcome {
     ToolOutcome { content: result::with_note(&outcome.content, &format!("The call ended the turn: {reason}")), ..outcome.clone() }
 }
 
-/// What hooks are told after a call (T-26).
-pub(super) fn told_after(input: &Json, outcome: &ToolOutcome) -> Json {
+/// The input of hooks after a call (T-26).
+pub(super) fn post_hook_input(input: &Json, outcome: &ToolOutcome) -> Json {
     Json::trusted(format!(r#"{{"input":{input},"result":{},"is_error":{}}}"#, outcome.content, outcome.is_error))
 }
 

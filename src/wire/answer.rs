@@ -9,13 +9,13 @@ use crate::prelude::*;
 
 /// An answer on its way.
 #[derive(Debug)]
-pub(crate) struct ReplyReader {
+pub(crate) struct AnswerReader {
     blocks: Vec<Block>,
-    form: ReplyForm,
+    form: AnswerProgress,
 }
 
 #[derive(Debug)]
-enum ReplyForm {
+enum AnswerProgress {
     Stream {
         framer: Box<SseFramer>,
         assembler: Box<Assembler>,
@@ -28,7 +28,7 @@ enum ReplyForm {
 
 /// A complete message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CompleteReply {
+pub(crate) struct CompleteAnswer {
     /// The API's id.
     pub(crate) id: Arc<str>,
     /// Its content; blocks that never stopped are left out.
@@ -37,12 +37,12 @@ pub(crate) struct CompleteReply {
     pub(crate) stop_reason: Option<Arc<str>>,
 }
 
-impl ReplyReader {
+impl AnswerReader {
     /// An answer of which nothing has come yet.
     pub(crate) fn new(is_stream: bool) -> Self {
         let form = match is_stream {
-            true => ReplyForm::Stream { framer: Box::new(SseFramer::new()), assembler: Box::new(Assembler::new()) },
-            false => ReplyForm::Whole(Vec::new()),
+            true => AnswerProgress::Stream { framer: Box::new(SseFramer::new()), assembler: Box::new(Assembler::new()) },
+            false => AnswerProgress::Whole(Vec::new()),
         };
         Self { blocks: Vec::new(), form }
     }
@@ -50,46 +50,46 @@ impl ReplyReader {
     /// Takes the next piece of the body.
     pub(crate) fn feed(&mut self, piece: &[u8]) {
         let (framer, assembler) = match &mut self.form {
-            ReplyForm::Stream { framer, assembler } => (framer, assembler),
-            ReplyForm::Whole(body) => return body.extend_from_slice(piece),
-            ReplyForm::Broken => return,
+            AnswerProgress::Stream { framer, assembler } => (framer, assembler),
+            AnswerProgress::Whole(body) => return body.extend_from_slice(piece),
+            AnswerProgress::Broken => return,
         };
         let mut sink = |frame: SseFrame<'_>| {
             let step = assembler.on_event(&StreamEvent::decode(frame.event, frame.data), &mut Vec::new());
             self.blocks.extend(step.into_blocks());
         };
         if framer.feed(piece, &mut sink).is_err() {
-            self.form = ReplyForm::Broken;
+            self.form = AnswerProgress::Broken;
         }
     }
 
-    /// The blocks that are complete, in order, whatever became of the rest.
+    /// The complete blocks, in order.
     pub(crate) fn into_blocks(self) -> Vec<Block> {
         match &self.form {
-            ReplyForm::Whole(body) => whole_message(&String::from_utf8_lossy(body)).map_or_else(|_| Vec::new(), |whole| whole.blocks),
-            ReplyForm::Stream { .. } | ReplyForm::Broken => self.blocks,
+            AnswerProgress::Whole(body) => whole_message(&String::from_utf8_lossy(body)).map_or_else(|_| Vec::new(), |whole| whole.blocks),
+            AnswerProgress::Stream { .. } | AnswerProgress::Broken => self.blocks,
         }
     }
 
-    /// Whether the message is whole, so that nothing of the body matters any more; of a body that is not streamed nobody can tell.
+    /// Whether the message is whole, so that nothing of the body matters any more; unknown for a body that is not streamed.
     #[cfg(feature = "live")]
     pub(crate) fn is_whole(&self) -> bool {
-        matches!(&self.form, ReplyForm::Stream { assembler, .. } if assembler.at_end_of_stream().is_ok())
+        matches!(&self.form, AnswerProgress::Stream { assembler, .. } if assembler.at_end_of_stream().is_ok())
     }
 
     /// The message; `None` when the answer brought none that is complete.
-    pub(crate) fn finish(self) -> Option<CompleteReply> {
+    pub(crate) fn finish(self) -> Option<CompleteAnswer> {
         match self.form {
-            ReplyForm::Whole(body) => {
+            AnswerProgress::Whole(body) => {
                 let whole = whole_message(core::str::from_utf8(&body).ok()?).ok()?;
-                Some(CompleteReply { id: whole.id, blocks: whole.blocks, stop_reason: whole.stop_reason })
+                Some(CompleteAnswer { id: whole.id, blocks: whole.blocks, stop_reason: whole.stop_reason })
             }
-            ReplyForm::Stream { assembler, .. } => assembler.is_complete().then(|| CompleteReply {
+            AnswerProgress::Stream { assembler, .. } => assembler.is_complete().then(|| CompleteAnswer {
                 id: assembler.message_id().clone(),
                 stop_reason: assembler.stop_reason().cloned(),
                 blocks: self.blocks,
             }),
-            ReplyForm::Broken => None,
+            AnswerProgress::Broken => None,
         }
     }
 }
@@ -106,8 +106,8 @@ mod tests {
         r#"{"type":"message_stop"}"#,
     ];
 
-    fn after(events: &[&str]) -> ReplyReader {
-        let mut reply = ReplyReader::new(true);
+    fn after(events: &[&str]) -> AnswerReader {
+        let mut reply = AnswerReader::new(true);
         for event in events {
             let (first, second) = event.split_at(event.len() / 2);
             reply.feed(format!("data: {first}").as_bytes());
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn r_13_a_whole_body_brings_a_message_too() {
-        let mut reply = ReplyReader::new(false);
+        let mut reply = AnswerReader::new(false);
         [r#"{"type":"message","id":"msg_1","content":["#, r#"{"type":"text","text":"a"}]}"#]
             .iter()
             .for_each(|piece| reply.feed(piece.as_bytes()));
-        assert_eq!(reply.finish().unwrap(), CompleteReply { id: "msg_1".into(), blocks: vec![Block::text("a")], stop_reason: None });
-        assert_eq!(ReplyReader::new(false).finish(), None);
+        assert_eq!(reply.finish().unwrap(), CompleteAnswer { id: "msg_1".into(), blocks: vec![Block::text("a")], stop_reason: None });
+        assert_eq!(AnswerReader::new(false).finish(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What became of a request, as far as it says which requests go on from it (M-3).
+//! What became of a request, as far as it says which requests continue from it (M-3).
 //!
 //! Clients send back what they were answered, and some send it back with changes: without citations, in another order, with another spelling of a
 //! tool's name. Such an answer is still known by its [`BlockGist`]: the id of a tool use, how a text begins or ends.
@@ -9,10 +9,10 @@ use super::{ConversationDigest, DigestBits, digest, message_digests};
 use crate::engine::settings::RetrySettings;
 use crate::prelude::*;
 use crate::scenario::tape::{RecordedResponse, ResponseEnd};
+use crate::wire::answer::{AnswerReader, CompleteAnswer};
 use crate::wire::compare::VolatileMember;
 use crate::wire::error::ApiError;
 use crate::wire::raw_json::RawObject;
-use crate::wire::reply::{CompleteReply, ReplyReader as AnswerReader};
 
 /// How much of a text's beginning and end is compared, in characters that are no white space.
 const COMPARED: usize = 12;
@@ -31,8 +31,8 @@ pub(super) struct RequestTerms {
 
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum ReplyFate {
-    /// Nobody looked.
+pub(crate) enum AnswerFate {
+    /// It was not compared.
     Unknown,
     /// There was no whole answer.
     Failed {
@@ -54,15 +54,15 @@ pub(crate) enum ReplyFate {
     },
 }
 
-/// How well one request goes on from another.
+/// How well one request continues from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ContinuationFit {
-    /// Nobody knows the answer, or there was none.
+    /// The answer is missing or not known.
     Unknown,
     /// The answer comes back changed.
     Changed,
     /// It comes back as it was.
-    Whole,
+    Unchanged,
 }
 
 impl BlockGist {
@@ -103,7 +103,7 @@ impl RequestTerms {
     }
 }
 
-impl ReplyFate {
+impl AnswerFate {
     /// What became of the `attempt`-th request for the same.
     pub(in crate::scenario) fn from_answer(answer: &RecordedResponse, attempt: u32) -> Self {
         let mut reader = AnswerReader::new(answer.is_event_stream());
@@ -115,7 +115,7 @@ impl ReplyFate {
     }
 
     /// A whole answer.
-    pub(crate) fn answered(replied: &CompleteReply) -> Self {
+    pub(crate) fn answered(replied: &CompleteAnswer) -> Self {
         let content: Vec<&str> = replied.blocks.iter().map(|block| block.json().as_str()).collect();
         let message = format!(r#"{{"role":"assistant","content":[{}]}}"#, content.join(","));
         let said = message_digests(&VolatileMember::default(), &message);
@@ -136,7 +136,7 @@ impl ReplyFate {
         }
     }
 
-    /// How well `now` goes on from `before`, to which this came; `None` when it does not.
+    /// How well `now` continues from `before`, to which this came; `None` when it does not.
     pub(super) fn fit(&self, before: &ConversationDigest, now: &ConversationDigest) -> Option<ContinuationFit> {
         if !now.begins_with(before) {
             return None;
@@ -148,10 +148,10 @@ impl ReplyFate {
         let echoed: Vec<_> = added.iter().take_while(|said| said.gist.is_some()).collect();
         match self {
             Self::Unknown => Some(ContinuationFit::Unknown),
-            // Whoever would have asked the same again would never have come so far.
+            // A repeated request would have been recognised before this point.
             Self::Failed { may_be_repeated, .. } => (echoed.is_empty() && !may_be_repeated).then_some(ContinuationFit::Unknown),
             Self::Answered { digests, .. } if echoed.iter().map(|said| said.digest).eq(digests.iter().copied()) => {
-                Some(ContinuationFit::Whole)
+                Some(ContinuationFit::Unchanged)
             }
             Self::Answered { gists, stop_reason, .. } => {
                 let is_like = echoed.iter().any(|said| gists.iter().any(|gist| said.gist.is_some_and(|said| said.is_like(*gist))));
