@@ -300,10 +300,12 @@ impl TranscriptWatch for Oracles {
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
+        let mut class = None;
         if let Effect::StartTool { run, tool_use } = effect {
             let found = &mut OracleFindings { at, violations: &mut self.violations };
-            let class = self.rules.tools.class(tool_use);
-            overlap::on_start(&self.rules, &self.running, agent, *run, class, found);
+            let of_start = self.running.class(&self.rules.tools, agent, *run, tool_use);
+            overlap::on_start(&self.rules, &self.running, agent, *run, of_start, found);
+            class = Some(of_start);
         }
         self.running.on_effect(&self.rules.tools, self.rules.tool_grace, at, agent, effect);
         if let Effect::Request { id, request } = effect {
@@ -323,7 +325,7 @@ impl TranscriptWatch for Oracles {
         watched.signatures.on_effect(effect);
         watched.withheld.on_effect(effect, found);
         watched.budgets.on_effect(&self.rules, effect);
-        watched.repeated.on_effect(&self.rules.tools, effect, found);
+        watched.repeated.on_effect(class, effect, found);
         watched.leftovers.on_effect(effect, found);
         if agent.is_root() {
             watched.interruption.on_root_finished(effect, found);

@@ -6,11 +6,12 @@
 //!                 └── unknown tool, or aborted before its start ──────────────┘
 //! ```
 //!
-//! One entry per tool use, in order of arrival. Who may start is [`admission`], what may come out is [`ordering`], who is aborted
-//! and why is [`abort`]; all three are pure. One executor serves one answer; a stale outcome is ignored by the number of its run.
+//! One entry per tool use, in order of arrival. What may run beside others is [`class`], who may start is [`admission`], what may come out is
+//! [`ordering`], who is aborted and why is [`abort`]; all four are pure. One executor serves one answer; a stale outcome is ignored by the number of its run.
 
 pub(crate) mod abort;
 mod admission;
+pub(crate) mod class;
 mod closing;
 pub(crate) mod entry;
 mod input;

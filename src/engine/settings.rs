@@ -10,12 +10,14 @@ mod compaction;
 mod host;
 mod pipeline;
 mod retry;
+mod safety;
 mod session;
 
 pub use compaction::{CompactionSettings, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
 pub use retry::{CloudProvider, OverloadPolicy, RetrySettings};
+pub use safety::ToolSafety;
 pub use session::{CommandAction, OrphanedPermission, SessionSettings, SlashCommand, ThinkingSetting};
 
 use super::budget::PriceTable;
@@ -51,6 +53,9 @@ pub struct Environment {
     /// How long to wait before the next attempt, by the failed one's name, where that is not to be drawn (F-11).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backoff: BTreeMap<Arc<str>, Micros>,
+    /// Whether single tool uses may run beside others, by the API's id, where that is not for their tools to say (T-3).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub safe_uses: BTreeMap<Arc<str>, bool>,
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,
@@ -228,8 +233,9 @@ pub enum ResultDelivery {
 pub struct ToolDefinition {
     /// Its name.
     pub name: Arc<str>,
-    /// Whether it may run beside others; `None` when it cannot say, which makes it exclusive (T-3).
-    pub safe: Option<bool>,
+    /// What it says of running beside others (T-3).
+    #[serde(default)]
+    pub safe: ToolSafety,
     /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
     #[serde(default)]
     pub shell: bool,
@@ -260,10 +266,10 @@ pub struct ToolDefinition {
 
 impl ToolDefinition {
     /// A tool of which nothing more is said.
-    pub fn new(name: &str, safe: Option<bool>, json: Json) -> Self {
+    pub fn new(name: &str, safe: impl Into<ToolSafety>, json: Json) -> Self {
         Self {
             name: name.into(),
-            safe,
+            safe: safe.into(),
             shell: false,
             interrupt: None,
             json,

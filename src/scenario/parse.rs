@@ -193,6 +193,7 @@ fn whole_file(reader: &mut TableReader<'_, '_>) -> ParsedScenario {
     scenario.lookups = reader.section("session", "[session]", session::lookups).unwrap_or_default();
     scenario.results = outcome::results(reader);
     outcome::check_results(reader, &scenario);
+    outcome::check_safe_uses(reader, &scenario);
     run::read(reader, &mut scenario);
     scenario.network = reader.section("network", "[network]", network::network);
     check_agents(reader, &scenario);

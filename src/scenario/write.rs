@@ -26,8 +26,8 @@ use self::text::{duration, latency, range, string};
 use self::tools::{outcome_keys, tool_entry};
 use super::tape::Provenance;
 use super::types::{
-    AgentScript, AnswerTiming, Chunking, Expectations, RefreshOutcome, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedPrompt,
-    ScriptedTurn, SimulatedApi, TapeSource, ToolUseSlip, TurnBlock,
+    AgentScript, AnswerTiming, Chunking, Expectations, RefreshOutcome, RequestMatching, RunLimits, Scenario, ScriptedAuth, ScriptedOutcome,
+    ScriptedPrompt, ScriptedTurn, SimulatedApi, TapeSource, ToolUseSlip, TurnBlock,
 };
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
@@ -108,12 +108,7 @@ fn sections(out: &mut TomlLines, scenario: &Scenario) {
     prompts.iter().for_each(|prompt| prompt_entry(out, prompt));
     faults.iter().for_each(|rule| fault_entry(out, rule));
     interrupts.iter().for_each(|interrupt| interrupt_entry(out, interrupt));
-    for (id, outcome) in results {
-        out.table("[[result]]");
-        out.text("tool_use", id);
-        outcome_keys(out, outcome);
-        out.flag("may", outcome.may, false);
-    }
+    results.iter().for_each(|(id, outcome)| result_entry(out, id, outcome));
     network::network_section(out, network.as_ref());
     if *expect != Expectations::default() {
         out.table("[expect]");
@@ -153,6 +148,17 @@ fn head(out: &mut TomlLines, scenario: &Scenario) {
 /// TOML's integers end at 63 bits.
 fn seed_number(seed: Seed) -> String {
     if i64::try_from(seed.0).is_ok() { seed.0.to_string() } else { format!("\"{}\"", seed.0) }
+}
+
+/// `[[result]]`.
+fn result_entry(out: &mut TomlLines, id: &str, outcome: &ScriptedOutcome) {
+    out.table("[[result]]");
+    out.text("tool_use", id);
+    outcome_keys(out, outcome);
+    if let Some(safe) = outcome.safe {
+        out.raw("safe", safe);
+    }
+    out.flag("may", outcome.may, false);
 }
 
 /// Lines of TOML.
@@ -359,13 +365,16 @@ fn turn_keys(out: &mut TomlLines, path: &str, turn: &ScriptedTurn) {
         match block {
             TurnBlock::Text(text) => out.text("text", text),
             TurnBlock::Thinking(text) => out.text("thinking", text),
-            TurnBlock::Tool { name, input, id, outcome, slip } => {
+            TurnBlock::Tool { name, input, id, outcome, safe, slip } => {
                 let tool = format!("{path}.content.tool");
                 out.table(&format!("[{tool}]"));
                 out.text("name", name);
                 out.text("input", input);
                 if let Some(id) = id {
                     out.text("id", id);
+                }
+                if let Some(safe) = safe {
+                    out.raw("safe", safe);
                 }
                 match slip {
                     None => (),

@@ -140,6 +140,12 @@ impl fmt::Display for LetterNumber {
     }
 }
 
+/// The id that this one was made from, if it is one that a driver made fresh for an answer that it gives again: `toolu_1` of `toolu_1_2` (M-3).
+pub(crate) fn original_id(id: &str) -> Option<&str> {
+    let (original, nth) = id.rsplit_once('_')?;
+    nth.parse::<u32>().is_ok_and(|nth| nth > 1).then_some(original)
+}
+
 /// A timer: which one, and which setting of it. A stale generation is ignored by the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TimerId {

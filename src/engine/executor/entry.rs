@@ -2,6 +2,7 @@
 
 use super::abort::AbortReason;
 use super::admission::{AdmissionSlot, ConcurrencyClass};
+use super::class::class_of;
 use super::input::InputProblem;
 use super::ordering::OrderingStage;
 use super::pipeline::{Pipeline, TurnHookOutcome};
@@ -9,10 +10,10 @@ use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{Environment, InterruptBehaviour, ToolDefinition};
+use crate::engine::settings::{Environment, InterruptBehaviour};
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, ToolInput, ToolUse};
+use crate::wire::block::{Block, ToolUse};
 
 /// A tool use and how far it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +98,7 @@ impl ToolEntry {
             run,
             tool_use: Arc::new(tool_use.clone()),
             answers,
-            class: class_of(definition, &tool_use.input, problem.as_ref()),
+            class: class_of(env, tool_use, problem.as_ref()),
             shell: definition.is_some_and(|definition| definition.shell),
             // T-17: an answer that fails counts as block.
             interrupt: definition.and_then(|definition| definition.interrupt).unwrap_or(InterruptBehaviour::Block),
@@ -217,13 +218,4 @@ impl ToolEntry {
 /// The message that holds the result of a tool use.
 pub(super) fn result_message(entry: &ToolEntry, block: Block) -> UserMessage {
     UserMessage { uuid: entry.result_name(), run: entry.run, answers: entry.answers.clone(), block }
-}
-
-/// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive. What cannot be read
-/// is no valid input, whoever checks.
-fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput, problem: Option<&InputProblem>) -> ConcurrencyClass {
-    match (definition.and_then(|definition| definition.safe), input, problem) {
-        (Some(true), ToolInput::Valid(_), None) => ConcurrencyClass::Safe,
-        _ => ConcurrencyClass::Exclusive,
-    }
 }

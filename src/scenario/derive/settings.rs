@@ -1,7 +1,7 @@
 //! Settings and tools as the requests show them (K-4): those of the session. What changes from some request on is read in [`changes`](super::changes).
 
 use super::UnderstoodExchange;
-use crate::engine::settings::{NeighbourMerging, OverloadPolicy, Settings, ToolDefinition};
+use crate::engine::settings::{NeighbourMerging, OverloadPolicy, Settings, ToolDefinition, ToolSafety};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::types::{Scenario, ScriptedTool};
@@ -179,10 +179,11 @@ pub(super) fn undescribed(name: &str) -> Json {
 }
 
 /// A recording does not say which tools may run beside others; well-known ones are known.
-pub(super) fn safe(name: &str) -> Option<bool> {
+pub(super) fn safe(name: &str) -> ToolSafety {
     match known_tool(name) {
         Some(known) => known.safe,
-        None => (name == "LS").then_some(true),
+        None if name == "LS" => ToolSafety::Always,
+        None => ToolSafety::Unknown,
     }
 }
 

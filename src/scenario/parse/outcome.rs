@@ -52,6 +52,7 @@ pub(super) fn outcome(reader: &mut TableReader<'_, '_>) -> Option<ScriptedOutcom
         check: replies::check(reader),
         asks: reader.section("asks", "`asks`", replies::elicitation).flatten(),
         agents: AgentScript::default(),
+        safe: None,
         may: false,
     };
     said.then_some(outcome)
@@ -121,9 +122,9 @@ pub(super) fn results(reader: &mut TableReader<'_, '_>) -> BTreeMap<Arc<str>, Sc
         let id: Option<Arc<str>> = reader.required("tool_use");
         let place = reader.member("tool_use").map_or(reader.place, |member| member.value.place);
         let outcome = outcome_with_latency(reader).unwrap_or_default();
-        let may = reader.get("may").unwrap_or_default();
+        let (safe, may) = (reader.get("safe"), reader.get("may").unwrap_or_default());
         let id = id?;
-        if results.insert(id.clone(), ScriptedOutcome { may, ..outcome }).is_some() {
+        if results.insert(id.clone(), ScriptedOutcome { safe, may, ..outcome }).is_some() {
             reader.report.value(place, format!("tool use `{id}` has a [[result]] already; keep one of them"), None);
         }
         Some(())
@@ -139,6 +140,18 @@ pub(super) fn check_results(reader: &mut TableReader<'_, '_>, scenario: &Scenari
         let place = result_of(reader, &tool_use.id);
         let message =
             format!("tool use `{}` says itself what comes of it, so that this [[result]] is never used; keep one of them", tool_use.id);
+        reader.report.value(place, message, None);
+    }
+}
+
+/// An engine tells tool uses apart by their ids: those that share one cannot differ in whether they may run beside others (T-3).
+pub(super) fn check_safe_uses(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
+    let classes = scenario.safe_uses();
+    let others: Vec<Arc<str>> = scenario.said_safe().filter(|(id, safe)| classes.get(id) != Some(safe)).map(|(id, _)| id).collect();
+    for id in others {
+        let place = result_of(reader, &id);
+        let message =
+            format!("`safe` is true for one tool use `{id}` and false for another; say the same of both, or give one of them another `id`");
         reader.report.value(place, message, None);
     }
 }

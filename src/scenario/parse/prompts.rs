@@ -158,8 +158,8 @@ fn tool_use(reader: &mut TableReader<'_, '_>) -> Option<TurnBlock> {
     };
     let id = reader.get("id");
     let outcome = with_agents(outcome::outcome_with_latency(reader), agents(reader));
-    let slip = slip(reader);
-    Some(TurnBlock::Tool { name: name?, input: input?, id, outcome: outcome.map(Box::new), slip })
+    let (safe, slip) = (reader.get("safe"), slip(reader));
+    Some(TurnBlock::Tool { name: name?, input: input?, id, outcome: outcome.map(Box::new), safe, slip })
 }
 
 /// `unknown = true` or `invalid = true`: what the model gets wrong here on purpose. Who names no tool is asked for no input.

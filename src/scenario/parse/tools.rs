@@ -4,7 +4,7 @@ use super::outcome;
 use super::reader::{TableReader, known_word};
 use super::tree::{TextPlace, TreeValueKind};
 use super::values::JsonObjectText;
-use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
 use crate::prelude::*;
 use crate::scenario::known_tools::{KNOWN_TOOLS, KnownTool, known_tool};
 use crate::scenario::latency::Latency;
@@ -52,7 +52,7 @@ fn tool(reader: &mut TableReader<'_, '_>) -> Option<(TextPlace, ScriptedTool)> {
     let known = name.as_deref().and_then(known_tool);
     let description: Option<Arc<str>> = reader.get("description");
     let schema: Option<Json> = reader.get("input_schema").map(|JsonObjectText(json)| json);
-    let safe: Option<bool> = reader.get("safe");
+    let safe = safety(reader);
     let shell: Option<bool> = reader.get("shell");
     let behaviours = [("cancel", Some(InterruptBehaviour::Cancel)), ("block", Some(InterruptBehaviour::Block)), ("unknown", None)];
     let interrupt = reader.choice("interrupt", &behaviours);
@@ -68,7 +68,7 @@ fn tool(reader: &mut TableReader<'_, '_>) -> Option<(TextPlace, ScriptedTool)> {
         check_name(reader, whole, &name);
     }
     let json = whole.unwrap_or_else(|| definition(&name, description.as_deref(), schema.as_ref(), known));
-    let mut definition = ToolDefinition::new(&name, safe.or(known.and_then(|known| known.safe)), json);
+    let mut definition = ToolDefinition::new(&name, safe.or(known.map(|known| known.safe)).unwrap_or_default(), json);
     definition.shell = shell.unwrap_or(known.is_some_and(|known| known.shell));
     definition.interrupt = interrupt.unwrap_or(known.map(|known| known.interrupt));
     definition.observable = observable;
@@ -79,6 +79,14 @@ fn tool(reader: &mut TableReader<'_, '_>) -> Option<(TextPlace, ScriptedTool)> {
     definition.edits = edits.unwrap_or(known.is_some_and(KnownTool::edits));
     definition.result_limit = result_limit;
     Some((place, ScriptedTool { definition, latency, outcome }))
+}
+
+/// `safe = true`, `false`, or a word: what the tool says of running beside others (T-3).
+fn safety(reader: &mut TableReader<'_, '_>) -> Option<ToolSafety> {
+    match reader.member("safe")?.value.kind {
+        TreeValueKind::Text(_) => reader.choice("safe", &[("by_command", ToolSafety::ByCommand), ("unknown", ToolSafety::Unknown)]),
+        _ => reader.get::<bool>("safe").map(|safe| Some(safe).into()),
+    }
 }
 
 /// `observable = [{ name = "absolute_path", from = "path", base = "/w" }]`.

@@ -12,7 +12,7 @@ use super::*;
 use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::settings::{
     AgentTool, CloudProvider, CompactionSettings, EmissionOrder, InterruptBehaviour, NeighbourMerging, ObservableField, OverloadPolicy,
-    PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
+    PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition, ToolSafety,
 };
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
@@ -82,6 +82,7 @@ fn outcome() -> ScriptedOutcome {
         agents: AgentScript::default(),
         check: None,
         asks: None,
+        safe: None,
         may: false,
     }
 }
@@ -89,7 +90,8 @@ fn outcome() -> ScriptedOutcome {
 /// Two agents, of which the first runs a tool, and who puts together what they say.
 fn agents() -> ScriptedOutcome {
     let says = |text: &str| ScriptedTurn { content: vec![TurnBlock::Text(text.into())], ..ScriptedTurn::default() };
-    let reads = TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(Box::new(outcome())), slip: None };
+    let reads =
+        TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(Box::new(outcome())), safe: None, slip: None };
     let tasks = vec![vec![ScriptedTurn { content: vec![reads], ..ScriptedTurn::default() }, says("one")], vec![says("two")]];
     let synthesis = Some(ScriptedTurn { output_tokens: Some(3), ..says("both") });
     ScriptedOutcome { agents: AgentScript { tasks, synthesis }, ..ScriptedOutcome::default() }
@@ -104,11 +106,26 @@ fn turns() -> Vec<ScriptedTurn> {
                 input: "{\"a\":".into(),
                 id: Some("toolu_1".into()),
                 outcome: Some(Box::new(outcome())),
+                safe: Some(false),
                 slip: Some(ToolUseSlip::InvalidInput),
             },
-            TurnBlock::Tool { name: "Agent".into(), input: "{}".into(), id: None, outcome: Some(Box::new(agents())), slip: None },
+            TurnBlock::Tool {
+                name: "Agent".into(),
+                input: "{}".into(),
+                id: None,
+                outcome: Some(Box::new(agents())),
+                safe: None,
+                slip: None,
+            },
             TurnBlock::Text("after".into()),
-            TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None, slip: Some(ToolUseSlip::UnknownTool) },
+            TurnBlock::Tool {
+                name: "Read".into(),
+                input: "{}".into(),
+                id: None,
+                outcome: None,
+                safe: None,
+                slip: Some(ToolUseSlip::UnknownTool),
+            },
         ],
         stop_reason: Some("tool_use".into()),
         headers: vec![("x-b".into(), "1".into()), ("x-a".into(), "\"2\"".into())],
@@ -129,7 +146,7 @@ fn tools() -> Vec<ScriptedTool> {
     own.interrupt = Some(InterruptBehaviour::Cancel);
     own.agent = Some(AgentTool { fast_model: "small".into() });
     let read = known_tool("Read").unwrap().definition();
-    let unsure = ToolDefinition { interrupt: None, shell: false, ..known_tool("Bash").unwrap().definition() };
+    let unsure = ToolDefinition { interrupt: None, shell: false, safe: ToolSafety::Unknown, ..known_tool("Bash").unwrap().definition() };
     let hangs = ScriptedOutcome {
         ending: ToolEnding::Hangs,
         stopping: ToolStopping { ignores: StopDeafness::Forever, ..ToolStopping::default() },
@@ -150,7 +167,7 @@ fn tools() -> Vec<ScriptedTool> {
             outcome: Some(panics),
         },
         ScriptedTool {
-            definition: ToolDefinition::new("Mute", None, Json::trusted(r#"{"name":"Mute"}"#)),
+            definition: ToolDefinition::new("Mute", ToolSafety::ByCommand, Json::trusted(r#"{"name":"Mute"}"#)),
             latency: None,
             outcome: Some(nothing),
         },
@@ -169,7 +186,7 @@ fn f_6_a_session_reads_back() {
             Arc::new(Message { role: Role::Assistant, content: vec![Block::text("a"), Block::text("b")] }),
         ],
         prompts: vec![ScriptedPrompt { content: vec![Block::text("now")], at: Some(Micros(5)), turns: turns() }, prompt("then")],
-        results: BTreeMap::from([("toolu_9".into(), outcome())]),
+        results: BTreeMap::from([("toolu_9".into(), ScriptedOutcome { safe: Some(true), ..outcome() })]),
         ..Scenario::default()
     };
     let text = reads_back(&scenario);

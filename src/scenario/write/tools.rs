@@ -3,7 +3,7 @@
 use super::replies::{check_keys, elicitation};
 use super::text::{duration, latency, string};
 use super::{TomlLines, text_or_json};
-use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::known_tools::{KnownTool, known_tool};
@@ -19,10 +19,13 @@ pub(super) fn tool_entry(out: &mut TomlLines, tool: &ScriptedTool) {
     if known.is_none_or(|known| known.definition().json != *json) {
         out.text("definition", json.as_str());
     }
-    if let Some(safe) = safe
-        && known.is_none_or(|known| known.safe != Some(*safe))
-    {
-        out.raw("safe", safe);
+    if *safe != known.map(|known| known.safe).unwrap_or_default() {
+        match safe {
+            ToolSafety::Always => out.raw("safe", true),
+            ToolSafety::Never => out.raw("safe", false),
+            ToolSafety::ByCommand => out.text("safe", "by_command"),
+            ToolSafety::Unknown => out.text("safe", "unknown"),
+        }
     }
     if *shell != known.is_some_and(|known| known.shell) {
         out.raw("shell", shell);
@@ -74,6 +77,7 @@ pub(super) fn outcome_keys(out: &mut TomlLines, outcome: &ScriptedOutcome) {
         check,
         asks,
         agents: _,
+        safe: _,
         may: _,
     } = outcome;
     if let Some(content) = content {

@@ -75,3 +75,20 @@ fn m_7_new_credentials() {
     assert_eq!(auth, ScriptedAuth { refresh: RefreshOutcome::Fails, latency: Latency::Fixed(Micros::from_secs(2)), may: false });
     assert_eq!(read(SHORT).auth.latency, Latency::Fixed(Micros::from_millis(100)));
 }
+
+#[test]
+fn t_3_who_may_run_beside_others_is_said_of_a_tool_a_use_and_a_result() {
+    let safety = |keys: &str| read(&with(&format!("[[tool]]\n{keys}\n"))).tools[0].definition.safe;
+    assert_eq!(safety("name = \"Bash\""), ToolSafety::ByCommand);
+    assert_eq!(safety("name = \"Bash\"\nsafe = \"unknown\""), ToolSafety::Unknown);
+    assert_eq!(safety("name = \"Shell\""), ToolSafety::Unknown);
+    assert_eq!(safety("name = \"Shell\"\nsafe = \"by_command\""), ToolSafety::ByCommand);
+    assert_eq!(safety("name = \"Shell\"\nsafe = true"), ToolSafety::Always);
+    let uses = "[[prompt]]\ntext = \"b\"\n[[prompt.turn]]\ntool = [{ name = \"A\", safe = true }, { name = \"A\" }, { name = \"A\", id = \"x\" }]\n\
+        [[result]]\ntool_use = \"x\"\nsafe = false\n";
+    let scenario = read(&with(uses));
+    let expected = [("toolu_p2t1n1".into(), true), ("x".into(), false)];
+    assert_eq!(scenario.safe_uses().into_iter().collect::<Vec<_>>(), expected);
+    let TurnBlock::Tool { outcome, .. } = &scenario.prompts[1].turns[0].content[0] else { panic!("it is a tool use") };
+    assert_eq!(*outcome, None, "who says this says nothing of what comes of the use");
+}
