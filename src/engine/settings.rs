@@ -6,6 +6,7 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod abort;
 mod compaction;
 mod host;
 mod pipeline;
@@ -13,6 +14,7 @@ mod retry;
 mod safety;
 mod session;
 
+pub use abort::AbortResultOrder;
 pub use compaction::{CompactionSettings, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
@@ -129,6 +131,8 @@ pub struct Settings {
     pub batch_sibling_abort: bool,
     /// How long a tool that was told to stop may take (T-15a).
     pub tool_grace: Micros,
+    /// When a queued tool use that is aborted gets its result (T-15a).
+    pub abort_results: AbortResultOrder,
     /// What happens around the call of a tool (T-27 to T-29).
     pub pipeline: PipelineSettings,
     /// How failed attempts are repeated.
@@ -183,6 +187,7 @@ impl Default for Settings {
             sibling_abort: true,
             batch_sibling_abort: false,
             tool_grace: Micros::from_secs(5),
+            abort_results: AbortResultOrder::AtOnce,
             pipeline: PipelineSettings::default(),
             retry: RetrySettings::default(),
             compaction: CompactionSettings::default(),

@@ -263,6 +263,7 @@ fn settings(features: &CaseFeatures, parts: &CaseParts) -> Settings {
         settings.sibling_abort = own.sibling_abort;
         settings.batch_sibling_abort = own.batch_sibling_abort;
         settings.tool_grace = own.tool_grace;
+        settings.abort_results = own.abort_results;
     }
     if has(Feature::Pipeline) {
         settings.pipeline = parts.pipeline.clone();

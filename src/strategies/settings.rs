@@ -6,8 +6,8 @@ use proptest::sample::select;
 
 use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
-    CloudProvider, CompactionSettings, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy, PipelineSettings, ResultDelivery,
-    ResultOrder, RetrySettings, Settings,
+    AbortResultOrder, CloudProvider, CompactionSettings, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy,
+    PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, Settings,
 };
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -52,6 +52,7 @@ pub fn execution() -> BoxedStrategy<Settings> {
         sibling_abort: Just(false),
         batch_sibling_abort: Just(true),
         tool_grace: span(),
+        abort_results: Just(AbortResultOrder::InTurn),
     )
 }
 

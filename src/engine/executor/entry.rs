@@ -10,7 +10,7 @@ use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{Environment, InterruptBehaviour};
+use crate::engine::settings::{AbortResultOrder, Environment, InterruptBehaviour, Settings};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
@@ -118,6 +118,11 @@ impl ToolEntry {
     /// Whether the tool itself runs, and was not told to stop.
     pub(super) fn is_called(&self) -> bool {
         matches!(&self.state, EntryState::Executing(pipeline) if pipeline.is_calling())
+    }
+
+    /// Whether it waits for its turn to be answered when it is aborted (T-15a). Before the batches are cut there are no turns.
+    pub(super) fn has_a_turn(&self, settings: &Settings) -> bool {
+        settings.abort_results == AbortResultOrder::InTurn && self.batch.is_some()
     }
 
     pub(super) fn slot(&self) -> AdmissionSlot {

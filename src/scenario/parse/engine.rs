@@ -5,7 +5,7 @@ use super::reader::TableReader;
 use super::retry;
 use super::session::session;
 use super::values::{ContentJson, JsonObjectText, TextAsJson};
-use crate::engine::settings::{EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
+use crate::engine::settings::{AbortResultOrder, EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
@@ -46,6 +46,8 @@ pub(super) fn settings(reader: &mut TableReader<'_, '_>) -> Settings {
     reader.set("sibling_abort", &mut settings.sibling_abort);
     reader.set("batch_sibling_abort", &mut settings.batch_sibling_abort);
     reader.set("tool_grace", &mut settings.tool_grace);
+    let abort_results = [("at_once", AbortResultOrder::AtOnce), ("in_turn", AbortResultOrder::InTurn)];
+    settings.abort_results = reader.choice("abort_results", &abort_results).unwrap_or_default();
     settings.pipeline = reader.section("pipeline", "[engine.pipeline]", pipeline).unwrap_or_default();
     settings.retry = reader.section("retry", "[engine.retry]", retry::retry).unwrap_or_default();
     settings.compaction = reader.section("compaction", "[engine.compaction]", compaction::compaction).unwrap_or_default();

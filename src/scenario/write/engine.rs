@@ -1,7 +1,7 @@
 //! `[engine]` and `[engine.pipeline]` as TOML.
 
 use super::{TomlLines, text_or_json};
-use crate::engine::settings::{EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
+use crate::engine::settings::{AbortResultOrder, EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 
 /// `[engine]`; always there, because the model is what people look for first.
 pub(super) fn engine(out: &mut TomlLines, settings: &Settings, prices: Option<&str>) {
@@ -54,6 +54,7 @@ fn engine_behaviour(out: &mut TomlLines, settings: &Settings, default: &Settings
         sibling_abort,
         batch_sibling_abort,
         tool_grace,
+        abort_results,
         pipeline,
         retry,
         compaction,
@@ -86,6 +87,11 @@ fn engine_behaviour(out: &mut TomlLines, settings: &Settings, default: &Settings
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
     out.flag("batch_sibling_abort", *batch_sibling_abort, default.batch_sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
+    let word = match abort_results {
+        AbortResultOrder::AtOnce => "at_once",
+        AbortResultOrder::InTurn => "in_turn",
+    };
+    out.word("abort_results", *abort_results, word);
     super::session::session(out, session);
     super::session::orphan_section(out, session);
     pipeline_section(out, pipeline);

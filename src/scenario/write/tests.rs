@@ -11,8 +11,8 @@ use alloc::collections::BTreeMap;
 use super::*;
 use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::settings::{
-    AgentTool, CloudProvider, CompactionSettings, EmissionOrder, InterruptBehaviour, NeighbourMerging, ObservableField, OverloadPolicy,
-    PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition, ToolSafety,
+    AbortResultOrder, AgentTool, CloudProvider, CompactionSettings, EmissionOrder, InterruptBehaviour, NeighbourMerging, ObservableField,
+    OverloadPolicy, PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition, ToolSafety,
 };
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
@@ -217,6 +217,7 @@ fn f_6_settings_read_back() {
         background: true,
         streaming_execution: false,
         max_batch_tools: 3,
+        abort_results: AbortResultOrder::InTurn,
         sibling_abort: false,
         batch_sibling_abort: true,
         tool_grace: Micros::from_millis(1),

@@ -1,6 +1,7 @@
 //! The executor alone, when something is aborted (T-12 to T-20).
 
 use super::*;
+use crate::engine::settings::AbortResultOrder;
 use crate::engine::time::Micros;
 
 const GRACE: Micros = Micros::from_secs(5);
@@ -251,4 +252,67 @@ fn t_20_a_failed_shell_aborts_its_batch_where_that_is_set_and_never_the_next_one
     };
     assert_eq!(seen(true), ["stop B", "result A", "start C", "result B"]);
     assert_eq!(seen(false), ["result A", "start C", "result B"]);
+}
+
+fn in_turn() -> ExecutorHarness {
+    ExecutorHarness::new(Settings { abort_results: AbortResultOrder::InTurn, ..at_once(EmissionOrder::Eager) })
+}
+
+#[test]
+fn t_15a_queued_entries_are_answered_at_once_or_each_in_its_turn() {
+    for (mut bench, at_the_abort, later) in [
+        (bench(), &["stop A", "result B", "result C", "result D"][..], &["result A"][..]),
+        (in_turn(), &["stop A"], &["result A", "result B", "result C", "result D"]),
+    ] {
+        let first = bench.tool("R");
+        for name in ["W", "R", "W"] {
+            bench.tool(name);
+        }
+        bench.seen();
+        bench.abort(AbortKind::Cancel);
+        bench.emit();
+        assert_eq!(bench.seen(), at_the_abort);
+        let _ = bench.end(first);
+        assert_eq!(bench.seen(), later);
+        assert!(bench.executor.is_settled());
+    }
+}
+
+#[test]
+fn t_15a_in_turn_the_grace_of_what_executes_is_the_longest_wait() {
+    let mut bench = in_turn();
+    bench.tool("W");
+    bench.tool("W");
+    bench.seen();
+    bench.abort(AbortKind::Cancel);
+    assert_eq!(bench.seen(), ["stop A"]);
+    bench.grace_over(after(GRACE));
+    assert_eq!(bench.seen(), ["result A", "result B"]);
+}
+
+#[test]
+fn t_15a_in_turn_nothing_of_an_aborted_scope_starts() {
+    let mut bench = in_turn();
+    let shell = bench.submit("Sh", ToolInput::Valid(Json::trusted(r#"{"command":"make"}"#)));
+    let sibling = bench.tool("R");
+    bench.tool("W");
+    bench.seen();
+    let _ = bench.fail(shell);
+    assert_eq!(bench.seen(), ["stop B", "result A"]);
+    bench.tool("R");
+    bench.emit();
+    assert_eq!(bench.seen(), [] as [&str; 0], "what arrives later waits for its turn, too");
+    let _ = bench.end(sibling);
+    assert_eq!(bench.seen(), ["result B", "result C", "result D"]);
+}
+
+#[test]
+fn t_15a_before_the_batches_are_cut_there_is_no_turn() {
+    let settings = Settings { streaming_execution: false, abort_results: AbortResultOrder::InTurn, ..at_once(EmissionOrder::Eager) };
+    let mut bench = ExecutorHarness::new(settings);
+    bench.tool("R");
+    bench.abort(AbortKind::Cancel);
+    bench.tool("W");
+    bench.emit();
+    assert_eq!(bench.seen(), ["result A", "result B"]);
 }
