@@ -99,7 +99,7 @@ impl Executor {
         entry.answered = answered;
         entry.note(if entry.class == ConcurrencyClass::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, scope.effects);
         let settings = &scope.env.settings;
-        match abort::why(&self.aborts, false, entry.interrupt) {
+        match entry.why_aborted(&self.aborts, settings) {
             // T-13: the scope stays aborted for the executor's life.
             Some(reason) if !entry.has_a_turn(settings) => entry.complete_aborted(&reason, scope.effects),
             _ if entry.batch.is_some() => entry.complete_unknown(scope.env, scope.effects),
@@ -263,7 +263,7 @@ impl Executor {
         let settings = &scope.env.settings;
         let cascades = if settings.streaming_execution { settings.sibling_abort } else { settings.batch_sibling_abort };
         let fails_siblings = outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
-        if fails_siblings && cascades && self.aborts == AbortScopes::default() {
+        if fails_siblings && cascades && self.aborts.leave_siblings(settings) {
             let failed = abort::description(&self.entries[index].tool_use);
             self.abort_siblings(scope, batch, failed);
         }
@@ -312,7 +312,7 @@ impl Executor {
     /// Starts one entry; why the query is aborted, if it is: a person may have answered before (S-3).
     fn start(&mut self, scope: &mut PipelineScope<'_>, position: usize) -> Option<Arc<str>> {
         let entry = &mut self.entries[position];
-        if let Some(reason) = abort::why(&self.aborts, false, entry.interrupt) {
+        if let Some(reason) = entry.why_aborted(&self.aborts, &scope.env.settings) {
             entry.complete_aborted(&reason, scope.effects); // its turn to be answered (T-15a)
             return None;
         }
@@ -367,7 +367,7 @@ impl Executor {
         let is_left = |entry: &ToolEntry| {
             entry.slot() == AdmissionSlot::Queued
                 && !entry.has_a_turn(settings)
-                && abort::why(&AbortScopes { sibling: None, ..self.aborts.clone() }, false, entry.interrupt).is_some()
+                && entry.why_aborted(&AbortScopes { sibling: None, ..self.aborts.clone() }, settings).is_some()
         };
         assert!(!self.entries.iter().any(is_left), "nothing waits in an aborted scope that has no turn to wait for");
     }

@@ -14,7 +14,7 @@ mod retry;
 mod safety;
 mod session;
 
-pub use abort::AbortResultOrder;
+pub use abort::{AbortResultOrder, QueuedBlockPolicy};
 pub use compaction::{CompactionSettings, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
@@ -133,6 +133,8 @@ pub struct Settings {
     pub tool_grace: Micros,
     /// When a queued tool use that is aborted gets its result (T-15a).
     pub abort_results: AbortResultOrder,
+    /// What becomes of a queued *block* tool when a submitted message stops the *cancel* tools (T-15a).
+    pub queued_block: QueuedBlockPolicy,
     /// What happens around the call of a tool (T-27 to T-29).
     pub pipeline: PipelineSettings,
     /// How failed attempts are repeated.
@@ -188,6 +190,7 @@ impl Default for Settings {
             batch_sibling_abort: false,
             tool_grace: Micros::from_secs(5),
             abort_results: AbortResultOrder::AtOnce,
+            queued_block: QueuedBlockPolicy::Answered,
             pipeline: PipelineSettings::default(),
             retry: RetrySettings::default(),
             compaction: CompactionSettings::default(),

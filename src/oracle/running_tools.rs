@@ -84,7 +84,8 @@ impl ToolFacts {
         }
     }
 
-    fn behaviour(&self, tool: &str) -> InterruptBehaviour {
+    /// How a tool takes a submitted message (T-17).
+    pub(super) fn behaviour(&self, tool: &str) -> InterruptBehaviour {
         self.tools.iter().find(|(name, ..)| **name == *tool).map_or(InterruptBehaviour::Block, |(.., behaviour)| *behaviour)
     }
 }
@@ -218,6 +219,18 @@ pub(super) fn asked_about(effect: &Effect) -> Option<ToolRun> {
     match effect {
         Effect::CheckTool { run, .. } | Effect::AskPermission { run, .. } | Effect::StoreResult { run, .. } => Some(*run),
         Effect::RunHook { hook, .. } => of_tool(hook.subject),
+        _ => None,
+    }
+}
+
+/// The tool that such an effect, or one that starts a tool, names.
+pub(super) fn asked_tool(effect: &Effect) -> Option<&str> {
+    match effect {
+        Effect::StartTool { tool_use, .. }
+        | Effect::StartAgent { tool_use, .. }
+        | Effect::CheckTool { tool_use, .. }
+        | Effect::AskPermission { tool_use, .. } => Some(&tool_use.name),
+        Effect::RunHook { input, .. } => input.tool.as_deref(),
         _ => None,
     }
 }

@@ -15,11 +15,12 @@ use crate::world::endpoint::{ApiEndpoint, EndpointReply, IncomingRequest};
 use crate::world::setup::RunSetup;
 
 /// Where requests alone do not say whose they are.
-const UNSAID: [&str; 15] = [
+const UNSAID: [&str; 16] = [
     "agents/discarded",
     "budget/a-tool-use-summary",
     "budget/task-budget-compacted",
     "compaction/",
+    "interrupt/queued-block-",
     "interrupt/streaming-cancel-tool-interrupt",
     "interrupt/tools-cancel-interrupt",
     "permission/asked-cancel-tool-interrupt",

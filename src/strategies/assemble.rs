@@ -264,6 +264,7 @@ fn settings(features: &CaseFeatures, parts: &CaseParts) -> Settings {
         settings.batch_sibling_abort = own.batch_sibling_abort;
         settings.tool_grace = own.tool_grace;
         settings.abort_results = own.abort_results;
+        settings.queued_block = own.queued_block;
     }
     if has(Feature::Pipeline) {
         settings.pipeline = parts.pipeline.clone();

@@ -7,7 +7,7 @@ use proptest::sample::select;
 use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
     AbortResultOrder, CloudProvider, CompactionSettings, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy,
-    PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, Settings,
+    PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, Settings,
 };
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -53,6 +53,7 @@ pub fn execution() -> BoxedStrategy<Settings> {
         batch_sibling_abort: Just(true),
         tool_grace: span(),
         abort_results: Just(AbortResultOrder::InTurn),
+        queued_block: Just(QueuedBlockPolicy::Run),
     )
 }
 

@@ -47,6 +47,11 @@ pub struct ByAgent<T> {
 }
 
 impl<T: Default> ByAgent<T> {
+    /// What the children have.
+    pub(crate) fn children_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.children.iter_mut().map(|(_, of_agent)| of_agent)
+    }
+
     /// What this agent has; `None` for a child that was never seen.
     pub fn get(&self, agent: &Agent) -> Option<&T> {
         if agent.is_root() {

@@ -3,7 +3,7 @@
 //! Three scopes lie in each other, query > sibling > tool: aborting an outer one aborts what is inside it.
 
 use crate::engine::contract::FailureCause;
-use crate::engine::settings::{InterruptBehaviour, Settings};
+use crate::engine::settings::{InterruptBehaviour, QueuedBlockPolicy, Settings};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 
@@ -31,6 +31,14 @@ pub(crate) struct AbortScopes {
     pub(crate) query: Option<AbortKind>,
 }
 
+impl AbortScopes {
+    /// Whether an error of a shell tool still aborts others (T-13): nothing is aborted, or a message was submitted after which tools start.
+    pub(crate) fn leave_siblings(&self, settings: &Settings) -> bool {
+        let is_interrupted = self.query == Some(AbortKind::Interrupt) && settings.queued_block == QueuedBlockPolicy::Run;
+        !self.discarded && self.sibling.is_none() && (self.query.is_none() || is_interrupted)
+    }
+}
+
 /// Why one entry is aborted (T-15).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AbortReason {
@@ -46,12 +54,12 @@ pub(crate) enum AbortReason {
     AgentUnneeded,
 }
 
-/// T-15, first match. `executing` says whether it has started; `behaviour` is the tool's word on interrupts.
-pub(crate) fn why(aborts: &AbortScopes, executing: bool, behaviour: InterruptBehaviour) -> Option<AbortReason> {
+/// T-15, first match. `is_under_way` says whether a submitted message leaves it alone if it is a *block* tool; `behaviour` is the tool's word on that.
+pub(crate) fn why(aborts: &AbortScopes, is_under_way: bool, behaviour: InterruptBehaviour) -> Option<AbortReason> {
     match (aborts.discarded, &aborts.sibling, aborts.query) {
         (true, ..) => Some(AbortReason::StreamingFallback),
         (_, Some(failed), _) => Some(AbortReason::SiblingError(failed.clone())),
-        (_, _, Some(AbortKind::Interrupt)) if executing && behaviour == InterruptBehaviour::Block => None,
+        (_, _, Some(AbortKind::Interrupt)) if is_under_way && behaviour == InterruptBehaviour::Block => None,
         (_, _, Some(AbortKind::Budget)) => Some(AbortReason::BudgetSpent),
         (_, _, Some(AbortKind::Unneeded)) => Some(AbortReason::AgentUnneeded),
         (_, _, Some(_)) => Some(AbortReason::UserInterrupted),

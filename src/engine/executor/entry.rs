@@ -1,6 +1,6 @@
 //! One tool use inside the executor (T-1).
 
-use super::abort::AbortReason;
+use super::abort::{self, AbortReason, AbortScopes};
 use super::admission::{AdmissionSlot, ConcurrencyClass};
 use super::class::class_of;
 use super::input::InputProblem;
@@ -10,7 +10,7 @@ use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{AbortResultOrder, Environment, InterruptBehaviour, Settings};
+use crate::engine::settings::{AbortResultOrder, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
@@ -118,6 +118,12 @@ impl ToolEntry {
     /// Whether the tool itself runs, and was not told to stop.
     pub(super) fn is_called(&self) -> bool {
         matches!(&self.state, EntryState::Executing(pipeline) if pipeline.is_calling())
+    }
+
+    /// Why it is aborted, if it is (T-15). After a message a queued *block* tool may be let run; before the batches are cut nothing is queued yet.
+    pub(super) fn why_aborted(&self, aborts: &AbortScopes, settings: &Settings) -> Option<AbortReason> {
+        let is_let_run = settings.queued_block == QueuedBlockPolicy::Run && self.batch.is_some();
+        abort::why(aborts, self.is_running() || is_let_run, self.interrupt)
     }
 
     /// Whether it waits for its turn to be answered when it is aborted (T-15a). Before the batches are cut there are no turns.

@@ -6,7 +6,7 @@
 //! ```
 
 use super::Executor;
-use super::abort::{self, AbortKind};
+use super::abort::AbortKind;
 use super::admission::AdmissionSlot;
 use super::entry::{EntryState, ToolEntry};
 use super::pipeline::{PipelineHalt, PipelineScope};
@@ -17,7 +17,9 @@ use crate::prelude::*;
 impl Executor {
     /// Aborts the query scope (T-12, Q-10): what waits is answered at once, what runs is told to stop, as its tool says.
     pub(crate) fn abort(&mut self, scope: &mut PipelineScope<'_>, kind: AbortKind) {
-        self.aborts.query.get_or_insert(kind);
+        if matches!(self.aborts.query, None | Some(AbortKind::Interrupt)) {
+            self.aborts.query = Some(kind); // what a message left alone ends with the prompt
+        }
         self.apply_to_all(scope);
     }
 
@@ -73,7 +75,7 @@ impl Executor {
         let until = scope.now + settings.tool_grace;
         for index in 0..self.entries.len() {
             let entry = &mut self.entries[index];
-            let Some(reason) = abort::why(&self.aborts, entry.is_running(), entry.interrupt).filter(|_| concerns(entry)) else { continue };
+            let Some(reason) = entry.why_aborted(&self.aborts, settings).filter(|_| concerns(entry)) else { continue };
             match &entry.state {
                 EntryState::Queued { .. } if are_there_turns && entry.has_a_turn(settings) => (),
                 EntryState::Queued { .. } => entry.complete_aborted(&reason, scope.effects),

@@ -12,3 +12,14 @@ pub enum AbortResultOrder {
     /// When it would have started, behind those that still execute.
     InTurn,
 }
+
+/// T-15a: what becomes of a queued *block* tool when a message was submitted that stopped the *cancel* tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueuedBlockPolicy {
+    /// It is answered and never starts.
+    #[default]
+    Answered,
+    /// It starts when there is room, and the prompt ends after it.
+    Run,
+}

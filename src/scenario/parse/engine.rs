@@ -5,7 +5,9 @@ use super::reader::TableReader;
 use super::retry;
 use super::session::session;
 use super::values::{ContentJson, JsonObjectText, TextAsJson};
-use crate::engine::settings::{AbortResultOrder, EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
+use crate::engine::settings::{
+    AbortResultOrder, EmissionOrder, NeighbourMerging, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, Settings,
+};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
@@ -48,6 +50,8 @@ pub(super) fn settings(reader: &mut TableReader<'_, '_>) -> Settings {
     reader.set("tool_grace", &mut settings.tool_grace);
     let abort_results = [("at_once", AbortResultOrder::AtOnce), ("in_turn", AbortResultOrder::InTurn)];
     settings.abort_results = reader.choice("abort_results", &abort_results).unwrap_or_default();
+    let queued_block = [("answered", QueuedBlockPolicy::Answered), ("run", QueuedBlockPolicy::Run)];
+    settings.queued_block = reader.choice("queued_block", &queued_block).unwrap_or_default();
     settings.pipeline = reader.section("pipeline", "[engine.pipeline]", pipeline).unwrap_or_default();
     settings.retry = reader.section("retry", "[engine.retry]", retry::retry).unwrap_or_default();
     settings.compaction = reader.section("compaction", "[engine.compaction]", compaction::compaction).unwrap_or_default();

@@ -1,7 +1,9 @@
 //! `[engine]` and `[engine.pipeline]` as TOML.
 
 use super::{TomlLines, text_or_json};
-use crate::engine::settings::{AbortResultOrder, EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
+use crate::engine::settings::{
+    AbortResultOrder, EmissionOrder, NeighbourMerging, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, Settings,
+};
 
 /// `[engine]`; always there, because the model is what people look for first.
 pub(super) fn engine(out: &mut TomlLines, settings: &Settings, prices: Option<&str>) {
@@ -55,6 +57,7 @@ fn engine_behaviour(out: &mut TomlLines, settings: &Settings, default: &Settings
         batch_sibling_abort,
         tool_grace,
         abort_results,
+        queued_block,
         pipeline,
         retry,
         compaction,
@@ -87,11 +90,7 @@ fn engine_behaviour(out: &mut TomlLines, settings: &Settings, default: &Settings
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
     out.flag("batch_sibling_abort", *batch_sibling_abort, default.batch_sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
-    let word = match abort_results {
-        AbortResultOrder::AtOnce => "at_once",
-        AbortResultOrder::InTurn => "in_turn",
-    };
-    out.word("abort_results", *abort_results, word);
+    aborts(out, *abort_results, *queued_block);
     super::session::session(out, session);
     super::session::orphan_section(out, session);
     pipeline_section(out, pipeline);
@@ -123,6 +122,26 @@ fn result_orders(out: &mut TomlLines, emission_order: EmissionOrder, result_orde
         match result_delivery {
             ResultDelivery::NextItem => "next_item",
             ResultDelivery::AtOnce => "at_once",
+        },
+    );
+}
+
+/// T-15a.
+fn aborts(out: &mut TomlLines, abort_results: AbortResultOrder, queued_block: QueuedBlockPolicy) {
+    out.word(
+        "abort_results",
+        abort_results,
+        match abort_results {
+            AbortResultOrder::AtOnce => "at_once",
+            AbortResultOrder::InTurn => "in_turn",
+        },
+    );
+    out.word(
+        "queued_block",
+        queued_block,
+        match queued_block {
+            QueuedBlockPolicy::Answered => "answered",
+            QueuedBlockPolicy::Run => "run",
         },
     );
 }

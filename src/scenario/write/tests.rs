@@ -12,7 +12,8 @@ use super::*;
 use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::settings::{
     AbortResultOrder, AgentTool, CloudProvider, CompactionSettings, EmissionOrder, InterruptBehaviour, NeighbourMerging, ObservableField,
-    OverloadPolicy, PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition, ToolSafety,
+    OverloadPolicy, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings,
+    ToolDefinition, ToolSafety,
 };
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
@@ -218,6 +219,7 @@ fn f_6_settings_read_back() {
         streaming_execution: false,
         max_batch_tools: 3,
         abort_results: AbortResultOrder::InTurn,
+        queued_block: QueuedBlockPolicy::Run,
         sibling_abort: false,
         batch_sibling_abort: true,
         tool_grace: Micros::from_millis(1),

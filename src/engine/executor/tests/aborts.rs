@@ -1,7 +1,7 @@
 //! The executor alone, when something is aborted (T-12 to T-20).
 
 use super::*;
-use crate::engine::settings::AbortResultOrder;
+use crate::engine::settings::{AbortResultOrder, QueuedBlockPolicy};
 use crate::engine::time::Micros;
 
 const GRACE: Micros = Micros::from_secs(5);
@@ -315,4 +315,73 @@ fn t_15a_before_the_batches_are_cut_there_is_no_turn() {
     bench.tool("W");
     bench.emit();
     assert_eq!(bench.seen(), ["result A", "result B"]);
+}
+
+fn letting_run() -> ExecutorHarness {
+    ExecutorHarness::new(Settings { queued_block: QueuedBlockPolicy::Run, ..at_once(EmissionOrder::Eager) })
+}
+
+#[test]
+fn t_15a_a_queued_block_tool_is_answered_or_runs_after_a_message() {
+    for (mut bench, later) in [(bench(), &["result A"][..]), (letting_run(), &["start C", "result A"])] {
+        let reads = bench.tool("R");
+        bench.submit("R", ToolInput::Valid(Json::trusted("{}")));
+        let writes = bench.tool("W");
+        let _ = bench.end(ToolRun { index: 1, ..reads });
+        bench.seen();
+        bench.abort(AbortKind::Interrupt);
+        let answered = if later.len() == 1 { &["stop A", "result C"][..] } else { &["stop A"] };
+        bench.emit();
+        assert_eq!(bench.seen(), answered);
+        let _ = bench.end(reads);
+        assert_eq!(bench.seen(), later);
+        let _ = bench.end(writes);
+        assert!(bench.executor.is_settled());
+        let kept = if later.len() == 1 { "The user rejected" } else { "done" };
+        assert!(bench.results()[2].starts_with(kept), "its own result is kept");
+    }
+}
+
+#[test]
+fn t_15a_a_later_cancel_ends_a_block_tool_that_was_let_run() {
+    let mut bench = letting_run();
+    let reads = bench.tool("R");
+    let (writes, _waits) = (bench.tool("W"), bench.tool("W"));
+    bench.abort(AbortKind::Interrupt);
+    let _ = bench.end(reads);
+    bench.seen();
+    bench.abort(AbortKind::Cancel);
+    assert_eq!(bench.seen(), ["stop B"]);
+    let _ = bench.end(writes);
+    bench.emit();
+    assert_eq!(bench.seen(), ["result B", "result C"], "and no other one starts");
+}
+
+#[test]
+fn t_15a_what_waits_and_is_no_block_tool_is_answered() {
+    let mut bench = letting_run();
+    let write = bench.tool("W");
+    bench.tool("R");
+    bench.tool("W");
+    bench.seen();
+    bench.abort(AbortKind::Interrupt);
+    bench.emit();
+    assert_eq!(bench.seen(), [] as [&str; 0], "the exclusive one that executes holds results back");
+    let _ = bench.end(write);
+    assert_eq!(bench.seen(), ["start C", "result A", "result B"]);
+}
+
+#[test]
+fn t_13_a_shell_that_was_let_run_still_cancels_its_siblings() {
+    let mut env = environment(Settings { queued_block: QueuedBlockPolicy::Run, ..at_once(EmissionOrder::Eager) });
+    env.tools[3].interrupt = Some(InterruptBehaviour::Block);
+    env.tools[3].safe = Some(false).into();
+    let mut bench = ExecutorHarness::with_environment(env);
+    let reads = bench.tool("R");
+    let (shell, _other) = (bench.tool("Sh"), bench.tool("W"));
+    bench.abort(AbortKind::Interrupt);
+    let _ = bench.end(reads);
+    bench.seen();
+    let _ = bench.fail(shell);
+    assert_eq!(bench.seen(), ["result B", "result C"]);
 }
