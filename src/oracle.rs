@@ -330,7 +330,7 @@ impl TranscriptWatch for Oracles {
         watched.withheld.on_effect(effect, found);
         watched.budgets.on_effect(&self.rules, effect);
         watched.repeated.on_effect(class, effect, found);
-        watched.leftovers.on_effect(effect, found);
+        watched.leftovers.on_effect(&self.rules, effect, found);
         if agent.is_root() {
             watched.interruption.on_root_finished(effect, found);
         }

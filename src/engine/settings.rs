@@ -14,7 +14,7 @@ mod retry;
 mod safety;
 mod session;
 
-pub use abort::{AbortResultOrder, QueuedBlockPolicy};
+pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy};
 pub use compaction::{CompactionSettings, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
@@ -135,6 +135,8 @@ pub struct Settings {
     pub abort_results: AbortResultOrder,
     /// What becomes of a queued *block* tool when a submitted message stops the *cancel* tools (T-15a).
     pub queued_block: QueuedBlockPolicy,
+    /// What becomes of tools that run when their answer is discarded (T-19).
+    pub discarded_tools: DiscardPolicy,
     /// What happens around the call of a tool (T-27 to T-29).
     pub pipeline: PipelineSettings,
     /// How failed attempts are repeated.
@@ -191,6 +193,7 @@ impl Default for Settings {
             tool_grace: Micros::from_secs(5),
             abort_results: AbortResultOrder::AtOnce,
             queued_block: QueuedBlockPolicy::Answered,
+            discarded_tools: DiscardPolicy::Stop,
             pipeline: PipelineSettings::default(),
             retry: RetrySettings::default(),
             compaction: CompactionSettings::default(),

@@ -40,7 +40,7 @@ impl RepeatedEffectOracle {
             Effect::StopTool { run } => {
                 self.uses.iter_mut().filter(|entry| entry.run == *run).for_each(|entry| entry.is_told_to_stop = true);
             }
-            Effect::Note(Note::Discarded { id, .. }) => self.discarded.push(*id),
+            Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => self.discarded.push(*id),
             Effect::Note(Note::Repeated { run, .. }) => self.marked = Some(*run),
             _ => (),
         }

@@ -6,7 +6,7 @@ use alloc::collections::BTreeMap;
 use crate::engine::contract::{Agent, Effect, Emission, Environment, HookSubject, Input, Note, ToolRun};
 use crate::engine::emission::ToolState;
 use crate::engine::executor::class;
-use crate::engine::settings::{InterruptBehaviour, ToolDefinition, ToolSafety};
+use crate::engine::settings::{DiscardPolicy, InterruptBehaviour, ToolDefinition, ToolSafety};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::ToolUse;
@@ -25,6 +25,7 @@ pub(super) enum ToolClass {
 pub(super) struct ToolFacts {
     tools: Vec<(Arc<str>, ToolSafety, InterruptBehaviour)>,
     safe_uses: BTreeMap<Arc<str>, bool>,
+    discarded: DiscardPolicy,
 }
 
 /// The tools that execute, and the tool uses that wait for something else.
@@ -73,7 +74,11 @@ pub(super) struct RunningTool {
 impl ToolFacts {
     pub(super) fn from_environment(environment: &Environment) -> Self {
         let facts = |tool: &ToolDefinition| (tool.name.clone(), tool.safe, tool.interrupt.unwrap_or(InterruptBehaviour::Block));
-        Self { tools: environment.tools.iter().map(facts).collect(), safe_uses: environment.safe_uses.clone() }
+        Self {
+            tools: environment.tools.iter().map(facts).collect(),
+            safe_uses: environment.safe_uses.clone(),
+            discarded: environment.settings.discarded_tools,
+        }
     }
 
     /// T-3: whether the tool says of this input, or the scenario of this use, that it may run beside others.
@@ -82,6 +87,11 @@ impl ToolFacts {
             Some((_, safety, _)) if class::is_safe(*safety, &self.safe_uses, tool_use) => ToolClass::Safe,
             _ => ToolClass::Exclusive,
         }
+    }
+
+    /// Whether tools of a discarded attempt that an engine leaves running are nobody's any more (T-19).
+    pub(super) fn are_left_running(&self) -> bool {
+        self.discarded == DiscardPolicy::Ignore
     }
 
     /// How a tool takes a submitted message (T-17).
@@ -129,6 +139,9 @@ impl RunningTools {
             Effect::StartAgent { run, tool_use } => {
                 let (class, behaviour) = (self.class(tools, agent, *run, tool_use), tools.behaviour(&tool_use.name));
                 self.tools.push(RunningTool { agent: agent.clone(), run: *run, class, behaviour, until: None, waits_for_agents: true });
+            }
+            Effect::Note(Note::LeftRunning { runs, .. }) if tools.are_left_running() => {
+                self.tools.retain(|tool| tool.agent != *agent || !runs.contains(&tool.run));
             }
             // Its end is seen by its result alone.
             Effect::Note(Note::Tool { run, state: ToolState::Completed }) => self.agents_are_done(agent, *run),

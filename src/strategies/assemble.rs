@@ -265,6 +265,7 @@ fn settings(features: &CaseFeatures, parts: &CaseParts) -> Settings {
         settings.tool_grace = own.tool_grace;
         settings.abort_results = own.abort_results;
         settings.queued_block = own.queued_block;
+        settings.discarded_tools = own.discarded_tools;
     }
     if has(Feature::Pipeline) {
         settings.pipeline = parts.pipeline.clone();

@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
-    AbortResultOrder, CloudProvider, CompactionSettings, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy,
+    AbortResultOrder, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy,
     PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, Settings,
 };
 use crate::engine::time::Micros;
@@ -54,6 +54,7 @@ pub fn execution() -> BoxedStrategy<Settings> {
         tool_grace: span(),
         abort_results: Just(AbortResultOrder::InTurn),
         queued_block: Just(QueuedBlockPolicy::Run),
+        discarded_tools: Just(DiscardPolicy::Ignore),
     )
 }
 

@@ -10,7 +10,7 @@ use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{AbortResultOrder, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
+use crate::engine::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
@@ -129,6 +129,12 @@ impl ToolEntry {
     /// Whether it waits for its turn to be answered when it is aborted (T-15a). Before the batches are cut there are no turns.
     pub(super) fn has_a_turn(&self, settings: &Settings) -> bool {
         settings.abort_results == AbortResultOrder::InTurn && self.batch.is_some()
+    }
+
+    /// Whether nobody tells it to stop when its answer is discarded (T-19): it runs outside of the engine, and was not told before.
+    pub(super) fn is_left_running(&self, env: &Environment) -> bool {
+        let is_agent = env.tool(&self.tool_use.name).is_some_and(|tool| tool.agent.is_some());
+        env.settings.discarded_tools == DiscardPolicy::Ignore && self.is_called() && !is_agent
     }
 
     pub(super) fn slot(&self) -> AdmissionSlot {

@@ -23,3 +23,14 @@ pub enum QueuedBlockPolicy {
     /// It starts when there is room, and the prompt ends after it.
     Run,
 }
+
+/// T-19: what becomes of tools that run when their answer is discarded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscardPolicy {
+    /// They are told to stop, and count as executing until they do.
+    #[default]
+    Stop,
+    /// Nobody is told, and they are in nobody's way: a hazard.
+    Ignore,
+}

@@ -6,7 +6,8 @@ use super::retry;
 use super::session::session;
 use super::values::{ContentJson, JsonObjectText, TextAsJson};
 use crate::engine::settings::{
-    AbortResultOrder, EmissionOrder, NeighbourMerging, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, Settings,
+    AbortResultOrder, DiscardPolicy, EmissionOrder, NeighbourMerging, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder,
+    Settings,
 };
 use crate::prelude::*;
 use crate::wire::json::Json;
@@ -52,6 +53,8 @@ pub(super) fn settings(reader: &mut TableReader<'_, '_>) -> Settings {
     settings.abort_results = reader.choice("abort_results", &abort_results).unwrap_or_default();
     let queued_block = [("answered", QueuedBlockPolicy::Answered), ("run", QueuedBlockPolicy::Run)];
     settings.queued_block = reader.choice("queued_block", &queued_block).unwrap_or_default();
+    let discarded_tools = [("stop", DiscardPolicy::Stop), ("ignore", DiscardPolicy::Ignore)];
+    settings.discarded_tools = reader.choice("discarded_tools", &discarded_tools).unwrap_or_default();
     settings.pipeline = reader.section("pipeline", "[engine.pipeline]", pipeline).unwrap_or_default();
     settings.retry = reader.section("retry", "[engine.retry]", retry::retry).unwrap_or_default();
     settings.compaction = reader.section("compaction", "[engine.compaction]", compaction::compaction).unwrap_or_default();

@@ -2,7 +2,8 @@
 
 use super::{TomlLines, text_or_json};
 use crate::engine::settings::{
-    AbortResultOrder, EmissionOrder, NeighbourMerging, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, Settings,
+    AbortResultOrder, DiscardPolicy, EmissionOrder, NeighbourMerging, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder,
+    Settings,
 };
 
 /// `[engine]`; always there, because the model is what people look for first.
@@ -58,6 +59,7 @@ fn engine_behaviour(out: &mut TomlLines, settings: &Settings, default: &Settings
         tool_grace,
         abort_results,
         queued_block,
+        discarded_tools,
         pipeline,
         retry,
         compaction,
@@ -90,7 +92,7 @@ fn engine_behaviour(out: &mut TomlLines, settings: &Settings, default: &Settings
     out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
     out.flag("batch_sibling_abort", *batch_sibling_abort, default.batch_sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
-    aborts(out, *abort_results, *queued_block);
+    aborts(out, *abort_results, *queued_block, *discarded_tools);
     super::session::session(out, session);
     super::session::orphan_section(out, session);
     pipeline_section(out, pipeline);
@@ -126,8 +128,8 @@ fn result_orders(out: &mut TomlLines, emission_order: EmissionOrder, result_orde
     );
 }
 
-/// T-15a.
-fn aborts(out: &mut TomlLines, abort_results: AbortResultOrder, queued_block: QueuedBlockPolicy) {
+/// T-15a and T-19.
+fn aborts(out: &mut TomlLines, abort_results: AbortResultOrder, queued_block: QueuedBlockPolicy, discarded_tools: DiscardPolicy) {
     out.word(
         "abort_results",
         abort_results,
@@ -142,6 +144,14 @@ fn aborts(out: &mut TomlLines, abort_results: AbortResultOrder, queued_block: Qu
         match queued_block {
             QueuedBlockPolicy::Answered => "answered",
             QueuedBlockPolicy::Run => "run",
+        },
+    );
+    out.word(
+        "discarded_tools",
+        discarded_tools,
+        match discarded_tools {
+            DiscardPolicy::Stop => "stop",
+            DiscardPolicy::Ignore => "ignore",
         },
     );
 }

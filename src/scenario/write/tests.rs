@@ -11,9 +11,9 @@ use alloc::collections::BTreeMap;
 use super::*;
 use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::settings::{
-    AbortResultOrder, AgentTool, CloudProvider, CompactionSettings, EmissionOrder, InterruptBehaviour, NeighbourMerging, ObservableField,
-    OverloadPolicy, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings,
-    ToolDefinition, ToolSafety,
+    AbortResultOrder, AgentTool, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, InterruptBehaviour, NeighbourMerging,
+    ObservableField, OverloadPolicy, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, SessionSettings,
+    Settings, ToolDefinition, ToolSafety,
 };
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
@@ -220,6 +220,7 @@ fn f_6_settings_read_back() {
         max_batch_tools: 3,
         abort_results: AbortResultOrder::InTurn,
         queued_block: QueuedBlockPolicy::Run,
+        discarded_tools: DiscardPolicy::Ignore,
         sibling_abort: false,
         batch_sibling_abort: true,
         tool_grace: Micros::from_millis(1),

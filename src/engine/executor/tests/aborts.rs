@@ -1,7 +1,7 @@
 //! The executor alone, when something is aborted (T-12 to T-20).
 
 use super::*;
-use crate::engine::settings::{AbortResultOrder, QueuedBlockPolicy};
+use crate::engine::settings::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy};
 use crate::engine::time::Micros;
 
 const GRACE: Micros = Micros::from_secs(5);
@@ -161,7 +161,7 @@ fn t_19_a_discarded_executor_says_nothing_more_and_what_still_runs_holds_others_
     bench.tool("R");
     bench.seen();
     let executor = core::mem::take(&mut bench.executor);
-    bench.executor = bench.with(|_, scope| executor.discard(scope));
+    bench.executor = bench.with(|_, scope| executor.discard(scope)).0;
     assert_eq!(bench.seen(), ["stop A"]);
     bench.tool("R");
     assert_eq!(bench.seen(), [] as [&str; 0], "the old write still counts as executing (T-4)");
@@ -181,7 +181,7 @@ fn t_19_what_was_told_to_stop_before_keeps_its_own_grace_in_the_next_executor() 
     bench.now = after(Micros(GRACE.0 / 2));
     let discarded = |bench: &mut ExecutorHarness| {
         let executor = core::mem::take(&mut bench.executor);
-        bench.executor = bench.with(|_, scope| executor.discard(scope));
+        bench.executor = bench.with(|_, scope| executor.discard(scope)).0;
     };
     discarded(&mut bench);
     assert_eq!(bench.seen(), [] as [&str; 0], "it knows already");
@@ -384,4 +384,21 @@ fn t_13_a_shell_that_was_let_run_still_cancels_its_siblings() {
     bench.seen();
     let _ = bench.fail(shell);
     assert_eq!(bench.seen(), ["result B", "result C"]);
+}
+
+#[test]
+fn t_19_tools_of_a_discarded_answer_are_stopped_or_left_running() {
+    for (policy, discarded, beside) in
+        [(DiscardPolicy::Stop, &["stop A", "stop B"][..], &[][..]), (DiscardPolicy::Ignore, &[], &["start A"])]
+    {
+        let mut bench = ExecutorHarness::new(Settings { discarded_tools: policy, ..at_once(EmissionOrder::Eager) });
+        let (first, _second, _waits) = (bench.tool("R"), bench.tool("R"), bench.tool("W"));
+        bench.seen();
+        bench.executor = bench.with(|executor, scope| core::mem::take(executor).discard(scope)).0;
+        assert_eq!(bench.seen(), discarded);
+        assert_eq!(bench.executor.is_quiet(), policy == DiscardPolicy::Ignore, "what is left is waited for by nobody");
+        bench.tool("W");
+        assert_eq!(bench.seen(), beside, "{policy:?}");
+        assert_eq!(bench.end(first), ToolEvent::default(), "what it returns is dropped");
+    }
 }

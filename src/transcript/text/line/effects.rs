@@ -165,6 +165,11 @@ pub(super) fn of_note(event: &Event, note: &Note, view: &LineContext) -> TextLin
             let still = if still.is_empty() { String::from("none still runs") } else { format!("{} told to stop", still.join(", ")) };
             line(Normal, LineClock::Request(*id), "engine", "discards", format!("the tools of request {id}: {still}"))
         }
+        Note::LeftRunning { id, runs } => {
+            let runs: Vec<String> = runs.iter().map(ToString::to_string).collect();
+            let text = format!("the tools of request {id}: {} left running", runs.join(", "));
+            line(Normal, LineClock::Request(*id), "engine", "discards", text)
+        }
         Note::Repeated { run, earlier } => {
             line(Normal, LineClock::Request(run.request), &format!("tool {run}"), "repeats", format!("what tool {earlier} did"))
         }
