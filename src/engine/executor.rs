@@ -261,9 +261,8 @@ impl Executor {
         entry.complete(&outcome, scope.effects);
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
         let settings = &scope.env.settings;
-        let cascades = if settings.streaming_execution { settings.sibling_abort } else { settings.batch_sibling_abort };
-        let fails_siblings = outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
-        if fails_siblings && cascades && self.aborts.leave_siblings(settings) {
+        let fails_siblings = outcome.is_error && entry.shell && abort::fails_siblings(&outcome, settings);
+        if fails_siblings && self.aborts.leave_siblings(settings) {
             let failed = abort::description(&self.entries[index].tool_use);
             self.abort_siblings(scope, batch, failed);
         }
@@ -321,8 +320,7 @@ impl Executor {
         if let EntryState::Queued { problem: Some(problem) } = &entry.state {
             let answer = problem.answer(&entry.tool_use.name);
             scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
-            entry.complete(&answer, scope.effects);
-            return None;
+            return self.finish(scope, position, PipelineEnd { outcome: Arc::new(answer), denial: None });
         }
         let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone(), entry.answered.clone());
         entry.to("admitted", EntryState::Executing(Box::new(pipeline)));

@@ -14,7 +14,7 @@ mod retry;
 mod safety;
 mod session;
 
-pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy};
+pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
 pub use compaction::{CompactionSettings, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
@@ -125,10 +125,10 @@ pub struct Settings {
     pub streaming_execution: bool,
     /// How many safe tools of a batch run at once (T-20).
     pub max_batch_tools: u32,
-    /// Whether an error of a shell tool aborts its siblings (T-13).
-    pub sibling_abort: bool,
-    /// Whether it does so without streaming execution, too: the siblings are those of its batch then (T-20).
-    pub batch_sibling_abort: bool,
+    /// Which errors of a shell tool abort its siblings (T-13).
+    pub sibling_abort: SiblingAbort,
+    /// The same without streaming execution: the siblings are those of its batch then (T-20).
+    pub batch_sibling_abort: SiblingAbort,
     /// How long a tool that was told to stop may take (T-15a).
     pub tool_grace: Micros,
     /// When a queued tool use that is aborted gets its result (T-15a).
@@ -188,8 +188,8 @@ impl Default for Settings {
             max_concurrent_tools: None,
             streaming_execution: true,
             max_batch_tools: 10,
-            sibling_abort: true,
-            batch_sibling_abort: false,
+            sibling_abort: SiblingAbort::Failed,
+            batch_sibling_abort: SiblingAbort::Off,
             tool_grace: Micros::from_secs(5),
             abort_results: AbortResultOrder::AtOnce,
             queued_block: QueuedBlockPolicy::Answered,

@@ -102,7 +102,7 @@ fn around_tools(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {
     }
     let settings = &mut scenario.settings;
     settings.pipeline.check_inputs = false;
-    settings.sibling_abort = !scenario.tools.iter().any(|tool| tool.definition.shell);
+    settings.sibling_abort = (!scenario.tools.iter().any(|tool| tool.definition.shell)).into();
     let blocks = asked.iter().flat_map(|asked| &asked.request.messages).flat_map(|message| &message.content);
     let results = blocks.filter(|block| matches!(block.kind(), BlockKind::ToolResult { .. }));
     let longest = results.map(|block| block.json().as_str().len() as u64).max().unwrap_or(0);

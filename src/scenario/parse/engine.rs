@@ -4,10 +4,11 @@ use super::compaction;
 use super::reader::TableReader;
 use super::retry;
 use super::session::session;
+use super::tree::TreeValueKind;
 use super::values::{ContentJson, JsonObjectText, TextAsJson};
 use crate::engine::settings::{
     AbortResultOrder, DiscardPolicy, EmissionOrder, NeighbourMerging, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder,
-    Settings,
+    Settings, SiblingAbort,
 };
 use crate::prelude::*;
 use crate::wire::json::Json;
@@ -46,8 +47,8 @@ pub(super) fn settings(reader: &mut TableReader<'_, '_>) -> Settings {
     if let Some(most) = reader.get_above_zero("max_batch_tools", "a batch has room for at least 1 tool") {
         settings.max_batch_tools = most;
     }
-    reader.set("sibling_abort", &mut settings.sibling_abort);
-    reader.set("batch_sibling_abort", &mut settings.batch_sibling_abort);
+    settings.sibling_abort = sibling_abort(reader, "sibling_abort").unwrap_or(settings.sibling_abort);
+    settings.batch_sibling_abort = sibling_abort(reader, "batch_sibling_abort").unwrap_or(settings.batch_sibling_abort);
     reader.set("tool_grace", &mut settings.tool_grace);
     let abort_results = [("at_once", AbortResultOrder::AtOnce), ("in_turn", AbortResultOrder::InTurn)];
     settings.abort_results = reader.choice("abort_results", &abort_results).unwrap_or_default();
@@ -63,6 +64,16 @@ pub(super) fn settings(reader: &mut TableReader<'_, '_>) -> Settings {
     reader.set("background", &mut settings.background);
     settings.session = session(reader);
     settings
+}
+
+/// `true`, `false`, or which failures of a shell abort its siblings, as a word (T-13, T-28).
+fn sibling_abort(reader: &mut TableReader<'_, '_>, key: &'static str) -> Option<SiblingAbort> {
+    match reader.member(key)?.value.kind {
+        TreeValueKind::Text(_) => {
+            reader.choice(key, &[("off", SiblingAbort::Off), ("failed", SiblingAbort::Failed), ("any", SiblingAbort::Any)])
+        }
+        _ => reader.get::<bool>(key).map(Into::into),
+    }
 }
 
 /// What the engine writes itself would stand in a request twice.

@@ -3,7 +3,7 @@
 use super::{TomlLines, text_or_json};
 use crate::engine::settings::{
     AbortResultOrder, DiscardPolicy, EmissionOrder, NeighbourMerging, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder,
-    Settings,
+    Settings, SiblingAbort,
 };
 
 /// `[engine]`; always there, because the model is what people look for first.
@@ -89,8 +89,8 @@ fn engine_behaviour(out: &mut TomlLines, settings: &Settings, default: &Settings
     if *max_batch_tools != default.max_batch_tools {
         out.raw("max_batch_tools", max_batch_tools);
     }
-    out.flag("sibling_abort", *sibling_abort, default.sibling_abort);
-    out.flag("batch_sibling_abort", *batch_sibling_abort, default.batch_sibling_abort);
+    sibling_aborts(out, "sibling_abort", *sibling_abort, default.sibling_abort);
+    sibling_aborts(out, "batch_sibling_abort", *batch_sibling_abort, default.batch_sibling_abort);
     out.span("tool_grace", *tool_grace, default.tool_grace);
     aborts(out, *abort_results, *queued_block, *discarded_tools);
     super::session::session(out, session);
@@ -126,6 +126,16 @@ fn result_orders(out: &mut TomlLines, emission_order: EmissionOrder, result_orde
             ResultDelivery::AtOnce => "at_once",
         },
     );
+}
+
+/// T-13.
+fn sibling_aborts(out: &mut TomlLines, key: &str, which: SiblingAbort, usual: SiblingAbort) {
+    match which {
+        which if which == usual => (),
+        SiblingAbort::Off => out.raw(key, false),
+        SiblingAbort::Failed => out.raw(key, true),
+        SiblingAbort::Any => out.text(key, "any"),
+    }
 }
 
 /// T-15a and T-19.

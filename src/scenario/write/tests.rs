@@ -13,7 +13,7 @@ use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::settings::{
     AbortResultOrder, AgentTool, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, InterruptBehaviour, NeighbourMerging,
     ObservableField, OverloadPolicy, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, SessionSettings,
-    Settings, ToolDefinition, ToolSafety,
+    Settings, SiblingAbort, ToolDefinition, ToolSafety,
 };
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
@@ -221,8 +221,8 @@ fn f_6_settings_read_back() {
         abort_results: AbortResultOrder::InTurn,
         queued_block: QueuedBlockPolicy::Run,
         discarded_tools: DiscardPolicy::Ignore,
-        sibling_abort: false,
-        batch_sibling_abort: true,
+        sibling_abort: SiblingAbort::Any,
+        batch_sibling_abort: SiblingAbort::Failed,
         tool_grace: Micros::from_millis(1),
         pipeline: PipelineSettings {
             check_inputs: false,

@@ -1,7 +1,7 @@
 //! The executor alone, when something is aborted (T-12 to T-20).
 
 use super::*;
-use crate::engine::settings::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy};
+use crate::engine::settings::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
 use crate::engine::time::Micros;
 
 const GRACE: Micros = Micros::from_secs(5);
@@ -61,7 +61,7 @@ fn t_13_other_tools_and_a_setting_that_is_off_abort_nobody() {
     let _ = bench.fail(a);
     assert_eq!(bench.seen(), ["result A"]);
     let _ = bench.end(b);
-    let mut off = ExecutorHarness::new(Settings { sibling_abort: false, ..at_once(EmissionOrder::Eager) });
+    let mut off = ExecutorHarness::new(Settings { sibling_abort: SiblingAbort::Off, ..at_once(EmissionOrder::Eager) });
     let shell = off.tool("Sh");
     off.tool("R");
     off.seen();
@@ -239,7 +239,8 @@ fn t_20_nothing_starts_beside_the_stream_whatever_comes_in() {
 
 #[test]
 fn t_20_a_failed_shell_aborts_its_batch_where_that_is_set_and_never_the_next_one() {
-    let seen = |batch_sibling_abort| {
+    let seen = |aborts: bool| {
+        let batch_sibling_abort = aborts.into();
         let mut bench = ExecutorHarness::new(Settings { streaming_execution: false, batch_sibling_abort, ..at_once(EmissionOrder::Eager) });
         let shell = bench.tool("Sh");
         let sibling = bench.tool("R");
@@ -400,5 +401,17 @@ fn t_19_tools_of_a_discarded_answer_are_stopped_or_left_running() {
         bench.tool("W");
         assert_eq!(bench.seen(), beside, "{policy:?}");
         assert_eq!(bench.end(first), ToolEvent::default(), "what it returns is dropped");
+    }
+}
+
+#[test]
+fn t_28_an_input_that_cannot_be_used_aborts_siblings_where_any_failure_does() {
+    for (sibling_abort, seen) in [(SiblingAbort::Failed, &["result A", "start B"][..]), (SiblingAbort::Any, &["result A", "result B"])] {
+        let mut bench = ExecutorHarness::new(Settings { sibling_abort, ..at_once(EmissionOrder::Eager) });
+        bench.submit("Sh", ToolInput::read("{"));
+        bench.emit();
+        bench.tool("R");
+        bench.emit();
+        assert_eq!(bench.seen(), seen);
     }
 }
