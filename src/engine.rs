@@ -34,7 +34,7 @@ mod call;
 mod compaction;
 pub(crate) mod conversation;
 pub(crate) mod diagram;
-mod executor;
+pub(crate) mod executor;
 mod query;
 pub(crate) mod session;
 mod status;

@@ -6,13 +6,16 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod abort;
 mod compaction;
 mod host;
 mod pipeline;
 mod retry;
+mod safety;
 mod session;
 mod table;
 
+pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
 pub(crate) use compaction::compaction_keys;
 pub use compaction::{CompactionSettings, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
@@ -20,6 +23,7 @@ pub use pipeline::PipelineSettings;
 pub(crate) use pipeline::pipeline_keys;
 pub(crate) use retry::retry_keys;
 pub use retry::{CloudProvider, OverloadPolicy, RetrySettings};
+pub use safety::ToolSafety;
 pub(crate) use session::session_keys;
 use table::settings;
 
@@ -58,6 +62,9 @@ pub struct Environment {
     /// How long to wait before the next attempt, by the failed one's name, where that is not to be drawn (F-11).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backoff: BTreeMap<Arc<str>, Micros>,
+    /// Whether single tool uses may run beside others, by the API's id, where that is not for their tools to say (T-3).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub safe_uses: BTreeMap<Arc<str>, bool>,
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,
@@ -125,12 +132,18 @@ settings! {
         streaming_execution: bool = true;
         /// How many safe tools of a batch run at once (T-20).
         max_batch_tools: u32 = 10, unit("tools"), above_zero("a batch has room for at least 1 tool");
-        /// Whether an error of a shell tool aborts its siblings (T-13).
-        sibling_abort: bool = true;
-        /// Whether it does so without streaming execution, too: the siblings are those of its batch then (T-20).
-        batch_sibling_abort: bool = false;
+        /// Which errors of a shell tool abort its siblings (T-13). `true` is `"failed"`, `false` is `"off"`.
+        sibling_abort: SiblingAbort = SiblingAbort::Failed;
+        /// The same without streaming execution: the siblings are then those of its batch (T-20).
+        batch_sibling_abort: SiblingAbort = SiblingAbort::Off;
         /// How long a tool that was told to stop may take (T-15a).
         tool_grace: Micros = Micros::from_secs(5);
+        /// When a queued tool use that is aborted gets its result (T-15a).
+        abort_results: AbortResultOrder = AbortResultOrder::AtOnce;
+        /// What happens to a queued *block* tool when a submitted message stops the *cancel* tools (T-15a).
+        queued_block: QueuedBlockPolicy = QueuedBlockPolicy::Answered;
+        /// What happens to running tools when their answer is discarded (T-19).
+        discarded_tools: DiscardPolicy = DiscardPolicy::Stop;
         /// What happens around the call of a tool (T-27 to T-29).
         pipeline: PipelineSettings as Section<PipelineSettings> = PipelineSettings::default();
         /// How failed attempts are repeated.
@@ -203,8 +216,9 @@ words! {
 pub struct ToolDefinition {
     /// Its name.
     pub name: Arc<str>,
-    /// Whether it may run beside others; `None` when it cannot say, which makes it exclusive (T-3).
-    pub safe: Option<bool>,
+    /// What it says of running beside others (T-3).
+    #[serde(default)]
+    pub safe: ToolSafety,
     /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
     #[serde(default)]
     pub shell: bool,
@@ -235,10 +249,10 @@ pub struct ToolDefinition {
 
 impl ToolDefinition {
     /// A tool of which nothing more is said.
-    pub fn new(name: &str, safe: Option<bool>, json: Json) -> Self {
+    pub fn new(name: &str, safe: impl Into<ToolSafety>, json: Json) -> Self {
         Self {
             name: name.into(),
-            safe,
+            safe: safe.into(),
             shell: false,
             interrupt: None,
             json,

@@ -6,7 +6,7 @@
 
 use super::latency::Latency;
 use crate::engine::settings::InterruptBehaviour::{self, Block, Cancel};
-use crate::engine::settings::ToolDefinition;
+use crate::engine::settings::{ToolDefinition, ToolSafety};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::json::{Json, push_string};
@@ -16,8 +16,8 @@ use crate::wire::json::{Json, push_string};
 pub struct KnownTool {
     /// Its name.
     pub name: &'static str,
-    /// Whether it may run beside others; `None` when that depends on its input (T-3).
-    pub safe: Option<bool>,
+    /// What it says of running beside others (T-3).
+    pub safe: ToolSafety,
     /// Whether it runs shell commands (T-13).
     pub shell: bool,
     /// What a submitted message does to it while it runs (T-17).
@@ -34,7 +34,7 @@ pub struct KnownTool {
 pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "Read",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
         interrupt: Cancel,
         latency: uniform(10, 50),
@@ -43,7 +43,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     },
     KnownTool {
         name: "Edit",
-        safe: Some(false),
+        safe: ToolSafety::Never,
         shell: false,
         interrupt: Block,
         latency: uniform(20, 100),
@@ -52,7 +52,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     },
     KnownTool {
         name: "MultiEdit",
-        safe: Some(false),
+        safe: ToolSafety::Never,
         shell: false,
         interrupt: Block,
         latency: uniform(50, 500),
@@ -61,7 +61,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     },
     KnownTool {
         name: "Write",
-        safe: Some(false),
+        safe: ToolSafety::Never,
         shell: false,
         interrupt: Block,
         latency: uniform(10, 50),
@@ -70,7 +70,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     },
     KnownTool {
         name: "Bash",
-        safe: None,
+        safe: ToolSafety::ByCommand,
         shell: true,
         interrupt: Cancel,
         latency: Latency::LogUniform(Micros::from_millis(50), Micros::from_secs(30)),
@@ -79,7 +79,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     },
     KnownTool {
         name: "Grep",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
         interrupt: Cancel,
         latency: uniform(100, 500),
@@ -88,7 +88,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     },
     KnownTool {
         name: "Glob",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
         interrupt: Cancel,
         latency: uniform(50, 200),
@@ -97,7 +97,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     },
     KnownTool {
         name: "Agent",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
         interrupt: Block,
         latency: uniform(2_000, 20_000),
@@ -106,7 +106,7 @@ pub static KNOWN_TOOLS: [KnownTool; 9] = [
     },
     KnownTool {
         name: "WebFetch",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
         interrupt: Cancel,
         latency: uniform(500, 3_000),
@@ -139,7 +139,7 @@ impl KnownTool {
 
     /// Whether all it ever does is read. A sub-agent has tools of its own, which may write.
     pub fn reads_only(&self) -> bool {
-        self.safe == Some(true) && self.name != "Agent"
+        self.safe == ToolSafety::Always && self.name != "Agent"
     }
 
     /// Whether it edits the file that its input names.
@@ -173,7 +173,7 @@ mod tests {
                 assert!(properties.get(required.as_str().unwrap()).is_some(), "{} {required}", tool.name);
             }
         }
-        assert_eq!(known_tool("Bash").and_then(|tool| tool.safe), None);
+        assert_eq!(known_tool("Bash").map(|tool| tool.safe), Some(ToolSafety::ByCommand));
         assert_eq!(known_tool("read"), None, "names are exact");
     }
 }

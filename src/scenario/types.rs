@@ -144,6 +144,8 @@ pub struct ScriptedOutcome {
     pub check: Option<ScriptedReply<ToolCheck>>,
     /// What its server asks the user on the way (S-11); `None` for nothing.
     pub asks: Option<ScriptedElicitation>,
+    /// Of a `[[result]]`: whether the tool use may run beside others; `None` for what its tool says (T-3).
+    pub safe: Option<bool>,
     /// Whether a `[[result]]` need not come to pass (F-10).
     pub may: bool,
 }
@@ -309,6 +311,8 @@ pub enum TurnBlock {
         id: Option<Arc<str>>,
         /// What the run gives; `None` for the tool's own.
         outcome: Option<Box<ScriptedOutcome>>,
+        /// Whether it may run beside others; `None` for what its tool says (T-3).
+        safe: Option<bool>,
         /// What the model gets wrong here on purpose; `None` for nothing.
         slip: Option<ToolUseSlip>,
     },

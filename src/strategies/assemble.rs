@@ -98,7 +98,7 @@ struct SurroundingParts {
 /// All parts, each independent of the others.
 pub(super) fn parts() -> BoxedStrategy<CaseParts> {
     let said = (vec(prompt(), 1..4), vec(option::weighted(0.5, command_line()), 4), commands());
-    let of_tools = (tools(), vec(any::<bool>(), NAMES.len()), vec((0_usize..9, outcome()), 0..3));
+    let of_tools = (tools(), vec(any::<bool>(), NAMES.len()), vec((0_usize..9, outcome_of_a_result()), 0..3));
     let settings = (model(), requests(), execution(), pipeline(), retry(), compaction());
     let happening = (
         vec(faults::fault(), 1..4),
@@ -166,6 +166,11 @@ fn asked_parts() -> BoxedStrategy<QuestionParts> {
             looks_up,
         })
         .boxed()
+}
+
+/// What a `[[result]]` says.
+fn outcome_of_a_result() -> BoxedStrategy<ScriptedOutcome> {
+    (outcome(), option::weighted(0.2, any::<bool>())).prop_map(|(outcome, safe)| ScriptedOutcome { safe, ..outcome }).boxed()
 }
 
 fn surroundings_of_runs() -> BoxedStrategy<SurroundingParts> {
@@ -258,6 +263,9 @@ fn settings(features: &CaseFeatures, parts: &CaseParts) -> Settings {
         settings.sibling_abort = own.sibling_abort;
         settings.batch_sibling_abort = own.batch_sibling_abort;
         settings.tool_grace = own.tool_grace;
+        settings.abort_results = own.abort_results;
+        settings.queued_block = own.queued_block;
+        settings.discarded_tools = own.discarded_tools;
     }
     if has(Feature::Pipeline) {
         settings.pipeline = parts.pipeline.clone();
@@ -388,7 +396,7 @@ fn fitting_block(features: &CaseFeatures, block: TurnBlock) -> Option<TurnBlock>
             let is_odd = text.chars().any(|character| !character.is_ascii_lowercase() && !matches!(character, ' ' | '.'));
             Some(TurnBlock::Text(text).clone()).filter(|_| has(Feature::Content) || !is_odd)
         }
-        TurnBlock::Tool { name, input, id, outcome, slip } => {
+        TurnBlock::Tool { name, input, id, outcome, safe, slip } => {
             let is_there = match &*name {
                 super::tools::AGENT => has(Feature::Agents),
                 STRUCTURED => has(Feature::Structured),
@@ -401,7 +409,10 @@ fn fitting_block(features: &CaseFeatures, block: TurnBlock) -> Option<TurnBlock>
                 }
                 fitting(features, *outcome).map(Box::new)
             });
-            is_allowed.then(|| TurnBlock::Tool { name, input, id: id.filter(|_| has(Feature::Ids)), outcome, slip })
+            is_allowed.then(|| {
+                let safe = safe.filter(|_| has(Feature::OddTools));
+                TurnBlock::Tool { name, input, id: id.filter(|_| has(Feature::Ids)), outcome, safe, slip }
+            })
         }
     }
 }
@@ -458,7 +469,7 @@ fn results(features: &CaseFeatures, scenario: &Scenario, drawn: Vec<(usize, Scri
         let origin = AnswerOrigin::Prompt(number);
         (1..).zip(&prompt.turns).map(move |(turn, script)| (TurnPlace { origin, turn }, script))
     });
-    let says_it = |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(_), .. });
+    let says_it = |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(_), .. } | TurnBlock::Tool { safe: Some(_), .. });
     let saying: Vec<Arc<str>> =
         statement::tool_uses(scenario).into_iter().filter(|tool_use| says_it(tool_use.block)).map(|tool_use| tool_use.id).collect();
     let all = turns.flat_map(|(place, script)| tool_uses(script, place)).map(|(id, _)| id);

@@ -6,8 +6,8 @@ use proptest::sample::select;
 
 use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
-    CloudProvider, CompactionSettings, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy, PipelineSettings, ResultDelivery,
-    ResultOrder, RetrySettings, Settings,
+    AbortResultOrder, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy,
+    PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, Settings, SiblingAbort,
 };
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -49,9 +49,12 @@ pub fn execution() -> BoxedStrategy<Settings> {
         result_delivery: Just(ResultDelivery::AtOnce),
         max_concurrent_tools: (0_u32..4).prop_map(Some),
         max_batch_tools: 1_u32..4,
-        sibling_abort: Just(false),
-        batch_sibling_abort: Just(true),
+        sibling_abort: select(vec![SiblingAbort::Off, SiblingAbort::Any]),
+        batch_sibling_abort: select(vec![SiblingAbort::Failed, SiblingAbort::Any]),
         tool_grace: span(),
+        abort_results: Just(AbortResultOrder::InTurn),
+        queued_block: Just(QueuedBlockPolicy::Run),
+        discarded_tools: Just(DiscardPolicy::Ignore),
     )
 }
 

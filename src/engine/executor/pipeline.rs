@@ -199,6 +199,13 @@ impl Pipeline {
         halt
     }
 
+    /// Leaves a tool that runs to itself: nobody will pass on an answer to what it asks, so that is declined (T-19).
+    pub(super) fn abandon(&self, effects: &mut Effects) {
+        if let PipelineState::Calling { questions } = &self.step {
+            questions.decline(self.run, effects);
+        }
+    }
+
     /// When the time of a hook is up next.
     pub(super) fn hooks_until(&self) -> Option<Time> {
         match &self.step {

@@ -80,7 +80,11 @@ impl QueryTurn {
     fn discard(&mut self, scope: &mut PipelineScope<'_>, id: RequestId) {
         self.blocks.clear();
         self.usage = None;
-        self.executor = core::mem::take(&mut self.executor).discard(scope);
-        scope.effects.push(Effect::Note(Note::Discarded { id, running: self.executor.ghost_runs() }));
+        let (executor, left) = core::mem::take(&mut self.executor).discard(scope);
+        self.executor = executor;
+        scope.effects.push(Effect::Note(match left.is_empty() {
+            true => Note::Discarded { id, running: self.executor.ghost_runs() },
+            false => Note::LeftRunning { id, runs: left },
+        }));
     }
 }

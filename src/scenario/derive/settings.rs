@@ -2,7 +2,7 @@
 //! [`changes`](super::changes).
 
 use super::UnderstoodExchange;
-use crate::engine::settings::{NeighbourMerging, OverloadPolicy, Settings, ToolDefinition};
+use crate::engine::settings::{NeighbourMerging, OverloadPolicy, Settings, ToolDefinition, ToolSafety};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::types::{Scenario, ScriptedTool};
@@ -103,7 +103,7 @@ fn around_tools(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {
     }
     let settings = &mut scenario.settings;
     settings.pipeline.check_inputs = false;
-    settings.sibling_abort = !scenario.tools.iter().any(|tool| tool.definition.shell);
+    settings.sibling_abort = (!scenario.tools.iter().any(|tool| tool.definition.shell)).into();
     let blocks = asked.iter().flat_map(|asked| &asked.request.messages).flat_map(|message| &message.content);
     let results = blocks.filter(|block| matches!(block.kind(), BlockKind::ToolResult { .. }));
     let longest = results.map(|block| block.json().as_str().len() as u64).max().unwrap_or(0);
@@ -180,10 +180,11 @@ pub(super) fn undescribed(name: &str) -> Json {
 }
 
 /// A recording does not say which tools may run beside others; well-known ones are known.
-pub(super) fn safe(name: &str) -> Option<bool> {
+pub(super) fn safe(name: &str) -> ToolSafety {
     match known_tool(name) {
         Some(known) => known.safe,
-        None => (name == "LS").then_some(true),
+        None if name == "LS" => ToolSafety::Always,
+        None => ToolSafety::Unknown,
     }
 }
 

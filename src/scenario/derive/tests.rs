@@ -1,7 +1,7 @@
 //! What a recorded session says of its scenario (K-4).
 
 use super::*;
-use crate::engine::settings::{HostMessage, NeighbourMerging, RequestPlace};
+use crate::engine::settings::{HostMessage, NeighbourMerging, RequestPlace, ToolSafety};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
 use crate::scenario::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
@@ -84,8 +84,8 @@ fn k_4_prompts_settings_tools_and_results_come_from_the_requests() {
     assert_eq!((&*settings.model, settings.max_tokens, settings.stream, settings.cache_breakpoints), ("m", 9, true, true));
     assert_eq!(settings.request_extra.as_str(), r#"{"temperature":0.5}"#);
     assert_eq!(settings.system_prompt, Some(Json::from_value("")), "no prompt is not the default prompt");
-    assert_eq!(tools[0].definition.safe, Some(true));
-    assert_eq!((tools[1].definition.safe, tools[1].definition.json.as_str()), (None, r#"{"name":"Own","input_schema":{}}"#));
+    assert_eq!(tools[0].definition.safe, ToolSafety::Always);
+    assert_eq!((tools[1].definition.safe, tools[1].definition.json.as_str()), (ToolSafety::Unknown, r#"{"name":"Own","input_schema":{}}"#));
     assert_eq!(results["t1"].content, Some(Json::from_value("1e3")), "one block of plain text is that text");
     assert!(!results["t1"].is_error && results["t2"].is_error);
     assert_eq!(results["t2"].latency, Some(Latency::Fixed(Micros::from_secs(9))), "an upper bound");

@@ -216,8 +216,8 @@ impl ConvertedTable for Scenario {
 }
 
 fn result_keys((id, outcome): (Arc<str>, ScriptedOutcome)) -> ResultKeys {
-    let (latency, may) = (outcome.latency.clone(), outcome.may);
-    ResultKeys { tool_use: Some(id), outcome: Some(outcome), latency, may }
+    let (latency, safe, may) = (outcome.latency.clone(), outcome.safe, outcome.may);
+    ResultKeys { tool_use: Some(id), outcome: Some(outcome), latency, safe, may }
 }
 
 /// Answers come from the turns or from a tape.
@@ -258,9 +258,9 @@ fn tools(reader: &mut TableReader<'_, '_>, keys: &ScenarioKeys) -> Vec<ScriptedT
 /// The outcomes by their tool uses; of two for one tool use the second counts.
 fn results(reader: &mut TableReader<'_, '_>, entries: &[ResultKeys]) -> BTreeMap<Arc<str>, ScriptedOutcome> {
     let mut results = BTreeMap::new();
-    for (nth, ResultKeys { tool_use, outcome, latency, may }) in entries.iter().enumerate() {
+    for (nth, ResultKeys { tool_use, outcome, latency, safe, may }) in entries.iter().enumerate() {
         let Some(id) = tool_use else { continue };
-        let outcome = ScriptedOutcome { latency: latency.clone(), may: *may, ..outcome.clone().unwrap_or_default() };
+        let outcome = ScriptedOutcome { latency: latency.clone(), safe: *safe, may: *may, ..outcome.clone().unwrap_or_default() };
         if results.insert(id.clone(), outcome).is_some() {
             let place = reader.entry_member_place("result", nth, "tool_use");
             reader.report.value(place, format!("tool use `{id}` has a [[result]] already; keep one of them"), None);
@@ -276,6 +276,7 @@ fn check(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     host::check(reader, scenario);
     session::check_orphan(reader, scenario);
     check_results(reader, scenario);
+    check_safe_uses(reader, scenario);
     check_agents(reader, scenario);
     expect::check_bound(reader, scenario);
     plan::check_faults(reader, &scenario.plan, &scenario.faults);
@@ -290,6 +291,18 @@ fn check_results(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
         let place = reader.entry_place_where("result", "tool_use", &tool_use.id);
         let message =
             format!("tool use `{}` says itself what comes of it, so that this [[result]] is never used; keep one of them", tool_use.id);
+        reader.report.value(place, message, None);
+    }
+}
+
+/// An engine tells tool uses apart by their ids: those that share one cannot differ in whether they may run beside others (T-3).
+fn check_safe_uses(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
+    let classes = scenario.safe_uses();
+    let others: Vec<Arc<str>> = scenario.said_safe().filter(|(id, safe)| classes.get(id) != Some(safe)).map(|(id, _)| id).collect();
+    for id in others {
+        let place = reader.entry_place_where("result", "tool_use", &id);
+        let message =
+            format!("`safe` is true for one tool use `{id}` and false for another; give both the same, or give one of them another `id`");
         reader.report.value(place, message, None);
     }
 }

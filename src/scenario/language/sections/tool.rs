@@ -1,6 +1,6 @@
 //! `tools` and `[[tool]]`: which tools there are, as the engine knows them, and what their runs do (M-7).
 
-use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
 use crate::prelude::*;
 use crate::scenario::known_tools::{KNOWN_TOOLS, KnownTool, known_tool};
 use crate::scenario::language::description::{TableDescription, ValueShape};
@@ -67,8 +67,8 @@ keys! {
         description: Option<Arc<str>> = None;
         /// The JSON Schema of its input, as a JSON object.
         input_schema: Option<Json> as Option<JsonObjectText> = None;
-        /// Whether it may run beside others (T-3).
-        safe: Option<bool> = None;
+        /// Which uses of it may run beside others (T-3): `true` for every use, `false` for none.
+        safe: Option<ToolSafety> = None;
         /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
         shell: Option<bool> = None;
         /// What a submitted message does to a run of it (T-17).
@@ -103,7 +103,7 @@ impl ConvertedTable for ScriptedTool {
         }
         let written = || definition(&name, keys.description.as_deref(), keys.input_schema.as_ref(), known);
         let json = keys.definition.unwrap_or_else(written);
-        let mut definition = ToolDefinition::new(&name, keys.safe.or(known.and_then(|known| known.safe)), json);
+        let mut definition = ToolDefinition::new(&name, keys.safe.or(known.map(|known| known.safe)).unwrap_or_default(), json);
         definition.shell = keys.shell.unwrap_or(known.is_some_and(|known| known.shell));
         definition.interrupt = keys.interrupt.unwrap_or(known.map(|known| known.interrupt));
         definition.observable = keys.observable;
@@ -126,7 +126,7 @@ impl ConvertedTable for ScriptedTool {
             definition: known.is_none_or(|known| known.definition().json != json).then_some(json),
             description: None,
             input_schema: None,
-            safe: safe.filter(|safe| known.is_none_or(|known| known.safe != Some(*safe))),
+            safe: (safe != known.map(|known| known.safe).unwrap_or_default()).then_some(safe),
             shell: unless(shell, known.is_some_and(|known| known.shell)),
             interrupt: (interrupt != known.map(|known| known.interrupt)).then_some(interrupt),
             observable,
@@ -205,6 +205,48 @@ impl ConvertedTable for AgentTool {
 
     fn to_keys(&self) -> AgentToolKeys {
         AgentToolKeys { fast_model: self.fast_model.clone() }
+    }
+}
+
+/// A [`ToolSafety`] that is written as a word.
+struct SafetyWord;
+
+impl WordList for SafetyWord {
+    const NOUN: &'static str = "word";
+
+    fn words() -> Vec<&'static str> {
+        vec!["by_command", "unknown"]
+    }
+}
+
+impl KeyForm for ToolSafety {
+    type Value = Self;
+
+    fn shape() -> ValueShape {
+        let words = vec![
+            ("by_command", "Each use with a shell command that only reads, such as `ls` or `git diff`."),
+            ("unknown", "The tool cannot say, so no use."),
+        ];
+        ValueShape::Either(vec![ValueShape::Boolean, ValueShape::Words(words)])
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Self> {
+        match value.kind {
+            TreeValueKind::Text(_) => {
+                let word = WordOf::<SafetyWord>::read(value, at, report)?;
+                Some(if word == "by_command" { Self::ByCommand } else { Self::Unknown })
+            }
+            _ => bool::read(value, at, report).map(|safe| Some(safe).into()),
+        }
+    }
+
+    fn write(value: &Self) -> TomlValue {
+        match value {
+            Self::Always => TomlValue::Inline("true".into()),
+            Self::Never => TomlValue::Inline("false".into()),
+            Self::ByCommand => TomlValue::text("by_command"),
+            Self::Unknown => TomlValue::text("unknown"),
+        }
     }
 }
 
