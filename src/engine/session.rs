@@ -298,7 +298,7 @@ impl Session {
 
     fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: QueryOutcome, effects: &mut Effects) {
         effects.push(Effect::Note(Note::Phase(SessionPhase::Result)));
-        let result = result::message(&env.prices, prompt, now.since(since), &outcome);
+        let result = result::message(env, prompt, now.since(since), &outcome);
         for text in &result.warnings {
             effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
         }

@@ -12,7 +12,7 @@ mod pipeline;
 mod retry;
 mod session;
 
-pub use compaction::{CompactionSettings, MicrocompactMode};
+pub use compaction::{CompactionSettings, ContextWindow, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
 pub use retry::{CloudProvider, OverloadPolicy, RetrySettings};
@@ -26,6 +26,7 @@ use super::random::Seed;
 use super::schema::Validators;
 use super::time::Micros;
 use super::tokenizer::Tokenizer;
+use super::windows::WindowTable;
 use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
@@ -48,6 +49,9 @@ pub struct Environment {
     /// What answers cost (S-10). The shipped table is not written down with a run: it comes with the engine.
     #[serde(default = "PriceTable::shipped", skip_serializing_if = "PriceTable::is_shipped")]
     pub prices: Arc<PriceTable>,
+    /// How much context models take (C-4); the shipped table comes with the engine, too.
+    #[serde(default = "WindowTable::shipped", skip_serializing_if = "WindowTable::is_shipped")]
+    pub windows: Arc<WindowTable>,
     /// How long to wait before the next attempt, by the failed one's name, where that is not to be drawn (F-11).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backoff: BTreeMap<Arc<str>, Micros>,

@@ -68,6 +68,7 @@ pub struct ParsedScenario {
     pub places: TablePlaces,
     tape: Option<FileReference>,
     prices: Option<FileReference>,
+    windows: Option<FileReference>,
 }
 
 /// Where a scenario names a file that it needs.
@@ -97,6 +98,16 @@ impl ParsedScenario {
     /// The same for the scenario's price table: the file that its path is relative to.
     pub fn prices_said_in(&self) -> Option<&str> {
         self.prices.as_ref()?.file.as_deref()
+    }
+
+    /// The fault at the scenario's window table.
+    pub fn windows_fault(&self, message: &str) -> Option<Diagnostic> {
+        self.windows.as_ref().map(|windows| windows.fault.saying(message.into()))
+    }
+
+    /// The file that the path of the scenario's window table is relative to.
+    pub fn windows_said_in(&self) -> Option<&str> {
+        self.windows.as_ref()?.file.as_deref()
     }
 }
 
@@ -178,11 +189,14 @@ fn whole_file(reader: &mut TableReader<'_, '_>) -> ParsedScenario {
         let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
         reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));
     }
-    let engine = reader.section("engine", "[engine]", |reader| (engine::settings(reader), prices(reader)));
-    let (settings, prices) = engine.unwrap_or_default();
+    let engine = reader
+        .section("engine", "[engine]", |reader| (engine::settings(reader), data_file(reader, "prices"), data_file(reader, "windows")));
+    let (settings, prices, windows) = engine.unwrap_or_default();
     scenario.settings = settings;
     let (path, prices) = prices.unzip();
     scenario.prices = path;
+    let (path, windows) = windows.unzip();
+    scenario.windows = path;
     scenario.tools = tools::tools(reader);
     replies::read(reader, &mut scenario);
     scenario.settings.session.commands = reader.entries("command", "[[command]]", session::command);
@@ -204,7 +218,14 @@ fn whole_file(reader: &mut TableReader<'_, '_>) -> ParsedScenario {
     for key in ["extends", "matrix"] {
         reader.member(key);
     }
-    ParsedScenario { scenario, combination: None, places: TablePlaces::default(), tape: tape.map(|member| said(reader, member)), prices }
+    ParsedScenario {
+        scenario,
+        combination: None,
+        places: TablePlaces::default(),
+        tape: tape.map(|member| said(reader, member)),
+        prices,
+        windows,
+    }
 }
 
 fn said(reader: &TableReader<'_, '_>, member: &TreeMember) -> FileReference {
@@ -212,10 +233,10 @@ fn said(reader: &TableReader<'_, '_>, member: &TreeMember) -> FileReference {
     FileReference { fault: reader.report.fault_at(place), file: reader.report.file_name(place).map(Into::into) }
 }
 
-/// The price table that takes the place of the shipped one (S-10).
-fn prices(reader: &mut TableReader<'_, '_>) -> Option<(String, FileReference)> {
-    let member = reader.member("prices")?;
-    let path = reader.get("prices")?;
+/// The table that takes the place of the shipped one (S-10, C-4).
+fn data_file(reader: &mut TableReader<'_, '_>, key: &'static str) -> Option<(String, FileReference)> {
+    let member = reader.member(key)?;
+    let path = reader.get(key)?;
     Some((path, said(reader, member)))
 }
 

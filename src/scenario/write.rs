@@ -71,6 +71,7 @@ fn sections(out: &mut TomlLines, scenario: &Scenario) {
         default_answer: _,
         tape: _,
         prices,
+        windows,
         results,
         auth,
         api,
@@ -84,7 +85,7 @@ fn sections(out: &mut TomlLines, scenario: &Scenario) {
         network,
     } = scenario;
     head(out, scenario);
-    engine(out, settings, prices.as_deref());
+    engine(out, settings, [("prices", prices), ("windows", windows)]);
     timing_section(out, timing);
     limits_section(out, *limits);
     matching_section(out, matching);

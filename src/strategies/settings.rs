@@ -6,8 +6,8 @@ use proptest::sample::select;
 
 use super::values::{some_time, span, text, vary, words};
 use crate::engine::settings::{
-    CloudProvider, CompactionSettings, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy, PipelineSettings, ResultDelivery,
-    ResultOrder, RetrySettings, Settings,
+    CloudProvider, CompactionSettings, ContextWindow, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy, PipelineSettings,
+    ResultDelivery, ResultOrder, RetrySettings, Settings,
 };
 use crate::engine::time::Micros;
 use crate::prelude::*;
@@ -117,7 +117,8 @@ pub fn compaction() -> BoxedStrategy<CompactionSettings> {
         plan: words().prop_map(Some),
         skills: words().prop_map(|words| vec![words]),
     );
-    let window = option::weighted(0.8, prop_oneof![3 => 300_u64..6_000, 1 => Just(200_000)]);
+    let figure = prop_oneof![3 => 300_u64..6_000, 1 => Just(200_000)].prop_map(ContextWindow::Tokens);
+    let window = prop_oneof![8 => figure, 1 => Just(ContextWindow::Auto), 1 => Just(ContextWindow::None)];
     let margins = option::weighted(0.8, (small(), small(), small(), small()));
     (figures, window, margins)
         .prop_map(|(figures, context_window, margins)| match margins {

@@ -8,8 +8,8 @@ use crate::prelude::*;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompactionSettings {
-    /// The model's context window in tokens; `None` when it is not known, and then nothing that depends on it happens (C-3, C-4, Q-5).
-    pub context_window: Option<u64>,
+    /// The context window; without one nothing that depends on it happens (C-3, C-4, Q-5).
+    pub context_window: ContextWindow,
     /// Whether dead messages go (C-1).
     pub snip: bool,
     /// How old results are cleared (C-2).
@@ -51,6 +51,54 @@ pub struct CompactionSettings {
     pub skills: Vec<Arc<str>>,
 }
 
+/// Which context window the figures of C-3, C-4 and Q-5 follow from. Written as `"auto"`, a number, or `null`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WindowForm", into = "WindowForm")]
+pub enum ContextWindow {
+    /// That of the model which the request names, as the window table has it.
+    #[default]
+    Auto,
+    /// So many tokens, whatever the model.
+    Tokens(u64),
+    /// None.
+    None,
+}
+
+/// How a context window is written: `null` and numbers are the older forms.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WindowForm {
+    Tokens(u64),
+    Word(WindowWord),
+    Null(()),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WindowWord {
+    Auto,
+}
+
+impl From<WindowForm> for ContextWindow {
+    fn from(form: WindowForm) -> Self {
+        match form {
+            WindowForm::Tokens(tokens) => Self::Tokens(tokens),
+            WindowForm::Word(WindowWord::Auto) => Self::Auto,
+            WindowForm::Null(()) => Self::None,
+        }
+    }
+}
+
+impl From<ContextWindow> for WindowForm {
+    fn from(window: ContextWindow) -> Self {
+        match window {
+            ContextWindow::Tokens(tokens) => Self::Tokens(tokens),
+            ContextWindow::Auto => Self::Word(WindowWord::Auto),
+            ContextWindow::None => Self::Null(()),
+        }
+    }
+}
+
 /// C-2: the two ways, or neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +115,7 @@ pub enum MicrocompactMode {
 impl Default for CompactionSettings {
     fn default() -> Self {
         Self {
-            context_window: None,
+            context_window: ContextWindow::Auto,
             snip: true,
             microcompact: MicrocompactMode::Off,
             keep_results: 5,
@@ -88,5 +136,21 @@ impl Default for CompactionSettings {
             plan: None,
             skills: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c_4_each_form_of_a_window_is_read_as_it_is_written() {
+        for (window, text) in [(ContextWindow::Auto, "\"auto\""), (ContextWindow::Tokens(9), "9"), (ContextWindow::None, "null")] {
+            assert_eq!(serde_json::to_string(&window).unwrap(), text);
+            assert_eq!(serde_json::from_str::<ContextWindow>(text).unwrap(), window);
+        }
+        assert!(serde_json::from_str::<ContextWindow>("\"large\"").is_err());
+        let older: CompactionSettings = serde_json::from_str("{\"context_window\":null}").unwrap();
+        assert_eq!(older.context_window, ContextWindow::None, "so it was written where no window was known");
     }
 }

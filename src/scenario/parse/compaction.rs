@@ -1,14 +1,16 @@
 //! `[engine.compaction]`: when and how the context is shortened (C-1 to C-9, Q-5).
 
-use super::reader::TableReader;
-use super::values::TextList;
-use crate::engine::settings::{CompactionSettings, MicrocompactMode};
+use super::reader::{TableReader, known_word};
+use super::report::DiagnosticReport;
+use super::tree::{TreeValue, TreeValueKind};
+use super::values::{FromValue, TextList, wrong};
+use crate::engine::settings::{CompactionSettings, ContextWindow, MicrocompactMode};
 use crate::prelude::*;
 
 /// Reads the figures; what is not said keeps its default.
 pub(super) fn compaction(reader: &mut TableReader<'_, '_>) -> CompactionSettings {
     let mut compaction = CompactionSettings::default();
-    reader.set_some("context_window", &mut compaction.context_window);
+    reader.set("context_window", &mut compaction.context_window);
     reader.set("snip", &mut compaction.snip);
     let ways = [("off", MicrocompactMode::Off), ("local", MicrocompactMode::Local), ("cached", MicrocompactMode::Cached)];
     compaction.microcompact = reader.choice("microcompact", &ways).unwrap_or_default();
@@ -34,4 +36,17 @@ pub(super) fn compaction(reader: &mut TableReader<'_, '_>) -> CompactionSettings
         compaction.skills = skills.into_iter().map(Arc::from).collect();
     }
     compaction
+}
+
+impl FromValue for ContextWindow {
+    fn from_value(value: &TreeValue, report: &mut DiagnosticReport) -> Option<Self> {
+        match &value.kind {
+            TreeValueKind::Text(_) => match known_word(value, report, "window", &["auto", "none"])? {
+                "auto" => Some(Self::Auto),
+                _ => Some(Self::None),
+            },
+            TreeValueKind::Integer(..) => u64::from_value(value, report).map(Self::Tokens),
+            _ => wrong(value, report, "a number of tokens, \"auto\" or \"none\""),
+        }
+    }
 }

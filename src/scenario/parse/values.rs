@@ -258,7 +258,7 @@ fn whole(value: &TreeValue, report: &mut DiagnosticReport, highest: u64) -> Opti
     number
 }
 
-fn wrong<T>(value: &TreeValue, report: &mut DiagnosticReport, wanted: &str) -> Option<T> {
+pub(super) fn wrong<T>(value: &TreeValue, report: &mut DiagnosticReport, wanted: &str) -> Option<T> {
     if !matches!(value.kind, TreeValueKind::StandIn) {
         report.mismatch(value, wanted);
     }

@@ -1,7 +1,7 @@
 //! `[engine.compaction]` as TOML.
 
 use super::TomlLines;
-use crate::engine::settings::{CompactionSettings, MicrocompactMode};
+use crate::engine::settings::{CompactionSettings, ContextWindow, MicrocompactMode};
 
 /// The section, if anything in it is not as usual.
 pub(super) fn compaction_section(out: &mut TomlLines, compaction: &CompactionSettings) {
@@ -32,10 +32,13 @@ pub(super) fn compaction_section(out: &mut TomlLines, compaction: &CompactionSet
         skills,
     } = compaction;
     out.table("[engine.compaction]");
-    for (key, value) in [("context_window", context_window), ("output_cap", output_cap)] {
-        if let Some(value) = value {
-            out.raw(key, value);
-        }
+    match context_window {
+        ContextWindow::Auto => (),
+        ContextWindow::Tokens(tokens) => out.raw("context_window", tokens),
+        ContextWindow::None => out.text("context_window", "none"),
+    }
+    if let Some(cap) = output_cap {
+        out.raw("output_cap", cap);
     }
     for (key, value, usual) in [
         ("snip", snip, default.snip),

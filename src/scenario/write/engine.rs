@@ -2,16 +2,19 @@
 
 use super::{TomlLines, text_or_json};
 use crate::engine::settings::{EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
+use crate::prelude::*;
 
 /// `[engine]`; always there, because the model is what people look for first.
-pub(super) fn engine(out: &mut TomlLines, settings: &Settings, prices: Option<&str>) {
+pub(super) fn engine(out: &mut TomlLines, settings: &Settings, files: [(&str, &Option<String>); 2]) {
     let Settings { model, max_tokens, stream, system_prompt, memory, append_system_prompt, user_context, system_context, .. } = settings;
     let default = Settings::default();
     out.table("[engine]");
     out.text("model", model);
     out.raw("max_tokens", max_tokens);
-    if let Some(path) = prices {
-        out.text("prices", path);
+    for (key, path) in files {
+        if let Some(path) = path {
+            out.text(key, path);
+        }
     }
     out.flag("stream", *stream, default.stream);
     if let Some(system) = system_prompt {

@@ -217,7 +217,8 @@ fn f_6_settings_read_back() {
         session: session::odd_session(),
     };
     let prices = Some(String::from("my prices.toml"));
-    reads_back(&Scenario { settings, prices, prompts: vec![prompt("hi")], ..Scenario::default() });
+    let windows = Some(String::from("my windows.toml"));
+    reads_back(&Scenario { settings, prices, windows, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
 
 /// No field has its default.
