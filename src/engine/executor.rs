@@ -22,6 +22,7 @@ mod tree;
 use abort::{AbortKind, AbortScopes};
 use admission::{AdmissionSlot, ConcurrencyClass};
 use entry::{EntryState, ToolEntry};
+use input::InputAuthor;
 use ordering::OrderingStage;
 pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineHalt, PipelineVerdict, elicitation};
@@ -97,7 +98,7 @@ impl Executor {
         entry.answered = answered;
         entry.note(if entry.class == ConcurrencyClass::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, scope.effects);
         if let Some(reason) = abort::why(&self.aborts, false, entry.interrupt) {
-            entry.complete_aborted(&reason, scope.effects); // T-13: the scope stays aborted for the executor's life
+            entry.complete_aborted(scope.env, &reason, scope.effects); // T-13: the scope stays aborted for the executor's life
         } else if entry.batch.is_some() {
             entry.complete_unknown(scope.env, scope.effects);
         }
@@ -275,7 +276,7 @@ impl Executor {
                 && *until <= scope.now
             {
                 let reason = reason.clone();
-                entry.complete_aborted(&reason, scope.effects);
+                entry.complete_aborted(scope.env, &reason, scope.effects);
             }
         }
         self.ghosts.retain(|ghost| ghost.until > scope.now);
@@ -288,7 +289,7 @@ impl Executor {
         match state {
             EntryState::Stopping { reason, .. } if matches!(input, Input::ToolEnded { .. }) => {
                 let reason = reason.clone();
-                self.entries[index].complete_aborted(&reason, scope.effects);
+                self.entries[index].complete_aborted(scope.env, &reason, scope.effects);
                 None
             }
             // It is to stop, and should not wait for anybody.
@@ -339,9 +340,9 @@ impl Executor {
             let entry = &mut self.entries[index];
             let Some(reason) = abort::why(&self.aborts, entry.is_running(), entry.interrupt).filter(|_| concerns(entry)) else { continue };
             match &entry.state {
-                EntryState::Queued { .. } => entry.complete_aborted(&reason, scope.effects),
+                EntryState::Queued { .. } => entry.complete_aborted(scope.env, &reason, scope.effects),
                 EntryState::Executing(pipeline) => match pipeline.halt(scope.env, scope.effects) {
-                    PipelineHalt::AtOnce => entry.complete_aborted(&reason, scope.effects),
+                    PipelineHalt::AtOnce => entry.complete_aborted(scope.env, &reason, scope.effects),
                     PipelineHalt::Stopping => {
                         entry.to("abort", EntryState::Stopping { reason, until });
                         entry.note(ToolState::Stopping, scope.effects);
@@ -394,7 +395,7 @@ impl Executor {
         entry.note_repeated(&self.finished_before, scope.effects);
         entry.note(ToolState::Executing, scope.effects);
         if let EntryState::Queued { problem: Some(problem) } = &entry.state {
-            let answer = problem.answer(&entry.tool_use.name);
+            let answer = problem.answer(&entry.tool_use.name, InputAuthor::Model, &scope.env.settings.texts);
             scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
             entry.complete(&answer, scope.effects);
             return None;

@@ -286,7 +286,7 @@ impl Session {
     /// The prompt ends before the model was asked.
     fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) {
         let PendingPrompt { prompt, since, carried, .. } = self.take_starting();
-        self.finish(env, now, (prompt, since), QueryOutcome::aborted(prompt, carried, kind, effects), effects);
+        self.finish(env, now, (prompt, since), QueryOutcome::aborted(env, prompt, carried, kind, effects), effects);
     }
 
     /// S-8: the result, the terminal, and the prompt that waited.

@@ -24,6 +24,7 @@ use super::hook::HookDefinition;
 use super::permission::PermissionSettings;
 use super::random::Seed;
 use super::schema::Validators;
+use super::texts::ModelTexts;
 use super::time::Micros;
 use super::tokenizer::Tokenizer;
 use super::windows::WindowTable;
@@ -92,7 +93,7 @@ pub struct Settings {
     pub max_tokens: u64,
     /// Whether answers are asked for as streams.
     pub stream: bool,
-    /// The system prompt: a JSON string or a JSON array of blocks; `None` for [`Settings::DEFAULT_SYSTEM_PROMPT`] (S-2).
+    /// The system prompt: a JSON string or a JSON array of blocks; `None` for the engine's own (S-2).
     pub system_prompt: Option<Json>,
     /// Whether the memory-mechanics part follows the system prompt (S-2).
     pub memory: bool,
@@ -142,6 +143,9 @@ pub struct Settings {
     pub max_pause_resumes: u32,
     /// Whether a refused turn is tried once more.
     pub retry_refusal: bool,
+    /// What the engine says to the model (T-31).
+    #[serde(skip_serializing_if = "ModelTexts::is_default")]
+    pub texts: ModelTexts,
     /// Whether this agent does background work (titles, suggestions): an overloaded API is not asked again for that.
     pub background: bool,
 }
@@ -151,11 +155,6 @@ impl Settings {
     pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
     /// What takes its place when it was reached.
     pub const RAISED_MAX_TOKENS: u64 = 64_000;
-    /// Used when no system prompt is set (S-2).
-    pub const DEFAULT_SYSTEM_PROMPT: &str = "You are a helpful agent. Use the tools that you are given when they serve the task.";
-    /// The memory-mechanics part (S-2).
-    pub const MEMORY_PROMPT: &str =
-        "Notes from earlier sessions are kept as memory files; read them before you rely on them, and keep them short.";
 }
 
 impl Default for Settings {
@@ -189,6 +188,7 @@ impl Default for Settings {
             session: SessionSettings::default(),
             max_pause_resumes: 10,
             retry_refusal: false,
+            texts: ModelTexts::default(),
             background: false,
         }
     }

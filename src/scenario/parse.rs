@@ -39,6 +39,7 @@ mod session;
 mod span;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod tools;
 mod tree;
 mod values;
@@ -197,6 +198,7 @@ fn whole_file(reader: &mut TableReader<'_, '_>) -> ParsedScenario {
     scenario.prices = path;
     let (path, windows) = windows.unzip();
     scenario.windows = path;
+    scenario.settings.texts = reader.section("texts", "[texts]", texts::texts).unwrap_or_default();
     scenario.tools = tools::tools(reader);
     replies::read(reader, &mut scenario);
     scenario.settings.session.commands = reader.entries("command", "[[command]]", session::command);

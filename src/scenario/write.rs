@@ -17,6 +17,7 @@ mod replies;
 mod retry;
 mod session;
 mod text;
+mod texts;
 mod tools;
 
 use self::engine::engine;

@@ -1,5 +1,8 @@
 //! The settings of an engine, table by table. Each field has its own value in some cases, so that all of them are met, and few at once.
 
+use alloc::collections::BTreeMap;
+
+use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -9,6 +12,7 @@ use crate::engine::settings::{
     CloudProvider, CompactionSettings, ContextWindow, EmissionOrder, MicrocompactMode, NeighbourMerging, OverloadPolicy, PipelineSettings,
     ResultDelivery, ResultOrder, RetrySettings, Settings,
 };
+use crate::engine::texts::{ModelTexts, TextName, TextSet, parts};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::json::Json;
@@ -52,7 +56,19 @@ pub fn execution() -> BoxedStrategy<Settings> {
         sibling_abort: Just(false),
         batch_sibling_abort: Just(true),
         tool_grace: span(),
+        texts: texts(),
     )
+}
+
+/// `[texts]`: a set, and some texts in the place of its own, with the parts that they may have.
+fn texts() -> BoxedStrategy<ModelTexts> {
+    let replaced = (select(TextName::ALL), words(), any::<bool>()).prop_map(|(name, words, has_parts)| {
+        let parts = parts(name.ours()).into_iter().filter(|_| has_parts).map(|part| format!(" {{{part}}}")).collect::<String>();
+        (name, Arc::from(format!("{words}{parts}")))
+    });
+    let set = select(vec![TextSet::Reenact, TextSet::Observed]);
+    let replaced = vec(replaced, 0..12).prop_map(|texts| texts.into_iter().collect::<BTreeMap<_, _>>());
+    (set, replaced).prop_map(|(set, replaced)| ModelTexts { set, replaced }).boxed()
 }
 
 /// `[engine.pipeline]`.

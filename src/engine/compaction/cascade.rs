@@ -124,13 +124,13 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
     if settings.microcompact == MicrocompactMode::Off {
         return;
     }
-    let old = microcompact::old_results(conversation, settings.keep_results);
+    let old = microcompact::old_results(conversation, settings.keep_results, &env.settings.texts);
     if old.is_empty() {
         return;
     }
     let before = context_tokens(env, frame, conversation);
     if settings.microcompact == MicrocompactMode::Local {
-        microcompact::clear(conversation, &old);
+        microcompact::clear(conversation, &old, &env.settings.texts);
         let after = context_tokens(env, frame, conversation);
         note(CompactionLevel::Microcompact, true, "old results", (before, after), effects);
         let tool_use_ids = old.into_iter().map(|old| old.tool_use_id).collect();

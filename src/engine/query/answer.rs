@@ -155,7 +155,7 @@ impl Query {
             QueryState::Ending { mut turn, ending } => {
                 self.totals.denials.extend(turn.executor.take_denials());
                 self.keep_what_is_answered(env, &turn);
-                self.finish(now, *ending, effects)
+                self.finish(env, now, *ending, effects)
             }
             QueryState::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
             QueryState::Settling { executor, begins } => self.on_orphan_settled(env, now, executor, begins, effects),

@@ -1,5 +1,6 @@
 //! `[engine]` and `[engine.pipeline]` as TOML.
 
+use super::texts::texts_section;
 use super::{TomlLines, text_or_json};
 use crate::engine::settings::{EmissionOrder, NeighbourMerging, PipelineSettings, ResultDelivery, ResultOrder, Settings};
 use crate::prelude::*;
@@ -28,6 +29,7 @@ pub(super) fn engine(out: &mut TomlLines, settings: &Settings, files: [(&str, &O
         }
     }
     engine_behaviour(out, settings, &default);
+    texts_section(out, &settings.texts);
 }
 
 /// The rest of the settings; together with [`engine`] it names each field, and leaves out nothing by `..` that the other does not name.
@@ -52,6 +54,7 @@ fn engine_behaviour(out: &mut TomlLines, settings: &Settings, default: &Settings
         max_pause_resumes,
         retry_refusal,
         background,
+        texts: _, // a table of its own
         streaming_execution,
         max_batch_tools,
         sibling_abort,

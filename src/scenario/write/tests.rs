@@ -14,6 +14,7 @@ use crate::engine::settings::{
     AgentTool, CloudProvider, CompactionSettings, EmissionOrder, InterruptBehaviour, NeighbourMerging, ObservableField, OverloadPolicy,
     PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
 };
+use crate::engine::texts::{ModelTexts, TextName, TextSet};
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
 use crate::scenario::fault::known_errors::KnownError;
 use crate::scenario::fault::{
@@ -198,6 +199,10 @@ fn f_6_settings_read_back() {
         max_pause_resumes: 3,
         retry_refusal: true,
         background: true,
+        texts: ModelTexts {
+            set: TextSet::Observed,
+            replaced: [(TextName::UnknownTool, "No {tool},\n \"{tools}\" {} {Tool}".into()), (TextName::Interrupted, " x".into())].into(),
+        },
         streaming_execution: false,
         max_batch_tools: 3,
         sibling_abort: false,
