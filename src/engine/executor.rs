@@ -24,6 +24,7 @@ mod tree;
 use abort::AbortScopes;
 use admission::{AdmissionSlot, ConcurrencyClass};
 use entry::{EntryState, ToolEntry};
+use input::InputAuthor;
 use ordering::OrderingStage;
 pub(crate) use pipeline::PipelineScope;
 use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
@@ -101,7 +102,7 @@ impl Executor {
         let settings = &scope.env.settings;
         match entry.why_aborted(&self.aborts, settings) {
             // T-13: the scope stays aborted for the executor's life.
-            Some(reason) if !entry.has_a_turn(settings) => entry.complete_aborted(&reason, scope.effects),
+            Some(reason) if !entry.has_a_turn(settings) => entry.complete_aborted(scope.env, &reason, scope.effects),
             _ if entry.batch.is_some() => entry.complete_unknown(scope.env, scope.effects),
             _ => (),
         }
@@ -237,7 +238,7 @@ impl Executor {
         match state {
             EntryState::Stopping { reason, .. } if matches!(input, Input::ToolEnded { .. }) => {
                 let reason = reason.clone();
-                self.entries[index].complete_aborted(&reason, scope.effects);
+                self.entries[index].complete_aborted(scope.env, &reason, scope.effects);
                 None
             }
             // It is to stop, and should not wait for anybody.
@@ -312,13 +313,13 @@ impl Executor {
     fn start(&mut self, scope: &mut PipelineScope<'_>, position: usize) -> Option<Arc<str>> {
         let entry = &mut self.entries[position];
         if let Some(reason) = entry.why_aborted(&self.aborts, &scope.env.settings) {
-            entry.complete_aborted(&reason, scope.effects); // its turn to be answered (T-15a)
+            entry.complete_aborted(scope.env, &reason, scope.effects); // its turn to be answered (T-15a)
             return None;
         }
         entry.note_repeated(&self.finished_before, scope.effects);
         entry.note(ToolState::Executing, scope.effects);
         if let EntryState::Queued { problem: Some(problem) } = &entry.state {
-            let answer = problem.answer(&entry.tool_use.name);
+            let answer = problem.answer(&entry.tool_use.name, InputAuthor::Model, &scope.env.settings.texts);
             scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
             return self.finish(scope, position, PipelineEnd { outcome: Arc::new(answer), denial: None });
         }

@@ -17,7 +17,7 @@ mod table;
 
 pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
 pub(crate) use compaction::compaction_keys;
-pub use compaction::{CompactionSettings, MicrocompactMode};
+pub use compaction::{CompactionSettings, ContextWindow, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
 pub(crate) use pipeline::pipeline_keys;
@@ -35,8 +35,10 @@ use super::hook::HookDefinition;
 use super::permission::PermissionSettings;
 use super::random::Seed;
 use super::schema::Validators;
+use super::texts::ModelTexts;
 use super::time::Micros;
 use super::tokenizer::Tokenizer;
+use super::windows::WindowTable;
 use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
@@ -59,6 +61,9 @@ pub struct Environment {
     /// What answers cost (S-10). The shipped table is not written down with a run: it comes with the engine.
     #[serde(default = "PriceTable::shipped", skip_serializing_if = "PriceTable::is_shipped")]
     pub prices: Arc<PriceTable>,
+    /// How much context models take (C-4); the shipped table comes with the engine, too.
+    #[serde(default = "WindowTable::shipped", skip_serializing_if = "WindowTable::is_shipped")]
+    pub windows: Arc<WindowTable>,
     /// How long to wait before the next attempt, by the failed one's name, where that is not to be drawn (F-11).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backoff: BTreeMap<Arc<str>, Micros>,
@@ -102,7 +107,7 @@ settings! {
         max_tokens: u64 = Self::DEFAULT_MAX_TOKENS, unit("tokens");
         /// Whether answers are asked for as streams.
         stream: bool = true;
-        /// The system prompt: a JSON string or a JSON array of blocks; `None` for [`Settings::DEFAULT_SYSTEM_PROMPT`] (S-2).
+        /// The system prompt: a JSON string or a JSON array of blocks; `None` for the engine's own (S-2).
         system_prompt: Option<Json> as TextOrJson = None, or_key("system_prompt_json");
         /// Whether the memory-mechanics part follows the system prompt (S-2).
         memory: bool = false;
@@ -158,6 +163,9 @@ settings! {
         max_pause_resumes: u32 = 10;
         /// Whether a refused turn is tried once more.
         retry_refusal: bool = false;
+        /// The texts that the engine sends to the model (T-31).
+        #[serde(skip_serializing_if = "ModelTexts::is_default")]
+        texts: ModelTexts as NoKey<ModelTexts> = ModelTexts::default();
         /// Whether this agent does background work (titles, suggestions): an overloaded API is not asked again for that.
         background: bool = false;
     }
@@ -168,11 +176,6 @@ impl Settings {
     pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
     /// What takes its place when it was reached.
     pub const RAISED_MAX_TOKENS: u64 = 64_000;
-    /// Used when no system prompt is set (S-2).
-    pub const DEFAULT_SYSTEM_PROMPT: &str = "You are a helpful agent. Use the tools that you are given when they serve the task.";
-    /// The memory-mechanics part (S-2).
-    pub const MEMORY_PROMPT: &str =
-        "Notes from earlier sessions are kept as memory files; read them before you rely on them, and keep them short.";
 }
 
 words! {

@@ -63,6 +63,8 @@ pub struct Scenario {
     pub tape: Option<TapeSource>,
     /// The file with the price table that takes the place of the shipped one (S-10).
     pub prices: Option<String>,
+    /// The same for the window table (C-4).
+    pub windows: Option<String>,
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// How new credentials are got (M-7).

@@ -17,6 +17,7 @@ use crate::engine::schema::Validators;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
 use crate::engine::tokenizer::Tokenizer;
+use crate::engine::windows::WindowTable;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::recording::{Recording, WholeTape};
@@ -222,6 +223,7 @@ impl RunSetup {
             history: scenario.history.clone(),
             seed: scenario.seed,
             prices: PriceTable::shipped(),
+            windows: WindowTable::shipped(),
             backoff: scenario.plan.backoff.clone(),
             safe_uses: scenario.safe_uses(),
             validators: Validators::default(),

@@ -4,6 +4,7 @@
 
 use crate::engine::contract::{FailureCause, ToolOutcome};
 use crate::engine::settings::{InterruptBehaviour, QueuedBlockPolicy, Settings, SiblingAbort};
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 
@@ -81,18 +82,14 @@ pub(crate) fn fails_siblings(outcome: &ToolOutcome, settings: &Settings) -> bool
 }
 
 impl AbortReason {
-    /// The fixed text of the synthetic result (T-16).
-    pub(crate) fn text(&self) -> String {
+    /// The text of the synthetic result (T-16).
+    pub(crate) fn text(&self, texts: &ModelTexts) -> String {
         match self {
-            Self::StreamingFallback => {
-                String::from("Tool execution discarded: the answer that asked for it was lost before it was complete.")
-            }
-            Self::SiblingError(failed) => format!("Cancelled: the parallel tool call {failed} failed."),
-            Self::BudgetSpent => String::from("Tool execution stopped: the budget of this session is used up."),
-            Self::AgentUnneeded => String::from("Tool execution stopped: nobody waits for the result of this agent any more."),
-            Self::UserInterrupted => {
-                String::from("The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on.")
-            }
+            Self::StreamingFallback => texts.say(TextName::Discarded, &[]),
+            Self::SiblingError(failed) => texts.say(TextName::SiblingFailed, &[("call", failed)]),
+            Self::BudgetSpent => texts.say(TextName::BudgetSpent, &[]),
+            Self::AgentUnneeded => texts.say(TextName::AgentUnneeded, &[]),
+            Self::UserInterrupted => texts.say(TextName::UserRejected, &[]),
         }
     }
 }

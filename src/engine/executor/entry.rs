@@ -11,6 +11,7 @@ use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
 use crate::engine::permission::PermissionAnswer;
 use crate::engine::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
+use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
@@ -174,12 +175,13 @@ impl ToolEntry {
         }
         let known: Vec<&str> = env.tools.iter().map(|tool| &*tool.name).collect();
         let known = if known.is_empty() { String::from("none") } else { known.join(", ") };
-        self.complete(&ToolOutcome::error(&format!("No tool named {name} is available. Available tools: {known}.")), effects);
+        let text = env.settings.texts.say(TextName::UnknownTool, &[("tool", name), ("tools", &known)]);
+        self.complete(&ToolOutcome::error(&text), effects);
     }
 
     /// Gives the synthetic result of an aborted tool use (T-16).
-    pub(super) fn complete_aborted(&mut self, reason: &AbortReason, effects: &mut Effects) {
-        self.complete_by("abort", &ToolOutcome::error(&reason.text()), effects);
+    pub(super) fn complete_aborted(&mut self, env: &Environment, reason: &AbortReason, effects: &mut Effects) {
+        self.complete_by("abort", &ToolOutcome::error(&reason.text(&env.settings.texts)), effects);
     }
 
     fn complete_by(&mut self, by: &'static str, outcome: &ToolOutcome, effects: &mut Effects) {

@@ -45,7 +45,7 @@ impl Executor {
                 && *until <= scope.now
             {
                 let reason = reason.clone();
-                entry.complete_aborted(&reason, scope.effects);
+                entry.complete_aborted(scope.env, &reason, scope.effects);
             }
         }
         self.ghosts.retain(|ghost| ghost.until > scope.now);
@@ -78,9 +78,9 @@ impl Executor {
             let Some(reason) = entry.why_aborted(&self.aborts, settings).filter(|_| concerns(entry)) else { continue };
             match &entry.state {
                 EntryState::Queued { .. } if are_there_turns && entry.has_a_turn(settings) => (),
-                EntryState::Queued { .. } => entry.complete_aborted(&reason, scope.effects),
+                EntryState::Queued { .. } => entry.complete_aborted(scope.env, &reason, scope.effects),
                 EntryState::Executing(pipeline) => match pipeline.halt(scope.env, scope.effects) {
-                    PipelineHalt::AtOnce => entry.complete_aborted(&reason, scope.effects),
+                    PipelineHalt::AtOnce => entry.complete_aborted(scope.env, &reason, scope.effects),
                     PipelineHalt::Stopping => {
                         entry.to("abort", EntryState::Stopping { reason, until });
                         entry.note(ToolState::Stopping, scope.effects);

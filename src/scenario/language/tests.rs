@@ -16,6 +16,7 @@ use crate::engine::settings::{
     ObservableField, OverloadPolicy, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, SessionSettings,
     Settings, SiblingAbort, ToolDefinition, ToolSafety,
 };
+use crate::engine::texts::{ModelTexts, TextName, TextSet};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
@@ -227,6 +228,10 @@ fn f_6_settings_read_back() {
         max_pause_resumes: 3,
         retry_refusal: true,
         background: true,
+        texts: ModelTexts {
+            set: TextSet::Observed,
+            replaced: [(TextName::UnknownTool, "No {tool},\n \"{tools}\" {} {Tool}".into()), (TextName::Interrupted, " x".into())].into(),
+        },
         streaming_execution: false,
         max_batch_tools: 3,
         abort_results: AbortResultOrder::InTurn,
@@ -249,7 +254,8 @@ fn f_6_settings_read_back() {
         session: session::odd_session(),
     };
     let prices = Some(String::from("my prices.toml"));
-    reads_back(&Scenario { settings, prices, prompts: vec![prompt("hi")], ..Scenario::default() });
+    let windows = Some(String::from("my windows.toml"));
+    reads_back(&Scenario { settings, prices, windows, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
 
 /// No field has its default.

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use crate::engine::permission::PermissionSettings;
 use crate::engine::random::Seed;
 use crate::engine::settings::{HostMessage, RequestChange, SlashCommand};
+use crate::engine::texts::ModelTexts;
 use crate::prelude::*;
 use crate::scenario::drive::{DriveScript, NormaliseRule};
 use crate::scenario::fault::FaultRule;
@@ -56,6 +57,8 @@ keys! {
         default_answer: Option<Arc<str>> = None;
         /// The engine.
         engine: EngineKeys as Section<EngineKeys> = EngineKeys::default();
+        /// The texts that the engine sends to the model.
+        texts: ModelTexts as Section<ModelTexts> = ModelTexts::default();
         /// How long answers take.
         timing: AnswerTiming as Section<AnswerTiming> = AnswerTiming::default();
         /// Where a run is stopped.
@@ -123,8 +126,9 @@ impl ConvertedTable for Scenario {
         check_answers(reader, &keys);
         let tools = tools(reader, &keys);
         let results = results(reader, &keys.result);
-        let ScenarioKeys { engine: EngineKeys { mut settings, prices }, .. } = keys;
+        let ScenarioKeys { engine: EngineKeys { mut settings, prices, windows }, .. } = keys;
         settings.permissions = keys.permissions;
+        settings.texts = keys.texts;
         settings.session.commands = keys.command;
         settings.session.changes = keys.change;
         settings.session.host_messages = keys.message;
@@ -148,6 +152,7 @@ impl ConvertedTable for Scenario {
             default_answer: keys.default_answer,
             tape: keys.tape.map(|path| TapeSource { path, thread: keys.thread }),
             prices,
+            windows,
             results,
             auth: keys.auth,
             api: keys.api,
@@ -170,6 +175,7 @@ impl ConvertedTable for Scenario {
         let (commands, changes, messages) =
             (core::mem::take(&mut session.commands), core::mem::take(&mut session.changes), core::mem::take(&mut session.host_messages));
         let permissions = scenario.settings.permissions.take();
+        let texts = core::mem::take(&mut scenario.settings.texts);
         let of_kind = |section: &'static str| self.interrupts.iter().filter(move |interrupt| interrupt.kind.section() == section).cloned();
         let DriveScript { client, exit, without, normalise } = scenario.drive;
         let without = without.iter().map(|name| String::from(&**name)).collect();
@@ -183,7 +189,8 @@ impl ConvertedTable for Scenario {
             tape: scenario.tape.map(|tape| tape.path),
             chunking: scenario.chunking,
             default_answer: scenario.default_answer,
-            engine: EngineKeys { settings: scenario.settings, prices: scenario.prices },
+            engine: EngineKeys { settings: scenario.settings, prices: scenario.prices, windows: scenario.windows },
+            texts,
             timing: scenario.timing,
             limits: scenario.limits,
             matching: scenario.matching,
