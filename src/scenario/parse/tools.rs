@@ -1,20 +1,20 @@
-//! `tools` and `[[tool]]`: which tools there are, as the engine knows them, and how they behave here (M-7).
+//! `tools`, `[tools]` and `[[tool]]`: which tools there are, as the engine knows them, and how they behave here (M-7).
 
 use super::outcome;
 use super::reader::{TableReader, known_word};
-use super::tree::{TextPlace, TreeValueKind};
+use super::tree::{TextPlace, TreeMember, TreeValueKind};
 use super::values::JsonObjectText;
 use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
 use crate::prelude::*;
-use crate::scenario::known_tools::{KNOWN_TOOLS, KnownTool, known_tool};
+use crate::scenario::known_tools::{KNOWN_TOOLS, KnownInterrupts, KnownTool, known_tool};
 use crate::scenario::latency::Latency;
 use crate::scenario::types::ScriptedTool;
 use crate::wire::json::{Json, push_string};
 
 /// All tools: first those of the short form, then the others, each in the order written.
 pub(super) fn tools(reader: &mut TableReader<'_, '_>) -> Vec<ScriptedTool> {
-    let mut declared = short_form(reader);
-    declared.extend(reader.entries("tool", "[[tool]]", tool));
+    let (mut declared, interrupts) = known_tools(reader);
+    declared.extend(reader.entries("tool", "[[tool]]", |reader| tool(reader, interrupts)));
     let mut tools: Vec<ScriptedTool> = Vec::new();
     for (place, tool) in declared {
         let name = &tool.definition.name;
@@ -26,15 +26,31 @@ pub(super) fn tools(reader: &mut TableReader<'_, '_>) -> Vec<ScriptedTool> {
     tools
 }
 
-/// `tools = ["Read", "Bash"]`: well-known tools by their names.
-fn short_form(reader: &mut TableReader<'_, '_>) -> Vec<(TextPlace, ScriptedTool)> {
-    let Some(member) = reader.member("tools") else { return Vec::new() };
+/// `tools = ["Read", "Bash"]`, or `[tools]` with these as `names`: well-known tools, and how all of them take a submitted message (T-17).
+fn known_tools(reader: &mut TableReader<'_, '_>) -> (Vec<(TextPlace, ScriptedTool)>, KnownInterrupts) {
+    let Some(member) = reader.member("tools") else { return Default::default() };
+    if let TreeValueKind::Table(_) = member.value.kind {
+        let both = reader.section("tools", "[tools]", |reader| {
+            let words = [("block", KnownInterrupts::Block), ("readers-cancel", KnownInterrupts::ReadersCancel)];
+            let interrupts = reader.choice("interrupts", &words).unwrap_or_default();
+            let names = reader.member("names");
+            (names.map(|names| named(reader, names, interrupts)).unwrap_or_default(), interrupts)
+        });
+        return both.unwrap_or_default();
+    }
+    (named(reader, member, KnownInterrupts::default()), KnownInterrupts::default())
+}
+
+fn named(reader: &mut TableReader<'_, '_>, member: &TreeMember, interrupts: KnownInterrupts) -> Vec<(TextPlace, ScriptedTool)> {
     let names: Vec<&str> = KNOWN_TOOLS.iter().map(|tool| tool.name).collect();
     match &member.value.kind {
         TreeValueKind::List(items) => {
             let of = |item| known_word(item, reader.report, "tool", &names).and_then(known_tool).map(|tool| (item.place, tool));
-            let plain = |definition| ScriptedTool { definition, latency: None, outcome: None };
-            items.iter().filter_map(of).map(|(place, tool)| (place, plain(tool.definition()))).collect()
+            let plain = |tool: &KnownTool| {
+                let definition = ToolDefinition { interrupt: Some(tool.interrupt(interrupts)), ..tool.definition() };
+                ScriptedTool { definition, latency: None, outcome: None }
+            };
+            items.iter().filter_map(of).map(|(place, tool)| (place, plain(tool))).collect()
         }
         TreeValueKind::StandIn => Vec::new(),
         _ => {
@@ -45,7 +61,7 @@ fn short_form(reader: &mut TableReader<'_, '_>) -> Vec<(TextPlace, ScriptedTool)
 }
 
 /// `[[tool]]`: what is not said of a well-known tool is as usual.
-fn tool(reader: &mut TableReader<'_, '_>) -> Option<(TextPlace, ScriptedTool)> {
+fn tool(reader: &mut TableReader<'_, '_>, interrupts: KnownInterrupts) -> Option<(TextPlace, ScriptedTool)> {
     let whole: Option<Json> = reader.get("definition").map(|JsonObjectText(json)| json);
     let name: Option<Arc<str>> = reader.required("name");
     let place = reader.member("name").map_or(reader.place, |member| member.value.place);
@@ -70,7 +86,7 @@ fn tool(reader: &mut TableReader<'_, '_>) -> Option<(TextPlace, ScriptedTool)> {
     let json = whole.unwrap_or_else(|| definition(&name, description.as_deref(), schema.as_ref(), known));
     let mut definition = ToolDefinition::new(&name, safe.or(known.map(|known| known.safe)).unwrap_or_default(), json);
     definition.shell = shell.unwrap_or(known.is_some_and(|known| known.shell));
-    definition.interrupt = interrupt.unwrap_or(known.map(|known| known.interrupt));
+    definition.interrupt = interrupt.unwrap_or(known.map(|known| known.interrupt(interrupts)));
     definition.observable = observable;
     definition.agent = agent;
     // A tool of which it is said what its check finds has one.

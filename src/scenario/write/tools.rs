@@ -6,7 +6,7 @@ use super::{TomlLines, text_or_json};
 use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
 use crate::engine::time::Micros;
 use crate::prelude::*;
-use crate::scenario::known_tools::{KnownTool, known_tool};
+use crate::scenario::known_tools::{KnownInterrupts, KnownTool, known_tool};
 use crate::scenario::types::{ScriptedOutcome, ScriptedTool, StopDeafness, ToolEnding, ToolStopping};
 
 /// `[[tool]]`.
@@ -30,7 +30,7 @@ pub(super) fn tool_entry(out: &mut TomlLines, tool: &ScriptedTool) {
     if *shell != known.is_some_and(|known| known.shell) {
         out.raw("shell", shell);
     }
-    if *interrupt != known.map(|known| known.interrupt) {
+    if *interrupt != known.map(|known| known.interrupt(KnownInterrupts::default())) {
         let word = match interrupt {
             Some(InterruptBehaviour::Cancel) => "cancel",
             Some(InterruptBehaviour::Block) => "block",
