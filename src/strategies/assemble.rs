@@ -21,12 +21,13 @@ use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionSettings;
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    CompactionSettings, PipelineSettings, RetrySettings, SessionSettings, Settings, SlashCommand, ThinkingSetting,
+    CompactionSettings, InterruptBehaviour, PipelineSettings, RetrySettings, SessionSettings, Settings, SlashCommand, ThinkingSetting,
 };
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::fault::{AnswerSubstitute, FaultKind, FaultRule};
 use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
+use crate::scenario::known_tools::{KnownInterrupts, known_tool};
 use crate::scenario::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
 use crate::scenario::script::{AnswerOrigin, TurnPlace, tool_uses};
 use crate::scenario::statement;
@@ -48,6 +49,7 @@ pub(super) struct CaseParts {
     tools: Vec<ScriptedTool>,
     /// The tools without a use.
     idle_tools: Vec<bool>,
+    known_interrupts: KnownInterrupts,
     results: Vec<(usize, ScriptedOutcome)>,
     past: SessionPast,
     host: Host,
@@ -98,7 +100,8 @@ struct SurroundingParts {
 /// All parts, each independent of the others.
 pub(super) fn parts() -> BoxedStrategy<CaseParts> {
     let said = (vec(prompt(), 1..4), vec(option::weighted(0.5, command_line()), 4), commands());
-    let of_tools = (tools(), vec(any::<bool>(), NAMES.len()), vec((0_usize..9, outcome_of_a_result()), 0..3));
+    let known_interrupts = select(vec![KnownInterrupts::Block, KnownInterrupts::ReadersCancel]);
+    let of_tools = ((tools(), known_interrupts), vec(any::<bool>(), NAMES.len()), vec((0_usize..9, outcome_of_a_result()), 0..3));
     let settings = (model(), requests(), execution(), pipeline(), retry(), compaction());
     let happening = (
         vec(faults::fault(), 1..4),
@@ -108,7 +111,7 @@ pub(super) fn parts() -> BoxedStrategy<CaseParts> {
     let all = (any::<u64>(), said, of_tools, (past(), host()), settings, session(), asked_parts(), happening, surroundings_of_runs());
     all.prop_map(|(seed, said, of_tools, (past, host), settings, session, asked, happening, surroundings)| {
         let (prompts, command_lines, commands) = said;
-        let (tools, idle_tools, results) = of_tools;
+        let ((tools, known_interrupts), idle_tools, results) = of_tools;
         let (model, requests, execution, pipeline, retry, compaction) = settings;
         let (faults, interrupts, background) = happening;
         CaseParts {
@@ -118,6 +121,7 @@ pub(super) fn parts() -> BoxedStrategy<CaseParts> {
             commands,
             tools,
             idle_tools,
+            known_interrupts,
             results,
             past,
             host,
@@ -236,7 +240,7 @@ pub(super) fn assemble(features: &CaseFeatures, mut parts: CaseParts) -> Scenari
         scenario.api = SimulatedApi { counts_max_tokens: api.counts_max_tokens.filter(|_| api.context_window.is_some()), ..api };
     }
     scenario.default_answer = default_answer.filter(|_| has(Feature::Interrupts));
-    scenario.tools = tools_of(features, &scenario, parts.tools, &parts.idle_tools);
+    scenario.tools = tools_of(features, &scenario, (parts.tools, parts.known_interrupts), &parts.idle_tools);
     if has(Feature::Results) {
         scenario.results = results(features, &scenario, parts.results);
     }
@@ -418,7 +422,12 @@ fn fitting_block(features: &CaseFeatures, block: TurnBlock) -> Option<TurnBlock>
 }
 
 /// The tools that are used, and some that are not.
-fn tools_of(features: &CaseFeatures, scenario: &Scenario, tools: Vec<ScriptedTool>, idle: &[bool]) -> Vec<ScriptedTool> {
+fn tools_of(
+    features: &CaseFeatures,
+    scenario: &Scenario,
+    (tools, interrupts): (Vec<ScriptedTool>, KnownInterrupts),
+    idle: &[bool],
+) -> Vec<ScriptedTool> {
     let has = |feature: Feature| features.contains(&feature);
     let is_used = |name: &str| all_turns(scenario).any(|turn| uses(turn, name));
     let is_wanted = |name: &str, idle: bool| match name {
@@ -429,6 +438,10 @@ fn tools_of(features: &CaseFeatures, scenario: &Scenario, tools: Vec<ScriptedToo
     let fit = |(mut tool, _): (ScriptedTool, &bool)| {
         if !has(Feature::OddTools) {
             tool = ScriptedTool { definition: usual(&tool.definition.name), latency: None, outcome: tool.outcome };
+        }
+        let known = known_tool(&tool.definition.name).filter(|_| has(Feature::Interrupts));
+        if let Some(known) = known.filter(|_| tool.definition.interrupt == Some(InterruptBehaviour::Block)) {
+            tool.definition.interrupt = Some(known.interrupt(interrupts));
         }
         tool.outcome = tool.outcome.and_then(|outcome| fitting(features, outcome));
         if tool.outcome.as_ref().is_some_and(|outcome| outcome.check.is_some()) {

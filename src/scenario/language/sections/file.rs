@@ -15,7 +15,7 @@ use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys
 use crate::scenario::language::sections::drive::DriveKeys;
 use crate::scenario::language::sections::interrupt::{CollapseEntry, DeadEntry, InterruptEntry};
 use crate::scenario::language::sections::outcome::ResultKeys;
-use crate::scenario::language::sections::tool::{KnownToolList, plain_tool};
+use crate::scenario::language::sections::tool::{KnownToolsForm, KnownToolsKeys, ToolEntry, plain_tool};
 use crate::scenario::language::sections::{expect, host, plan, prompt, session};
 use crate::scenario::language::settings::EngineKeys;
 use crate::scenario::language::tables::{Section, Sections};
@@ -70,9 +70,9 @@ keys! {
         /// What the simulated API counts and refuses.
         api: SimulatedApi as Section<SimulatedApi> = SimulatedApi::default();
         /// Known tools, by name.
-        tools: Vec<String> as KnownToolList = Vec::new(), example("[\"Read\", \"Bash\"]");
+        tools: KnownToolsKeys as KnownToolsForm = KnownToolsKeys::default(), example("[\"Read\", \"Bash\"]");
         /// Tools with what their runs do.
-        tool: Vec<ScriptedTool> as Sections<ScriptedTool> = Vec::new();
+        tool: Vec<ToolEntry> as Sections<ToolEntry> = Vec::new();
         /// Slash commands.
         command: Vec<SlashCommand> as Sections<SlashCommand> = Vec::new();
         /// Hooks. Their answers are put together in this order.
@@ -196,8 +196,8 @@ impl ConvertedTable for Scenario {
             matching: scenario.matching,
             auth: scenario.auth,
             api: scenario.api,
-            tools: Vec::new(),
-            tool: scenario.tools,
+            tools: KnownToolsKeys::default(),
+            tool: scenario.tools.into_iter().map(ToolEntry::from).collect(),
             command: commands,
             hook: scenario.hooks,
             permissions,
@@ -247,12 +247,13 @@ fn check_answers(reader: &mut TableReader<'_, '_>, keys: &ScenarioKeys) {
 
 /// All tools: first those that are given by their names alone. Of two with one name the second would never be used.
 fn tools(reader: &mut TableReader<'_, '_>, keys: &ScenarioKeys) -> Vec<ScriptedTool> {
-    let plain = keys.tools.iter().filter_map(|name| plain_tool(name));
-    let tools: Vec<ScriptedTool> = plain.chain(keys.tool.iter().cloned()).collect();
+    let KnownToolsKeys { names, interrupts } = &keys.tools;
+    let entries = names.iter().filter_map(|name| plain_tool(name)).chain(keys.tool.iter().cloned());
+    let tools: Vec<ScriptedTool> = entries.map(|entry| entry.with_interrupts(*interrupts)).collect();
     for (nth, tool) in tools.iter().enumerate() {
         let name = &tool.definition.name;
         if tools[..nth].iter().any(|other| other.definition.name == *name) {
-            let place = match nth.checked_sub(keys.tools.len()) {
+            let place = match nth.checked_sub(names.len()) {
                 None => reader.entry_place("tools", nth),
                 Some(nth) => reader.entry_member_place("tool", nth, "name"),
             };

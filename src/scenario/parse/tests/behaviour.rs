@@ -39,9 +39,9 @@ fn t_17_what_an_interrupt_does_to_a_tool() {
     );
     let tools = read(&text).tools;
     let of = |at: usize| (tools[at].definition.shell, tools[at].definition.interrupt);
-    assert_eq!(of(0), (false, Some(InterruptBehaviour::Cancel)));
+    assert_eq!(of(0), (false, Some(InterruptBehaviour::Block)));
     assert_eq!(of(1), (false, Some(InterruptBehaviour::Block)));
-    assert_eq!(of(2), (true, Some(InterruptBehaviour::Cancel)));
+    assert_eq!(of(2), (true, Some(InterruptBehaviour::Block)));
     assert_eq!(of(3), (false, None));
     assert_eq!(of(4), (true, Some(InterruptBehaviour::Cancel)));
     assert_eq!(of(5), (false, None));
@@ -106,4 +106,20 @@ fn t_13_which_failures_abort_siblings_is_true_false_or_a_word() {
         let settings = read(value);
         assert_eq!((settings.sibling_abort, settings.batch_sibling_abort), (expected, expected), "{value}");
     }
+}
+
+#[test]
+fn t_17_known_tools_block_messages_unless_the_scenario_has_readers_stop() {
+    let behaviours = |text: &str| -> Vec<_> {
+        let tools = read(&format!("{text}\n{SHORT}")).tools;
+        tools.iter().map(|tool| (tool.definition.name.to_string(), tool.definition.interrupt)).collect()
+    };
+    let (block, cancel) = (Some(InterruptBehaviour::Block), Some(InterruptBehaviour::Cancel));
+    let of = |read, write| [(String::from("Read"), read), (String::from("Write"), write)];
+    assert_eq!(behaviours("tools = [\"Read\", \"Write\"]"), of(block, block));
+    assert_eq!(behaviours("[tools]\nnames = [\"Read\", \"Write\"]"), of(block, block));
+    assert_eq!(behaviours("tools = { names = [\"Read\", \"Write\"], interrupts = \"readers-cancel\" }"), of(cancel, block));
+    let both = "[tools]\ninterrupts = \"readers-cancel\"\n[[tool]]\nname = \"Read\"\n[[tool]]\nname = \"Write\"\ninterrupt = \"cancel\"";
+    assert_eq!(behaviours(both), of(cancel, cancel));
+    assert_eq!(behaviours(&both.replace("name = \"Read\"", "name = \"Read\"\ninterrupt = \"block\"")), of(block, cancel));
 }
