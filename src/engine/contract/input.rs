@@ -59,6 +59,9 @@ pub enum Input {
         run: ToolRun,
         /// What it says.
         text: Arc<str>,
+        /// Where it says it, if that is known (T-32).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<ProgressKind>,
     },
     /// A tool run is over.
     ToolEnded {
@@ -222,6 +225,36 @@ pub struct ToolOutcome {
     /// What kind of failure an error is, where that is known (T-28).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<FailureCause>,
+    /// What it gave in the tool's own form: for consumers, while the model sees the content (T-32).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Json>,
+}
+
+/// Where a tool reports its progress (T-32).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ProgressKind {
+    /// On its standard output.
+    Stdout,
+    /// On its standard error.
+    Stderr,
+    /// In a message of its own.
+    Message,
+}
+
+impl ProgressKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Stdout, Self::Stderr, Self::Message];
+
+    /// The word that transcripts and scenarios use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+            Self::Message => "message",
+        }
+    }
 }
 
 /// Why a tool use failed (T-28). The first four are a tool's own to say, the others are the engine's.
@@ -282,7 +315,7 @@ impl FailureCause {
 impl ToolOutcome {
     /// An outcome with this text.
     pub fn text(text: &str) -> Self {
-        Self { content: Json::from_value(text), is_error: false, context_change: None, abort: None, cause: None }
+        Self { content: Json::from_value(text), is_error: false, context_change: None, abort: None, cause: None, structured: None }
     }
 
     /// An error with this text.

@@ -62,6 +62,9 @@ pub struct SessionSettings {
     pub elicitation_handler: bool,
     /// Whether consumers are told when the session starts to ask the model, when it summarises, and when it is idle again (S-11).
     pub status_reports: bool,
+    /// Whether results say how long their call took, and progress its own name and time (T-32).
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub tool_details: bool,
     /// Whether dead messages go from the session's own store, too (S-7, C-1). Otherwise the store keeps them, and each request leaves them out.
     pub snip_replay: bool,
     /// Whether consumers are told of each hook that runs and of what each level of compaction did and why (S-11).
@@ -146,6 +149,7 @@ impl Default for SessionSettings {
             orphan_reply: None,
             elicitation_handler: false,
             status_reports: false,
+            tool_details: false,
             snip_replay: true,
             verbose: false,
             tool_use_summaries: None,

@@ -6,19 +6,21 @@ use super::engine::text_or_json;
 use super::reader::TableReader;
 use super::replies;
 use super::tree::{TextPlace, TreeValue, TreeValueKind};
-use crate::engine::contract::FailureCause;
+use super::values::JsonObjectText;
+use crate::engine::contract::{FailureCause, ProgressKind};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::latency::Latency;
 use crate::scenario::statement::tool_uses;
-use crate::scenario::types::{AgentScript, Scenario, ScriptedOutcome, StopDeafness, ToolEnding, ToolStopping, TurnBlock};
+use crate::scenario::types::{AgentScript, Scenario, ScriptedOutcome, ScriptedProgress, StopDeafness, ToolEnding, ToolStopping, TurnBlock};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "asks",
     "result",
     "result_json",
     "is_error",
     "cause",
+    "structured",
     "progress",
     "context_change",
     "aborts",
@@ -41,9 +43,11 @@ pub(super) fn outcome(reader: &mut TableReader<'_, '_>) -> Option<ScriptedOutcom
         is_error: reader.get("is_error").unwrap_or_default(),
         cause: cause(reader),
         latency: None,
+        structured: reader.get("structured").map(|JsonObjectText(json)| json),
         progress: reader.entries("progress", "an entry of `progress`", |reader| {
+            let kind = reader.choice("kind", &ProgressKind::ALL.map(|kind| (kind.as_str(), kind)));
             let (at, text) = (reader.required("at"), reader.required("text"));
-            Some((at?, text?))
+            Some(ScriptedProgress { at: at?, text: text?, kind })
         }),
         context_change: reader.get("context_change"),
         aborts: reader.get("aborts"),
@@ -72,7 +76,7 @@ fn cause(reader: &mut TableReader<'_, '_>) -> Option<FailureCause> {
 /// How it ends; what hangs or panics has no result.
 fn ending(reader: &mut TableReader<'_, '_>) -> ToolEnding {
     reader.one_of(&["hangs", "panics", "returns_twice", "no_result"]);
-    for key in ["result", "result_json", "aborts"] {
+    for key in ["result", "result_json", "structured", "aborts"] {
         for ending in ["hangs", "panics", "no_result"] {
             reader.one_of(&[ending, key]);
         }

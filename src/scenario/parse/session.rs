@@ -33,6 +33,7 @@ pub(super) fn session(reader: &mut TableReader<'_, '_>) -> SessionSettings {
     reader.set("file_history", &mut session.file_history);
     reader.set("elicitation_handler", &mut session.elicitation_handler);
     reader.set("status_reports", &mut session.status_reports);
+    reader.set("tool_details", &mut session.tool_details);
     reader.set("snip_replay", &mut session.snip_replay);
     reader.set("verbose", &mut session.verbose);
     tool_use_summaries(reader, &mut session);

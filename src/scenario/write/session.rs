@@ -35,10 +35,11 @@ pub(super) fn session(out: &mut TomlLines, session: &SessionSettings) {
         orphan_reply: _,
         elicitation_handler: _,
         status_reports: _,
+        tool_details: _,
         snip_replay: _,
         verbose: _,
         tool_use_summaries: _,
-        keep_container,
+        keep_container: _,
         changes: _, // this and the next are tables of their own
         host_messages: _,
     } = session;
@@ -56,7 +57,6 @@ pub(super) fn session(out: &mut TomlLines, session: &SessionSettings) {
         out.raw("max_output_recoveries", max_output_recoveries);
     }
     out.flag("slash_commands", *slash_commands, default.slash_commands);
-    out.flag("keep_container", *keep_container, default.keep_container);
     if let Some(tokens) = token_budget {
         out.raw("token_budget", tokens);
     }
@@ -81,10 +81,12 @@ pub(super) fn session(out: &mut TomlLines, session: &SessionSettings) {
 
 /// What consumers are told, what is said in the place of others, and who else is there.
 fn told(out: &mut TomlLines, session: &SessionSettings, default: &SessionSettings) {
+    out.flag("keep_container", session.keep_container, default.keep_container);
     out.flag("replay_user_messages", session.replay_user_messages, default.replay_user_messages);
     out.flag("file_history", session.file_history, default.file_history);
     out.flag("elicitation_handler", session.elicitation_handler, default.elicitation_handler);
     out.flag("status_reports", session.status_reports, default.status_reports);
+    out.flag("tool_details", session.tool_details, default.tool_details);
     out.flag("snip_replay", session.snip_replay, default.snip_replay);
     out.flag("verbose", session.verbose, default.verbose);
     if let Some(text) = &session.orphan_reply {

@@ -9,7 +9,7 @@ mod session;
 use alloc::collections::BTreeMap;
 
 use super::*;
-use crate::engine::contract::{Agent, FailureCause};
+use crate::engine::contract::{Agent, FailureCause, ProgressKind};
 use crate::engine::settings::{
     AgentTool, CloudProvider, CompactionSettings, EmissionOrder, InterruptBehaviour, NeighbourMerging, ObservableField, OverloadPolicy,
     PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
@@ -24,7 +24,7 @@ use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigge
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse;
-use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedTool, StopDeafness, ToolEnding, ToolStopping};
+use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedProgress, ScriptedTool, StopDeafness, ToolEnding, ToolStopping};
 use crate::wire::block::{Message, Role};
 use crate::wire::compare::VolatileMember;
 
@@ -75,7 +75,11 @@ fn outcome() -> ScriptedOutcome {
         is_error: true,
         cause: Some(FailureCause::TimedOut),
         latency: Some(Latency::Fixed(Micros(1_234_567))),
-        progress: vec![(Micros::from_millis(1), "half".into())],
+        structured: Some(Json::trusted(r#"{"exit":1,"lines":["a"]}"#)),
+        progress: vec![
+            ScriptedProgress { at: Micros::from_millis(1), text: "half".into(), kind: None },
+            ScriptedProgress { at: Micros::from_millis(2), text: "most".into(), kind: Some(ProgressKind::Stderr) },
+        ],
         context_change: Some("cwd".into()),
         aborts: Some("refused".into()),
         ending: ToolEnding::ReturnsTwice,

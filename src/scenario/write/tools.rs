@@ -7,7 +7,7 @@ use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, To
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::known_tools::{KnownTool, known_tool};
-use crate::scenario::types::{ScriptedOutcome, ScriptedTool, StopDeafness, ToolEnding, ToolStopping};
+use crate::scenario::types::{ScriptedOutcome, ScriptedProgress, ScriptedTool, StopDeafness, ToolEnding, ToolStopping};
 
 /// `[[tool]]`.
 pub(super) fn tool_entry(out: &mut TomlLines, tool: &ScriptedTool) {
@@ -66,6 +66,7 @@ pub(super) fn outcome_keys(out: &mut TomlLines, outcome: &ScriptedOutcome) {
         is_error,
         cause,
         latency: span,
+        structured,
         progress: steps,
         context_change,
         aborts,
@@ -85,6 +86,9 @@ pub(super) fn outcome_keys(out: &mut TomlLines, outcome: &ScriptedOutcome) {
     }
     if let Some(span) = span {
         out.raw("latency", latency(span));
+    }
+    if let Some(structured) = structured {
+        out.text("structured", structured.as_str());
     }
     if !steps.is_empty() {
         out.raw("progress", progress(steps));
@@ -117,7 +121,10 @@ pub(super) fn outcome_keys(out: &mut TomlLines, outcome: &ScriptedOutcome) {
     }
 }
 
-fn progress(progress: &[(Micros, Arc<str>)]) -> String {
-    let entry = |(at, text): &(Micros, Arc<str>)| format!("{{ at = {}, text = {} }}", duration(*at), string(text));
+fn progress(progress: &[ScriptedProgress]) -> String {
+    let entry = |ScriptedProgress { at, text, kind }: &ScriptedProgress| {
+        let kind = kind.map(|kind| format!(", kind = {}", string(kind.as_str()))).unwrap_or_default();
+        format!("{{ at = {}, text = {}{kind} }}", duration(*at), string(text))
+    };
     format!("[{}]", progress.iter().map(entry).collect::<Vec<_>>().join(", "))
 }

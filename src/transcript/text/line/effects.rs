@@ -1,6 +1,9 @@
 //! Lines of what comes out of an agent: emissions and notes.
 
-use super::{LineClock, TextLine, attempt, block_text, content_text, line, of_assistant, of_user, plural, result_text, short, usage_text};
+use super::{
+    LineClock, TextLine, attempt, block_text, content_text, line, of_assistant, of_user, plural, progress_text, result_text, short,
+    usage_text,
+};
 use crate::engine::contract::{Micros, RequestId};
 use crate::engine::emission::{Emission, Note, SessionSurroundings, ToolState};
 use crate::engine::permission::PermissionMode;
@@ -26,8 +29,10 @@ pub(super) fn of_emission(emission: &Emission, view: &LineContext) -> TextLine {
             line(Normal, LineClock::Request(*id), "model", "stop", format!("{reason}{}", usage_text(usage)))
         }
         Emission::User(message) => of_user(message),
-        Emission::Progress { run, text, .. } => {
-            line(Normal, LineClock::Request(run.request), "engine", &format!("progress {run}"), short(text))
+        Emission::Progress { run, text, kind, details, .. } => {
+            let after = details.as_ref().map(|details| format!(" (after {})", details.after)).unwrap_or_default();
+            let text = format!("{}{after}", progress_text(*kind, text));
+            line(Normal, LineClock::Request(run.request), "engine", &format!("progress {run}"), text)
         }
         Emission::InProgress { tool_use_ids } => line(Debug, LineClock::Latest, "engine", "in progress", or_none(tool_use_ids)),
         Emission::Interruptible(may) => {
