@@ -120,12 +120,13 @@ pub fn fitting(features: &CaseFeatures, mut outcome: ScriptedOutcome) -> Option<
     outcome.check = outcome.check.filter(|check| has(Feature::Checks) && (check.says.is_some() || has(Feature::Endless)));
     outcome.asks = outcome.asks.filter(|asks| has(Feature::Elicitation) && (asks.reply.says.is_some() || has(Feature::Endless)));
     if !matches!(outcome.ending, ToolEnding::Returns | ToolEnding::ReturnsTwice) {
-        (outcome.content, outcome.aborts) = (None, None);
+        (outcome.content, outcome.structured, outcome.aborts) = (None, None, None);
     }
     outcome.cause = outcome.cause.filter(|_| outcome.is_error);
     if !outcome.agents.tasks.is_empty() {
         // The answers of the agents make the result.
         (outcome.content, outcome.latency, outcome.ending) = (None, None, ToolEnding::Returns);
+        outcome.structured = None;
     }
     if outcome.agents.tasks.len() < 2 {
         outcome.agents = AgentScript { synthesis: None, ..outcome.agents };

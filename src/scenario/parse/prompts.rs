@@ -174,7 +174,7 @@ fn agents(reader: &mut TableReader<'_, '_>) -> AgentScript {
     let tasks = reader
         .entries("agent", "an entry of `agent`", |reader| Some(reader.entries("turn", "an agent's turn", |reader| Some(turn(reader)))));
     // The agents' answers make the result.
-    for key in ["result", "result_json", "hangs", "panics", "latency"] {
+    for key in ["result", "result_json", "structured", "hangs", "panics", "latency"] {
         reader.one_of(&["agent", key]);
     }
     let synthesis = reader.section("synthesis", "`synthesis`", turn);
