@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
-/// What a tool says of an input before it runs (T-22, T-24).
+/// A tool's own check of an input before it runs (T-22, T-24).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolCheck {
@@ -54,7 +54,7 @@ impl PermissionWord {
     }
 }
 
-/// What the person says (T-24).
+/// The person's answer (T-24).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionAnswer {
@@ -83,7 +83,7 @@ pub enum PermissionAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PermissionSettings {
-    /// What happens to what no rule decides.
+    /// The handling of calls without a deciding rule.
     pub mode: PermissionMode,
     /// The rules, in the order in which they are written.
     pub rules: Vec<PermissionRule>,
@@ -91,7 +91,7 @@ pub struct PermissionSettings {
     pub directories: Vec<Arc<str>>,
 }
 
-/// P-1: what happens to what no rule decides.
+/// P-1: the handling of calls without a deciding rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionMode {
@@ -100,9 +100,9 @@ pub enum PermissionMode {
     Default,
     /// Edits inside the working directories may happen; for the rest a person is asked.
     AcceptEdits,
-    /// Only what reads may happen.
+    /// Only tools that read may run.
     Plan,
-    /// Everything may happen but what a rule denies.
+    /// All calls may run, except those that a rule denies.
     Bypass,
 }
 
@@ -124,7 +124,7 @@ impl PermissionMode {
 /// `Tool` or `Tool(pattern)`, with a word and where it comes from (P-1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionRule {
-    /// What it says.
+    /// Its content.
     pub word: PermissionWord,
     /// What it is about: `Bash`, `Bash(git *)`, `Edit(/w/src/*)`.
     pub about: Arc<str>,

@@ -43,7 +43,7 @@ pub struct LoadedScenario {
     pub warnings: Vec<String>,
 }
 
-/// Why a scenario cannot be run. Each message names the file and says what to do.
+/// Why a scenario cannot be run. Each message names the file and ends with a next step.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The path leads nowhere.
@@ -70,7 +70,7 @@ pub enum LoadError {
     Recording {
         /// Which.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         format: &'static str,
     },
     /// The text is not a scenario: all that is wrong with it.
@@ -102,7 +102,7 @@ pub enum LoadError {
     Tape(String),
 }
 
-/// What paths lead to.
+/// The files that paths lead to.
 #[derive(Debug, Default)]
 pub struct FoundFiles {
     /// The scenarios, in order, each once.
@@ -113,7 +113,7 @@ pub struct FoundFiles {
     pub errors: Vec<LoadError>,
 }
 
-/// The scenarios alone, and what is wrong with the paths. See [`search`].
+/// The scenarios alone, and the problems of the paths. See [`search`].
 ///
 /// # Errors
 /// One for each path that leads to no scenario.

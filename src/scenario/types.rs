@@ -72,7 +72,7 @@ pub struct Scenario {
     pub limits: RunLimits,
     /// How requests are held against the recorded ones (M-3).
     pub matching: RequestMatching,
-    /// What must hold at the end (F-10).
+    /// The expectations for the end (F-10).
     pub expect: Expectations,
     /// Choices that are made already, and not drawn (F-11).
     pub plan: Plan,
@@ -296,7 +296,7 @@ pub enum TurnBlock {
     Thinking(Arc<str>),
     /// Text.
     Text(Arc<str>),
-    /// A tool use, with what comes of it.
+    /// A tool use, with its outcome.
     Tool {
         /// The tool.
         name: Arc<str>,
@@ -304,14 +304,14 @@ pub enum TurnBlock {
         input: Arc<str>,
         /// The API's id; `None` for one derived from prompt, turn and position.
         id: Option<Arc<str>>,
-        /// What the run gives; `None` for the tool's own.
+        /// The outcome of the run; `None` for the tool's own.
         outcome: Option<Box<ScriptedOutcome>>,
-        /// What the model gets wrong here on purpose; `None` for nothing.
+        /// The scripted mistake of the model; `None` for a correct use.
         slip: Option<ToolUseSlip>,
     },
 }
 
-/// What a model can get wrong in a tool use. A scenario that does not say so means what it writes (F-10).
+/// The mistakes of a model in a tool use. A scenario that does not say so means what it writes (F-10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolUseSlip {
     /// There is no such tool.
@@ -380,7 +380,7 @@ pub struct RequestMatching {
     pub volatile: VolatileMember,
 }
 
-/// What must hold at the end (F-10). Only the given keys are checked; the snapshot catches the rest.
+/// The expectations for the end (F-10). Only the given keys are checked; the snapshot catches the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expectations {
     /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).

@@ -54,11 +54,11 @@ pub struct HostMessage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessagePlace {
-    /// Before what was said last: the prompt, or the results.
+    /// Before the last message: the prompt, or the results.
     Before,
-    /// Into the message that was said last, behind what it holds.
+    /// Into the last message, at its end.
     Beside,
-    /// Behind what was said last.
+    /// After the last message.
     #[default]
     After,
     /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was

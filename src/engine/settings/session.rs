@@ -1,4 +1,4 @@
-//! What a session is given beside the model and its tools (S-1 to S-11).
+//! The settings of a session beside the model and its tools (S-1 to S-11).
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct SessionSettings {
     pub max_output_recoveries: u32,
     /// How many tokens of output a turn should have.
     pub token_budget: Option<u64>,
-    /// What the session may cost (S-10).
+    /// The budget of the session (S-10).
     pub max_budget: Option<NanoUsd>,
     /// How many tokens the API is told that the task has (S-10).
     pub task_budget: Option<u64>,
@@ -37,7 +37,7 @@ pub struct SessionSettings {
     pub commands: Vec<SlashCommand>,
     /// Whether a prompt that begins with a slash is a command (S-3); otherwise it goes to the model as it is.
     pub slash_commands: bool,
-    /// Whether what the user says is said again to consumers (S-7).
+    /// Whether the user's messages are repeated to consumers (S-7).
     pub replay_user_messages: bool,
     /// Whether the state of the files is kept for each prompt (S-6).
     pub file_history: bool,
@@ -64,16 +64,16 @@ pub struct SessionSettings {
     pub status_reports: bool,
     /// Whether dead messages go from the session's own store, too (S-7, C-1). Otherwise the store keeps them, and each request leaves them out.
     pub snip_replay: bool,
-    /// Whether consumers are told of each hook that runs and of what each level of compaction did and why (S-11).
+    /// Whether consumers get a report of each hook and of each level of compaction (S-11).
     pub verbose: bool,
-    /// The model that says in one line what a turn's tools did; `None` for no such line (S-7).
+    /// The model that summarises a turn's tools in one line; `None` for no such line (S-7).
     pub tool_use_summaries: Option<Arc<str>>,
     /// Whether requests name the container that the API's own tools were given (S-11).
     pub keep_container: bool,
-    /// What requests say otherwise from some request on, in the order of their places (S-11).
+    /// Changes of requests from some request on, in the order of their places (S-11).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<RequestChange>,
-    /// What the host puts into the conversation, in the order of the places (S-11).
+    /// Messages of the host for the conversation, in the order of the places (S-11).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_messages: Vec<HostMessage>,
 }
@@ -115,7 +115,7 @@ impl ThinkingSetting {
 pub struct OrphanedPermission {
     /// Which tool use of the starting messages it is about.
     pub tool_use_id: Arc<str>,
-    /// What was answered.
+    /// The answer.
     pub answer: PermissionAnswer,
 }
 
@@ -161,14 +161,14 @@ impl Default for SessionSettings {
 pub struct SlashCommand {
     /// Its name, without the slash.
     pub name: Arc<str>,
-    /// What it does.
+    /// Its effect.
     pub does: CommandAction,
     /// Rules for what may run from then on without being asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allows: Vec<Arc<str>>,
 }
 
-/// What a slash command does.
+/// The effect of a slash command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandAction {

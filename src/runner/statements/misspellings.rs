@@ -1,6 +1,6 @@
 //! Statements of the shipped scenarios, each misspelt or misplaced by itself: the run fails and names the line (F-10).
 //!
-//! What is changed is put over the file as `--set` would, so that it stays where it is.
+//! A change is put over the file as `--set` does, so that the file stays where it is.
 
 use std::path::{Path, PathBuf};
 

@@ -113,7 +113,8 @@ mod tests {
         assert_eq!(lines("src/a.rs", &format!("fn {phrase}() {{}}\n")), [0; 0]);
         assert_eq!(lines("docs/a.md", &format!("com{phrase} and {phrase}icant\n")), [0; 0]);
         assert_eq!(lines("scenarios/a.toml", &format!("text = \"{phrase}\"\n")), [0; 0]);
-        assert_eq!(lines("docs/a.md", &BANNED[8].0.replacen(' ', "; ", 1)), [0; 0], "no phrase goes over the end of a clause");
+        let (long, _) = BANNED.iter().find(|(phrase, _)| phrase.contains(' ')).unwrap();
+        assert_eq!(lines("docs/a.md", &long.replacen(' ', "; ", 1)), [0; 0], "a phrase ends with its clause");
         assert_eq!(lines("docs/glossary.md", phrase), [0; 0]);
         assert_eq!(lines("src/engine/compaction/summary.rs", &format!("// {}\n", KEPT[0].1)), [0; 0]);
     }

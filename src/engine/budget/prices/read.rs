@@ -13,7 +13,7 @@ use crate::prelude::*;
 pub struct PriceTableError {
     /// Where, counted from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
 }
 
