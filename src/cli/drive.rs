@@ -188,8 +188,8 @@ fn show(arguments: &DriveArguments, loaded: &LoadedScenario, driven: &ClientRun)
 }
 
 fn client(word: &str) -> Result<KnownClient, String> {
-    let known = KnownClient::ALL.iter().find(|(known, _)| *known == word).map(|(_, client)| *client);
-    known.ok_or_else(|| format!("write one of {}", KnownClient::ALL.map(|(known, _)| known).join(", ")))
+    let words = || KnownClient::ALL.iter().map(|client| client.as_str()).collect::<Vec<_>>().join(", ");
+    KnownClient::from_word(word).ok_or_else(|| format!("write one of {}", words()))
 }
 
 fn deed(word: &str) -> Result<ClientAction, String> {

@@ -33,44 +33,30 @@ impl HookDefinition {
     pub const TIMEOUT: Micros = Micros::from_secs(60);
 }
 
-/// The points at which hooks run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookEvent {
-    /// Before a tool is called (T-23).
-    PreToolUse,
-    /// After a call that went well (T-26).
-    PostToolUse,
-    /// After a call that failed (T-26).
-    PostToolFailure,
-    /// Before a prompt would end well.
-    Stop,
-    /// Before the conversation is compacted (C-4).
-    PreCompact,
-    /// After that (C-4).
-    PostCompact,
+words! {
+    /// The points at which hooks run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum HookEvent {
+        /// Before a tool is called (T-23).
+        PreToolUse = "pre_tool_use",
+        /// After a call that went well (T-26).
+        PostToolUse = "post_tool_use",
+        /// After a call that failed (T-26).
+        PostToolFailure = "post_tool_failure",
+        /// Before a prompt would end well.
+        Stop = "stop",
+        /// Before the conversation is compacted (C-4).
+        PreCompact = "pre_compact",
+        /// After that (C-4).
+        PostCompact = "post_compact",
+    }
 }
 
 impl HookEvent {
-    /// All of them, in the order in which they can happen.
-    pub const ALL: [Self; 6] =
-        [Self::PreToolUse, Self::PostToolUse, Self::PostToolFailure, Self::Stop, Self::PreCompact, Self::PostCompact];
-
     /// Whether such hooks are asked about a tool.
     pub fn is_about_a_tool(self) -> bool {
         matches!(self, Self::PreToolUse | Self::PostToolUse | Self::PostToolFailure)
-    }
-
-    /// The word that transcripts and scenarios use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PreToolUse => "pre_tool_use",
-            Self::PostToolUse => "post_tool_use",
-            Self::PostToolFailure => "post_tool_failure",
-            Self::Stop => "stop",
-            Self::PreCompact => "pre_compact",
-            Self::PostCompact => "post_compact",
-        }
     }
 }
 

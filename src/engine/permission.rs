@@ -28,29 +28,17 @@ pub struct ToolCheck {
     pub suggestions: Vec<Arc<str>>,
 }
 
-/// A word on whether something may happen; a later one of this list wins over an earlier one (P-1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PermissionWord {
-    /// It may.
-    Allow,
-    /// A person decides.
-    Ask,
-    /// It may not.
-    Deny,
-}
-
-impl PermissionWord {
-    /// All of them, the mildest first.
-    pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
-
-    /// The word that transcripts and scenarios use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        }
+words! {
+    /// A word on whether something may happen; a later one of this list wins over an earlier one (P-1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PermissionWord {
+        /// It may.
+        Allow = "allow",
+        /// A person decides.
+        Ask = "ask",
+        /// It may not.
+        Deny = "deny",
     }
 }
 
@@ -91,33 +79,19 @@ pub struct PermissionSettings {
     pub directories: Vec<Arc<str>>,
 }
 
-/// P-1: the handling of calls without a deciding rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PermissionMode {
-    /// A person is asked.
-    #[default]
-    Default,
-    /// Edits inside the working directories may happen; for the rest a person is asked.
-    AcceptEdits,
-    /// Only tools that read may run.
-    Plan,
-    /// All calls may run, except those that a rule denies.
-    Bypass,
-}
-
-impl PermissionMode {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Default, Self::AcceptEdits, Self::Plan, Self::Bypass];
-
-    /// The word that transcripts and scenarios use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::AcceptEdits => "accept_edits",
-            Self::Plan => "plan",
-            Self::Bypass => "bypass",
-        }
+words! {
+    /// P-1: what happens to what no rule decides.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PermissionMode default Default {
+        /// A person is asked.
+        Default = "default",
+        /// Edits inside the working directories may happen; for the rest a person is asked.
+        AcceptEdits = "accept_edits",
+        /// Only what reads may happen.
+        Plan = "plan",
+        /// Everything may happen but what a rule denies.
+        Bypass = "bypass",
     }
 }
 
@@ -132,35 +106,20 @@ pub struct PermissionRule {
     pub source: RuleSource,
 }
 
-/// The source of a rule, the highest rank first (P-1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleSource {
-    /// The administrator of the machine: such a rule decides.
-    Policy,
-    /// The command line, and answers of the person during the session.
-    CommandLine,
-    /// The project's settings of this user.
-    Local,
-    /// The project's settings.
-    Project,
-    /// The user's settings.
-    #[default]
-    User,
-}
-
-impl RuleSource {
-    /// All of them, the highest rank first.
-    pub const ALL: [Self; 5] = [Self::Policy, Self::CommandLine, Self::Local, Self::Project, Self::User];
-
-    /// The word that scenarios use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::CommandLine => "command_line",
-            Self::Local => "local",
-            Self::Project => "project",
-            Self::User => "user",
-        }
+words! {
+    /// The source of a rule, the highest rank first (P-1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RuleSource default User {
+        /// The administrator of the machine: such a rule decides.
+        Policy = "policy",
+        /// The command line, and answers of the person during the session.
+        CommandLine = "command_line",
+        /// The project's settings of this user.
+        Local = "local",
+        /// The project's settings.
+        Project = "project",
+        /// The user's settings.
+        User = "user",
     }
 }

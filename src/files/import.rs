@@ -43,10 +43,10 @@ use super::redact::RedactionRules;
 use super::{atomic, tape};
 use crate::prelude::plural;
 use crate::scenario::derive;
+use crate::scenario::language::scenario_text;
 use crate::scenario::recording::Recording;
 use crate::scenario::tape::{Exchange, Provenance, Tape, TapeHeader};
 use crate::scenario::thread::OTHER;
-use crate::scenario::write::toml;
 
 /// The formats that can be imported, for messages that say what else would do.
 const IMPORTED: &str = "a cassette (vcrpy, go-vcr, Ruby VCR, httpmock, opencode, Anthropic SDK), a claude-trace log, a HAR file, an httprr trace, \
@@ -355,7 +355,7 @@ pub fn write(imported: &ImportedRecording, stem: &Path) -> Result<ImportedFiles,
             derived.notes.push(problem.clone());
             problems.push((number, problem));
         }
-        let contents = toml(&derived.scenario, &derived.notes);
+        let contents = scenario_text(&derived.scenario, &derived.notes);
         atomic::write(path, contents.as_bytes()).map_err(|source| WriteImportError::Io { path: path.clone(), source })?;
     }
     Ok(ImportedFiles { tape, scenarios, problems })

@@ -6,8 +6,8 @@ use std::{fs, io};
 use super::atomic;
 use super::scenario::LoadedScenario;
 use crate::prelude::*;
+use crate::scenario::language::scenario_text;
 use crate::scenario::types::Scenario;
-use crate::scenario::write::toml;
 
 /// How each such file begins.
 const MARK: &str = "The run of scenario ";
@@ -29,7 +29,7 @@ pub fn write(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario) -> io
         format!("{MARK}{} with all its choices.", loaded.name),
         String::from("The choices in [plan] hold under every seed. A choice that is removed is drawn again."),
     ];
-    atomic::write(path, toml(&scenario, &comments).as_bytes())
+    atomic::write(path, scenario_text(&scenario, &comments).as_bytes())
 }
 
 /// Whether a file was written here, and may be written anew.

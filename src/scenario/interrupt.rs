@@ -67,14 +67,15 @@ pub enum InterruptMoment {
     },
 }
 
-/// Whether the engine has seen what the user waits for when the user acts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TriggerSide {
-    /// Not yet: it is the next input.
-    Before,
-    /// Just now.
-    #[default]
-    After,
+words! {
+    /// Whether the engine has seen what the user waits for when the user acts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TriggerSide default After {
+        /// Not yet: it is the next input.
+        Before = "before",
+        /// Just now.
+        After = "after",
+    }
 }
 
 /// What the user waits for. Each `nth` counts from 1 over the whole run.
@@ -122,23 +123,19 @@ pub enum InterruptTrigger {
     },
 }
 
-/// T-1's states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ReachedState {
-    /// It waits.
-    Queued,
-    /// It runs.
-    Executing,
-    /// It has its result.
-    Completed,
-    /// Its result is emitted.
-    Yielded,
-}
-
-impl ReachedState {
-    /// Every state with the word that scenarios use.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("queued", Self::Queued), ("executing", Self::Executing), ("completed", Self::Completed), ("yielded", Self::Yielded)];
+words! {
+    /// T-1's states.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ReachedState {
+        /// It waits.
+        Queued = "queued",
+        /// It runs.
+        Executing = "executing",
+        /// It has its result.
+        Completed = "completed",
+        /// Its result is emitted.
+        Yielded = "yielded",
+    }
 }
 
 impl InterruptTrigger {

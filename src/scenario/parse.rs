@@ -10,49 +10,28 @@
 //!
 //! Sections are functions that ask a `TableReader` for their keys; adding a key is adding a line to one of them.
 
-mod compaction;
 mod diagnostic;
-mod drive;
-mod engine;
-mod expect;
 mod extends;
-mod fault;
-mod host;
-mod interrupts;
 mod kind;
 mod matrix;
 pub(crate) mod nearest;
-mod network;
-mod outcome;
 mod overrides;
 mod places;
-mod plan;
-mod prompts;
-mod reader;
+pub(crate) mod reader;
 mod recovery;
-mod replies;
-mod report;
-mod retry;
-mod run;
-pub mod schema;
-mod session;
-mod span;
+pub(crate) mod report;
+pub(crate) mod span;
 #[cfg(test)]
 mod tests;
-mod tools;
-mod tree;
-mod values;
+pub(crate) mod tree;
 
-use self::reader::{TableReader, read_table};
+use self::reader::read_table;
 use self::report::DiagnosticReport;
-use self::tree::{TextPlace, TreeMember, TreeTable, TreeValueKind};
-use super::types::{Scenario, TapeSource, TurnBlock};
-use crate::engine::random::Seed;
+use self::tree::{TextPlace, TreeMember, TreeTable};
+use super::types::Scenario;
 use crate::prelude::*;
 
 pub use self::diagnostic::{Diagnostic, Diagnostics};
-#[cfg(test)]
-pub(crate) use self::expect::BREAKABLE;
 pub use self::extends::{FindBase, SourceText};
 pub use self::kind::is_scenario;
 pub use self::places::TablePlaces;
@@ -146,132 +125,28 @@ fn all_runs(
     if let (RunMultiplicity::Refused, Some(matrix)) = (several, root.get("matrix")) {
         report.value(matrix.place, "a scenario with a [matrix] is several runs, and here one is wanted".into(), None);
     }
-    let start = TextPlace { source: 0, start: 0, end: 0 };
     let trees = matrix::runs(root, overrides, &mut report);
     let sources = report.sources();
     let of = |(combination, tree): (Option<String>, TreeTable)| {
-        let parsed = read_table(&mut report, &tree, start, "", whole_file);
+        let parsed = whole_file(&tree, &mut report);
         ParsedScenario { combination, places: TablePlaces::new(sources.clone(), tree), ..parsed }
     };
     let runs = trees.into_iter().map(of).collect();
     report.verdict().map(|()| runs)
 }
 
-const SHORTEST: &str = "the shortest useful scenario is a [[prompt]] with `text` and a [[prompt.turn]] with `text`, or `tape = \"x.tape.jsonl\"` \
-     and a [[prompt]]";
-
-fn whole_file(reader: &mut TableReader<'_, '_>) -> ParsedScenario {
-    let mut scenario = Scenario { title: reader.get("title"), rules: rules(reader), ..Scenario::default() };
-    if let Some(values::SeedNumber(seed)) = reader.get("seed") {
-        scenario.seed = Seed(seed);
-    }
-    let tape = reader.member("tape");
-    scenario.tape = tape_source(reader, tape);
-    scenario.prompts = reader.entries("prompt", "[[prompt]]", |reader| Some(prompts::prompt(reader, tape)));
-    prompts::check_order(reader, &scenario.prompts);
-    scenario.faults = reader.entries("fault", "[[fault]]", fault::rule);
-    scenario.interrupts = reader.entries("interrupt", "[[interrupt]]", interrupts::interrupt);
-    scenario.interrupts.extend(reader.entries("dead", "[[dead]]", interrupts::dead));
-    scenario.interrupts.extend(reader.entries("collapse", "[[collapse]]", interrupts::collapse));
-    scenario.default_answer = reader.get("default_answer");
-    if tape.is_none() && reader.member("prompt").is_none() {
-        let message = "a scenario needs at least one [[prompt]], or a `tape`".into();
-        reader.lacks(&["prompt", "tape"], message, Some(SHORTEST.into()));
-    }
-    let engine = reader.section("engine", "[engine]", |reader| (engine::settings(reader), prices(reader)));
-    let (settings, prices) = engine.unwrap_or_default();
-    scenario.settings = settings;
-    let (path, prices) = prices.unzip();
-    scenario.prices = path;
-    scenario.tools = tools::tools(reader);
-    replies::read(reader, &mut scenario);
-    scenario.settings.session.commands = reader.entries("command", "[[command]]", session::command);
-    session::check_commands(reader, &scenario.settings.session.commands);
-    host::read(reader, &mut scenario);
-    scenario.history = reader.entries("history", "[[history]]", prompts::message);
-    session::check_orphan(reader, &scenario);
-    scenario.lookups = reader.section("session", "[session]", session::lookups).unwrap_or_default();
-    scenario.results = outcome::results(reader);
-    outcome::check_results(reader, &scenario);
-    run::read(reader, &mut scenario);
-    scenario.network = reader.section("network", "[network]", network::network);
-    check_agents(reader, &scenario);
-    scenario.expect = reader.section("expect", "[expect]", expect::expect).unwrap_or_default();
-    expect::check_bound(reader, &scenario);
-    scenario.plan = reader.section("plan", "[plan]", |reader| plan::plan(reader, &scenario.faults)).unwrap_or_default();
-    scenario.drive = drive::read(reader);
-    // Both are used up already, and known keys nevertheless.
-    for key in ["extends", "matrix"] {
-        reader.member(key);
-    }
-    ParsedScenario { scenario, combination: None, places: TablePlaces::default(), tape: tape.map(|member| said(reader, member)), prices }
+/// Reads the whole file: what it says, and where it names other files.
+fn whole_file(tree: &TreeTable, report: &mut DiagnosticReport) -> ParsedScenario {
+    let start = TextPlace { source: 0, start: 0, end: 0 };
+    // A scenario that cannot be made has reported why.
+    let scenario: Scenario = read_table(report, tree, start, "").unwrap_or_default();
+    let reference = |member: Option<&TreeMember>| member.map(|member| file_reference(report, member));
+    let tape = reference(tree.get("tape"));
+    let prices = reference(tree.get("engine").and_then(|engine| engine.value.member("prices")));
+    ParsedScenario { scenario, combination: None, places: TablePlaces::default(), tape, prices }
 }
 
-fn said(reader: &TableReader<'_, '_>, member: &TreeMember) -> FileReference {
+fn file_reference(report: &DiagnosticReport, member: &TreeMember) -> FileReference {
     let place = member.value.place;
-    FileReference { fault: reader.report.fault_at(place), file: reader.report.file_name(place).map(Into::into) }
-}
-
-/// The price table that takes the place of the shipped one (S-10).
-fn prices(reader: &mut TableReader<'_, '_>) -> Option<(String, FileReference)> {
-    let member = reader.member("prices")?;
-    let path = reader.get("prices")?;
-    Some((path, said(reader, member)))
-}
-
-/// The tape and its thread; a thread without a tape means nothing, unless the reader was to find one.
-fn tape_source(reader: &mut TableReader<'_, '_>, tape: Option<&TreeMember>) -> Option<TapeSource> {
-    let path: Option<String> = reader.get("tape");
-    let thread: Option<Arc<str>> = reader.get("thread");
-    if let (None, Some(member)) = (tape, reader.member("thread")) {
-        reader.report.value(member.place, "`thread` names a thread of a `tape`, and there is none".into(), None);
-    }
-    Some(TapeSource { path: path?, thread: thread.unwrap_or_else(|| "main".into()) })
-}
-
-/// Answers for agents that nobody makes would never be used.
-fn check_agents(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
-    let makes_agents = |name: &str| scenario.tools.iter().any(|tool| *tool.definition.name == *name && tool.definition.agent.is_some());
-    for (key, turns) in [
-        ("prompt", scenario.prompts.iter().flat_map(|prompt| &prompt.turns).collect::<Vec<_>>()),
-        ("interrupt", scenario.interrupts.iter().flat_map(|interrupt| &interrupt.turns).collect()),
-    ] {
-        let tools = turns.into_iter().flat_map(|turn| &turn.content).filter_map(|block| match block {
-            TurnBlock::Tool { name, outcome: Some(outcome), .. } if !outcome.agents.tasks.is_empty() => Some(name),
-            _ => None,
-        });
-        for name in tools.filter(|name| !makes_agents(name)) {
-            let place = reader.member(key).map_or(reader.place, |member| member.place);
-            let help = format!("write [[tool]] with name = \"{name}\" and agent = true");
-            reader.report.value(place, format!("a use of tool `{name}` has answers for agents, and the tool makes none"), Some(help));
-        }
-    }
-}
-
-/// Rule ids: a letter, a dash, a number, and maybe a part of it, as in `T-5`, `S-2a`, `S-10.2`.
-fn rules(reader: &mut TableReader<'_, '_>) -> Vec<String> {
-    let Some(member) = reader.member("rules") else { return Vec::new() };
-    if let TreeValueKind::List(items) = &member.value.kind {
-        for item in items {
-            if let TreeValueKind::Text(text) = &item.kind
-                && !is_rule(text)
-            {
-                let message = format!("`{text}` is no rule; a rule looks like T-5");
-                reader.report.value(item.place, message, None);
-            }
-        }
-    }
-    reader.get("rules").unwrap_or_default()
-}
-
-fn is_rule(text: &str) -> bool {
-    // The determinism rules have no dash: D1 to D6.
-    let Some(number) =
-        text.strip_prefix('D').or_else(|| text.split_once('-').filter(|(letter, _)| letter.len() == 1).map(|(_, number)| number))
-    else {
-        return false;
-    };
-    text.starts_with(|c: char| c.is_ascii_uppercase())
-        && number.starts_with(|c: char| c.is_ascii_digit())
-        && number.chars().all(|c| c.is_ascii_digit() || c.is_ascii_lowercase() || c == '.')
+    FileReference { fault: report.fault_at(place), file: report.file_name(place).map(Into::into) }
 }

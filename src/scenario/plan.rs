@@ -11,6 +11,8 @@ use super::interrupt::{InterruptKind, TriggerSide};
 use crate::engine::random::Seed;
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::language::keys::keys;
+use crate::scenario::language::sections::plan::ChunkSize;
 
 /// Choices by the name of what they are about.
 pub type NamedChoices<T> = BTreeMap<Arc<str>, T>;
@@ -49,24 +51,28 @@ pub struct PlannedInterrupt {
     pub kind: InterruptKind,
 }
 
-/// When an answer arrives.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AnswerTimes {
-    /// Its head, after the request; `None` for as drawn.
-    pub head: Option<Micros>,
-    /// Each piece of its body after what came before it. Pieces that are not named come as drawn.
-    pub gaps: Vec<Micros>,
-    /// Its end after its last piece; `None` for as drawn.
-    pub end: Option<Micros>,
+keys! {
+    /// When an answer arrives.
+    #[derive(Eq)]
+    pub struct AnswerTimes {
+        /// Its head, after the request; `None` for as drawn.
+        head: Option<Micros> = None;
+        /// Each piece of its body after what came before it. Pieces that are not named come as drawn.
+        gaps: Vec<Micros> = Vec::new();
+        /// Its end after its last piece; `None` for as drawn.
+        end: Option<Micros> = None;
+    }
 }
 
-/// How a scripted answer looks as a stream.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StreamShape {
-    /// How many bytes of text each delta has; those that are not named have as many as drawn.
-    pub pieces: Vec<u32>,
-    /// How many spaces stand before the last brace of each payload.
-    pub padding: Vec<u32>,
+keys! {
+    /// How a scripted answer looks as a stream.
+    #[derive(Eq)]
+    pub struct StreamShape {
+        /// How many bytes of text each delta has; those that are not named have as many as drawn.
+        pieces: Vec<u32> as Vec<ChunkSize> = Vec::new(), unit("bytes");
+        /// How many spaces stand before the last brace of each payload.
+        padding: Vec<u32> = Vec::new(), unit("spaces");
+    }
 }
 
 /// What a run waits for beside answers.

@@ -5,6 +5,8 @@ use crate::engine::hook::{HookDefinition, HookOutcome};
 use crate::engine::permission::PermissionAnswer;
 use crate::engine::time::Micros;
 use crate::prelude::*;
+use crate::scenario::language::forms::Mark;
+use crate::scenario::language::keys::keys;
 use crate::scenario::latency::Latency;
 
 /// A hook: as the engine knows it, and what it says here.
@@ -64,52 +66,35 @@ impl<T: Default> Default for ScriptedReply<T> {
     }
 }
 
-/// Where large results are stored (T-27).
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResultStore {
-    /// The folder; `None` when there is no place.
-    pub folder: Option<Arc<str>>,
-    /// How long storing takes.
-    pub latency: Latency,
-    /// Whether no answer ever comes.
-    pub never_answers: bool,
-    /// Whether nothing need be stored (F-10).
-    pub may: bool,
-}
-
-impl Default for ResultStore {
-    fn default() -> Self {
-        Self { folder: None, latency: AT_ONCE, never_answers: false, may: false }
+keys! {
+    /// Where large results are stored (T-27).
+    pub struct ResultStore {
+        /// The folder; `None` when there is no place.
+        folder: Option<Arc<str>> = None, key("store"), example("\"/tmp/results\"");
+        /// How long storing takes.
+        latency: Latency = AT_ONCE;
+        /// Whether no answer ever comes.
+        never_answers: bool as Mark = false;
+        /// Whether nothing need be stored (F-10).
+        may: bool = false;
     }
 }
 
-/// What is found when an engine looks up what there is (S-4).
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScriptedLookups {
-    /// Skills.
-    pub skills: Vec<Arc<str>>,
-    /// Plugins.
-    pub plugins: Vec<Arc<str>>,
-    /// How long it takes to find the skills.
-    pub skills_latency: Latency,
-    /// And the plugins.
-    pub plugins_latency: Latency,
-    /// Whether no answer ever comes.
-    pub never_answers: bool,
-    /// Whether the lookup may stay out (F-10).
-    pub may: bool,
-}
-
-impl Default for ScriptedLookups {
-    fn default() -> Self {
-        Self {
-            skills: Vec::new(),
-            plugins: Vec::new(),
-            skills_latency: AT_ONCE,
-            plugins_latency: AT_ONCE,
-            never_answers: false,
-            may: false,
-        }
+keys! {
+    /// What is found when an engine looks up what there is (S-4).
+    pub struct ScriptedLookups {
+        /// Skills.
+        skills: Vec<Arc<str>> = Vec::new();
+        /// Plugins.
+        plugins: Vec<Arc<str>> = Vec::new();
+        /// How long it takes to find the skills.
+        skills_latency: Latency = AT_ONCE;
+        /// And the plugins.
+        plugins_latency: Latency = AT_ONCE;
+        /// Whether no answer ever comes.
+        never_answers: bool as Mark = false;
+        /// Whether the lookup may stay out (F-10).
+        may: bool = false;
     }
 }
 

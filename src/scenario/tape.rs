@@ -177,27 +177,17 @@ pub enum ResponseEnd {
     ClientGone,
 }
 
-/// Where an exchange comes from (F-12).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Provenance {
-    /// Real traffic.
-    #[default]
-    Recorded,
-    /// Real traffic that was changed.
-    Derived,
-    /// Made by hand.
-    Written,
-}
-
-impl Provenance {
-    /// The word that tapes and transcripts use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded",
-            Self::Derived => "derived",
-            Self::Written => "written",
-        }
+words! {
+    /// Where an exchange comes from (F-12).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Provenance default Recorded {
+        /// Real traffic.
+        Recorded = "recorded",
+        /// Real traffic that was changed.
+        Derived = "derived",
+        /// Made by hand.
+        Written = "written",
     }
 }
 

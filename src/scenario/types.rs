@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::drive::DriveScript;
 use super::fault::FaultRule;
 use super::interrupt::ScriptedInterrupt;
+use super::language::forms::{FigureRange, TextListOf, WordOf};
+use super::language::keys::keys;
+use super::language::sections;
+use super::language::sections::expect::{BreakableRules, ResultSubtypes, TerminalWords, TransitionWords};
+use super::language::sections::run::VolatileNames;
 use super::latency::Latency;
 use super::network::NetworkScript;
 use super::plan::Plan;
@@ -189,44 +194,42 @@ pub enum StopDeafness {
     Forever,
 }
 
-/// How new credentials are got (M-7).
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScriptedAuth {
-    /// Whether there are any.
-    pub refresh: RefreshOutcome,
-    /// How long it takes to know.
-    pub latency: Latency,
-    /// Whether they may stay unused (F-10).
-    pub may: bool,
-}
-
-impl Default for ScriptedAuth {
-    fn default() -> Self {
-        Self { refresh: RefreshOutcome::Works, latency: Latency::Fixed(Micros::from_millis(100)), may: false }
+keys! {
+    /// How new credentials are got (M-7).
+    pub struct ScriptedAuth {
+        /// Whether there are any.
+        refresh: RefreshOutcome = RefreshOutcome::Works;
+        /// How long it takes to know.
+        latency: Latency = Latency::Fixed(Micros::from_millis(100));
+        /// Whether they may stay unused (F-10).
+        may: bool = false;
     }
 }
 
-/// Whether new credentials are to be had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RefreshOutcome {
-    /// They are.
-    #[default]
-    Works,
-    /// They are not.
-    Fails,
+words! {
+    /// Whether new credentials are to be had.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RefreshOutcome default Works {
+        /// They are.
+        Works = "works",
+        /// They are not.
+        Fails = "fails",
+    }
 }
 
-/// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SimulatedApi {
-    /// The context window in tokens: a longer prompt is refused. `None` for none.
-    pub context_window: Option<u64>,
-    /// Whether scripted answers that do not say otherwise carry the estimate as `usage.input_tokens`; with a window they always do.
-    pub count_tokens: bool,
-    /// Whether `max_tokens` must fit into the window beside the prompt; `None` for as the model has it (before 4.5: yes).
-    pub counts_max_tokens: Option<bool>,
-    /// What comes of thinking that is not where the API gave it; `None` for as the model has it.
-    pub signatures: Option<SignaturePolicy>,
+keys! {
+    /// What the simulated API counts and refuses beside what every request must keep to (M-2, N-6).
+    #[derive(Copy, Eq)]
+    pub struct SimulatedApi check sections::run::check_api {
+        /// The context window in tokens: a longer prompt is refused. `None` for none.
+        context_window: Option<u64> = None, unit("tokens");
+        /// Whether scripted answers that do not say otherwise carry the estimate as `usage.input_tokens`; with a window they always do.
+        count_tokens: bool = false;
+        /// Whether `max_tokens` must fit into the window beside the prompt; `None` for as the model has it (before 4.5: yes).
+        counts_max_tokens: Option<bool> = None;
+        /// What comes of thinking that is not where the API gave it; `None` for as the model has it.
+        signatures: Option<SignaturePolicy> = None;
+    }
 }
 
 impl SimulatedApi {
@@ -320,23 +323,17 @@ pub enum ToolUseSlip {
     InvalidInput,
 }
 
-/// How long answers take where the tape does not say, or should not be believed (M-5).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AnswerTiming {
-    /// From request to the head of its answer.
-    pub head: Latency,
-    /// From the head to the first event.
-    pub first_event: Latency,
-    /// From event to event.
-    pub between_events: Latency,
-}
-
-impl Default for AnswerTiming {
-    /// Recorded figures where there are any; otherwise the world draws them so that whole turns have a median of 5 s and a 99th
-    /// percentile of 46 s (M-3).
-    fn default() -> Self {
-        let recorded = Latency::Recorded { percent: 100 };
-        Self { head: recorded.clone(), first_event: recorded.clone(), between_events: recorded }
+keys! {
+    /// How long answers take where the tape does not say, or should not be believed (M-5). By default recorded figures count; without them the
+    /// world draws figures with which whole turns have a median of 5 s and a 99th percentile of 46 s (M-3).
+    #[derive(Serialize, Deserialize)]
+    pub struct AnswerTiming {
+        /// From request to the head of its answer.
+        head: Latency = Latency::Recorded { percent: 100 };
+        /// From the head to the first event.
+        first_event: Latency = Latency::Recorded { percent: 100 };
+        /// From event to event.
+        between_events: Latency = Latency::Recorded { percent: 100 };
     }
 }
 
@@ -354,68 +351,68 @@ pub enum Chunking {
     Random,
 }
 
-/// Where a run is stopped (M-9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunLimits {
-    /// Virtual time.
-    pub time: Micros,
-    /// Events.
-    pub events: u64,
-    /// Requests.
-    pub requests: u64,
-}
-
-impl Default for RunLimits {
-    fn default() -> Self {
-        Self { time: Micros::from_secs(24 * 3_600), events: 1_000_000, requests: 1_000 }
+keys! {
+    /// Where a run is stopped (M-9).
+    #[derive(Copy, Eq)]
+    pub struct RunLimits {
+        /// Virtual time.
+        time: Micros = Micros::from_secs(24 * 3_600);
+        /// Events.
+        events: u64 = 1_000_000, unit("events");
+        /// Requests.
+        requests: u64 = 1_000, unit("requests");
     }
 }
 
-/// How requests are held against the recorded ones (M-3).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RequestMatching {
-    /// Whether a difference, or an answer that is never used, is a failure.
-    pub strict: bool,
-    /// What may differ.
-    pub volatile: VolatileMember,
+keys! {
+    /// How requests are held against the recorded ones (M-3).
+    #[derive(Eq)]
+    pub struct RequestMatching {
+        /// Whether a difference, or an answer that is never used, is a failure.
+        strict: bool = false;
+        /// What may differ.
+        volatile: VolatileMember as VolatileNames = VolatileMember::default();
+    }
 }
 
-/// The expectations for the end (F-10). Only the given keys are checked; the snapshot catches the rest.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expectations {
-    /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).
-    pub terminal: Option<String>,
-    /// The terminals of all prompts that had one, in the order in which they ended.
-    pub terminals: Option<Vec<String>>,
-    /// All transitions in order.
-    pub transitions: Option<Vec<String>>,
-    /// How many requests, attempts counted.
-    pub requests: Option<u64>,
-    /// The wait before each further attempt at a request, from the end of the attempt before: at least and at
-    /// most, in the order of the run.
-    pub delays: Option<Vec<(Micros, Micros)>>,
-    /// How many requests the API refuses because they are not valid (M-2); `None` for not one.
-    pub refusals: Option<u64>,
-    /// The rules (`O-3`) that the run breaks, because the scenario shows a hazard: these and no others.
-    pub breaks: Vec<String>,
-    /// The models asked, in order of first use.
-    pub models: Option<Vec<String>>,
-    /// The last result's subtype.
-    pub result: Option<String>,
-    /// Text that some emitted message holds.
-    pub text_present: Vec<String>,
-    /// Text that no emitted message holds.
-    pub text_absent: Vec<String>,
-    /// Text that some request holds, in what it adds or in its system prompt, tools and further members.
-    pub sent: Vec<String>,
-    /// Text that no request holds.
-    pub not_sent: Vec<String>,
-    /// Lines of the transcript, each by a part of its text, in this order.
-    pub order: Vec<String>,
-    /// The run ends at or after this.
-    pub ends_after: Option<Micros>,
-    /// The run ends at or before this.
-    pub ends_before: Option<Micros>,
-    /// Whether a text that must not occur may be one that nothing could bring.
-    pub may: bool,
+keys! {
+    /// What must hold at the end (F-10). Only the given keys are checked; the snapshot catches the rest.
+    #[derive(Eq)]
+    pub struct Expectations check sections::expect::check {
+        /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).
+        terminal: Option<String> as Option<WordOf<TerminalWords>> = None;
+        /// The terminals of all prompts that had one, in the order in which they ended.
+        terminals: Option<Vec<String>> as Option<Vec<WordOf<TerminalWords>>> = None;
+        /// All transitions in order.
+        transitions: Option<Vec<String>> as Option<Vec<WordOf<TransitionWords>>> = None;
+        /// How many requests, attempts counted.
+        requests: Option<u64> = None, unit("requests");
+        /// The wait before each further attempt at a request, from the end of the attempt before: at least and at
+        /// most, in the order of the run.
+        delays: Option<Vec<(Micros, Micros)>> as Option<Vec<FigureRange>> = None;
+        /// How many requests the API refuses because they are not valid (M-2); `None` for not one.
+        refusals: Option<u64> = None, unit("requests");
+        /// The rules (`O-3`) that the run breaks, because the scenario shows a hazard: these and no others.
+        breaks: Vec<String> as Vec<WordOf<BreakableRules>> = Vec::new();
+        /// The models asked, in order of first use.
+        models: Option<Vec<String>> = None;
+        /// The last result's subtype.
+        result: Option<String> as Option<WordOf<ResultSubtypes>> = None;
+        /// Text that some emitted message holds.
+        text_present: Vec<String> as TextListOf<String> = Vec::new();
+        /// Text that no emitted message holds.
+        text_absent: Vec<String> as TextListOf<String> = Vec::new();
+        /// Text that some request holds, in what it adds or in its system prompt, tools and further members.
+        sent: Vec<String> as TextListOf<String> = Vec::new();
+        /// Text that no request holds.
+        not_sent: Vec<String> as TextListOf<String> = Vec::new();
+        /// Lines of the transcript, each by a part of its text, in this order.
+        order: Vec<String> = Vec::new();
+        /// The run ends at or after this.
+        ends_after: Option<Micros> = None;
+        /// The run ends at or before this.
+        ends_before: Option<Micros> = None;
+        /// Whether a text that must not occur may be one that nothing could bring.
+        may: bool = false;
+    }
 }

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::engine::contract::{Agent, Effect, Environment, Input, RequestId};
     use crate::oracle::ORACLES;
-    use crate::scenario::parse::BREAKABLE;
+    use crate::scenario::language::sections::expect::BREAKABLE;
     use crate::scenario::types::Scenario;
     use crate::transcript::watch::TranscriptWatch;
     use crate::wire::request::Request;

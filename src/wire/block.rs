@@ -200,26 +200,17 @@ impl From<Block> for Json {
     }
 }
 
-/// The role of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The user, and tool results.
-    User,
-    /// The model.
-    Assistant,
-    /// A system message in mid-conversation.
-    System,
-}
-
-impl Role {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::System => "system",
-        }
+words! {
+    /// The role of a message.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Role {
+        /// The user, and tool results.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A system message in mid-conversation.
+        System = "system",
     }
 }
 

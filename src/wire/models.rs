@@ -3,6 +3,8 @@
 //! As of 2026-11-21: from public documentation where it says so, otherwise inferred from the model's family. A model that is not here is taken for
 //! one that allows everything: a guess would refuse what the real API takes. Rows for retired models stay, because recordings name them.
 
+use crate::prelude::*;
+
 /// One model, or a family of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelFacts {
@@ -33,15 +35,17 @@ pub enum ModelGeneration {
     AlwaysThinks,
 }
 
-/// What the API does with thinking that it did not give for just this place of the conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SignaturePolicy {
-    /// Nothing: it is not read.
-    Ignore,
-    /// It is left out, and the request continues.
-    Drop,
-    /// The request is refused.
-    Refuse,
+words! {
+    /// What the API does with thinking that it did not give for just this place of the conversation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SignaturePolicy {
+        /// Nothing: it is not read.
+        Ignore = "ignore",
+        /// It is left out, and the request continues.
+        Drop = "drop",
+        /// The request is refused.
+        Refuse = "refuse",
+    }
 }
 
 const fn model(prefix: &'static str, window: u64, output_max: u64, generation: ModelGeneration) -> ModelFacts {

@@ -34,8 +34,8 @@ impl PermissionContext {
     pub(crate) fn apply(&mut self, change: &str) {
         let Some((word, rest)) = change.split_once(' ') else { return };
         if word == "mode" {
-            self.mode = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == rest).or(self.mode);
-        } else if let Some(word) = PermissionWord::ALL.into_iter().find(|known| known.as_str() == word)
+            self.mode = PermissionMode::from_word(rest).or(self.mode);
+        } else if let Some(word) = PermissionWord::from_word(word)
             && rule::problem(rest).is_none()
         {
             self.add(word, rest);

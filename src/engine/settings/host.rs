@@ -50,31 +50,33 @@ pub struct HostMessage {
     pub message: Arc<Message>,
 }
 
-/// Where a message of the host's goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MessagePlace {
-    /// Before the last message: the prompt, or the results.
-    Before,
-    /// Into the last message, at its end.
-    Beside,
-    /// After the last message.
-    #[default]
-    After,
-    /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was
-    /// said in it, the message is left out.
-    Instead,
+words! {
+    /// Where a message of the host's goes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MessagePlace default After {
+        /// Before what was said last: the prompt, or the results.
+        Before = "before",
+        /// Into the message that was said last, behind what it holds.
+        Beside = "beside",
+        /// Behind what was said last.
+        After = "after",
+        /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was
+        /// said in it, the message is left out.
+        Instead = "instead",
+    }
 }
 
-/// N-7: what becomes of messages of one role in a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NeighbourMerging {
-    /// They are one message, as the API reads them.
-    #[default]
-    Joined,
-    /// They stay apart, as some clients send them.
-    Apart,
-    /// They stay apart, and each result of a tool is a message of its own.
-    ApartWithResults,
+words! {
+    /// N-7: what becomes of messages of one role in a row.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum NeighbourMerging default Joined {
+        /// They are one message, as the API reads them.
+        Joined = "joined",
+        /// They stay apart, as some clients send them.
+        Apart = "apart",
+        /// They stay apart, and each result of a tool is a message of its own.
+        ApartWithResults = "apart_with_results",
+    }
 }

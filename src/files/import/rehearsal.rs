@@ -7,8 +7,8 @@ use super::{ImportedRecording, PackedExchange};
 use crate::engine::agent_loop::AgentLoop;
 use crate::prelude::*;
 use crate::scenario::derive::DerivedScenario;
+use crate::scenario::language::scenario_text;
 use crate::scenario::parse;
-use crate::scenario::write::toml;
 use crate::sim::Run;
 use crate::world::setup::RunSetup;
 
@@ -73,7 +73,7 @@ fn breaks_as_recorded(derived: &mut DerivedScenario, recording: &ImportedRecordi
 
 /// Reads the scenario as it is written, and runs it; what came of it, or why it does not run.
 fn replay(derived: &DerivedScenario, recording: &ImportedRecording) -> Result<RehearsalOutcome, String> {
-    let text = toml(&derived.scenario, &derived.notes);
+    let text = scenario_text(&derived.scenario, &derived.notes);
     let parsed = parse::scenario("the imported scenario", &text, &[]).map_err(|faults| faults.to_string())?;
     let setup = RunSetup::with_recording(parsed.scenario, Some(recording)).map_err(|error| error.to_string())?;
     setup.check_results().map_err(|error| error.to_string())?;

@@ -10,9 +10,9 @@ use crate::explore::PanicGuard;
 use crate::files::scenario::{find, load_all};
 use crate::runner::{PanicCatcher, in_parallel, threads_available};
 use crate::scenario::interrupt::{InterruptKind, InterruptMoment, InterruptTrigger, ScriptedInterrupt};
+use crate::scenario::language::scenario_text;
 use crate::scenario::statement::{PathStep, Statement, StatementEntry, StatementPath as Place, statements, tool_uses};
 use crate::scenario::types::{Scenario, TurnBlock};
-use crate::scenario::write::toml;
 use crate::sim::Run;
 use crate::sim::report::RunReport;
 
@@ -78,7 +78,7 @@ fn is_a_message(interrupt: &ScriptedInterrupt) -> bool {
 }
 
 fn waits_for_ever(scenario: &Scenario) -> bool {
-    toml(scenario, &[]).contains("never_answers = true")
+    scenario_text(scenario, &[]).contains("never_answers = true")
 }
 
 fn changes_of(file: &Path) -> Vec<Misspelling> {

@@ -1,6 +1,7 @@
 //! What a whole file becomes, and what is said when it is wrong. Small bad files with their messages are in `tests/scenario_errors`.
 
 use super::*;
+use crate::engine::random::Seed;
 use crate::engine::settings::{EmissionOrder, Settings};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::{fs, panic};
 
 use proptest::strategy::ValueTree;
+use reenact::scenario::language::scenario_text;
 use reenact::scenario::types::Scenario;
-use reenact::scenario::write;
 use reenact::strategies::feature::Feature;
 
 use super::case::CaseSource;
@@ -43,7 +43,7 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     };
     if let Some(number) = options.case {
         let title = format!("Case {number} of cargo xtask fuzz-scenarios --seed {}{}", options.seed, words_of(&options.only));
-        print!("{}", write::toml(&CaseSource::new(options.seed, &options.only).tree(number).current(), &[title]));
+        print!("{}", scenario_text(&CaseSource::new(options.seed, &options.only).tree(number).current(), &[title]));
         return ExitCode::SUCCESS;
     }
     // A panic is a finding; its words are in it.
@@ -152,7 +152,7 @@ fn write_one(options: &FuzzOptions, group: &FindingGroup, scenario: &Scenario, f
         format!("cargo run -- run {}{at}", file.display()),
         format!("Case {} of cargo xtask fuzz-scenarios --seed {}{only}{how}; {} cases show it.", group.first, options.seed, group.cases),
     ];
-    let written = fs::create_dir_all(&options.out).and_then(|()| fs::write(&file, write::toml(scenario, &comments)));
+    let written = fs::create_dir_all(&options.out).and_then(|()| fs::write(&file, scenario_text(scenario, &comments)));
     let place = written.map_or_else(|error| format!("cannot be written: {error}"), |()| file.display().to_string());
     format!("{:>6} cases, first {}: {}: {}\n        {place}{at}", group.cases, group.first, finding.rule, finding.text)
 }

@@ -15,9 +15,9 @@ fn rules(rules: &[&str]) -> Vec<PermissionRule> {
         let mut parts = text.splitn(3, ' ');
         let (source, word, about) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
         PermissionRule {
-            word: PermissionWord::ALL.into_iter().find(|known| known.as_str() == word).unwrap(),
+            word: PermissionWord::from_word(word).unwrap(),
             about: about.into(),
-            source: RuleSource::ALL.into_iter().find(|known| known.as_str() == source).unwrap(),
+            source: RuleSource::from_word(source).unwrap(),
         }
     };
     rules.iter().map(rule).collect()

@@ -1,0 +1,136 @@
+//! The engine's settings as keys of files: their lines stand in `engine::settings`.
+
+use super::forms::{JsonObjectText, ModelName, NoKey, Readable, ReadableText, TextListOf, TextOrJson, WordOrNone, word_forms};
+use super::keys::{ConvertedTable, describe_keys, keys};
+use super::tables::{Flat, Section};
+use crate::engine::budget::{Date, NanoUsd};
+use crate::engine::permission::PermissionSettings;
+use crate::engine::settings::{
+    CloudProvider, CompactionSettings, EmissionOrder, HostMessage, MicrocompactMode, NeighbourMerging, OrphanedPermission, OverloadPolicy,
+    PipelineSettings, RequestChange, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, SlashCommand, ThinkingSetting,
+    compaction_keys, engine_keys, pipeline_keys, retry_keys, session_keys,
+};
+use crate::engine::time::Micros;
+use crate::prelude::*;
+use crate::scenario::parse::reader::TableReader;
+
+engine_keys!(describe_keys);
+session_keys!(describe_keys);
+pipeline_keys!(describe_keys);
+retry_keys!(describe_keys);
+compaction_keys!(describe_keys);
+
+word_forms!(EmissionOrder, ResultOrder, ResultDelivery, NeighbourMerging, OverloadPolicy, CloudProvider, MicrocompactMode);
+
+keys! {
+    /// `[engine]`: the settings of the reference engine. An engine of another kind reads what applies to it.
+    pub(crate) struct EngineKeys check refuse_own_members {
+        /// The settings.
+        settings: Settings as Flat<Settings> = Settings::default();
+        /// The file with the price table that takes the place of the shipped one, relative to the scenario (S-10).
+        prices: Option<String> = None, example("\"prices.toml\"");
+    }
+}
+
+/// The engine writes these members itself: they would stand in a request twice.
+fn refuse_own_members(keys: &EngineKeys, reader: &mut TableReader<'_, '_>) {
+    const OWN: [(&str, &str); 6] = [
+        ("model", "`model`"),
+        ("max_tokens", "`max_tokens`"),
+        ("stream", "`stream`"),
+        ("system", "`system_prompt`"),
+        ("tools", "[[tool]]"),
+        ("messages", "[[history]] and [[prompt]]"),
+    ];
+    let Some(place) = reader.member("request_extra").map(|member| member.value.place) else { return };
+    let extra = keys.settings.request_extra.to_value();
+    for (name, instead) in OWN.into_iter().filter(|(name, _)| extra.get(name).is_some()) {
+        let message = format!("`{name}` is not an extra member of a request; write {instead} instead");
+        reader.report.value(place, message, None);
+    }
+    if let (Some(_), Some(member)) = (extra.get("thinking"), reader.one_of(&["thinking", "thinking_budget"])) {
+        let message = format!("`{}` and `thinking` in `request_extra` cannot both be given; keep one of them", member.key);
+        reader.report.value(member.place, message, None);
+    }
+}
+
+words! {
+    /// How the model thinks, where no budget is given.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum ThinkingWord {
+        /// The model does not think.
+        Off = "off",
+        /// The model thinks as much as it sees fit.
+        Adaptive = "adaptive",
+    }
+}
+
+word_forms!(ThinkingWord);
+
+keys! {
+    /// Whether and how the model thinks.
+    pub(crate) struct ThinkingKeys {
+        /// Whether the model thinks. Without this key and `thinking_budget` the API decides.
+        thinking: Option<ThinkingWord> = None;
+        /// The model thinks with at most this many tokens, 1024 or more.
+        thinking_budget: Option<u32> = None, unit("tokens"), example("4096");
+    }
+}
+
+impl ConvertedTable for Option<ThinkingSetting> {
+    type Keys = ThinkingKeys;
+
+    fn from_keys(keys: ThinkingKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
+        let member = reader.one_of(&["thinking", "thinking_budget"])?;
+        if let Some(tokens) = keys.thinking_budget.filter(|tokens| *tokens < ThinkingSetting::LEAST_BUDGET) {
+            let least = ThinkingSetting::LEAST_BUDGET;
+            let message = format!("the API takes no budget for thinking below {least} tokens, and this is {tokens}");
+            reader.report.value(member.value.place, message, None);
+        }
+        let word = keys.thinking.map(|word| match word {
+            ThinkingWord::Off => ThinkingSetting::Off,
+            ThinkingWord::Adaptive => ThinkingSetting::Adaptive,
+        });
+        Some(word.or(keys.thinking_budget.map(ThinkingSetting::Budget)))
+    }
+
+    fn to_keys(&self) -> ThinkingKeys {
+        match self {
+            None => ThinkingKeys::default(),
+            Some(ThinkingSetting::Off) => ThinkingKeys { thinking: Some(ThinkingWord::Off), thinking_budget: None },
+            Some(ThinkingSetting::Adaptive) => ThinkingKeys { thinking: Some(ThinkingWord::Adaptive), thinking_budget: None },
+            Some(ThinkingSetting::Budget(tokens)) => ThinkingKeys { thinking: None, thinking_budget: Some(*tokens) },
+        }
+    }
+}
+
+impl ReadableText for NanoUsd {
+    const HELP: &'static str = "a sum in dollars, with at most nine digits behind the point";
+    const EXAMPLE: &'static str = "\"0.25\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let sum = Self::read(text).map_err(|problem| problem.to_string())?;
+        if sum == Self::default() { Err("a budget of nothing cannot be used up".into()) } else { Ok(sum) }
+    }
+
+    fn to_text(&self) -> String {
+        self.exact()
+    }
+}
+
+impl ReadableText for Date {
+    const HELP: &'static str = "a day: year, month, day";
+    const EXAMPLE: &'static str = "\"2026-01-31\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::read(text).map_err(|problem| problem.to_string())
+    }
+
+    fn to_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+fn problem_with_folder(path: &str) -> Option<String> {
+    (!path.starts_with('/')).then(|| format!("the working directory is an absolute path, and `{path}` is none"))
+}
