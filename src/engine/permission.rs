@@ -80,7 +80,7 @@ pub struct PermissionSettings {
 }
 
 words! {
-    /// P-1: what happens to what no rule decides.
+    /// P-1: the handling of calls without a deciding rule.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum PermissionMode default Default {
@@ -88,9 +88,9 @@ words! {
         Default = "default",
         /// Edits inside the working directories may happen; for the rest a person is asked.
         AcceptEdits = "accept_edits",
-        /// Only what reads may happen.
+        /// Only tools that read may run.
         Plan = "plan",
-        /// Everything may happen but what a rule denies.
+        /// All calls may run, except those that a rule denies.
         Bypass = "bypass",
     }
 }

@@ -267,7 +267,7 @@ impl Default for AgentTool {
 }
 
 words! {
-    /// What a submitted message does to a running tool (T-17).
+    /// The reaction of a running tool to a submitted message (T-17).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum InterruptBehaviour {

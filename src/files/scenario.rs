@@ -353,7 +353,7 @@ fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<ParsedScenario>) -> 
 
 /// One run of a file, with its tape.
 fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScenario, LoadError> {
-    let at_tape = |message: String| match parsed.tape_fault(&message) {
+    let at_tape = |message: String| match parsed.tape_diagnostic(&message) {
         Some(diagnostic) => LoadError::Diagnostic(Box::new(diagnostic)),
         None => LoadError::Tape(message),
     };
@@ -395,7 +395,7 @@ fn prices(path: &Path, parsed: &ParsedScenario) -> Result<PriceTable, LoadError>
     table.map_err(|problem| {
         let message = format!("price table {}: {problem}", path.display());
         parsed
-            .prices_fault(&message)
+            .prices_diagnostic(&message)
             .map_or(LoadError::Read { path: path.into(), problem }, |diagnostic| LoadError::Diagnostic(Box::new(diagnostic)))
     })
 }

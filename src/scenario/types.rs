@@ -376,7 +376,7 @@ keys! {
 }
 
 keys! {
-    /// What must hold at the end (F-10). Only the given keys are checked; the snapshot catches the rest.
+    /// The expectations for the end (F-10). Only the given keys are checked; the snapshot catches the rest.
     #[derive(Eq)]
     pub struct Expectations check sections::expect::check {
         /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).

@@ -148,7 +148,7 @@ struct StatementProblem {
 
 impl StatementProblem {
     fn at(places: &TablePlaces, path: &StatementPath, message: String, help: String) -> Self {
-        let place = places.fault(path, message.clone(), Some(help.clone()));
+        let place = places.diagnostic(path, message.clone(), Some(help.clone()));
         let text = place.map_or_else(|| format!("{message}; {help}"), |fault| fault.to_string());
         Self { run: 0, key: places.key(path), text }
     }

@@ -86,7 +86,7 @@ fn changes_of(file: &Path) -> Vec<Misspelling> {
     let loaded = &runs[0];
     let scenario = &loaded.setup.scenario;
     let change = |path: &Place, key: &str, value: String| {
-        let place = loaded.places.fault(path, String::new(), None)?;
+        let place = loaded.places.diagnostic(path, String::new(), None)?;
         let line = format!("{}:{}:", place.source, place.line);
         Some(Misspelling { file: file.into(), key: format!("{}.{key}", dotted(path)?), value, line })
     };

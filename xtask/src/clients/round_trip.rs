@@ -28,7 +28,7 @@ pub(super) fn row(stage: &CaseStage, client: &SdkClient) -> Result<JudgeRow, Ins
     let seen = ClientObservation::read(&stage.output(command.args(&client.command).arg("runner"))?);
     let mut row = row_of_requests(NAME, client.sdk.name(), &[RequestGap { at_least_ms: 0, at_most_ms: 0 }], OUTCOME, seen);
     if row.outcome != OUTCOME {
-        row.problems.push(format!("the client says `{}`, and not `{OUTCOME}`", row.outcome));
+        row.problems.push(format!("the client reports `{}`, and not `{OUTCOME}`", row.outcome));
     }
     let run = |path| stage.output(stage.reenact().arg("run").arg(path).args(["--detail", "brief", "--untimed"]));
     let (simulated, replayed) = (lines(&run(&scenario)?), lines(&run(&tape)?));
