@@ -17,6 +17,7 @@
 pub mod agent_loop;
 pub mod budget;
 pub mod contract;
+pub mod data_file;
 pub mod emission;
 pub mod hook;
 pub mod log;
@@ -28,13 +29,14 @@ pub mod settings;
 pub mod texts;
 pub mod time;
 pub mod tokenizer;
+pub mod windows;
 
 pub(crate) mod agents;
 mod call;
 mod compaction;
 pub(crate) mod conversation;
 pub(crate) mod diagram;
-mod executor;
+pub(crate) mod executor;
 mod query;
 pub(crate) mod session;
 mod status;

@@ -54,7 +54,7 @@ use withheld_errors::WithheldOracle;
 
 use crate::engine::budget::{NanoUsd, PriceTable};
 use crate::engine::contract::{Agent, ByAgent, Effect, Environment, Input, Request, RequestId};
-use crate::engine::settings::{EmissionOrder, ResultOrder, SessionSettings};
+use crate::engine::settings::{EmissionOrder, QueuedBlockPolicy, ResultOrder, SessionSettings};
 use crate::engine::time::{Micros, Time};
 use crate::engine::tokenizer::Tokenizer;
 use crate::prelude::*;
@@ -149,6 +149,7 @@ struct OracleRules {
     /// How many tools may run at once.
     at_once_max: Option<u32>,
     tool_grace: Micros,
+    queued_block: QueuedBlockPolicy,
     /// How much later than asked for a timer may go off.
     lateness: Micros,
     /// How many different requests may follow each other before anything comes out.
@@ -185,6 +186,7 @@ impl Oracles {
             emission_order: settings.emission_order,
             at_once_max: [settings.max_concurrent_tools, batch].into_iter().flatten().min().map(|cap| cap.max(1)),
             tool_grace: settings.tool_grace,
+            queued_block: settings.queued_block,
             lateness: Micros::ZERO,
             silent_requests_max: compaction::silent_max(&settings.compaction),
             tokenizer: environment.tokenizer.clone(),
@@ -283,9 +285,11 @@ impl TranscriptWatch for Oracles {
         // Who aborts the root aborts the whole tree; a word to a child concerns that child.
         let is_abort = matches!(input, Input::Cancel | Input::Interrupt { .. });
         if agent.is_root() && is_abort {
-            Arc::make_mut(&mut self.agents)
-                .all_mut()
-                .for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, input, found));
+            let agents = Arc::make_mut(&mut self.agents);
+            agents.entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);
+            // Nobody needs any more what the children of an aborted prompt do.
+            let to_children = if self.running.blocks_interrupt() { input } else { &Input::Cancel };
+            agents.children_mut().for_each(|watched| watched.abort.on_input(&self.rules, &self.running, at, to_children, found));
         } else {
             Arc::make_mut(&mut self.agents).entry(agent).abort.on_input(&self.rules, &self.running, at, input, found);
         }
@@ -303,10 +307,12 @@ impl TranscriptWatch for Oracles {
     }
 
     fn effect(&mut self, at: Time, agent: &Agent, effect: &Effect) {
+        let mut class = None;
         if let Effect::StartTool { run, tool_use } = effect {
             let found = &mut OracleFindings { at, violations: &mut self.violations };
-            let class = self.rules.tools.class(tool_use);
-            overlap::on_start(&self.rules, &self.running, agent, *run, class, found);
+            let of_start = self.running.class(&self.rules.tools, agent, *run, tool_use);
+            overlap::on_start(&self.rules, &self.running, agent, *run, of_start, found);
+            class = Some(of_start);
         }
         self.running.on_effect(&self.rules.tools, self.rules.tool_grace, at, agent, effect);
         if let Effect::Request { id, request } = effect {
@@ -318,7 +324,7 @@ impl TranscriptWatch for Oracles {
         watched.results.on_effect(effect, found);
         watched.order.on_effect(&self.rules, &self.running, agent, effect, found);
         watched.retry.on_effect(at, effect, found);
-        watched.abort.on_effect(effect, found);
+        watched.abort.on_effect(&self.rules, effect, found);
         watched.compaction.on_effect(&self.rules, effect, found);
         watched.oversize.on_effect(effect);
         watched.terminals.on_effect(agent, effect, found);
@@ -326,8 +332,8 @@ impl TranscriptWatch for Oracles {
         watched.signatures.on_effect(effect);
         watched.withheld.on_effect(effect, found);
         watched.budgets.on_effect(&self.rules, effect);
-        watched.repeated.on_effect(&self.rules.tools, effect, found);
-        watched.leftovers.on_effect(effect, found);
+        watched.repeated.on_effect(class, effect, found);
+        watched.leftovers.on_effect(&self.rules, effect, found);
         if agent.is_root() {
             watched.interruption.on_root_finished(effect, found);
         }

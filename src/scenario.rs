@@ -14,6 +14,7 @@ pub mod parse;
 pub mod plan;
 pub mod recording;
 pub mod replies;
+mod safe_uses;
 pub mod script;
 pub mod statement;
 pub mod tape;

@@ -196,6 +196,21 @@ fn s_10_a_scenario_may_bring_its_own_prices() {
 }
 
 #[test]
+fn c_4_a_scenario_may_bring_its_own_windows() {
+    let windows =
+        "compiled = \"2026-11-21\"\n[[window]]\nmodels = [\"mine\"]\ntokens = 90000\nsource = \"made up\"\nseen = \"2026-11-21\"\n";
+    let scenario = "[engine]\nmodel = \"mine\"\nwindows = \"mine.toml\"\n[engine.compaction]\nauto = false\n\
+                    [[prompt]]\ntext = \"Hello.\"\n[[prompt.turn]]\ntext = \"Hi.\"\ninput_tokens = 91000\noutput_tokens = 5\n";
+    let folder = folder(&[("a.toml", scenario), ("mine.toml", windows)]);
+    let output = reenact(folder.path(), &["run", "a.toml", "--log", "a.log"]);
+    assert!(text(&output.stdout).contains("the window of mine has 90000, and compaction is off"), "{}", text(&output.stdout));
+    let replayed = reenact(folder.path(), &["replay", "a.log"]);
+    assert_eq!(replayed.status.code(), Some(0), "the log holds the windows: {}", text(&replayed.stderr));
+    fs::write(folder.path().join("mine.toml"), windows.replace("90000", "\"90000\"")).unwrap();
+    refused(folder.path(), &["run", "a.toml"], &["a.toml:3:", "window table", "line 4: `tokens`: expected a whole number of tokens"]);
+}
+
+#[test]
 fn a_failed_expectation_exits_with_1_and_says_what_it_got() {
     let folder = folder(&[("hello.toml", &format!("{HELLO}\n[expect]\nrequests = 2\n"))]);
     let output = reenact(folder.path(), &["run", "hello.toml"]);

@@ -27,6 +27,7 @@ use super::permission::context::PermissionContext;
 use super::random::Seed;
 use super::session::Session;
 use super::settings::{AgentTool, Environment, ThinkingSetting};
+use super::texts::TextName;
 use super::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, ToolUse};
@@ -120,9 +121,9 @@ impl Agents {
         effects: &mut Effects,
     ) -> Option<ParentNotice> {
         if self.groups.iter().any(|group| group.tool_use_id == tool_use.id) {
-            return Some(ended(run, &ToolOutcome::error("Agents for a tool use with this id are already running.")));
+            return Some(ended(run, &ToolOutcome::error(env.settings.texts.template(TextName::AgentBusy))));
         }
-        let task = match AgentTask::read(tool_use, tool) {
+        let task = match AgentTask::read(tool_use, tool, &env.settings.texts) {
             Ok(task) => task,
             Err(problem) => return Some(ended(run, &ToolOutcome::error(&problem))),
         };
@@ -142,7 +143,7 @@ impl Agents {
         };
         for (number, child) in (1..).zip(&mut group.children) {
             child.session.learn(permissions);
-            child.ask(now, &group.task.prompt_of(number), effects);
+            child.ask(now, &group.task.prompt_of(number, &env.settings.texts), effects);
         }
         self.groups.push(group);
         None
@@ -275,21 +276,24 @@ impl AgentGroup {
 
     /// The result of the tool use, unless a synthesis must come first.
     fn outcome(&self) -> Option<ToolOutcome> {
+        let texts = &self.children.first()?.env.settings.texts;
         let results: Vec<AgentResult> = self.children.iter().map(ChildAgent::result).collect();
         let of = |(text, is_error): (String, bool)| ToolOutcome { is_error, ..ToolOutcome::text(&text) };
         match self.stop {
             Some(StopCause::Cancelled | StopCause::Unneeded) => return Some(ToolOutcome::error("stopped")),
             Some(StopCause::AgentAborted) => {
-                let abort = Some("one of its agents was aborted".into());
-                return Some(ToolOutcome { abort, ..ToolOutcome::error(&result::list_of_several(&results)) });
+                let abort = Some(texts.template(TextName::AgentAborted).into());
+                return Some(ToolOutcome { abort, ..ToolOutcome::error(&result::list_of_several(&results, texts)) });
             }
             None => (),
         }
         match (&self.results, &*results) {
             // The synthesis failed: all single results are better than no result.
-            (Some(found), [synthesis]) if synthesis.is_error || synthesis.text.is_empty() => Some(ToolOutcome::text(&result::list(found))),
-            (_, [alone]) => Some(of(alone.alone())),
-            (_, all) if all.iter().all(|said| said.is_error) => Some(ToolOutcome::error(&result::list(all))),
+            (Some(found), [synthesis]) if synthesis.is_error || synthesis.text.is_empty() => {
+                Some(ToolOutcome::text(&result::list(found, texts)))
+            }
+            (_, [alone]) => Some(of(alone.alone(texts))),
+            (_, all) if all.iter().all(|said| said.is_error) => Some(ToolOutcome::error(&result::list(all, texts))),
             _ => None,
         }
     }
@@ -297,8 +301,8 @@ impl AgentGroup {
     /// All tasks have ended: one more agent puts their results together.
     fn synthesise(&mut self, now: Time, effects: &mut Effects) {
         let results: Vec<AgentResult> = self.children.iter().map(ChildAgent::result).collect();
-        let question = result::synthesis(&self.task.prompt, &results);
         let Some(first) = self.children.first() else { return };
+        let question = result::synthesis(&self.task.prompt, &results, &first.env.settings.texts);
         let mut env = Environment::clone(&first.env);
         env.tools.clear();
         env.backoff.clone_from(&self.backoff);

@@ -38,7 +38,9 @@ pub(crate) use reactive::{TokenExcess, excess};
 use super::contract::{Effect, Effects};
 use super::conversation::Conversation;
 use super::emission::{CompactTrigger, Emission};
+use super::settings::Environment;
 use crate::prelude::*;
+use crate::wire::usage::Usage;
 
 /// What a session remembers of compactions, from request to request and from prompt to prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +53,8 @@ pub(crate) struct CompactionTracking {
     dead: Vec<Arc<str>>,
     /// Whether the user knows that the context comes near the window.
     has_warned: bool,
+    /// Whether the user knows that the context has passed the window and that nothing is done about it.
+    has_told_excess: bool,
     /// The last compaction, if there was one.
     last: Option<LastCompaction>,
 }
@@ -93,15 +97,20 @@ impl CompactionTracking {
 
     /// A compaction helped: tracking begins anew (C-4).
     pub(crate) fn on_done(&mut self, compacted: &SuccessfulCompaction) {
-        let reactively_compacted = self.reactively_compacted;
+        let Self { reactively_compacted, has_told_excess, .. } = *self;
         let last = Some(LastCompaction { id: compacted.id.clone(), turns: 0 });
-        *self = Self { reactively_compacted, last, ..Self::default() };
+        *self = Self { reactively_compacted, has_told_excess, last, ..Self::default() };
     }
 
     /// A compaction failed. One that the user asked for opens no circuit breaker: the user sees it fail.
     pub(crate) fn on_failed(&mut self, trigger: CompactTrigger) {
         self.failures += u32::from(trigger != CompactTrigger::Manual);
     }
+}
+
+/// The API has counted the context of an answer. Where compaction is off, a context that passes the window is noted (C-4).
+pub(crate) fn on_count(env: &Environment, model: &str, usage: &Usage, tracking: &mut CompactionTracking, effects: &mut Effects) {
+    cascade::tell_excess(env, model, || usage.context_tokens().unwrap_or(0), tracking, effects);
 }
 
 /// The API answered: the cleared tokens that it reports are emitted (C-2). `cleared` is

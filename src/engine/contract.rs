@@ -49,6 +49,7 @@ use crate::prelude::*;
 
 pub use effect::{Effect, Terminal};
 pub use input::{AnswerEnd, Catalogue, FailureCause, Input, StagedSummary, ToolOutcome};
+pub(crate) use names::original_id;
 pub use names::{Agent, ByAgent, RequestId, TimerId, ToolRun};
 
 use super::executor::TreeLoad;
@@ -56,7 +57,7 @@ use super::executor::TreeLoad;
 pub use super::emission::{Emission, Note};
 pub use super::hook::{HookEvent, HookInput, HookOutcome, HookRun, HookSubject};
 pub use super::permission::{PermissionAnswer, PermissionWord, ToolCheck};
-pub use super::settings::{Environment, Settings, ToolDefinition};
+pub use super::settings::{Environment, Settings, ToolDefinition, ToolSafety};
 pub use super::time::{Micros, Time};
 pub use crate::wire::block::{Block, BlockKind, Message, Role, ToolInput, ToolUse};
 pub use crate::wire::event::{BlockDelta, EventPayload, StreamEvent};

@@ -6,25 +6,29 @@
 //!                 └── unknown tool, or aborted before its start ──────────────┘
 //! ```
 //!
-//! One entry per tool use, in order of arrival. [`admission`] decides which may start, [`ordering`] which result comes out, and what is aborted
-//! and why is [`abort`]; all three are pure. One executor serves one answer; a stale outcome is ignored by the number of its run.
+//! One entry per tool use, in order of arrival. What may run beside others is [`class`], who may start is [`admission`], what may come out is
+//! [`ordering`], who is aborted and why is [`abort`]; all four are pure. One executor serves one answer; a stale outcome is ignored by the number of
+//! its run.
 
 pub(crate) mod abort;
 mod admission;
+pub(crate) mod class;
 mod closing;
 pub(crate) mod entry;
 mod input;
 mod ordering;
 pub(crate) mod pipeline;
 mod result;
+mod scopes;
 mod tree;
 
-use abort::{AbortKind, AbortScopes};
+use abort::AbortScopes;
 use admission::{AdmissionSlot, ConcurrencyClass};
 use entry::{EntryState, ToolEntry};
+use input::InputAuthor;
 use ordering::OrderingStage;
 pub(crate) use pipeline::PipelineScope;
-use pipeline::{Pipeline, PipelineEnd, PipelineHalt, PipelineVerdict, elicitation};
+use pipeline::{Pipeline, PipelineEnd, PipelineVerdict, elicitation};
 pub(crate) use tree::TreeLoad;
 
 use super::contract::{Effect, Effects, HookSubject, Input, TimerId, ToolOutcome, ToolRun};
@@ -96,14 +100,16 @@ impl Executor {
         let mut entry = ToolEntry::new(run, tool_use, message.uuid.clone(), scope.env);
         entry.answered = answered;
         entry.note(if entry.class == ConcurrencyClass::Safe { ToolState::QueuedSafe } else { ToolState::QueuedExclusive }, scope.effects);
-        if let Some(reason) = abort::why(&self.aborts, false, entry.interrupt) {
-            entry.complete_aborted(&reason, scope.effects); // T-13: the scope stays aborted for the executor's life
-        } else if entry.batch.is_some() {
-            entry.complete_unknown(scope.env, scope.effects);
+        let settings = &scope.env.settings;
+        match entry.why_aborted(&self.aborts, settings) {
+            // T-13: the scope stays aborted for the executor's life.
+            Some(reason) if !entry.has_a_turn(settings) => entry.complete_aborted(scope.env, &reason, scope.effects),
+            _ if entry.batch.is_some() => entry.complete_unknown(scope.env, scope.effects),
+            _ => (),
         }
         self.entries.push(entry);
         let ended = self.scan(scope);
-        self.check_invariants();
+        self.check_invariants(&scope.env.settings);
         ended
     }
 
@@ -164,41 +170,8 @@ impl Executor {
         if scope.env.settings.result_delivery == ResultDelivery::AtOnce {
             self.emit_completed(&scope.env.settings, scope.effects);
         }
-        self.check_invariants();
+        self.check_invariants(&scope.env.settings);
         ended
-    }
-
-    /// Aborts the query scope (T-12, Q-10): waiting tool uses are answered at once, running tools are stopped.
-    pub(crate) fn abort(&mut self, scope: &mut PipelineScope<'_>, kind: AbortKind) {
-        self.aborts.query.get_or_insert(kind);
-        self.apply_aborts(scope, |_| true);
-    }
-
-    /// The answer that asked for these tools is lost and will not be asked for again: each open tool use is answered (T-16).
-    pub(crate) fn lose(&mut self, scope: &mut PipelineScope<'_>) {
-        self.aborts.discarded = true;
-        self.apply_aborts(scope, |_| true);
-    }
-
-    /// Discards everything (T-19): nothing more comes out of it. Returns the executor that takes its place, in which what still runs
-    /// counts as executing until it stops or its grace is over. Hooks and questions end with it.
-    pub(crate) fn discard(mut self, scope: &mut PipelineScope<'_>) -> Self {
-        let until = scope.now + scope.env.settings.tool_grace;
-        for entry in &self.entries {
-            let until = match &entry.state {
-                EntryState::Stopping { until, .. } => *until,
-                EntryState::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == PipelineHalt::Stopping => until,
-                _ => continue,
-            };
-            self.ghosts.push(DiscardedTool { run: entry.run, class: entry.class, until });
-        }
-        let has_run = |entry: &&ToolEntry| entry.class == ConcurrencyClass::Exclusive && entry.has_run;
-        let finished = self.entries.iter().filter(has_run).map(|entry| (entry.run, entry.tool_use.clone()));
-        self.finished_before.extend(finished);
-        let (finished_before, denials) = (core::mem::take(&mut self.finished_before), core::mem::take(&mut self.denials));
-        let mut fresh = Self { finished_before, denials, ..self.successor() };
-        fresh.report(scope.effects);
-        fresh
     }
 
     /// Emits what is in and not held back (T-7, T-8).
@@ -212,7 +185,7 @@ impl Executor {
             }
         }
         self.report(effects);
-        self.check_invariants();
+        self.check_invariants(settings);
     }
 
     /// Whether every result was emitted (T-9).
@@ -223,15 +196,6 @@ impl Executor {
     /// Whether a tool runs that a submitted message has to wait for (Q-22).
     pub(crate) fn blocks_interrupt(&self) -> bool {
         self.entries.iter().any(|entry| matches!(entry.state, EntryState::Executing(_)) && entry.interrupt == InterruptBehaviour::Block)
-    }
-
-    /// When the next grace of a stopping tool is over (T-15a).
-    pub(crate) fn grace_until(&self) -> Option<Time> {
-        let stopping = self.entries.iter().filter_map(|entry| match entry.state {
-            EntryState::Stopping { until, .. } => Some(until),
-            _ => None,
-        });
-        stopping.chain(self.ghosts.iter().map(|ghost| ghost.until)).min()
     }
 
     /// When the time of a hook is up next.
@@ -268,19 +232,6 @@ impl Executor {
         order.into_iter().filter(is_first).filter_map(|position| self.entries[position].result().cloned()).collect()
     }
 
-    /// Completes stopping tool uses whose grace is over (T-15a).
-    fn on_grace_over(&mut self, scope: &mut PipelineScope<'_>) {
-        for entry in &mut self.entries {
-            if let EntryState::Stopping { reason, until } = &entry.state
-                && *until <= scope.now
-            {
-                let reason = reason.clone();
-                entry.complete_aborted(&reason, scope.effects);
-            }
-        }
-        self.ghosts.retain(|ghost| ghost.until > scope.now);
-    }
-
     /// Brings one entry further; why the query is aborted, if it is.
     fn advance(&mut self, scope: &mut PipelineScope<'_>, index: usize, input: &Input) -> Option<Arc<str>> {
         let ToolEntry { state, heard, has_run, .. } = &mut self.entries[index];
@@ -288,7 +239,7 @@ impl Executor {
         match state {
             EntryState::Stopping { reason, .. } if matches!(input, Input::ToolEnded { .. }) => {
                 let reason = reason.clone();
-                self.entries[index].complete_aborted(&reason, scope.effects);
+                self.entries[index].complete_aborted(scope.env, &reason, scope.effects);
                 None
             }
             // It is to stop, and should not wait for anybody.
@@ -312,9 +263,8 @@ impl Executor {
         entry.complete(&outcome, scope.effects);
         let (run, class, batch) = (entry.run, entry.class, entry.batch);
         let settings = &scope.env.settings;
-        let cascades = if settings.streaming_execution { settings.sibling_abort } else { settings.batch_sibling_abort };
-        let fails_siblings = outcome.is_error && entry.shell && abort::is_shell_failure(outcome.cause, settings);
-        if fails_siblings && cascades && self.aborts == AbortScopes::default() {
+        let fails_siblings = outcome.is_error && entry.shell && abort::fails_siblings(&outcome, settings);
+        if fails_siblings && self.aborts.leave_siblings(settings) {
             let failed = abort::description(&self.entries[index].tool_use);
             self.abort_siblings(scope, batch, failed);
         }
@@ -322,37 +272,6 @@ impl Executor {
             scope.permissions.apply(&change);
         }
         outcome.abort.clone().filter(|_| !self.aborts.discarded && self.aborts.query.is_none())
-    }
-
-    /// T-13. Without streaming execution the scope is one batch (T-20).
-    fn abort_siblings(&mut self, scope: &mut PipelineScope<'_>, batch: Option<u32>, failed: String) {
-        self.aborts.sibling = Some(failed.into());
-        self.apply_aborts(scope, |entry| entry.batch == batch);
-        if !scope.env.settings.streaming_execution {
-            self.aborts.sibling = None;
-        }
-    }
-
-    fn apply_aborts(&mut self, scope: &mut PipelineScope<'_>, concerns: impl Fn(&ToolEntry) -> bool) {
-        let until = scope.now + scope.env.settings.tool_grace;
-        for index in 0..self.entries.len() {
-            let entry = &mut self.entries[index];
-            let Some(reason) = abort::why(&self.aborts, entry.is_running(), entry.interrupt).filter(|_| concerns(entry)) else { continue };
-            match &entry.state {
-                EntryState::Queued { .. } => entry.complete_aborted(&reason, scope.effects),
-                EntryState::Executing(pipeline) => match pipeline.halt(scope.env, scope.effects) {
-                    PipelineHalt::AtOnce => entry.complete_aborted(&reason, scope.effects),
-                    PipelineHalt::Stopping => {
-                        entry.to("abort", EntryState::Stopping { reason, until });
-                        entry.note(ToolState::Stopping, scope.effects);
-                    }
-                    // The scope is aborted already, so nothing more follows from how it ended.
-                    PipelineHalt::Ended(done) => drop(self.finish(scope, index, done)),
-                },
-                _ => (),
-            }
-        }
-        self.check_invariants();
     }
 
     /// Starts what may start, in order, until nothing more may (T-5): one that fails at its start makes room at once.
@@ -363,6 +282,9 @@ impl Executor {
                 break;
             }
             for position in starts {
+                if self.entries[position].slot() != AdmissionSlot::Queued {
+                    continue; // one that started before it has failed, and it with it
+                }
                 let abort = self.start(scope, position);
                 if abort.is_some() {
                     return ToolEvent { abort }; // the same
@@ -391,13 +313,16 @@ impl Executor {
     /// Starts one entry; why the query is aborted, if it is: a person may have answered before (S-3).
     fn start(&mut self, scope: &mut PipelineScope<'_>, position: usize) -> Option<Arc<str>> {
         let entry = &mut self.entries[position];
+        if let Some(reason) = entry.why_aborted(&self.aborts, &scope.env.settings) {
+            entry.complete_aborted(scope.env, &reason, scope.effects); // its turn to be answered (T-15a)
+            return None;
+        }
         entry.note_repeated(&self.finished_before, scope.effects);
         entry.note(ToolState::Executing, scope.effects);
         if let EntryState::Queued { problem: Some(problem) } = &entry.state {
-            let answer = problem.answer(&entry.tool_use.name);
+            let answer = problem.answer(&entry.tool_use.name, InputAuthor::Model, &scope.env.settings.texts);
             scope.effects.push(Effect::Note(Note::Pipeline { run: entry.run, step: PipelineStep::Validate }));
-            entry.complete(&answer, scope.effects);
-            return None;
+            return self.finish(scope, position, PipelineEnd { outcome: Arc::new(answer), denial: None });
         }
         let (pipeline, verdict) = Pipeline::start(scope, entry.run, entry.tool_use.clone(), entry.answered.clone());
         entry.to("admitted", EntryState::Executing(Box::new(pipeline)));
@@ -431,7 +356,7 @@ impl Executor {
         self.entries.iter().map(|entry| (entry.class, entry.stage())).collect()
     }
 
-    fn check_invariants(&self) {
+    fn check_invariants(&self, settings: &Settings) {
         let running = || self.entries.iter().filter(|entry| entry.is_running()).map(|entry| entry.class);
         let all = || running().chain(self.ghosts.iter().map(|ghost| ghost.class));
         assert!(all().count() <= 1 || all().all(|class| class == ConcurrencyClass::Safe), "an exclusive tool executes alone");
@@ -439,11 +364,12 @@ impl Executor {
         assert!(!unseen, "no progress is left behind an emitted result");
         let yielded = self.entries.iter().filter(|entry| matches!(entry.state, EntryState::Yielded { .. })).count();
         assert!(u32::try_from(yielded) == Ok(self.yielded), "each result was counted once when it was emitted");
-        let aborted = self.aborts.discarded || self.aborts.query.is_some();
-        assert!(
-            !aborted || !self.entries.iter().any(|entry| matches!(entry.state, EntryState::Queued { .. })),
-            "nothing waits in an aborted scope"
-        );
+        let is_left = |entry: &ToolEntry| {
+            entry.slot() == AdmissionSlot::Queued
+                && !entry.has_a_turn(settings)
+                && entry.why_aborted(&AbortScopes { sibling: None, ..self.aborts.clone() }, settings).is_some()
+        };
+        assert!(!self.entries.iter().any(is_left), "nothing waits in an aborted scope that has no turn to wait for");
     }
 }
 

@@ -433,11 +433,11 @@ impl Query {
     }
 
     /// Says what there is to say, and hands everything to the session.
-    fn finish(&mut self, now: Time, ending: QueryEnding, effects: &mut Effects) -> QueryVerdict {
+    fn finish(&mut self, env: &Environment, now: Time, ending: QueryEnding, effects: &mut Effects) -> QueryVerdict {
         self.state = QueryState::Finished;
         self.drop_tool_summary(now, effects);
-        let errors = ending.emit(self.prompt, effects).into_iter().collect();
-        if let Some(text) = ending.kept_text() {
+        let errors = ending.emit(self.prompt, &env.settings.texts, effects).into_iter().collect();
+        if let Some(text) = ending.kept_text(&env.settings.texts) {
             self.carried.conversation.push_hidden(format!("p{}.interrupted", self.prompt), text);
         }
         QueryVerdict::Finished(Box::new(QueryOutcome {

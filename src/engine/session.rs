@@ -286,7 +286,7 @@ impl Session {
     /// The prompt ends before the model was asked.
     fn abort_start(&mut self, env: &Environment, now: Time, kind: AbortKind, effects: &mut Effects) {
         let PendingPrompt { prompt, since, carried, .. } = self.take_starting();
-        self.finish(env, now, (prompt, since), QueryOutcome::aborted(prompt, carried, kind, effects), effects);
+        self.finish(env, now, (prompt, since), QueryOutcome::aborted(env, prompt, carried, kind, effects), effects);
     }
 
     /// S-8: the result, the terminal, and the prompt that waited.
@@ -298,7 +298,7 @@ impl Session {
 
     fn finish(&mut self, env: &Environment, now: Time, (prompt, since): (u32, Time), outcome: QueryOutcome, effects: &mut Effects) {
         effects.push(Effect::Note(Note::Phase(SessionPhase::Result)));
-        let result = result::message(&env.prices, prompt, now.since(since), &outcome);
+        let result = result::message(env, prompt, now.since(since), &outcome);
         for text in &result.warnings {
             effects.push(Effect::Emit(Emission::Warning { text: text.clone() }));
         }

@@ -6,20 +6,24 @@ use alloc::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod abort;
 mod compaction;
 mod host;
 mod pipeline;
 mod retry;
+mod safety;
 mod session;
 mod table;
 
+pub use abort::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
 pub(crate) use compaction::compaction_keys;
-pub use compaction::{CompactionSettings, MicrocompactMode};
+pub use compaction::{CompactionSettings, ContextWindow, MicrocompactMode};
 pub use host::{HostMessage, MessagePlace, NeighbourMerging, RequestChange, RequestPlace};
 pub use pipeline::PipelineSettings;
 pub(crate) use pipeline::pipeline_keys;
 pub(crate) use retry::retry_keys;
 pub use retry::{CloudProvider, OverloadPolicy, RetrySettings};
+pub use safety::ToolSafety;
 pub(crate) use session::session_keys;
 use table::settings;
 
@@ -31,8 +35,10 @@ use super::hook::HookDefinition;
 use super::permission::PermissionSettings;
 use super::random::Seed;
 use super::schema::Validators;
+use super::texts::ModelTexts;
 use super::time::Micros;
 use super::tokenizer::Tokenizer;
+use super::windows::WindowTable;
 use crate::prelude::*;
 use crate::wire::block::Message;
 use crate::wire::json::Json;
@@ -55,9 +61,15 @@ pub struct Environment {
     /// The prices of answers (S-10). The shipped table is not written down with a run: it comes with the engine.
     #[serde(default = "PriceTable::shipped", skip_serializing_if = "PriceTable::is_shipped")]
     pub prices: Arc<PriceTable>,
+    /// How much context models take (C-4); the shipped table comes with the engine, too.
+    #[serde(default = "WindowTable::shipped", skip_serializing_if = "WindowTable::is_shipped")]
+    pub windows: Arc<WindowTable>,
     /// How long to wait before the next attempt, by the failed one's name, where that is not to be drawn (F-11).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backoff: BTreeMap<Arc<str>, Micros>,
+    /// Whether single tool uses may run beside others, by the API's id, where that is not for their tools to say (T-3).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub safe_uses: BTreeMap<Arc<str>, bool>,
     /// What holds inputs of tools against their schemas (T-21).
     #[serde(skip)]
     pub validators: Validators,
@@ -95,7 +107,7 @@ settings! {
         max_tokens: u64 = Self::DEFAULT_MAX_TOKENS, unit("tokens");
         /// Whether answers are asked for as streams.
         stream: bool = true;
-        /// The system prompt: a JSON string or a JSON array of blocks; `None` for [`Settings::DEFAULT_SYSTEM_PROMPT`] (S-2).
+        /// The system prompt: a JSON string or a JSON array of blocks; `None` for the engine's own (S-2).
         system_prompt: Option<Json> as TextOrJson = None, or_key("system_prompt_json");
         /// Whether the memory-mechanics part follows the system prompt (S-2).
         memory: bool = false;
@@ -125,12 +137,18 @@ settings! {
         streaming_execution: bool = true;
         /// How many safe tools of a batch run at once (T-20).
         max_batch_tools: u32 = 10, unit("tools"), above_zero("a batch has room for at least 1 tool");
-        /// Whether an error of a shell tool aborts its siblings (T-13).
-        sibling_abort: bool = true;
-        /// Whether it does so without streaming execution, too: the siblings are those of its batch then (T-20).
-        batch_sibling_abort: bool = false;
+        /// Which errors of a shell tool abort its siblings (T-13). `true` is `"failed"`, `false` is `"off"`.
+        sibling_abort: SiblingAbort = SiblingAbort::Failed;
+        /// The same without streaming execution: the siblings are then those of its batch (T-20).
+        batch_sibling_abort: SiblingAbort = SiblingAbort::Off;
         /// How long a tool that was told to stop may take (T-15a).
         tool_grace: Micros = Micros::from_secs(5);
+        /// When a queued tool use that is aborted gets its result (T-15a).
+        abort_results: AbortResultOrder = AbortResultOrder::AtOnce;
+        /// What happens to a queued *block* tool when a submitted message stops the *cancel* tools (T-15a).
+        queued_block: QueuedBlockPolicy = QueuedBlockPolicy::Answered;
+        /// What happens to running tools when their answer is discarded (T-19).
+        discarded_tools: DiscardPolicy = DiscardPolicy::Stop;
         /// What happens around the call of a tool (T-27 to T-29).
         pipeline: PipelineSettings as Section<PipelineSettings> = PipelineSettings::default();
         /// How failed attempts are repeated.
@@ -145,6 +163,9 @@ settings! {
         max_pause_resumes: u32 = 10;
         /// Whether a refused turn is tried once more.
         retry_refusal: bool = false;
+        /// The texts that the engine sends to the model (T-31).
+        #[serde(skip_serializing_if = "ModelTexts::is_default")]
+        texts: ModelTexts as NoKey<ModelTexts> = ModelTexts::default();
         /// Whether this agent does background work (titles, suggestions): an overloaded API is not asked again for that.
         background: bool = false;
     }
@@ -155,11 +176,6 @@ impl Settings {
     pub const DEFAULT_MAX_TOKENS: u64 = 8_000;
     /// What takes its place when it was reached.
     pub const RAISED_MAX_TOKENS: u64 = 64_000;
-    /// Used when no system prompt is set (S-2).
-    pub const DEFAULT_SYSTEM_PROMPT: &str = "You are a helpful agent. Use the tools that you are given when they serve the task.";
-    /// The memory-mechanics part (S-2).
-    pub const MEMORY_PROMPT: &str =
-        "Notes from earlier sessions are kept as memory files; read them before you rely on them, and keep them short.";
 }
 
 words! {
@@ -203,8 +219,9 @@ words! {
 pub struct ToolDefinition {
     /// Its name.
     pub name: Arc<str>,
-    /// Whether it may run beside others; `None` when it cannot say, which makes it exclusive (T-3).
-    pub safe: Option<bool>,
+    /// What it says of running beside others (T-3).
+    #[serde(default)]
+    pub safe: ToolSafety,
     /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
     #[serde(default)]
     pub shell: bool,
@@ -235,10 +252,10 @@ pub struct ToolDefinition {
 
 impl ToolDefinition {
     /// A tool of which nothing more is said.
-    pub fn new(name: &str, safe: Option<bool>, json: Json) -> Self {
+    pub fn new(name: &str, safe: impl Into<ToolSafety>, json: Json) -> Self {
         Self {
             name: name.into(),
-            safe,
+            safe: safe.into(),
             shell: false,
             interrupt: None,
             json,

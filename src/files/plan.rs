@@ -22,8 +22,10 @@ pub fn write(path: &Path, loaded: &LoadedScenario, mut scenario: Scenario) -> io
     if let (Some(tape), Some(file)) = (&mut scenario.tape, &loaded.tape_file) {
         tape.path = seen_from(folder, file);
     }
-    if let (Some(prices), Some(file)) = (&mut scenario.prices, &loaded.prices_file) {
-        *prices = seen_from(folder, file);
+    for (path, file) in [(&mut scenario.prices, &loaded.prices_file), (&mut scenario.windows, &loaded.windows_file)] {
+        if let (Some(path), Some(file)) = (path, file) {
+            *path = seen_from(folder, file);
+        }
     }
     let comments = [
         format!("{MARK}{} with all its choices.", loaded.name),

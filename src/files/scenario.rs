@@ -11,6 +11,8 @@ use thiserror::Error;
 use self::gitignore::IgnoreRules;
 use super::{import, schema, tape, text};
 use crate::engine::budget::PriceTable;
+use crate::engine::data_file::DataFileError;
+use crate::engine::windows::WindowTable;
 use crate::prelude::*;
 use crate::scenario::derive;
 use crate::scenario::parse::{self, Diagnostic, Diagnostics, ParsedScenario, SourceText, TablePlaces};
@@ -31,6 +33,8 @@ pub struct LoadedScenario {
     pub tape_file: Option<PathBuf>,
     /// The file of its own price table, if it has one.
     pub prices_file: Option<PathBuf>,
+    /// The file of its own window table, if it has one.
+    pub windows_file: Option<PathBuf>,
     /// The file that it stands in.
     pub file: PathBuf,
     /// Which combination of its matrix this is, if it has one.
@@ -371,32 +375,38 @@ fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScena
         RunSetup::new(parsed.scenario.clone(), tape.as_ref()).map_err(|error: SetupError| at_tape(with_warnings(&error, &warnings)))?;
     let path = parsed.combination.as_deref().map_or_else(|| file.into(), |combination| with_combination(file, combination));
     setup.check_results().map_err(|error| LoadError::Read { path: path.clone(), problem: error.to_string() })?;
-    let prices_file = prices_file(file, &parsed);
-    if let Some(prices_file) = &prices_file {
-        setup.environment.prices = Arc::new(prices(prices_file, &parsed)?);
+    let prices_file = data_file(file, parsed.scenario.prices.as_ref(), parsed.prices_said_in());
+    if let Some(path) = &prices_file {
+        setup.environment.prices = Arc::new(data(path, "price", PriceTable::read, |message| parsed.prices_diagnostic(message))?);
+    }
+    let windows_file = data_file(file, parsed.scenario.windows.as_ref(), parsed.windows_said_in());
+    if let Some(path) = &windows_file {
+        setup.environment.windows = Arc::new(data(path, "window", WindowTable::read, |message| parsed.windows_diagnostic(message))?);
     }
     schema::attach(&mut setup.environment);
     let ParsedScenario { combination, places, .. } = parsed;
     let (name, file, setup) = (name_of(&path), file.into(), Arc::new(setup));
-    Ok(LoadedScenario { name, path, setup, tape_file, prices_file, file, combination, runs, places, warnings })
+    Ok(LoadedScenario { name, path, setup, tape_file, prices_file, windows_file, file, combination, runs, places, warnings })
 }
 
-/// The price table that the scenario names; its path is relative to the file that says it.
-fn prices_file(file: &Path, parsed: &ParsedScenario) -> Option<PathBuf> {
-    let path = parsed.scenario.prices.as_ref()?;
-    Some(parsed.prices_said_in().map_or(file, Path::new).parent().unwrap_or(Path::new("")).join(path))
+/// A table that the scenario names; its path is relative to the file that says it.
+fn data_file(file: &Path, path: Option<&String>, said_in: Option<&str>) -> Option<PathBuf> {
+    Some(said_in.map_or(file, Path::new).parent().unwrap_or(Path::new("")).join(path?))
 }
 
-fn prices(path: &Path, parsed: &ParsedScenario) -> Result<PriceTable, LoadError> {
+fn data<T>(
+    path: &Path,
+    what: &str,
+    read: fn(&str) -> Result<T, DataFileError>,
+    diagnostic: impl FnOnce(&str) -> Option<Diagnostic>,
+) -> Result<T, LoadError> {
     let table = match text::read(path) {
-        Ok(text) => PriceTable::read(&text).map_err(|error| error.to_string()),
+        Ok(text) => read(&text).map_err(|error| error.to_string()),
         Err(error) => Err(format!("cannot be read: {error}; the path is relative to the file that names it")),
     };
     table.map_err(|problem| {
-        let message = format!("price table {}: {problem}", path.display());
-        parsed
-            .prices_diagnostic(&message)
-            .map_or(LoadError::Read { path: path.into(), problem }, |diagnostic| LoadError::Diagnostic(Box::new(diagnostic)))
+        let message = format!("{what} table {}: {problem}", path.display());
+        diagnostic(&message).map_or(LoadError::Read { path: path.into(), problem }, |found| LoadError::Diagnostic(Box::new(found)))
     })
 }
 
@@ -408,7 +418,8 @@ fn load_tape(path: &Path) -> Result<LoadedScenario, LoadError> {
     let tape_file = Some(path.into());
     let (name, path, setup) = (name_of(path), path.to_path_buf(), Arc::new(setup));
     let (file, places) = (path.clone(), TablePlaces::default());
-    Ok(LoadedScenario { name, path, setup, tape_file, prices_file: None, file, combination: None, runs: 1, places, warnings })
+    let (prices_file, windows_file) = (None, None);
+    Ok(LoadedScenario { name, path, setup, tape_file, prices_file, windows_file, file, combination: None, runs: 1, places, warnings })
 }
 
 impl LoadedScenario {

@@ -64,7 +64,9 @@ impl BudgetOracle {
                 }
             }
             // What did not count is no turn.
-            Effect::Note(Note::Discarded { id, .. }) => self.with_results.retain(|with_results| with_results != id),
+            Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => {
+                self.with_results.retain(|with_results| with_results != id)
+            }
             Effect::Finished { .. } => {
                 self.with_results.clear();
                 self.turns = 0;

@@ -33,7 +33,7 @@ impl DiscardOracle {
             Effect::Emit(Emission::Answered { id, .. }) => self.answered = Some(*id),
             Effect::Emit(Emission::Tombstone { uuid }) => self.standing.retain(|(_, standing)| standing != uuid),
             Effect::Emit(Emission::ModelFallback { id, .. }) if self.undecided == Some(*id) => self.undecided = None,
-            Effect::Note(Note::Discarded { id, .. }) => {
+            Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => {
                 self.discarded.push(*id);
                 self.undecided = Some(*id);
             }

@@ -1,8 +1,8 @@
 //! O-27: nothing is left open. At a terminal each request was ended or closed, each started tool has ended or was stopped, each hook, question
 //! and elicitation is answered or taken back. When no prompt is open in the whole tree, no timer is set. And nothing is taken back that is not open.
 
-use super::OracleFindings;
-use crate::engine::contract::{Effect, EventPayload, HookRun, HookSubject, Input, RequestId, TimerId, ToolRun};
+use super::{OracleFindings, OracleRules};
+use crate::engine::contract::{Effect, EventPayload, HookRun, HookSubject, Input, Note, RequestId, TimerId, ToolRun};
 use crate::engine::time::Time;
 use crate::prelude::*;
 
@@ -51,7 +51,7 @@ impl LeftoverOracle {
         self.open.push(UnfinishedWork::Request(id));
     }
 
-    pub(super) fn on_effect(&mut self, effect: &Effect, found: &mut OracleFindings<'_>) {
+    pub(super) fn on_effect(&mut self, rules: &OracleRules, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
             Effect::StartTool { run, .. } => self.open.push(UnfinishedWork::Tool(*run)),
             Effect::RunHook { hook, .. } => self.open.push(UnfinishedWork::Hook(*hook)),
@@ -64,6 +64,9 @@ impl LeftoverOracle {
             Effect::WithdrawElicitation { run } => self.take_back(UnfinishedWork::Elicitation(*run), found),
             // Who works for a tool use inside the engine is stopped by the same word, and was not started here.
             Effect::StopTool { run } => drop(self.end(UnfinishedWork::Tool(*run))),
+            Effect::Note(Note::LeftRunning { runs, .. }) if rules.tools.are_left_running() => {
+                self.open.retain(|begun| !matches!(begun, UnfinishedWork::Tool(run) if runs.contains(run)));
+            }
             Effect::SetTimer { timer, at } => self.timers.push((*timer, *at)),
             Effect::CancelTimer { timer } if !self.unset(*timer, Time(u64::MAX)) => {
                 found.add(ORACLE, format!("timer {}.{} was cancelled, and it is not set", timer.id, timer.generation));

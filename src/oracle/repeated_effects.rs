@@ -1,7 +1,7 @@
 //! O-17: an exclusive tool that had finished is not silently run again when the attempt that asked for it was discarded.
 
 use super::OracleFindings;
-use super::running_tools::{ToolClass, ToolFacts};
+use super::running_tools::ToolClass;
 use crate::engine::contract::{Effect, Input, Note, RequestId, ToolRun, ToolUse};
 use crate::prelude::*;
 
@@ -33,13 +33,14 @@ impl RepeatedEffectOracle {
         }
     }
 
-    pub(super) fn on_effect(&mut self, tools: &ToolFacts, effect: &Effect, found: &mut OracleFindings<'_>) {
+    /// `class` is that of the tool use that starts.
+    pub(super) fn on_effect(&mut self, class: Option<ToolClass>, effect: &Effect, found: &mut OracleFindings<'_>) {
         match effect {
-            Effect::StartTool { run, tool_use } if tools.class(tool_use) == ToolClass::Exclusive => self.on_start(*run, tool_use, found),
+            Effect::StartTool { run, tool_use } if class == Some(ToolClass::Exclusive) => self.on_start(*run, tool_use, found),
             Effect::StopTool { run } => {
                 self.uses.iter_mut().filter(|entry| entry.run == *run).for_each(|entry| entry.is_told_to_stop = true);
             }
-            Effect::Note(Note::Discarded { id, .. }) => self.discarded.push(*id),
+            Effect::Note(Note::Discarded { id, .. } | Note::LeftRunning { id, .. }) => self.discarded.push(*id),
             Effect::Note(Note::Repeated { run, .. }) => self.marked = Some(*run),
             _ => (),
         }

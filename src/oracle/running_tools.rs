@@ -1,12 +1,15 @@
 //! Which tools execute now, seen from outside the engine: from their start until they end, or until their grace is over. And which tool uses
 //! wait for something else: their own check, a hook, a person, the store; for a message that is submitted they execute, too.
 
+use alloc::collections::BTreeMap;
+
 use crate::engine::contract::{Agent, Effect, Emission, Environment, HookSubject, Input, Note, ToolRun};
 use crate::engine::emission::ToolState;
-use crate::engine::settings::InterruptBehaviour;
+use crate::engine::executor::class;
+use crate::engine::settings::{DiscardPolicy, InterruptBehaviour, ToolDefinition, ToolSafety};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
-use crate::wire::block::{ToolInput, ToolUse};
+use crate::wire::block::ToolUse;
 
 /// Whether a tool use may run beside others (T-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +22,11 @@ pub(super) enum ToolClass {
 
 /// What the oracles know of the tools.
 #[derive(Debug)]
-pub(super) struct ToolFacts(Vec<(Arc<str>, ToolClass, InterruptBehaviour)>);
+pub(super) struct ToolFacts {
+    tools: Vec<(Arc<str>, ToolSafety, InterruptBehaviour)>,
+    safe_uses: BTreeMap<Arc<str>, bool>,
+    discarded: DiscardPolicy,
+}
 
 /// The tools that execute, and the tool uses that wait for something else.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +35,8 @@ pub(super) struct RunningTools {
     waits: Vec<WaitingUse>,
     /// How each tool that was started takes a submitted message, until its result is out: the effect that stores a result does not name the tool.
     started: Vec<(Agent, ToolRun, InterruptBehaviour)>,
+    /// The class of each tool use of the prompts that are not over, with the input that the model wrote: a hook or a person may change it later.
+    asked: Vec<(Agent, ToolRun, ToolClass)>,
 }
 
 /// A tool use that waits.
@@ -64,23 +73,30 @@ pub(super) struct RunningTool {
 
 impl ToolFacts {
     pub(super) fn from_environment(environment: &Environment) -> Self {
-        let tools = environment.tools.iter().map(|tool| {
-            let class = if tool.safe == Some(true) { ToolClass::Safe } else { ToolClass::Exclusive };
-            (tool.name.clone(), class, tool.interrupt.unwrap_or(InterruptBehaviour::Block))
-        });
-        Self(tools.collect())
+        let facts = |tool: &ToolDefinition| (tool.name.clone(), tool.safe, tool.interrupt.unwrap_or(InterruptBehaviour::Block));
+        Self {
+            tools: environment.tools.iter().map(facts).collect(),
+            safe_uses: environment.safe_uses.clone(),
+            discarded: environment.settings.discarded_tools,
+        }
     }
 
-    /// T-3: what says of itself that it is safe, with an input that can be read.
-    pub(super) fn class(&self, tool_use: &ToolUse) -> ToolClass {
-        match (self.0.iter().find(|(name, ..)| *name == tool_use.name), &tool_use.input) {
-            (Some((_, class, _)), ToolInput::Valid(_)) => *class,
+    /// T-3: whether the tool says of this input, or the scenario of this use, that it may run beside others.
+    fn class(&self, tool_use: &ToolUse) -> ToolClass {
+        match self.tools.iter().find(|(name, ..)| *name == tool_use.name) {
+            Some((_, safety, _)) if class::is_safe(*safety, &self.safe_uses, tool_use) => ToolClass::Safe,
             _ => ToolClass::Exclusive,
         }
     }
 
-    fn behaviour(&self, tool: &str) -> InterruptBehaviour {
-        self.0.iter().find(|(name, ..)| **name == *tool).map_or(InterruptBehaviour::Block, |(.., behaviour)| *behaviour)
+    /// Whether tools of a discarded attempt that an engine leaves running are nobody's any more (T-19).
+    pub(super) fn are_left_running(&self) -> bool {
+        self.discarded == DiscardPolicy::Ignore
+    }
+
+    /// How a tool takes a submitted message (T-17).
+    pub(super) fn behaviour(&self, tool: &str) -> InterruptBehaviour {
+        self.tools.iter().find(|(name, ..)| **name == *tool).map_or(InterruptBehaviour::Block, |(.., behaviour)| *behaviour)
     }
 }
 
@@ -108,14 +124,24 @@ impl RunningTools {
     /// A tool may start or be stopped, and a tool use may begin or cease to wait for something.
     pub(super) fn on_effect(&mut self, tools: &ToolFacts, grace: Micros, at: Time, agent: &Agent, effect: &Effect) {
         match effect {
+            Effect::Emit(Emission::Assistant(message)) => {
+                if let Some(tool_use) = message.block.as_tool_use() {
+                    let index = self.asked.iter().filter(|(by, run, _)| by == agent && run.request == message.id).count();
+                    let run = ToolRun { request: message.id, index: u32::try_from(index).unwrap_or(u32::MAX) };
+                    self.asked.push((agent.clone(), run, tools.class(tool_use)));
+                }
+            }
             Effect::StartTool { run, tool_use } => {
-                let (class, behaviour) = (tools.class(tool_use), tools.behaviour(&tool_use.name));
+                let (class, behaviour) = (self.class(tools, agent, *run, tool_use), tools.behaviour(&tool_use.name));
                 self.tools.push(RunningTool { agent: agent.clone(), run: *run, class, behaviour, until: None, waits_for_agents: false });
                 self.started.push((agent.clone(), *run, behaviour));
             }
             Effect::StartAgent { run, tool_use } => {
-                let (class, behaviour) = (tools.class(tool_use), tools.behaviour(&tool_use.name));
+                let (class, behaviour) = (self.class(tools, agent, *run, tool_use), tools.behaviour(&tool_use.name));
                 self.tools.push(RunningTool { agent: agent.clone(), run: *run, class, behaviour, until: None, waits_for_agents: true });
+            }
+            Effect::Note(Note::LeftRunning { runs, .. }) if tools.are_left_running() => {
+                self.tools.retain(|tool| tool.agent != *agent || !runs.contains(&tool.run));
             }
             // Its end is seen by its result alone.
             Effect::Note(Note::Tool { run, state: ToolState::Completed }) => self.agents_are_done(agent, *run),
@@ -147,9 +173,19 @@ impl RunningTools {
                 }
             }
             Effect::WithdrawPermission { run } => self.no_longer(agent, *run, WaitCause::Person),
-            Effect::Finished { prompt, .. } => self.forget(|by, run| by == agent && run.request.prompt == *prompt),
+            Effect::Finished { prompt, .. } => {
+                let is_over = |by: &Agent, run: ToolRun| by == agent && run.request.prompt == *prompt;
+                self.forget(is_over);
+                self.asked.retain(|(by, run, _)| !is_over(by, *run));
+            }
             _ => (),
         }
+    }
+
+    /// The class of a tool use as it was asked for; of one that nobody saw asked for, as it starts.
+    pub(super) fn class(&self, tools: &ToolFacts, agent: &Agent, run: ToolRun, tool_use: &ToolUse) -> ToolClass {
+        let asked = self.asked.iter().find(|(by, asked, _)| by == agent && *asked == run);
+        asked.map_or_else(|| tools.class(tool_use), |(.., class)| *class)
     }
 
     fn agents_are_done(&mut self, agent: &Agent, run: ToolRun) {
@@ -196,6 +232,18 @@ pub(super) fn asked_about(effect: &Effect) -> Option<ToolRun> {
     match effect {
         Effect::CheckTool { run, .. } | Effect::AskPermission { run, .. } | Effect::StoreResult { run, .. } => Some(*run),
         Effect::RunHook { hook, .. } => tool_of_hook(hook.subject),
+        _ => None,
+    }
+}
+
+/// The tool that such an effect, or one that starts a tool, names.
+pub(super) fn asked_tool(effect: &Effect) -> Option<&str> {
+    match effect {
+        Effect::StartTool { tool_use, .. }
+        | Effect::StartAgent { tool_use, .. }
+        | Effect::CheckTool { tool_use, .. }
+        | Effect::AskPermission { tool_use, .. } => Some(&tool_use.name),
+        Effect::RunHook { input, .. } => input.tool.as_deref(),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ mod emission_order;
 mod interruptions;
 mod leftovers;
 mod oversize;
+mod queued_blocks;
 
 use super::*;
 use crate::engine::contract::{

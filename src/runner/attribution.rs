@@ -15,11 +15,12 @@ use crate::world::endpoint::{ApiEndpoint, EndpointResponse, IncomingRequest};
 use crate::world::setup::RunSetup;
 
 /// Where requests alone do not say whose they are.
-const UNSAID: [&str; 15] = [
+const UNSAID: [&str; 16] = [
     "agents/discarded",
     "budget/a-tool-use-summary",
     "budget/task-budget-compacted",
     "compaction/",
+    "interrupt/queued-block-",
     "interrupt/streaming-cancel-tool-interrupt",
     "interrupt/tools-cancel-interrupt",
     "permission/asked-cancel-tool-interrupt",
@@ -94,7 +95,7 @@ fn k_6_requests_are_known_by_what_they_say() {
     let is_known = |name: &str| UNSAID.iter().any(|unsaid| name.starts_with(unsaid));
     let unknown: Vec<_> = mistaken.iter().filter(|(name, _)| !is_known(name)).collect();
     assert!(unknown.is_empty(), "{unknown:#?}");
-    assert!(mistaken.len() < 40, "{mistaken:#?}");
+    assert!(mistaken.len() < 44, "{mistaken:#?}");
 }
 
 #[test]

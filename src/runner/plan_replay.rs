@@ -35,7 +35,7 @@ fn through_a_file(folder: &Path, loaded: &LoadedScenario, interrupt: Option<(Run
     plan::write(&file, loaded, scenario.clone()).unwrap();
     let read = |overrides: &[_]| load(&file, overrides).unwrap_or_else(|error| panic!("{}: {error}", loaded.name));
     let back = &read(&[]).setup.scenario;
-    let paths = Scenario { tape: back.tape.clone(), prices: back.prices.clone(), ..scenario };
+    let paths = Scenario { tape: back.tape.clone(), prices: back.prices.clone(), windows: back.windows.clone(), ..scenario };
     assert_eq!(*back, paths, "{}", loaded.name);
     let other = read(&[(String::from("seed"), OTHER_SEED.to_string())]);
     assert_eq!(other.setup.scenario.seed, Seed(OTHER_SEED));

@@ -21,6 +21,7 @@ use crate::wire::block::{Block, BlockKind, ToolUse};
 use crate::wire::container::container_id;
 use crate::wire::raw_json::RawObject;
 use crate::wire::request::Request;
+use crate::wire::usage::Usage;
 
 /// The prompt of a recording that holds answers only.
 pub const NOT_RECORDED: &str = "(not recorded)";
@@ -77,6 +78,7 @@ struct UnderstoodExchange<'a> {
 struct RecordedAnswer {
     blocks: Vec<Block>,
     stop_reason: Option<Arc<str>>,
+    usage: Usage,
     /// The container that it names.
     container: Option<Arc<str>>,
 }
@@ -111,7 +113,7 @@ impl RecordedAnswer {
         let replied = reader.finish().filter(|_| answer.status == 200)?;
         let mut container = None;
         answers::each_object(answer, &mut |text| container = container_id(text).or(container.take()));
-        Some(Self { blocks: replied.blocks, stop_reason: replied.stop_reason, container })
+        Some(Self { blocks: replied.blocks, stop_reason: replied.stop_reason, usage: replied.usage, container })
     }
 }
 

@@ -1,12 +1,15 @@
 //! The tools that scenarios may name without describing them: what requests say of them, and how they usually behave.
 //!
-//! The world draws a tool's latency from its range here when a scenario gives no figure. What only looks (and can be asked again) stops when the
-//! user submits a message; what writes continues, because half of its work may be worse than all of it, and so does a sub-agent, whose
-//! whole conversation would be lost. A shell command stops: it is what people most often wait for in vain (T-17).
+//! The world draws a tool's latency from its range here when a scenario gives no figure.
+//!
+//! While a known tool runs, a submitted message waits for it (T-17). A scenario can have it otherwise: with `interrupts = "readers-cancel"` in
+//! `[tools]` the tools that only look stop for a message, because they can be asked again, and so does a shell command, for which people most often
+//! wait in vain. What writes goes on, because half of its work may be worse than all of it. A sub-agent goes on, because its whole conversation would
+//! be lost.
 
 use super::latency::Latency;
-use crate::engine::settings::InterruptBehaviour::{self, Block, Cancel};
-use crate::engine::settings::ToolDefinition;
+use crate::engine::settings::InterruptBehaviour;
+use crate::engine::settings::{ToolDefinition, ToolSafety};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::wire::json::{Json, push_string};
@@ -16,12 +19,12 @@ use crate::wire::json::{Json, push_string};
 pub struct KnownTool {
     /// Its name.
     pub name: &'static str,
-    /// Whether it may run beside others; `None` when that depends on its input (T-3).
-    pub safe: Option<bool>,
+    /// What it says of running beside others (T-3).
+    pub safe: ToolSafety,
     /// Whether it runs shell commands (T-13).
     pub shell: bool,
-    /// What a submitted message does to it while it runs (T-17).
-    pub interrupt: InterruptBehaviour,
+    /// Whether it stops for a submitted message under [`KnownInterrupts::ReadersCancel`].
+    pub stops_for_messages: bool,
     /// How long it usually takes.
     pub latency: Latency,
     /// What it does, in a line.
@@ -30,85 +33,96 @@ pub struct KnownTool {
     pub schema: &'static str,
 }
 
+words! {
+    /// What a submitted message does to known tools while they run (T-17).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum KnownInterrupts default Block {
+        /// All of them continue, and the message waits for them.
+        Block = "block",
+        /// Tools that only read stop, and shell commands.
+        ReadersCancel = "readers-cancel",
+    }
+}
+
 /// All of them.
 pub static KNOWN_TOOLS: [KnownTool; 9] = [
     KnownTool {
         name: "Read",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
-        interrupt: Cancel,
+        stops_for_messages: true,
         latency: uniform(10, 50),
         description: "Reads a file.",
         schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer"}},"required":["file_path"]}"#,
     },
     KnownTool {
         name: "Edit",
-        safe: Some(false),
+        safe: ToolSafety::Never,
         shell: false,
-        interrupt: Block,
+        stops_for_messages: false,
         latency: uniform(20, 100),
         description: "Replaces a text in a file.",
         schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["file_path","old_string","new_string"]}"#,
     },
     KnownTool {
         name: "MultiEdit",
-        safe: Some(false),
+        safe: ToolSafety::Never,
         shell: false,
-        interrupt: Block,
+        stops_for_messages: false,
         latency: uniform(50, 500),
         description: "Replaces several texts in a file, all or none.",
         schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["old_string","new_string"]}}},"required":["file_path","edits"]}"#,
     },
     KnownTool {
         name: "Write",
-        safe: Some(false),
+        safe: ToolSafety::Never,
         shell: false,
-        interrupt: Block,
+        stops_for_messages: false,
         latency: uniform(10, 50),
         description: "Writes a file, replacing what it held.",
         schema: r#"{"type":"object","properties":{"file_path":{"type":"string"},"content":{"type":"string"}},"required":["file_path","content"]}"#,
     },
     KnownTool {
         name: "Bash",
-        safe: None,
+        safe: ToolSafety::ByCommand,
         shell: true,
-        interrupt: Cancel,
+        stops_for_messages: true,
         latency: Latency::LogUniform(Micros::from_millis(50), Micros::from_secs(30)),
         description: "Runs a shell command.",
         schema: r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer"},"description":{"type":"string"}},"required":["command"]}"#,
     },
     KnownTool {
         name: "Grep",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
-        interrupt: Cancel,
+        stops_for_messages: true,
         latency: uniform(100, 500),
         description: "Searches files for a regular expression.",
         schema: r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"},"glob":{"type":"string"}},"required":["pattern"]}"#,
     },
     KnownTool {
         name: "Glob",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
-        interrupt: Cancel,
+        stops_for_messages: true,
         latency: uniform(50, 200),
         description: "Lists the files whose paths fit a pattern.",
         schema: r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}"#,
     },
     KnownTool {
         name: "Agent",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
-        interrupt: Block,
+        stops_for_messages: false,
         latency: uniform(2_000, 20_000),
         description: "Gives a task to a sub-agent and returns its answer.",
         schema: r#"{"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string"},"parallel_tasks":{"type":"integer"},"model":{"type":"string"}},"required":["description","prompt"]}"#,
     },
     KnownTool {
         name: "WebFetch",
-        safe: Some(true),
+        safe: ToolSafety::Always,
         shell: false,
-        interrupt: Cancel,
+        stops_for_messages: true,
         latency: uniform(500, 3_000),
         description: "Fetches a page and answers a question about it.",
         schema: r#"{"type":"object","properties":{"url":{"type":"string"},"prompt":{"type":"string"}},"required":["url","prompt"]}"#,
@@ -139,7 +153,7 @@ impl KnownTool {
 
     /// Whether all it ever does is read. A sub-agent has tools of its own, which may write.
     pub fn reads_only(&self) -> bool {
-        self.safe == Some(true) && self.name != "Agent"
+        self.safe == ToolSafety::Always && self.name != "Agent"
     }
 
     /// Whether it edits the file that its input names.
@@ -147,11 +161,19 @@ impl KnownTool {
         matches!(self.name, "Edit" | "MultiEdit" | "Write")
     }
 
+    /// What a submitted message does to it while it runs.
+    pub fn interrupt(&self, interrupts: KnownInterrupts) -> InterruptBehaviour {
+        match interrupts {
+            KnownInterrupts::ReadersCancel if self.stops_for_messages => InterruptBehaviour::Cancel,
+            KnownInterrupts::ReadersCancel | KnownInterrupts::Block => InterruptBehaviour::Block,
+        }
+    }
+
     /// A definition that behaves like this tool and says something of its own about itself.
     pub fn describe(&self, name: &str, json: Json) -> ToolDefinition {
         ToolDefinition {
             shell: self.shell,
-            interrupt: Some(self.interrupt),
+            interrupt: Some(self.interrupt(KnownInterrupts::default())),
             reads_only: self.reads_only(),
             edits: self.edits(),
             ..ToolDefinition::new(name, self.safe, json)
@@ -173,7 +195,18 @@ mod tests {
                 assert!(properties.get(required.as_str().unwrap()).is_some(), "{} {required}", tool.name);
             }
         }
-        assert_eq!(known_tool("Bash").and_then(|tool| tool.safe), None);
+        assert_eq!(known_tool("Bash").map(|tool| tool.safe), Some(ToolSafety::ByCommand));
         assert_eq!(known_tool("read"), None, "names are exact");
+    }
+
+    #[test]
+    fn t_17_known_tools_block_messages_unless_readers_stop_for_them() {
+        let stops = |interrupts| {
+            let stopping = KNOWN_TOOLS.iter().filter(move |tool| tool.interrupt(interrupts) == InterruptBehaviour::Cancel);
+            stopping.map(|tool| tool.name).collect::<Vec<_>>()
+        };
+        assert_eq!(stops(KnownInterrupts::Block), [] as [&str; 0]);
+        assert_eq!(stops(KnownInterrupts::ReadersCancel), ["Read", "Bash", "Grep", "Glob", "WebFetch"]);
+        assert!(KNOWN_TOOLS.iter().all(|tool| tool.definition().interrupt == Some(InterruptBehaviour::Block)));
     }
 }

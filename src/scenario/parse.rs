@@ -47,6 +47,7 @@ pub struct ParsedScenario {
     pub places: TablePlaces,
     tape: Option<FileReference>,
     prices: Option<FileReference>,
+    windows: Option<FileReference>,
 }
 
 /// Where a scenario names a file that it needs.
@@ -76,6 +77,16 @@ impl ParsedScenario {
     /// The same for the scenario's price table: the file that its path is relative to.
     pub fn prices_said_in(&self) -> Option<&str> {
         self.prices.as_ref()?.file.as_deref()
+    }
+
+    /// The diagnostic at the scenario's window table.
+    pub fn windows_diagnostic(&self, message: &str) -> Option<Diagnostic> {
+        self.windows.as_ref().map(|windows| windows.diagnostic.saying(message.into()))
+    }
+
+    /// The file that the path of the scenario's window table is relative to.
+    pub fn windows_said_in(&self) -> Option<&str> {
+        self.windows.as_ref()?.file.as_deref()
     }
 }
 
@@ -142,8 +153,8 @@ fn whole_file(tree: &TreeTable, report: &mut DiagnosticReport) -> ParsedScenario
     let scenario: Scenario = read_table(report, tree, start, "").unwrap_or_default();
     let reference = |member: Option<&TreeMember>| member.map(|member| file_reference(report, member));
     let tape = reference(tree.get("tape"));
-    let prices = reference(tree.get("engine").and_then(|engine| engine.value.member("prices")));
-    ParsedScenario { scenario, combination: None, places: TablePlaces::default(), tape, prices }
+    let [prices, windows] = ["prices", "windows"].map(|key| reference(tree.get("engine").and_then(|engine| engine.value.member(key))));
+    ParsedScenario { scenario, combination: None, places: TablePlaces::default(), tape, prices, windows }
 }
 
 fn file_reference(report: &DiagnosticReport, member: &TreeMember) -> FileReference {

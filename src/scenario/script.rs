@@ -306,8 +306,14 @@ mod tests {
     use crate::wire::sse::SseFramer;
 
     fn turn() -> ScriptedTurn {
-        let tool =
-            TurnBlock::Tool { name: "Read".into(), input: r#"{"file_path":"/w/ä\"b"}"#.into(), id: None, outcome: None, slip: None };
+        let tool = TurnBlock::Tool {
+            name: "Read".into(),
+            input: r#"{"file_path":"/w/ä\"b"}"#.into(),
+            id: None,
+            outcome: None,
+            safe: None,
+            slip: None,
+        };
         let content = vec![TurnBlock::Thinking("hm".into()), TurnBlock::Text("I'll read the file.\nThen 😀.".into()), tool];
         ScriptedTurn { content, ..ScriptedTurn::default() }
     }

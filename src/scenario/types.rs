@@ -63,6 +63,8 @@ pub struct Scenario {
     pub tape: Option<TapeSource>,
     /// The file with the price table that takes the place of the shipped one (S-10).
     pub prices: Option<String>,
+    /// The same for the window table (C-4).
+    pub windows: Option<String>,
     /// Outcomes of single tool uses by the API's id: they win over the tool's own.
     pub results: BTreeMap<Arc<str>, ScriptedOutcome>,
     /// How new credentials are got (M-7).
@@ -144,6 +146,8 @@ pub struct ScriptedOutcome {
     pub check: Option<ScriptedReply<ToolCheck>>,
     /// What its server asks the user on the way (S-11); `None` for nothing.
     pub asks: Option<ScriptedElicitation>,
+    /// Of a `[[result]]`: whether the tool use may run beside others; `None` for what its tool says (T-3).
+    pub safe: Option<bool>,
     /// Whether a `[[result]]` need not come to pass (F-10).
     pub may: bool,
 }
@@ -309,6 +313,8 @@ pub enum TurnBlock {
         id: Option<Arc<str>>,
         /// The outcome of the run; `None` for the tool's own.
         outcome: Option<Box<ScriptedOutcome>>,
+        /// Whether it may run beside others; `None` for its tool's setting (T-3).
+        safe: Option<bool>,
         /// The scripted mistake of the model; `None` for a correct use.
         slip: Option<ToolUseSlip>,
     },

@@ -17,7 +17,7 @@ mod faults;
 mod interrupts;
 
 pub(crate) fn tool(name: &str, input: &str) -> TurnBlock {
-    TurnBlock::Tool { name: name.into(), input: input.into(), id: None, outcome: None, slip: None }
+    TurnBlock::Tool { name: name.into(), input: input.into(), id: None, outcome: None, safe: None, slip: None }
 }
 
 fn text(text: &str) -> TurnBlock {

@@ -21,12 +21,13 @@ use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionSettings;
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    CompactionSettings, PipelineSettings, RetrySettings, SessionSettings, Settings, SlashCommand, ThinkingSetting,
+    CompactionSettings, InterruptBehaviour, PipelineSettings, RetrySettings, SessionSettings, Settings, SlashCommand, ThinkingSetting,
 };
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::fault::{AnswerSubstitute, FaultKind, FaultRule};
 use crate::scenario::interrupt::{InterruptKind, ScriptedInterrupt};
+use crate::scenario::known_tools::{KnownInterrupts, known_tool};
 use crate::scenario::replies::{ResultStore, ScriptedHook, ScriptedLookups, ScriptedPermission};
 use crate::scenario::script::{AnswerOrigin, TurnPlace, tool_uses};
 use crate::scenario::statement;
@@ -48,6 +49,7 @@ pub(super) struct CaseParts {
     tools: Vec<ScriptedTool>,
     /// The tools without a use.
     idle_tools: Vec<bool>,
+    known_interrupts: KnownInterrupts,
     results: Vec<(usize, ScriptedOutcome)>,
     past: SessionPast,
     host: Host,
@@ -98,7 +100,8 @@ struct SurroundingParts {
 /// All parts, each independent of the others.
 pub(super) fn parts() -> BoxedStrategy<CaseParts> {
     let said = (vec(prompt(), 1..4), vec(option::weighted(0.5, command_line()), 4), commands());
-    let of_tools = (tools(), vec(any::<bool>(), NAMES.len()), vec((0_usize..9, outcome()), 0..3));
+    let known_interrupts = select(vec![KnownInterrupts::Block, KnownInterrupts::ReadersCancel]);
+    let of_tools = ((tools(), known_interrupts), vec(any::<bool>(), NAMES.len()), vec((0_usize..9, outcome_of_a_result()), 0..3));
     let settings = (model(), requests(), execution(), pipeline(), retry(), compaction());
     let happening = (
         vec(faults::fault(), 1..4),
@@ -108,7 +111,7 @@ pub(super) fn parts() -> BoxedStrategy<CaseParts> {
     let all = (any::<u64>(), said, of_tools, (past(), host()), settings, session(), asked_parts(), happening, surroundings_of_runs());
     all.prop_map(|(seed, said, of_tools, (past, host), settings, session, asked, happening, surroundings)| {
         let (prompts, command_lines, commands) = said;
-        let (tools, idle_tools, results) = of_tools;
+        let ((tools, known_interrupts), idle_tools, results) = of_tools;
         let (model, requests, execution, pipeline, retry, compaction) = settings;
         let (faults, interrupts, background) = happening;
         CaseParts {
@@ -118,6 +121,7 @@ pub(super) fn parts() -> BoxedStrategy<CaseParts> {
             commands,
             tools,
             idle_tools,
+            known_interrupts,
             results,
             past,
             host,
@@ -166,6 +170,11 @@ fn asked_parts() -> BoxedStrategy<QuestionParts> {
             looks_up,
         })
         .boxed()
+}
+
+/// What a `[[result]]` says.
+fn outcome_of_a_result() -> BoxedStrategy<ScriptedOutcome> {
+    (outcome(), option::weighted(0.2, any::<bool>())).prop_map(|(outcome, safe)| ScriptedOutcome { safe, ..outcome }).boxed()
 }
 
 fn surroundings_of_runs() -> BoxedStrategy<SurroundingParts> {
@@ -231,7 +240,7 @@ pub(super) fn assemble(features: &CaseFeatures, mut parts: CaseParts) -> Scenari
         scenario.api = SimulatedApi { counts_max_tokens: api.counts_max_tokens.filter(|_| api.context_window.is_some()), ..api };
     }
     scenario.default_answer = default_answer.filter(|_| has(Feature::Interrupts));
-    scenario.tools = tools_of(features, &scenario, parts.tools, &parts.idle_tools);
+    scenario.tools = tools_of(features, &scenario, (parts.tools, parts.known_interrupts), &parts.idle_tools);
     if has(Feature::Results) {
         scenario.results = results(features, &scenario, parts.results);
     }
@@ -258,6 +267,9 @@ fn settings(features: &CaseFeatures, parts: &CaseParts) -> Settings {
         settings.sibling_abort = own.sibling_abort;
         settings.batch_sibling_abort = own.batch_sibling_abort;
         settings.tool_grace = own.tool_grace;
+        settings.abort_results = own.abort_results;
+        settings.queued_block = own.queued_block;
+        settings.discarded_tools = own.discarded_tools;
     }
     if has(Feature::Pipeline) {
         settings.pipeline = parts.pipeline.clone();
@@ -388,7 +400,7 @@ fn fitting_block(features: &CaseFeatures, block: TurnBlock) -> Option<TurnBlock>
             let is_odd = text.chars().any(|character| !character.is_ascii_lowercase() && !matches!(character, ' ' | '.'));
             Some(TurnBlock::Text(text).clone()).filter(|_| has(Feature::Content) || !is_odd)
         }
-        TurnBlock::Tool { name, input, id, outcome, slip } => {
+        TurnBlock::Tool { name, input, id, outcome, safe, slip } => {
             let is_there = match &*name {
                 super::tools::AGENT => has(Feature::Agents),
                 STRUCTURED => has(Feature::Structured),
@@ -401,13 +413,21 @@ fn fitting_block(features: &CaseFeatures, block: TurnBlock) -> Option<TurnBlock>
                 }
                 fitting(features, *outcome).map(Box::new)
             });
-            is_allowed.then(|| TurnBlock::Tool { name, input, id: id.filter(|_| has(Feature::Ids)), outcome, slip })
+            is_allowed.then(|| {
+                let safe = safe.filter(|_| has(Feature::OddTools));
+                TurnBlock::Tool { name, input, id: id.filter(|_| has(Feature::Ids)), outcome, safe, slip }
+            })
         }
     }
 }
 
 /// The tools that are used, and some that are not.
-fn tools_of(features: &CaseFeatures, scenario: &Scenario, tools: Vec<ScriptedTool>, idle: &[bool]) -> Vec<ScriptedTool> {
+fn tools_of(
+    features: &CaseFeatures,
+    scenario: &Scenario,
+    (tools, interrupts): (Vec<ScriptedTool>, KnownInterrupts),
+    idle: &[bool],
+) -> Vec<ScriptedTool> {
     let has = |feature: Feature| features.contains(&feature);
     let is_used = |name: &str| all_turns(scenario).any(|turn| uses(turn, name));
     let is_wanted = |name: &str, idle: bool| match name {
@@ -418,6 +438,10 @@ fn tools_of(features: &CaseFeatures, scenario: &Scenario, tools: Vec<ScriptedToo
     let fit = |(mut tool, _): (ScriptedTool, &bool)| {
         if !has(Feature::OddTools) {
             tool = ScriptedTool { definition: usual(&tool.definition.name), latency: None, outcome: tool.outcome };
+        }
+        let known = known_tool(&tool.definition.name).filter(|_| has(Feature::Interrupts));
+        if let Some(known) = known.filter(|_| tool.definition.interrupt == Some(InterruptBehaviour::Block)) {
+            tool.definition.interrupt = Some(known.interrupt(interrupts));
         }
         tool.outcome = tool.outcome.and_then(|outcome| fitting(features, outcome));
         if tool.outcome.as_ref().is_some_and(|outcome| outcome.check.is_some()) {
@@ -458,7 +482,7 @@ fn results(features: &CaseFeatures, scenario: &Scenario, drawn: Vec<(usize, Scri
         let origin = AnswerOrigin::Prompt(number);
         (1..).zip(&prompt.turns).map(move |(turn, script)| (TurnPlace { origin, turn }, script))
     });
-    let says_it = |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(_), .. });
+    let says_it = |block: &TurnBlock| matches!(block, TurnBlock::Tool { outcome: Some(_), .. } | TurnBlock::Tool { safe: Some(_), .. });
     let saying: Vec<Arc<str>> =
         statement::tool_uses(scenario).into_iter().filter(|tool_use| says_it(tool_use.block)).map(|tool_use| tool_use.id).collect();
     let all = turns.flat_map(|(place, script)| tool_uses(script, place)).map(|(id, _)| id);

@@ -101,6 +101,7 @@ pub fn fitting(features: &CaseFeatures, mut outcome: ScriptedOutcome) -> Option<
     if !has(Feature::Outcomes) {
         (outcome.content, outcome.is_error, outcome.latency) = (usual.content, usual.is_error, usual.latency);
     }
+    outcome.safe = outcome.safe.filter(|_| has(Feature::OddTools));
     if !has(Feature::Signals) {
         (outcome.progress, outcome.context_change, outcome.aborts) = (usual.progress, usual.context_change, usual.aborts);
     }

@@ -9,7 +9,7 @@ use proptest::strategy::Union;
 use super::outcomes::outcome;
 use super::turns::closing_turn;
 use super::values::{latency, model, vary, words};
-use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::types::{AgentScript, ScriptedOutcome, ScriptedTool, ScriptedTurn, ToolUseSlip, TurnBlock};
@@ -38,6 +38,7 @@ pub fn tool(name: &'static str) -> BoxedStrategy<ScriptedTool> {
     let agent = (name == AGENT).then(|| model().prop_map(|fast_model| AgentTool { fast_model }));
     let agent = agent.map_or_else(|| Just(None).boxed(), |agent| agent.prop_map(Some).boxed());
     let whole = vary!(usual, 0.2;
+        definition.safe: select(vec![ToolSafety::Always, ToolSafety::Never, ToolSafety::ByCommand, ToolSafety::Unknown]),
         definition.interrupt: behaviour,
         definition.shell: any::<bool>(),
         definition.checks: any::<bool>(),
@@ -49,17 +50,7 @@ pub fn tool(name: &'static str) -> BoxedStrategy<ScriptedTool> {
         latency: latency().prop_map(Some),
         outcome: outcome().prop_map(|outcome| Some(ScriptedOutcome { latency: None, ..outcome })),
     );
-    // Where the class is known from the name, a scenario cannot take it back.
-    let safe = if known_tool(name).is_some_and(|known| known.safe.is_some()) {
-        option::weighted(0.2, any::<bool>()).boxed()
-    } else {
-        option::of(any::<bool>()).boxed()
-    };
-    let with = |(mut tool, safe): (ScriptedTool, Option<bool>)| {
-        tool.definition.safe = safe.or(tool.definition.safe);
-        tool
-    };
-    (whole, safe).prop_map(with).boxed()
+    whole.boxed()
 }
 
 /// The tool as it usually is.
@@ -81,6 +72,7 @@ pub fn tool_use() -> BoxedStrategy<TurnBlock> {
         input: "{}".into(),
         id: None,
         outcome: None,
+        safe: None,
         slip: Some(ToolUseSlip::UnknownTool),
     });
     Union::new_weighted(known.into_iter().chain([(1, wrong.boxed())]).collect()).boxed()
@@ -93,8 +85,9 @@ fn tool_use_of(name: &'static str) -> BoxedStrategy<TurnBlock> {
         let parts = (agents(), outcome, id, 0_usize..20);
         return parts.prop_map(|(agents, outcome, id, odd)| agent_use(agents, outcome.unwrap_or_default(), id, odd)).boxed();
     }
-    let parts = (input(name), outcome, id);
-    parts.prop_map(move |(input, outcome, id)| with_slip(name, input, id, outcome.map(Box::new))).boxed()
+    let safe = option::weighted(0.1, any::<bool>());
+    let parts = (input(name), outcome, id, safe);
+    parts.prop_map(move |(input, outcome, id, safe)| with_slip(name, input, (id, safe), outcome.map(Box::new))).boxed()
 }
 
 /// As many agents as there are answers for; `odd` is 0 for one more than that.
@@ -102,12 +95,18 @@ fn agent_use(agents: AgentScript, outcome: ScriptedOutcome, id: Option<Arc<str>>
     let count = agents.tasks.len() + usize::from(odd == 0);
     let several = if count > 1 { format!(r#","parallel_tasks":{count}"#) } else { String::new() };
     let input = format!(r#"{{"description":"look","prompt":"Look at it, please."{several}}}"#).into();
-    with_slip(AGENT, input, id, Some(Box::new(ScriptedOutcome { agents, ..outcome })))
+    with_slip(AGENT, input, (id, None), Some(Box::new(ScriptedOutcome { agents, ..outcome })))
 }
 
-fn with_slip(name: &str, input: Arc<str>, id: Option<Arc<str>>, outcome: Option<Box<ScriptedOutcome>>) -> TurnBlock {
+/// Only a use with an id that no other one has says of itself that it may run beside others.
+fn with_slip(
+    name: &str,
+    input: Arc<str>,
+    (id, safe): (Option<Arc<str>>, Option<bool>),
+    outcome: Option<Box<ScriptedOutcome>>,
+) -> TurnBlock {
     let slip = is_wrong(name, &input).then_some(ToolUseSlip::InvalidInput);
-    TurnBlock::Tool { name: name.into(), input, id, outcome, slip }
+    TurnBlock::Tool { name: name.into(), input, safe: safe.filter(|_| id.is_none()), id, outcome, slip }
 }
 
 /// What agents are answered: nothing that needs further agents.
@@ -139,7 +138,9 @@ fn right_input(name: &'static str) -> BoxedStrategy<Arc<str>> {
         "Read" => path().prop_map(|path| format!(r#"{{"file_path":"{path}"}}"#)).boxed(),
         "Edit" => path().prop_map(|path| format!(r#"{{"file_path":"{path}","old_string":"a","new_string":"b"}}"#)).boxed(),
         "Write" => (path(), words()).prop_map(|(path, words)| format!(r#"{{"file_path":"{path}","content":"{words}"}}"#)).boxed(),
-        "Bash" => select(vec!["ls", "git status", "cargo test", "rm -r x"]).prop_map(|line| format!(r#"{{"command":"{line}"}}"#)).boxed(),
+        "Bash" => select(vec!["ls", "git status", "cargo test", "rm -r x", "git diff --output=x"])
+            .prop_map(|line| format!(r#"{{"command":"{line}"}}"#))
+            .boxed(),
         "WebFetch" => Just(String::from(r#"{"url":"https://example.com/","prompt":"what?"}"#)).boxed(),
         "Grep" => path().prop_map(|path| format!(r#"{{"pattern":"x","path":"{path}"}}"#)).boxed(),
         _ => select(vec![r#"{"answer":42}"#, "{}", r#"{"path":"a/b"}"#]).prop_map(String::from).boxed(),

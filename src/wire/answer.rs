@@ -4,6 +4,7 @@ use super::assembler::Assembler;
 use super::block::Block;
 use super::event::StreamEvent;
 use super::sse::{SseFrame, SseFramer};
+use super::usage::Usage;
 use super::whole_message::whole_message;
 use crate::prelude::*;
 
@@ -35,6 +36,8 @@ pub(crate) struct CompleteAnswer {
     pub(crate) blocks: Vec<Block>,
     /// Why the model stopped.
     pub(crate) stop_reason: Option<Arc<str>>,
+    /// Its tokens.
+    pub(crate) usage: Usage,
 }
 
 impl AnswerReader {
@@ -82,11 +85,12 @@ impl AnswerReader {
         match self.form {
             AnswerProgress::Whole(body) => {
                 let whole = whole_message(core::str::from_utf8(&body).ok()?).ok()?;
-                Some(CompleteAnswer { id: whole.id, blocks: whole.blocks, stop_reason: whole.stop_reason })
+                Some(CompleteAnswer { id: whole.id, blocks: whole.blocks, stop_reason: whole.stop_reason, usage: whole.usage })
             }
             AnswerProgress::Stream { assembler, .. } => assembler.is_complete().then(|| CompleteAnswer {
                 id: assembler.message_id().clone(),
                 stop_reason: assembler.stop_reason().cloned(),
+                usage: *assembler.usage(),
                 blocks: self.blocks,
             }),
             AnswerProgress::Broken => None,
@@ -135,7 +139,10 @@ mod tests {
         [r#"{"type":"message","id":"msg_1","content":["#, r#"{"type":"text","text":"a"}]}"#]
             .iter()
             .for_each(|piece| reply.feed(piece.as_bytes()));
-        assert_eq!(reply.finish().unwrap(), CompleteAnswer { id: "msg_1".into(), blocks: vec![Block::text("a")], stop_reason: None });
+        assert_eq!(
+            reply.finish().unwrap(),
+            CompleteAnswer { id: "msg_1".into(), blocks: vec![Block::text("a")], stop_reason: None, usage: Usage::default() }
+        );
         assert_eq!(AnswerReader::new(false).finish(), None);
     }
 }

@@ -140,6 +140,7 @@ impl JsonConversation {
 mod tests {
     use super::*;
     use crate::wire::block::Block;
+    use crate::wire::usage::Usage;
 
     const CREATE: &str = r#"{"model":"m","tools":[{"name":"Read"}],"thread":{"type":"create"},"messages":[{"role":"user","content":"a"}]}"#;
 
@@ -151,7 +152,10 @@ mod tests {
         let mut held = ServerThreads::default();
         let whole = held.complete_request(CREATE).unwrap();
         assert_eq!(whole.body, r#"{"model":"m","tools":[{"name":"Read"}],"messages":[{"role":"user","content":"a"}]}"#);
-        held.hold(whole.conversation.unwrap(), &CompleteAnswer { id: "msg_1".into(), blocks: vec![Block::text("b")], stop_reason: None });
+        held.hold(
+            whole.conversation.unwrap(),
+            &CompleteAnswer { id: "msg_1".into(), blocks: vec![Block::text("b")], stop_reason: None, usage: Usage::default() },
+        );
         held
     }
 
@@ -165,7 +169,10 @@ mod tests {
         assert_eq!(whole.body, format!(r#"{{"model":"m","max_tokens":1.0,"tools":[{{"name":"Read"}}],"messages":[{first}]}}"#));
         // The same again, as after an error: nothing was held for it. Then on from its answer, and from the one before.
         assert_eq!(held.complete_request(&body).unwrap().body, whole.body);
-        held.hold(whole.conversation.unwrap(), &CompleteAnswer { id: "msg_2".into(), blocks: Vec::new(), stop_reason: None });
+        held.hold(
+            whole.conversation.unwrap(),
+            &CompleteAnswer { id: "msg_2".into(), blocks: Vec::new(), stop_reason: None, usage: Usage::default() },
+        );
         assert!(
             held.complete_request(&on_from("msg_2", "")).unwrap().body.contains(&format!("[{first}]")),
             "a paused turn goes on from nothing new"

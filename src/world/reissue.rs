@@ -33,12 +33,6 @@ pub(crate) fn with_fresh_ids(plan: &ResponsePlan, nth: u32) -> (ResponsePlan, Ve
     (with_events(plan.clone(), events), ids)
 }
 
-/// What the id would be if it was made fresh.
-pub(crate) fn original_of(id: &str) -> Option<&str> {
-    let (original, nth) = id.rsplit_once('_')?;
-    nth.parse::<u32>().is_ok_and(|nth| nth > 1).then_some(original)
-}
-
 /// Text with the ids that the scenario knows.
 pub(crate) fn with_original_ids(text: String, ids: &[FreshId]) -> String {
     ids.iter().fold(text, |text, id| text.replace(&format!("\"{}\"", id.fresh), &format!("\"{}\"", id.original)))
@@ -138,7 +132,14 @@ mod tests {
     }
 
     fn turn() -> ScriptedTurn {
-        let tool = TurnBlock::Tool { name: "Read".into(), input: r#"{"id":"toolu_p1t1n1"}"#.into(), id: None, outcome: None, slip: None };
+        let tool = TurnBlock::Tool {
+            name: "Read".into(),
+            input: r#"{"id":"toolu_p1t1n1"}"#.into(),
+            id: None,
+            outcome: None,
+            safe: None,
+            slip: None,
+        };
         ScriptedTurn { content: vec![TurnBlock::Text("msg_p1t1".into()), tool], input_tokens: Some(5), ..ScriptedTurn::default() }
     }
 

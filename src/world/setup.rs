@@ -12,11 +12,12 @@ use super::pacing::KnownTimes;
 use super::recorded_requests::RecordedRequest;
 use super::tool_uses;
 use crate::engine::budget::PriceTable;
-use crate::engine::contract::RequestId;
+use crate::engine::contract::{RequestId, original_id};
 use crate::engine::schema::Validators;
 use crate::engine::settings::Environment;
 use crate::engine::time::Micros;
 use crate::engine::tokenizer::Tokenizer;
+use crate::engine::windows::WindowTable;
 use crate::prelude::*;
 use crate::scenario::plan::StreamShape;
 use crate::scenario::recording::{Recording, WholeTape};
@@ -144,7 +145,7 @@ impl RunSetup {
     pub(crate) fn scripted_id<'a>(&self, id: &'a str) -> &'a str {
         let makes_agents = |id: &str| self.agents.keys().any(|address| address.split('.').next() == Some(id));
         let is_known = |id: &str| self.outcomes.contains_key(id) || makes_agents(id);
-        super::reissue::original_of(id).filter(|original| !is_known(id) && is_known(original)).unwrap_or(id)
+        original_id(id).filter(|original| !is_known(id) && is_known(original)).unwrap_or(id)
     }
 
     /// What the scenario says of a tool use, by its id; `place` is the answer's name and the position among its tool uses, where that is known.
@@ -222,7 +223,9 @@ impl RunSetup {
             history: scenario.history.clone(),
             seed: scenario.seed,
             prices: PriceTable::shipped(),
+            windows: WindowTable::shipped(),
             backoff: scenario.plan.backoff.clone(),
+            safe_uses: scenario.safe_uses(),
             validators: Validators::default(),
             tokenizer: Tokenizer::default(),
         };

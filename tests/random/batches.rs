@@ -47,6 +47,9 @@ fn engine(dice: &mut Dice, text: &mut String) {
     let _ = writeln!(text, "result_order = \"{}\"", dice.one_of(&["tool_use", "emission"]));
     let _ = writeln!(text, "result_delivery = \"{}\"", dice.one_of(&["at_once", "next_item"]));
     let _ = writeln!(text, "sibling_abort = {}\nbatch_sibling_abort = {}", dice.hits(2), dice.hits(2));
+    let _ = writeln!(text, "abort_results = \"{}\"", dice.one_of(&["at_once", "in_turn"]));
+    let _ = writeln!(text, "queued_block = \"{}\"", dice.one_of(&["answered", "run"]));
+    let _ = writeln!(text, "discarded_tools = \"{}\"", dice.one_of(&["stop", "ignore"]));
     let _ = writeln!(text, "max_batch_tools = {}\ntool_grace = \"{}\"", 1 + dice.up_to(3), dice.one_of(&["0s", "100ms", "5s"]));
     if dice.hits(3) {
         let _ = writeln!(text, "max_concurrent_tools = {}", 1 + dice.up_to(2));

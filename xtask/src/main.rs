@@ -2,7 +2,8 @@
 //! `bench`,
 //! `clients`, `fuzz-scenarios`.
 //!
-//! The standard library alone, so that it builds in a moment on a new machine; `bench` and `fuzz-scenarios` build themselves again with what they need.
+//! The standard library alone, so that it builds in a moment on a new machine; `bench` and `fuzz-scenarios` build themselves again with what they
+//! need.
 
 mod bench;
 mod ci;

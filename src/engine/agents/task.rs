@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::engine::settings::AgentTool;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 
@@ -31,12 +32,12 @@ impl AgentTask {
     ///
     /// # Errors
     /// The text for the model: each problem with its place and what was expected.
-    pub(super) fn read(tool_use: &ToolUse, tool: &AgentTool) -> Result<Self, String> {
-        let ToolInput::Valid(input) = &tool_use.input else { return Err(String::from("the input is not valid JSON")) };
+    pub(super) fn read(tool_use: &ToolUse, tool: &AgentTool, texts: &ModelTexts) -> Result<Self, String> {
+        let ToolInput::Valid(input) = &tool_use.input else { return Err(texts.say(TextName::AgentInvalidJson, &[])) };
         let input = input.to_value();
         let problems = problems(&input);
         if !problems.is_empty() {
-            return Err(format!("The input of {} is not valid: {}.", tool_use.name, problems.join("; ")));
+            return Err(texts.say(TextName::AgentInvalidInput, &[("tool", &tool_use.name), ("problems", &problems.join("; "))]));
         }
         let text = |key: &str| input.get(key).and_then(Value::as_str);
         let count = member(&input, "parallel_tasks").map_or(Some(1), Value::as_u64);
@@ -54,8 +55,12 @@ impl AgentTask {
     }
 
     /// The prompt of the n-th agent, from 1.
-    pub(super) fn prompt_of(&self, number: u32) -> String {
-        if self.count == 1 { self.prompt.to_string() } else { format!("This is task {number} of {}.\n\n{}", self.count, self.prompt) }
+    pub(super) fn prompt_of(&self, number: u32, texts: &ModelTexts) -> String {
+        let (number, count) = (&*number.to_string(), &*self.count.to_string());
+        match self.count {
+            1 => self.prompt.to_string(),
+            _ => texts.say(TextName::AgentTask, &[("number", number), ("count", count), ("prompt", &self.prompt)]),
+        }
     }
 }
 
@@ -92,17 +97,17 @@ mod tests {
 
     fn read(input: &str) -> Result<AgentTask, String> {
         let input = ToolInput::Valid(Json::trusted(input));
-        AgentTask::read(&ToolUse { id: "toolu_1".into(), name: "Agent".into(), input }, &AgentTool::default())
+        AgentTask::read(&ToolUse { id: "toolu_1".into(), name: "Agent".into(), input }, &AgentTool::default(), &ModelTexts::default())
     }
 
     #[test]
     fn b_8_the_input_is_checked_and_every_problem_is_named() {
         let task = read(r#"{"description":"Look","prompt":"Look at it all."}"#).unwrap();
         assert_eq!((task.count, &*task.model), (1, "claude-haiku-4-5"));
-        assert_eq!(task.prompt_of(1), "Look at it all.");
+        assert_eq!(task.prompt_of(1, &ModelTexts::default()), "Look at it all.");
         let several = read(r#"{"description":"abc","prompt":"0123456789","parallel_tasks":5,"model":"m"}"#).unwrap();
         assert_eq!((several.count, &*several.model), (5, "m"));
-        assert_eq!(several.prompt_of(2), "This is task 2 of 5.\n\n0123456789");
+        assert_eq!(several.prompt_of(2, &ModelTexts::default()), "This is task 2 of 5.\n\n0123456789");
         let wrong = read(r#"{"description":"ab","prompt":"012345678","parallel_tasks":6,"model":7}"#).unwrap_err();
         for key in ["`description`", "`prompt`", "`parallel_tasks`", "`model`"] {
             assert!(wrong.contains(key), "{wrong}");

@@ -4,7 +4,7 @@
 //! old, or the window is not known.
 
 use super::autocompact::{self, SummaryAvailability};
-use super::estimate::{ContextThresholds, context_tokens};
+use super::estimate::{ContextThresholds, context_tokens, window};
 use super::microcompact::CacheEdit;
 use super::summary::ConversationParts;
 use super::{CascadeDecision, CompactionTracking, collapse, microcompact, snip};
@@ -12,7 +12,7 @@ use crate::engine::contract::{Effect, Effects};
 use crate::engine::conversation::Conversation;
 use crate::engine::emission::{CompactionLevel, Emission, Note};
 use crate::engine::session::prompt::RequestFrame;
-use crate::engine::settings::{Environment, MicrocompactMode};
+use crate::engine::settings::{ContextWindow, Environment, MicrocompactMode};
 use crate::prelude::*;
 
 /// Runs C-1 to C-3 on the conversation, and says whether C-4 or Q-5 applies. `frame` is what comes with the messages now.
@@ -28,10 +28,13 @@ pub(crate) fn cascade(
     }
     snip_dead(env, frame, conversation, tracking, effects);
     clear_old(env, frame, conversation, effects);
-    let Some(figures) = ContextThresholds::from_settings(&env.settings.compaction) else { return CascadeDecision::Call };
     if env.settings.background {
         return CascadeDecision::Call; // an agent that works for another leaves its context to that one
     }
+    let Some(figures) = ContextThresholds::for_model(env, frame.model()) else {
+        tell_excess(env, frame.model(), || context_tokens(env, frame, conversation), tracking, effects);
+        return CascadeDecision::Call;
+    };
     commit_staged(env, frame, conversation, figures.commit, "the context is near the window", effects);
     let tokens = context_tokens(env, frame, conversation);
     if tokens < figures.threshold {
@@ -45,6 +48,7 @@ pub(crate) fn cascade(
     if let SummaryAvailability::Unavailable(why) = help {
         let why = format!("{tokens} tokens reach the threshold of {}, but {why}", figures.threshold);
         note(CompactionLevel::Auto, false, &why, (tokens, tokens), effects);
+        tell_excess(env, frame.model(), || tokens, tracking, effects);
         warn(env, tokens, figures, tracking, effects);
     }
     autocompact::decide(tokens, figures, help, others(env, conversation, tracking))
@@ -57,7 +61,7 @@ pub(crate) fn after_failure(
     conversation: &Conversation,
     tracking: &CompactionTracking,
 ) -> CascadeDecision {
-    let Some(figures) = ContextThresholds::from_settings(&env.settings.compaction) else { return CascadeDecision::Call };
+    let Some(figures) = ContextThresholds::for_model(env, frame.model()) else { return CascadeDecision::Call };
     let tokens = context_tokens(env, frame, conversation);
     autocompact::decide(tokens, figures, SummaryAvailability::Unavailable("it has just failed"), others(env, conversation, tracking))
 }
@@ -120,13 +124,13 @@ fn clear_old(env: &Environment, frame: &RequestFrame, conversation: &mut Convers
     if settings.microcompact == MicrocompactMode::Off {
         return;
     }
-    let old = microcompact::old_results(conversation, settings.keep_results);
+    let old = microcompact::old_results(conversation, settings.keep_results, &env.settings.texts);
     if old.is_empty() {
         return;
     }
     let before = context_tokens(env, frame, conversation);
     if settings.microcompact == MicrocompactMode::Local {
-        microcompact::clear(conversation, &old);
+        microcompact::clear(conversation, &old, &env.settings.texts);
         let after = context_tokens(env, frame, conversation);
         note(CompactionLevel::Microcompact, true, "old results", (before, after), effects);
         let tool_use_ids = old.into_iter().map(|old| old.tool_use_id).collect();
@@ -232,6 +236,29 @@ fn warn(env: &Environment, tokens: u64, figures: ContextThresholds, tracking: &m
         } else {
             format!("the context has {tokens} tokens and is not summarised; at {} there are no more requests", figures.hard)
         };
+        effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
+    }
+}
+
+/// Where compaction is off: that the context has passed the model's window, once in a session. `tokens` counts it. The user knows with it that
+/// the context is near the window.
+pub(super) fn tell_excess(
+    env: &Environment,
+    model: &str,
+    tokens: impl FnOnce() -> u64,
+    tracking: &mut CompactionTracking,
+    effects: &mut Effects,
+) {
+    let compaction = &env.settings.compaction;
+    let is_off = !compaction.auto || compaction.context_window == ContextWindow::None;
+    if !is_off || env.settings.background || tracking.has_told_excess {
+        return;
+    }
+    let Some(window) = window(env, model) else { return };
+    let tokens = tokens();
+    if tokens > window {
+        (tracking.has_told_excess, tracking.has_warned) = (true, true);
+        let text = format!("the context has {tokens} tokens, the window of {model} has {window}, and compaction is off");
         effects.push(Effect::Emit(Emission::Warning { text: text.into() }));
     }
 }

@@ -26,6 +26,7 @@ use crate::engine::retry::{AttemptFailure, CallUrgency};
 use crate::engine::session::prompt::RequestFrame;
 use crate::engine::settings::Environment;
 use crate::engine::status;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
@@ -111,7 +112,11 @@ impl Compaction {
     ) -> Result<Self, Box<FailedCompaction>> {
         let settings = &env.settings.compaction;
         let mut sizes = CompactionSizes { context: context_tokens(env, frame, conversation), replaced: 0 };
-        let seen = conversation.view().into_iter().map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media)).collect();
+        let seen = conversation
+            .view()
+            .into_iter()
+            .map(|seen| summary::as_it_goes_on(&seen.item, cause.without_media, &env.settings.texts))
+            .collect();
         let spent = CompactionUsage { standing, refusals, ..CompactionUsage::default() };
         let Some(parts) = ConversationParts::divide(seen, settings) else {
             let failure = AttemptFailure::new("nothing_to_summarise", "no message before the last one can be summarised");
@@ -129,7 +134,7 @@ impl Compaction {
             Self { cause, base, parts, asked_about, drops: 0, sizes, instructions, spent, state: CompactionState::Finished };
         let too_much = compaction.cause.excess.map(|excess| {
             let excess = excess.in_estimate(frame.tokens() + whole);
-            (excess + tokens::tokens_of_text(summary::PROMPT)).saturating_sub(left_out)
+            (excess + tokens::tokens_of_text(env.settings.texts.template(TextName::SummaryPrompt))).saturating_sub(left_out)
         });
         if let Some(excess) = too_much.filter(|excess| *excess > 0) {
             compaction.leave_out(Some(excess));
@@ -239,13 +244,13 @@ impl Compaction {
     /// Makes the summarising call. A request that was too long in this prompt is not repeated: it is shortened as if the API had refused it once
     /// more.
     fn ask(&mut self, env: &Environment, now: Time, id: RequestId, effects: &mut Effects) -> CompactionVerdict {
-        let mut request = self.request();
+        let mut request = self.request(&env.settings.texts);
         while let Some(known) = self.spent.refusals.iter().find(|known| *known.request == request) {
             let failure = known.failure.clone();
             if !self.shorten(env, &failure) {
                 return self.fail(AttemptFailure::new("summary_too_long", "the same summary request was too long before"), effects);
             }
-            request = self.request();
+            request = self.request(&env.settings.texts);
         }
         let call = ApiCall::open(env, now, (id, CallUrgency::for_loop(&env.settings)), request, self.spent.standing.clone(), effects);
         self.state = CompactionState::Asking { call: Box::new(call), blocks: Vec::new() };
@@ -253,10 +258,10 @@ impl Compaction {
     }
 
     /// The summarising request about what is asked about now.
-    fn request(&self) -> Request {
+    fn request(&self, texts: &ModelTexts) -> Request {
         let mut request = Request::clone(&self.base);
         let are_all = self.asked_about.len() == self.parts.replaced.len();
-        for message in summary::messages(&self.asked_about, are_all, &self.instructions) {
+        for message in summary::messages(&self.asked_about, are_all, &self.instructions, texts) {
             push_merged(&mut request.messages, message);
         }
         if lacks_thinking(self.asked_about.iter().map(|item| &**item)) {
@@ -295,7 +300,7 @@ impl Compaction {
                 }
                 effects.push(Effect::Emit(Emission::ModelFallback { id, from, to: to.clone(), reason: failure.summary().into() }));
                 self.base.model = to;
-                self.forget_thinking();
+                self.forget_thinking(&env.settings.texts);
                 self.ask(env, now, RequestId { attempt: id.attempt + 1, ..id }, effects)
             }
         }
@@ -311,7 +316,7 @@ impl Compaction {
             Ok(said) => said,
             Err(failure) => return self.fail(failure, effects),
         };
-        let added = SummaryItems::new(&answer_name(call.id()), &said, &self.parts, &env.settings.compaction);
+        let added = SummaryItems::new(&answer_name(call.id()), &said, &self.parts, &env.settings);
         if let Err(failure) = self.tokens_after(added.tokens(env)) {
             return self.fail(failure, effects);
         }
@@ -339,7 +344,7 @@ impl Compaction {
         if !reactive::is_too_long(&failure) {
             return self.fail(failure, effects);
         }
-        self.spent.refusals.push(SummaryRefusal { request: Box::new(self.request()), failure: failure.clone() });
+        self.spent.refusals.push(SummaryRefusal { request: Box::new(self.request(&env.settings.texts)), failure: failure.clone() });
         // A further try is no further attempt, because it asks something else.
         let next = RequestId { turn: id.turn + 1, attempt: 1, ..id };
         if self.shorten(env, &failure) { self.ask(env, now, next, effects) } else { self.fail(failure, effects) }
@@ -348,7 +353,8 @@ impl Compaction {
     /// Leaves out as many of the oldest rounds as this failure asks for; `false` when that cannot be, or was done as often as it may be.
     fn shorten(&mut self, env: &Environment, failure: &AttemptFailure) -> bool {
         let asked = || self.asked_about.iter().map(|item| item.tokens()).sum::<u64>() + tokens::request(&self.base);
-        let excess = reactive::excess(failure).map(|excess| excess.in_estimate(asked() + tokens::tokens_of_text(summary::PROMPT)));
+        let excess = reactive::excess(failure)
+            .map(|excess| excess.in_estimate(asked() + tokens::tokens_of_text(env.settings.texts.template(TextName::SummaryPrompt))));
         let is_shorter = self.drops < env.settings.compaction.summary_drops && self.leave_out(excess);
         self.drops += u32::from(is_shorter);
         is_shorter
@@ -371,9 +377,9 @@ impl Compaction {
     }
 
     /// Another model cannot read what this one thought.
-    fn forget_thinking(&mut self) {
+    fn forget_thinking(&mut self, texts: &ModelTexts) {
         for item in &mut self.asked_about {
-            let stripped = summary::without_thinking(&item.message);
+            let stripped = summary::without_thinking(&item.message, texts);
             if let Some(message) = stripped {
                 *item = Arc::new(ConversationItem { message: Arc::new(message), lacks_thinking: true, ..ConversationItem::clone(item) });
             }

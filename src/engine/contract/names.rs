@@ -47,6 +47,11 @@ pub struct ByAgent<T> {
 }
 
 impl<T: Default> ByAgent<T> {
+    /// What the children have.
+    pub(crate) fn children_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.children.iter_mut().map(|(_, of_agent)| of_agent)
+    }
+
     /// What this agent has; `None` for a child that was never seen.
     pub fn get(&self, agent: &Agent) -> Option<&T> {
         if agent.is_root() {
@@ -138,6 +143,12 @@ impl fmt::Display for LetterNumber {
         let letter = u8::try_from(self.0 % 26).unwrap_or(0) + b'A';
         write!(f, "{}", char::from(letter))
     }
+}
+
+/// The id that this one was made from, if it is one that a driver made fresh for an answer that it gives again: `toolu_1` of `toolu_1_2` (M-3).
+pub(crate) fn original_id(id: &str) -> Option<&str> {
+    let (original, nth) = id.rsplit_once('_')?;
+    nth.parse::<u32>().is_ok_and(|nth| nth > 1).then_some(original)
 }
 
 /// A timer: which one, and which setting of it. A stale generation is ignored by the engine.

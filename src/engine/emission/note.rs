@@ -68,6 +68,13 @@ pub enum Note {
         /// The runs that are stopping.
         running: Vec<ToolRun>,
     },
+    /// The same where some of them go on, because nobody tells them to stop. No other tool waits for them.
+    LeftRunning {
+        /// The attempt.
+        id: RequestId,
+        /// The runs that go on.
+        runs: Vec<ToolRun>,
+    },
     /// A tool that does not only read had finished in an attempt that was abandoned, and runs again with the same input.
     Repeated {
         /// The run.

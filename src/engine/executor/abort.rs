@@ -2,8 +2,9 @@
 //!
 //! Three scopes lie in each other, query > sibling > tool: aborting an outer one aborts what is inside it.
 
-use crate::engine::contract::FailureCause;
-use crate::engine::settings::{InterruptBehaviour, Settings};
+use crate::engine::contract::{FailureCause, ToolOutcome};
+use crate::engine::settings::{InterruptBehaviour, QueuedBlockPolicy, Settings, SiblingAbort};
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::block::{ToolInput, ToolUse};
 
@@ -31,6 +32,14 @@ pub(crate) struct AbortScopes {
     pub(crate) query: Option<AbortKind>,
 }
 
+impl AbortScopes {
+    /// Whether an error of a shell tool still aborts others (T-13): nothing is aborted, or a message was submitted after which tools start.
+    pub(crate) fn leave_siblings(&self, settings: &Settings) -> bool {
+        let is_interrupted = self.query == Some(AbortKind::Interrupt) && settings.queued_block == QueuedBlockPolicy::Run;
+        !self.discarded && self.sibling.is_none() && (self.query.is_none() || is_interrupted)
+    }
+}
+
 /// Why one entry is aborted (T-15).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AbortReason {
@@ -46,12 +55,13 @@ pub(crate) enum AbortReason {
     AgentUnneeded,
 }
 
-/// T-15, first match. `executing` says whether it has started; `behaviour` is the tool's word on interrupts.
-pub(crate) fn why(aborts: &AbortScopes, executing: bool, behaviour: InterruptBehaviour) -> Option<AbortReason> {
+/// T-15, first match. `is_under_way` says whether a submitted message leaves it alone if it is a *block* tool; `behaviour` is the tool's word on
+/// that.
+pub(crate) fn why(aborts: &AbortScopes, is_under_way: bool, behaviour: InterruptBehaviour) -> Option<AbortReason> {
     match (aborts.discarded, &aborts.sibling, aborts.query) {
         (true, ..) => Some(AbortReason::StreamingFallback),
         (_, Some(failed), _) => Some(AbortReason::SiblingError(failed.clone())),
-        (_, _, Some(AbortKind::Interrupt)) if executing && behaviour == InterruptBehaviour::Block => None,
+        (_, _, Some(AbortKind::Interrupt)) if is_under_way && behaviour == InterruptBehaviour::Block => None,
         (_, _, Some(AbortKind::Budget)) => Some(AbortReason::BudgetSpent),
         (_, _, Some(AbortKind::Unneeded)) => Some(AbortReason::AgentUnneeded),
         (_, _, Some(_)) => Some(AbortReason::UserInterrupted),
@@ -59,29 +69,28 @@ pub(crate) fn why(aborts: &AbortScopes, executing: bool, behaviour: InterruptBeh
     }
 }
 
-/// Whether an error result of a shell tool that ran aborts its siblings (T-13, T-28). A tool that says nothing of its failure ended with an exit
-/// code.
-pub(crate) fn is_shell_failure(cause: Option<FailureCause>, settings: &Settings) -> bool {
-    match cause {
-        None | Some(FailureCause::ExitCode) => settings.pipeline.exit_code_aborts,
-        Some(FailureCause::NotStarted | FailureCause::TimedOut | FailureCause::Panicked) => true,
-        Some(_) => false,
+/// Whether an error result of a shell tool aborts its siblings (T-13, T-28). A tool that says nothing of its failure ended with an exit code. What
+/// ends the whole query leaves nothing to its siblings.
+pub(crate) fn fails_siblings(outcome: &ToolOutcome, settings: &Settings) -> bool {
+    let which = if settings.streaming_execution { settings.sibling_abort } else { settings.batch_sibling_abort };
+    match (which, outcome.cause) {
+        (SiblingAbort::Off, _) => false,
+        (_, None | Some(FailureCause::ExitCode)) => settings.pipeline.exit_code_aborts,
+        (_, Some(FailureCause::NotStarted | FailureCause::TimedOut | FailureCause::Panicked)) => true,
+        (SiblingAbort::Failed, Some(_)) => false,
+        (SiblingAbort::Any, Some(_)) => outcome.abort.is_none(),
     }
 }
 
 impl AbortReason {
-    /// The fixed text of the synthetic result (T-16).
-    pub(crate) fn text(&self) -> String {
+    /// The text of the synthetic result (T-16).
+    pub(crate) fn text(&self, texts: &ModelTexts) -> String {
         match self {
-            Self::StreamingFallback => {
-                String::from("Tool execution discarded: the answer that asked for it was lost before it was complete.")
-            }
-            Self::SiblingError(failed) => format!("Cancelled: the parallel tool call {failed} failed."),
-            Self::BudgetSpent => String::from("Tool execution stopped: the budget of this session is used up."),
-            Self::AgentUnneeded => String::from("Tool execution stopped: nobody waits for the result of this agent any more."),
-            Self::UserInterrupted => {
-                String::from("The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on.")
-            }
+            Self::StreamingFallback => texts.say(TextName::Discarded, &[]),
+            Self::SiblingError(failed) => texts.say(TextName::SiblingFailed, &[("call", failed)]),
+            Self::BudgetSpent => texts.say(TextName::BudgetSpent, &[]),
+            Self::AgentUnneeded => texts.say(TextName::AgentUnneeded, &[]),
+            Self::UserInterrupted => texts.say(TextName::UserRejected, &[]),
         }
     }
 }
@@ -132,18 +141,23 @@ mod tests {
 
     #[test]
     fn t_28_which_failures_of_a_shell_abort_its_siblings() {
-        let aborts = |cause, exit_code_aborts| {
-            let mut settings = Settings::default();
+        let aborts = |cause, sibling_abort, exit_code_aborts, abort: Option<&str>| {
+            let mut settings = Settings { sibling_abort, ..Settings::default() };
             settings.pipeline.exit_code_aborts = exit_code_aborts;
-            is_shell_failure(cause, &settings)
+            fails_siblings(&ToolOutcome { cause, abort: abort.map(Into::into), ..ToolOutcome::error("x") }, &settings)
         };
-        for cause in [None, Some(FailureCause::ExitCode)] {
-            assert!(aborts(cause, true) && !aborts(cause, false), "{cause:?} is a matter of the setting");
-        }
-        let always = [FailureCause::NotStarted, FailureCause::TimedOut, FailureCause::Panicked];
-        for cause in FailureCause::ALL.into_iter().filter(|cause| *cause != FailureCause::ExitCode) {
-            for setting in [true, false] {
-                assert_eq!(aborts(Some(cause), setting), always.contains(&cause), "{cause:?}");
+        let ran = [FailureCause::NotStarted, FailureCause::TimedOut, FailureCause::Panicked];
+        for cause in FailureCause::ALL.into_iter().map(Some).chain([None]) {
+            for exit_code_aborts in [true, false] {
+                let (is_exit_code, has_run) =
+                    (matches!(cause, None | Some(FailureCause::ExitCode)), cause.is_some_and(|cause| ran.contains(&cause)));
+                let aborts = |which, abort| aborts(cause, which, exit_code_aborts, abort);
+                assert!(!aborts(SiblingAbort::Off, None), "{cause:?}");
+                let failed = if is_exit_code { exit_code_aborts } else { has_run };
+                assert_eq!(aborts(SiblingAbort::Failed, None), failed, "{cause:?}");
+                let any = if is_exit_code { exit_code_aborts } else { true };
+                assert_eq!(aborts(SiblingAbort::Any, None), any, "{cause:?}");
+                assert_eq!(aborts(SiblingAbort::Any, Some("no")), failed, "{cause:?} ends the query");
             }
         }
     }

@@ -1,6 +1,9 @@
 //! The end of an executor whose answer was discarded, or whose turn is over (Q-19, Q-20, T-19).
 
-use super::{EntryState, Executor};
+use super::admission::ConcurrencyClass;
+use super::entry::ToolEntry;
+use super::pipeline::{PipelineHalt, PipelineScope};
+use super::{DiscardedTool, EntryState, Executor};
 use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::emission::Emission;
 use crate::prelude::*;
@@ -9,6 +12,33 @@ use crate::wire::block::Block;
 use super::entry::result_message;
 
 impl Executor {
+    /// Discards everything (T-19): nothing more comes out of it. Returns the executor that takes its place, in which what still runs
+    /// counts as executing until it stops or its grace is over; and what the settings leave running. Hooks and questions end with it.
+    pub(crate) fn discard(mut self, scope: &mut PipelineScope<'_>) -> (Self, Vec<ToolRun>) {
+        let until = scope.now + scope.env.settings.tool_grace;
+        let left: Vec<ToolRun> = self.entries.iter().filter(|entry| entry.is_left_running(scope.env)).map(|entry| entry.run).collect();
+        for entry in &self.entries {
+            let until = match &entry.state {
+                EntryState::Executing(pipeline) if left.contains(&entry.run) => {
+                    pipeline.abandon(scope.effects);
+                    continue;
+                }
+                EntryState::Stopping { until, .. } => *until,
+                EntryState::Executing(pipeline) if pipeline.halt(scope.env, scope.effects) == PipelineHalt::Stopping => until,
+                _ => continue,
+            };
+            self.ghosts.push(DiscardedTool { run: entry.run, class: entry.class, until });
+        }
+        // What is left running will have done what it does.
+        let has_run = |entry: &&ToolEntry| entry.class == ConcurrencyClass::Exclusive && (entry.has_run || left.contains(&entry.run));
+        let finished = self.entries.iter().filter(has_run).map(|entry| (entry.run, entry.tool_use.clone()));
+        self.finished_before.extend(finished);
+        let (finished_before, denials) = (core::mem::take(&mut self.finished_before), core::mem::take(&mut self.denials));
+        let mut fresh = Self { finished_before, denials, ..self.successor() };
+        fresh.report(scope.effects);
+        (fresh, left)
+    }
+
     /// each tool use whose result was not emitted gets this error as its result, in order of arrival. Only before a discard:
     /// what the tools give themselves is lost.
     pub(crate) fn fill_missing_results(&self, text: &str, effects: &mut Effects) {

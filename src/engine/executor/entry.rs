@@ -1,7 +1,8 @@
 //! One tool use inside the executor (T-1).
 
-use super::abort::AbortReason;
+use super::abort::{self, AbortReason, AbortScopes};
 use super::admission::{AdmissionSlot, ConcurrencyClass};
+use super::class::class_of;
 use super::input::InputProblem;
 use super::ordering::OrderingStage;
 use super::pipeline::{Pipeline, TurnHookOutcome};
@@ -9,10 +10,11 @@ use crate::engine::contract::{Effect, Effects, ToolOutcome, ToolRun};
 use crate::engine::diagram::Diagram;
 use crate::engine::emission::{Emission, Note, ToolState, UserMessage};
 use crate::engine::permission::PermissionAnswer;
-use crate::engine::settings::{Environment, InterruptBehaviour, ToolDefinition};
+use crate::engine::settings::{AbortResultOrder, DiscardPolicy, Environment, InterruptBehaviour, QueuedBlockPolicy, Settings};
+use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
-use crate::wire::block::{Block, ToolInput, ToolUse};
+use crate::wire::block::{Block, ToolUse};
 
 /// A tool use and how far it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +99,7 @@ impl ToolEntry {
             run,
             tool_use: Arc::new(tool_use.clone()),
             answers,
-            class: class_of(definition, &tool_use.input, problem.as_ref()),
+            class: class_of(env, tool_use, problem.as_ref()),
             shell: definition.is_some_and(|definition| definition.shell),
             // T-17: an answer that fails counts as block.
             interrupt: definition.and_then(|definition| definition.interrupt).unwrap_or(InterruptBehaviour::Block),
@@ -117,6 +119,23 @@ impl ToolEntry {
     /// Whether the tool itself runs and is not stopping.
     pub(super) fn is_called(&self) -> bool {
         matches!(&self.state, EntryState::Executing(pipeline) if pipeline.is_calling())
+    }
+
+    /// Why it is aborted, if it is (T-15). After a message a queued *block* tool may be let run; before the batches are cut nothing is queued yet.
+    pub(super) fn why_aborted(&self, aborts: &AbortScopes, settings: &Settings) -> Option<AbortReason> {
+        let is_let_run = settings.queued_block == QueuedBlockPolicy::Run && self.batch.is_some();
+        abort::why(aborts, self.is_running() || is_let_run, self.interrupt)
+    }
+
+    /// Whether it waits for its turn to be answered when it is aborted (T-15a). Before the batches are cut there are no turns.
+    pub(super) fn has_a_turn(&self, settings: &Settings) -> bool {
+        settings.abort_results == AbortResultOrder::InTurn && self.batch.is_some()
+    }
+
+    /// Whether nobody tells it to stop when its answer is discarded (T-19): it runs outside of the engine, and was not told before.
+    pub(super) fn is_left_running(&self, env: &Environment) -> bool {
+        let is_agent = env.tool(&self.tool_use.name).is_some_and(|tool| tool.agent.is_some());
+        env.settings.discarded_tools == DiscardPolicy::Ignore && self.is_called() && !is_agent
     }
 
     pub(super) fn slot(&self) -> AdmissionSlot {
@@ -156,12 +175,13 @@ impl ToolEntry {
         }
         let known: Vec<&str> = env.tools.iter().map(|tool| &*tool.name).collect();
         let known = if known.is_empty() { String::from("none") } else { known.join(", ") };
-        self.complete(&ToolOutcome::error(&format!("No tool named {name} is available. Available tools: {known}.")), effects);
+        let text = env.settings.texts.say(TextName::UnknownTool, &[("tool", name), ("tools", &known)]);
+        self.complete(&ToolOutcome::error(&text), effects);
     }
 
     /// Gives the synthetic result of an aborted tool use (T-16).
-    pub(super) fn complete_aborted(&mut self, reason: &AbortReason, effects: &mut Effects) {
-        self.complete_by("abort", &ToolOutcome::error(&reason.text()), effects);
+    pub(super) fn complete_aborted(&mut self, env: &Environment, reason: &AbortReason, effects: &mut Effects) {
+        self.complete_by("abort", &ToolOutcome::error(&reason.text(&env.settings.texts)), effects);
     }
 
     fn complete_by(&mut self, by: &'static str, outcome: &ToolOutcome, effects: &mut Effects) {
@@ -217,13 +237,4 @@ impl ToolEntry {
 /// The message that holds the result of a tool use.
 pub(super) fn result_message(entry: &ToolEntry, block: Block) -> UserMessage {
     UserMessage { uuid: entry.result_name(), run: entry.run, answers: entry.answers.clone(), block }
-}
-
-/// T-3: only a tool that says of itself that this input is safe runs beside others; no answer, or no valid input, is exclusive. What cannot be read
-/// is not valid under any check.
-fn class_of(definition: Option<&ToolDefinition>, input: &ToolInput, problem: Option<&InputProblem>) -> ConcurrencyClass {
-    match (definition.and_then(|definition| definition.safe), input, problem) {
-        (Some(true), ToolInput::Valid(_), None) => ConcurrencyClass::Safe,
-        _ => ConcurrencyClass::Exclusive,
-    }
 }

@@ -4,6 +4,7 @@ mod aborts;
 mod elicitations;
 mod pipelines;
 
+use super::abort::AbortKind;
 use super::*;
 use crate::engine::contract::RequestId;
 use crate::engine::permission::context::PermissionContext;

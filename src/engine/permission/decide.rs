@@ -16,6 +16,7 @@
 use super::context::PermissionContext;
 use super::{PermissionMode, PermissionRule, PermissionSettings, PermissionWord, RuleSource, ToolCheck, rule};
 use crate::engine::settings::ToolDefinition;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 use crate::wire::json::Json;
 use crate::wire::raw_json::RawObject;
@@ -33,6 +34,8 @@ pub(crate) struct PermissionQuestion<'a> {
     pub(crate) check: &'a ToolCheck,
     /// The working directory (S-11).
     pub(crate) cwd: &'a str,
+    /// How reasons are said.
+    pub(crate) texts: &'a ModelTexts,
 }
 
 /// What may happen.
@@ -72,14 +75,14 @@ pub(crate) fn decide(
         return deny(hooks.map_or("", |(_, reason)| reason));
     }
     if word == Some(PermissionWord::Deny) {
-        return deny(&by_rule());
+        return deny(&rule.map_or_else(String::new, |rule| denied_by(rule, question.texts)));
     }
     if mode == Some(PermissionMode::Plan) && !tool.reads_only {
-        return deny("in plan mode only tools that read may run");
+        return deny(question.texts.template(TextName::ReasonPlanMode));
     }
     let policy_decides = rule.is_some_and(|rule| rule.source == RuleSource::Policy);
     if tool_says == Some(PermissionWord::Deny) && mode != Some(PermissionMode::Bypass) && !policy_decides {
-        return deny(check.reason.as_deref().unwrap_or("the tool does not allow this input"));
+        return deny(check.reason.as_deref().unwrap_or(question.texts.template(TextName::ReasonTool)));
     }
     if hooks_say == Some(PermissionWord::Ask) {
         return ask(question, hooks.map_or("", |(_, reason)| reason));
@@ -116,6 +119,10 @@ fn deciding<'a>(rules: impl Iterator<Item = &'a PermissionRule>, tool: &ToolDefi
 
 fn rule_reason(rule: &PermissionRule) -> String {
     format!("rule {} of {} says {}", rule.about, rule.source.as_str(), rule.word.as_str())
+}
+
+fn denied_by(rule: &PermissionRule, texts: &ModelTexts) -> String {
+    texts.say(TextName::ReasonRule, &[("rule", &*rule.about), ("source", rule.source.as_str())])
 }
 
 fn deny(reason: &str) -> PermissionDecision {

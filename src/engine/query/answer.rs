@@ -68,6 +68,7 @@ impl Query {
         turn.usage = Some(ended.usage);
         self.totals.count(env, &turn.blocks, &ended, call.is_fast());
         compaction::on_answer(&mut self.carried.conversation, ended.cleared_input_tokens, effects);
+        compaction::on_count(env, call.model(), &ended.usage, &mut self.carried.tracking, effects);
         let answer = AnswerFacts {
             stop_reason: ended.stop_reason.as_deref(),
             has_tool_use: turn.blocks.iter().any(|message| message.block.as_tool_use().is_some()),
@@ -155,7 +156,7 @@ impl Query {
             QueryState::Ending { mut turn, ending } => {
                 self.totals.denials.extend(turn.executor.take_denials());
                 self.keep_what_is_answered(env, &turn);
-                self.finish(now, *ending, effects)
+                self.finish(env, now, *ending, effects)
             }
             QueryState::AwaitingTools { turn } => self.next_turn(env, now, turn, effects),
             QueryState::Settling { executor, begins } => self.on_orphan_settled(env, now, executor, begins, effects),

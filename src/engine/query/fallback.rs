@@ -15,11 +15,9 @@ use crate::engine::emission::{Emission, Note};
 use crate::engine::executor::PipelineScope;
 use crate::engine::retry::{AttemptFailure, CallUrgency};
 use crate::engine::settings::Environment;
+use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
-
-/// The result of a tool use that was open when another model took over.
-const FALLBACK_TRIGGERED: &str = "Tool execution discarded: fallback to another model was triggered before there was a result.";
 
 impl Query {
     /// The request is made again in the same iteration: the turn's number stays, the attempt's continues.
@@ -43,7 +41,7 @@ impl Query {
         }
         let QueryState::Calling { call, turn } = &mut self.state else { return QueryVerdict::Running };
         let (from, id) = (call.model().clone(), call.id());
-        turn.executor.fill_missing_results(FALLBACK_TRIGGERED, effects);
+        turn.executor.fill_missing_results(env.settings.texts.template(TextName::Fallback), effects);
         turn.discard(&mut PipelineScope { env, now, permissions: &mut self.carried.permissions, effects }, id);
         self.totals.count_lost(env, now, call);
         self.carried.standing = call.standing();
@@ -80,7 +78,11 @@ impl QueryTurn {
     fn discard(&mut self, scope: &mut PipelineScope<'_>, id: RequestId) {
         self.blocks.clear();
         self.usage = None;
-        self.executor = core::mem::take(&mut self.executor).discard(scope);
-        scope.effects.push(Effect::Note(Note::Discarded { id, running: self.executor.ghost_runs() }));
+        let (executor, left) = core::mem::take(&mut self.executor).discard(scope);
+        self.executor = executor;
+        scope.effects.push(Effect::Note(match left.is_empty() {
+            true => Note::Discarded { id, running: self.executor.ghost_runs() },
+            false => Note::LeftRunning { id, runs: left },
+        }));
     }
 }

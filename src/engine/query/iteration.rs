@@ -30,8 +30,10 @@ impl Query {
         if self.is_over_budget(env, effects) {
             return self.end_over_budget(env, now, QueryTurn { executor, ..QueryTurn::default() }, effects);
         }
+        let changed = self.changed_frame(env, id);
         let carried = &mut self.carried;
-        let next = compaction::cascade(env, &self.frame, &mut carried.conversation, &mut carried.tracking, effects);
+        let next =
+            compaction::cascade(env, changed.as_ref().unwrap_or(&self.frame), &mut carried.conversation, &mut carried.tracking, effects);
         self.go_on(env, now, next, (id, executor), effects)
     }
 
@@ -179,7 +181,9 @@ impl Query {
         match (then, failure) {
             (AfterCompaction::Ask(id), None) => self.call(env, now, after(last, id), executor, effects),
             (AfterCompaction::Ask(id), Some(_)) => {
-                let next = compaction::after_failure(env, &self.frame, &self.carried.conversation, &self.carried.tracking);
+                let changed = self.changed_frame(env, id);
+                let frame = changed.as_ref().unwrap_or(&self.frame);
+                let next = compaction::after_failure(env, frame, &self.carried.conversation, &self.carried.tracking);
                 self.go_on(env, now, next, (after(last, id), executor), effects)
             }
             (AfterCompaction::Retry(ending), None) => {

@@ -10,6 +10,7 @@ use crate::engine::executor::abort::AbortKind;
 use crate::engine::permission::context::PermissionContext;
 use crate::engine::retry::{AttemptFailure, RetryDecision};
 use crate::engine::settings::{Environment, RequestPlace};
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::{Micros, Time};
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind};
@@ -66,10 +67,10 @@ impl QueryOutcome {
 
 impl QueryOutcome {
     /// A prompt that was aborted before the model was asked (S-4).
-    pub(crate) fn aborted(prompt: u32, mut carried: SessionMemory, kind: AbortKind, effects: &mut Effects) -> Self {
+    pub(crate) fn aborted(env: &Environment, prompt: u32, mut carried: SessionMemory, kind: AbortKind, effects: &mut Effects) -> Self {
         let ending = QueryEnding::aborted(Terminal::AbortedStreaming, kind);
-        let errors = ending.emit(prompt, effects).into_iter().collect();
-        if let Some(text) = ending.kept_text() {
+        let errors = ending.emit(prompt, &env.settings.texts, effects).into_iter().collect();
+        if let Some(text) = ending.kept_text(&env.settings.texts) {
             carried.conversation.push_hidden(format!("p{prompt}.interrupted"), text);
         }
         Self { terminal: ending.terminal, errors, carried, queued: Vec::new(), totals: ResultTotals::default() }
@@ -304,7 +305,7 @@ impl QueryEnding {
     }
 
     /// Emits what the user should see of it; returns what goes into the result's errors.
-    pub(super) fn emit(&self, prompt: u32, effects: &mut Effects) -> Option<Arc<str>> {
+    pub(super) fn emit(&self, prompt: u32, texts: &ModelTexts, effects: &mut Effects) -> Option<Arc<str>> {
         match &self.why {
             EndCause::Success => None,
             EndCause::Limit(text) => Some(text.clone()),
@@ -315,7 +316,7 @@ impl QueryEnding {
             }
             EndCause::Aborted(AbortKind::Unneeded) => Some("stopped: the result is no longer needed".into()),
             EndCause::Aborted(_) => {
-                if let Some(text) = self.kept_text() {
+                if let Some(text) = self.kept_text(texts) {
                     effects.push(Effect::Emit(Emission::Interrupted { prompt, text: text.into() }));
                 }
                 Some("aborted by the user".into())
@@ -325,10 +326,10 @@ impl QueryEnding {
 
     /// The interruption message: the model sees it before the next prompt. A submitted message needs none, because it follows itself
     ///
-    pub(super) fn kept_text(&self) -> Option<&'static str> {
+    pub(super) fn kept_text<'t>(&self, texts: &'t ModelTexts) -> Option<&'t str> {
         match (&self.why, &self.terminal) {
-            (EndCause::Aborted(AbortKind::Cancel), Terminal::AbortedTools) => Some("[The user interrupted while tools ran.]"),
-            (EndCause::Aborted(AbortKind::Cancel), _) => Some("[The user interrupted.]"),
+            (EndCause::Aborted(AbortKind::Cancel), Terminal::AbortedTools) => Some(texts.template(TextName::InterruptedTools)),
+            (EndCause::Aborted(AbortKind::Cancel), _) => Some(texts.template(TextName::Interrupted)),
             _ => None,
         }
     }

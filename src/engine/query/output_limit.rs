@@ -7,12 +7,9 @@ use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::retry::AttemptFailure;
 use crate::engine::settings::{Environment, Settings};
+use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
-
-/// The text for the model.
-const GO_ON: &str = "The answer reached the output limit. Go on exactly where it stopped, without apology and without saying again what \
-                     was said; break what is left into smaller pieces.";
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +54,8 @@ impl Query {
             }
             OutputLimitRecovery::GoOn => {
                 self.keep_answer(&turn.blocks, turn.usage);
-                self.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), GO_ON, effects);
+                let text = env.settings.texts.template(TextName::OutputLimit);
+                self.say_hidden(&format!("{}.go-on", answer_name(id)), Transition::MaxOutputTokensRecovery.as_str(), text, effects);
                 self.chain.recoveries += 1;
                 self.ask_again(env, now, id, turn.executor.successor(), Transition::MaxOutputTokensRecovery, effects)
             }

@@ -11,6 +11,7 @@ use crate::engine::conversation::answer_name;
 use crate::engine::emission::{Emission, Transition};
 use crate::engine::executor::Executor;
 use crate::engine::settings::Environment;
+use crate::engine::texts::TextName;
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, ToolInput};
@@ -18,9 +19,6 @@ use crate::wire::json::Json;
 
 /// The tool's name.
 pub(super) const TOOL: &str = "StructuredOutput";
-
-/// The text for the model.
-const ASK: &str = "The answer is not complete: call the tool StructuredOutput, once, with the final answer in the form that it asks for.";
 
 /// Whether turns must end with a call of the tool.
 pub(super) fn is_enforced(env: &Environment) -> bool {
@@ -55,7 +53,8 @@ impl Query {
             return self.end(env, now, executor, QueryEnding::limit(Terminal::StructuredOutputRetries, &text), effects);
         }
         self.structure_asked += 1;
-        self.say_hidden(&format!("{}.structure", answer_name(id)), "structured_output", ASK, effects);
+        let text = env.settings.texts.template(TextName::StructuredOutput);
+        self.say_hidden(&format!("{}.structure", answer_name(id)), "structured_output", text, effects);
         self.ask_again(env, now, id, executor, Transition::StopHookBlocking, effects)
     }
 

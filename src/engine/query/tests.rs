@@ -15,7 +15,7 @@ use crate::engine::contract::{AnswerEnd, Terminal, ToolOutcome, ToolRun};
 use crate::engine::conversation::ItemKind;
 use crate::engine::emission::Note;
 use crate::engine::hook::{HookDefinition, HookEvent, HookInput, HookOutcome, HookRun};
-use crate::engine::settings::{InterruptBehaviour, Settings, ToolDefinition};
+use crate::engine::settings::{ContextWindow, InterruptBehaviour, Settings, ToolDefinition};
 use crate::wire::block::{BlockKind, Role};
 use crate::wire::event::StreamEvent;
 use crate::wire::json::Json;
@@ -230,7 +230,7 @@ fn earlier() -> SessionMemory {
 
 /// Under these settings what was said before is summarised before the first request.
 fn nearly_full(settings: &mut Settings) {
-    settings.compaction.context_window = Some(30_000);
+    settings.compaction.context_window = ContextWindow::Tokens(30_000);
     (settings.compaction.keep_messages, settings.compaction.output_reserve, settings.compaction.margin) = (0, 20_000, 9_500);
     settings.compaction.hard_margin = 0;
 }

@@ -1,5 +1,6 @@
 //! The turn's token budget: as long as too little of it is used, the model is asked to continue. A pure function.
 
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;
 
 /// From how many percent of the budget on the turn may end.
@@ -40,8 +41,9 @@ impl NudgeHistory {
 }
 
 /// The text for the model.
-pub(super) fn nudge(percent: u64, used: u64, budget: u64) -> String {
-    format!("{percent}% of the tokens for this turn are used ({used} of {budget}). Go on with the work; do not sum up.")
+pub(super) fn nudge(texts: &ModelTexts, percent: u64, used: u64, budget: u64) -> String {
+    let [percent, used, budget] = [percent, used, budget].map(|figure| figure.to_string());
+    texts.say(TextName::TokenBudget, &[("percent", &percent), ("used", &used), ("budget", &budget)])
 }
 
 #[cfg(test)]

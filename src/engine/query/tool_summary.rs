@@ -16,6 +16,7 @@ use super::{Query, QueryVerdict};
 use crate::engine::contract::{AnswerEnd, Effect, Effects, Input, RequestId};
 use crate::engine::emission::{AssistantMessage, AttemptReport, Emission, Note};
 use crate::engine::settings::Environment;
+use crate::engine::texts::{ModelTexts, TextName};
 use crate::engine::time::Time;
 use crate::prelude::*;
 use crate::wire::block::{Block, BlockKind, Message};
@@ -24,10 +25,6 @@ use crate::wire::raw_json::RawObject;
 use crate::wire::request::Request;
 use crate::wire::usage::Usage;
 use crate::wire::whole_message::whole_message;
-
-/// The instruction for the model.
-const SYSTEM: &str = "You are shown the tool calls of one turn of an agent, with what came of them. Say in one line of at most ten words what they \
-     did, as a person would note it in a log: what was done and to what, in the past tense, without an introduction and without a full stop.";
 
 /// How long the line may get, in tokens.
 const TOKENS_MAX: u64 = 100;
@@ -65,7 +62,7 @@ impl Query {
         };
         let id = RequestId { turn: asked.turn + 1, attempt: 1, ..asked };
         let tool_use_ids = blocks.iter().filter_map(|message| Some(message.block.as_tool_use()?.id.clone())).collect();
-        let request = Arc::new(request(&model, blocks, results));
+        let request = Arc::new(request(&model, blocks, results, &env.settings.texts));
         self.tool_summary =
             Some(Box::new(ToolSummary { id, model, tool_use_ids, asked: now, first_byte: None, status: None, body: "".into() }));
         effects.push(Effect::Request { id, request });
@@ -126,7 +123,7 @@ impl ToolSummary {
     }
 }
 
-fn request(model: &Arc<str>, blocks: &[Arc<AssistantMessage>], results: &[Block]) -> Request {
+fn request(model: &Arc<str>, blocks: &[Arc<AssistantMessage>], results: &[Block], texts: &ModelTexts) -> Request {
     let mut text = String::new();
     for tool_use in blocks.iter().filter_map(|message| message.block.as_tool_use()) {
         let answers = |block: &&Block| matches!(block.kind(), BlockKind::ToolResult { tool_use_id, .. } if *tool_use_id == tool_use.id);
@@ -134,7 +131,7 @@ fn request(model: &Arc<str>, blocks: &[Arc<AssistantMessage>], results: &[Block]
         text.push_str(&format!("{} {}\n-> {}\n\n", tool_use.name, shown(tool_use.input.as_str()), shown(result.unwrap_or_default())));
     }
     let mut request = Request::new(model, TOKENS_MAX).with_messages([Message::user(vec![Block::text(text.trim_end())])]);
-    request.system = Some(Json::from_value(SYSTEM));
+    request.system = Some(Json::from_value(texts.template(TextName::ToolSummaryPrompt)));
     request.stream = false;
     request
 }
@@ -181,7 +178,7 @@ mod tests {
         };
         let uses = |id: &str| Arc::new(said(&format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file":"{id}"}}}}"#)));
         let result = |id: &str| Block::tool_result(id, &Json::from_value(&format!("in {id}")), false);
-        let asked = request(&"small".into(), &[uses("a"), uses("b")], &[result("b"), result("a")]);
+        let asked = request(&"small".into(), &[uses("a"), uses("b")], &[result("b"), result("a")], &ModelTexts::default());
         let BlockKind::Text(text) = asked.messages[0].content[0].kind() else { panic!("no text") };
         assert_eq!(&**text, "Read {\"file\":\"a\"}\n-> \"in a\"\n\nRead {\"file\":\"b\"}\n-> \"in b\"");
         assert_eq!((&*asked.model, asked.stream, asked.tools), ("small", false, None));

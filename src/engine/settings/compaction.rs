@@ -10,8 +10,8 @@ settings! {
     /// Settings of the compaction cascade.
     #[derive(Eq)]
     pub struct CompactionSettings, keys compaction_keys {
-        /// The model's context window in tokens; `None` when it is not known, and then nothing that depends on it happens (C-3, C-4, Q-5).
-        context_window: Option<u64> = None, unit("tokens");
+        /// The context window that the other figures follow from. Without one nothing that depends on it happens (C-3, C-4, Q-5).
+        context_window: ContextWindow = ContextWindow::Auto, unit("tokens"), example("200000");
         /// Whether dead messages go (C-1).
         snip: bool = true;
         /// How old results are cleared (C-2).
@@ -54,6 +54,54 @@ settings! {
     }
 }
 
+/// Which context window the figures of C-3, C-4 and Q-5 follow from. Written as `"auto"`, a number, or `null`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WindowForm", into = "WindowForm")]
+pub enum ContextWindow {
+    /// That of the model in the request, by the window table.
+    #[default]
+    Auto,
+    /// So many tokens, whatever the model.
+    Tokens(u64),
+    /// No window.
+    None,
+}
+
+/// How a context window is written: `null` and numbers are the older forms.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WindowForm {
+    Tokens(u64),
+    Word(WindowWord),
+    Null(()),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WindowWord {
+    Auto,
+}
+
+impl From<WindowForm> for ContextWindow {
+    fn from(form: WindowForm) -> Self {
+        match form {
+            WindowForm::Tokens(tokens) => Self::Tokens(tokens),
+            WindowForm::Word(WindowWord::Auto) => Self::Auto,
+            WindowForm::Null(()) => Self::None,
+        }
+    }
+}
+
+impl From<ContextWindow> for WindowForm {
+    fn from(window: ContextWindow) -> Self {
+        match window {
+            ContextWindow::Tokens(tokens) => Self::Tokens(tokens),
+            ContextWindow::Auto => Self::Word(WindowWord::Auto),
+            ContextWindow::None => Self::Null(()),
+        }
+    }
+}
+
 words! {
     /// C-2: the two ways, or neither.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,5 +113,21 @@ words! {
         Local = "local",
         /// The messages stay, and the API is told what to clear.
         Cached = "cached",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c_4_each_form_of_a_window_is_read_as_it_is_written() {
+        for (window, text) in [(ContextWindow::Auto, "\"auto\""), (ContextWindow::Tokens(9), "9"), (ContextWindow::None, "null")] {
+            assert_eq!(serde_json::to_string(&window).unwrap(), text);
+            assert_eq!(serde_json::from_str::<ContextWindow>(text).unwrap(), window);
+        }
+        assert!(serde_json::from_str::<ContextWindow>("\"large\"").is_err());
+        let older: CompactionSettings = serde_json::from_str("{\"context_window\":null}").unwrap();
+        assert_eq!(older.context_window, ContextWindow::None, "so it was written where no window was known");
     }
 }

@@ -61,8 +61,8 @@ words! {
         Beside = "beside",
         /// After the last message.
         After = "after",
-        /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was
-        /// said in it, the message is left out.
+        /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing
+        /// was said in it, the message is left out.
         Instead = "instead",
     }
 }

@@ -17,8 +17,8 @@ settings! {
         fallback_model: Option<Arc<str>> as Option<ModelName> = None;
         /// How many turns a prompt may have (S-10).
         max_turns: Option<u32> = None, unit("turns"), above_zero("a prompt has at least 1 turn");
-        /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above the
-        /// cap raises nothing.
+        /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above
+        /// the cap raises nothing.
         raised_max_tokens: Option<u64> = None, unit("tokens");
         /// How often the model is asked to continue after the output limit.
         max_output_recoveries: u32 = 3;
@@ -56,8 +56,8 @@ settings! {
         thinking: Option<ThinkingSetting> as Flat<Option<ThinkingSetting>> = None;
         /// What a person answered about a tool use of an earlier session that was not run (S-3).
         orphaned_permission: Option<OrphanedPermission> as Option<Section<OrphanedPermission>> = None;
-        /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`, and
-        /// the prompt is in one turn with them: words that the model never wrote need a setting.
+        /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`,
+        /// and the prompt is in one turn with them: words that the model never wrote need a setting.
         orphan_reply: Option<Arc<str>> = None, not_blank("a blank answer cannot be sent; leave it out");
         /// Whether questions of tools' servers are answered (S-11). Otherwise every such question is declined at once.
         elicitation_handler: bool = false;

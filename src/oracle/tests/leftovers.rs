@@ -1,7 +1,8 @@
 //! Leftovers at the end of a run (O-27).
 
 use super::*;
-use crate::engine::contract::{StreamEvent, TimerId};
+use crate::engine::contract::{Note, StreamEvent, TimerId};
+use crate::engine::settings::DiscardPolicy;
 
 impl EventStory {
     /// Which oracles complained at the end. That the requests of a story are mostly no valid ones is left out.
@@ -61,4 +62,19 @@ fn o_27_timers_may_be_set_as_long_as_a_prompt_is_open() {
     let later = || Effect::SetTimer { timer: TimerId { id: 1, generation: 1 }, at: Time(5_000_000) };
     let rings = || Input::Timer(TimerId { id: 1, generation: 1 });
     assert_eq!(EventStory::new().effect(later()).input(rings()).terminal().left(), ["O-27"], "an older setting of it has rung");
+}
+
+#[test]
+fn o_27_tools_that_are_left_running_are_nobody_s_where_the_settings_say_so() {
+    let left = |policy| {
+        let story = EventStory::with(|settings| settings.discarded_tools = policy).request(1, &[]).asks("W", 0);
+        let story =
+            story.input(Input::End { id: ASKED, how: AnswerEnd::Reset }).effect(Effect::Emit(Emission::Tombstone { uuid: "u".into() }));
+        let story = story.effect(Effect::Note(Note::LeftRunning { id: ASKED, runs: vec![run(0)] }));
+        let again = ToolRun { request: RequestId { attempt: 2, ..ASKED }, index: 0 };
+        let story = story.effect(Effect::StartTool { run: again, tool_use: Arc::new(tool_use("W", 1)) });
+        story.input(Input::ToolEnded { run: again, outcome: Arc::new(ToolOutcome::text("x")) }).terminal().left()
+    };
+    assert_eq!(left(DiscardPolicy::Ignore), NONE);
+    assert_eq!(left(DiscardPolicy::Stop), ["O-3", "O-27"], "a word alone leaves nobody alone");
 }

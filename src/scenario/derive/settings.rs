@@ -2,7 +2,8 @@
 //! [`changes`](super::changes).
 
 use super::UnderstoodExchange;
-use crate::engine::settings::{NeighbourMerging, OverloadPolicy, Settings, ToolDefinition};
+use crate::engine::settings::{ContextWindow, NeighbourMerging, OverloadPolicy, Settings, ToolDefinition, ToolSafety};
+use crate::engine::windows::WindowTable;
 use crate::prelude::*;
 use crate::scenario::known_tools::known_tool;
 use crate::scenario::types::{Scenario, ScriptedTool};
@@ -31,6 +32,10 @@ pub(super) fn read(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {
     // A client that asked nothing more after too long a prompt does not compact then (C-5).
     let ends_too_long = asked.last().is_some_and(|last| matches!(last.exchange.answer.status, 400 | 413));
     scenario.settings.compaction.reactive = !ends_too_long;
+    // When and whether a client compacts is its own affair: where its context came so far, the tape knows what it did (C-4).
+    if asked.iter().any(is_in_the_second_half) {
+        scenario.settings.compaction.context_window = ContextWindow::None;
+    }
     scenario.tools = tools(asked, cached);
     at_limits(asked, &mut scenario.settings);
     after_failures(asked, &mut scenario.settings);
@@ -45,6 +50,13 @@ fn system(request: &Request, cached: bool) -> Json {
         Some(system) if matches!(system.as_str(), "\"\"") => Json::trusted(r#"[{"type":"text","text":""}]"#),
         Some(system) => shorthand(list_without_breakpoints(system, cached)),
     }
+}
+
+/// Whether the context has at least half of the tokens that the model takes.
+fn is_in_the_second_half(asked: &UnderstoodExchange<'_>) -> bool {
+    let tokens = asked.answered.as_ref().and_then(|answered| answered.usage.context_tokens());
+    let window = WindowTable::shipped().tokens(&asked.request.model);
+    tokens.zip(window).is_some_and(|(tokens, window)| tokens >= window / 2)
 }
 
 /// What the client did at the output limit (Q-15), and with paused answers (Q-23).
@@ -103,7 +115,7 @@ fn around_tools(asked: &[UnderstoodExchange<'_>], scenario: &mut Scenario) {
     }
     let settings = &mut scenario.settings;
     settings.pipeline.check_inputs = false;
-    settings.sibling_abort = !scenario.tools.iter().any(|tool| tool.definition.shell);
+    settings.sibling_abort = (!scenario.tools.iter().any(|tool| tool.definition.shell)).into();
     let blocks = asked.iter().flat_map(|asked| &asked.request.messages).flat_map(|message| &message.content);
     let results = blocks.filter(|block| matches!(block.kind(), BlockKind::ToolResult { .. }));
     let longest = results.map(|block| block.json().as_str().len() as u64).max().unwrap_or(0);
@@ -180,10 +192,11 @@ pub(super) fn undescribed(name: &str) -> Json {
 }
 
 /// A recording does not say which tools may run beside others; well-known ones are known.
-pub(super) fn safe(name: &str) -> Option<bool> {
+pub(super) fn safe(name: &str) -> ToolSafety {
     match known_tool(name) {
         Some(known) => known.safe,
-        None => (name == "LS").then_some(true),
+        None if name == "LS" => ToolSafety::Always,
+        None => ToolSafety::Unknown,
     }
 }
 

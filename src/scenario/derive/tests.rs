@@ -1,7 +1,7 @@
 //! The scenario of a recorded session (K-4).
 
 use super::*;
-use crate::engine::settings::{HostMessage, NeighbourMerging, RequestPlace};
+use crate::engine::settings::{ContextWindow, HostMessage, NeighbourMerging, RequestPlace, ToolSafety};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
 use crate::scenario::tape::{BodyChunk, Provenance, RecordedResponse, ResponseEnd, TapeHeader};
@@ -84,8 +84,8 @@ fn k_4_prompts_settings_tools_and_results_come_from_the_requests() {
     assert_eq!((&*settings.model, settings.max_tokens, settings.stream, settings.cache_breakpoints), ("m", 9, true, true));
     assert_eq!(settings.request_extra.as_str(), r#"{"temperature":0.5}"#);
     assert_eq!(settings.system_prompt, Some(Json::from_value("")), "no prompt is not the default prompt");
-    assert_eq!(tools[0].definition.safe, Some(true));
-    assert_eq!((tools[1].definition.safe, tools[1].definition.json.as_str()), (None, r#"{"name":"Own","input_schema":{}}"#));
+    assert_eq!(tools[0].definition.safe, ToolSafety::Always);
+    assert_eq!((tools[1].definition.safe, tools[1].definition.json.as_str()), (ToolSafety::Unknown, r#"{"name":"Own","input_schema":{}}"#));
     assert_eq!(results["t1"].content, Some(Json::from_value("1e3")), "one block of plain text is that text");
     assert!(!results["t1"].is_error && results["t2"].is_error);
     assert_eq!(results["t2"].latency, Some(Latency::Fixed(Micros::from_secs(9))), "an upper bound");
@@ -241,6 +241,21 @@ fn k_4_what_the_client_did_at_the_output_limit_is_a_setting() {
     tape.exchanges[0].answer.chunks = [BodyChunk { at: None, bytes: answer.as_bytes().into() }].into();
     let settings = scenarios(&tape, "x.tape.jsonl").remove(0).scenario.settings;
     assert_eq!((settings.session.max_output_recoveries, settings.session.raised_max_tokens), (0, Some(0)));
+}
+
+#[test]
+fn k_4_a_context_near_the_window_was_left_to_the_client() {
+    let window = |model: &str, tokens: u64| {
+        let mut tape = tape(&[body(&[HI]).replace("\"m\"", &format!("\"{model}\""))]);
+        let usage = format!(r#"{{"input_tokens":{tokens},"output_tokens":10}}"#);
+        let answer = format!(r#"{{"type":"message","content":[],"stop_reason":"end_turn","usage":{usage}}}"#);
+        tape.exchanges[0].answer.chunks = [BodyChunk { at: None, bytes: answer.into_bytes().into() }].into();
+        scenarios(&tape, "x.tape.jsonl").remove(0).scenario.settings.compaction.context_window
+    };
+    assert_eq!(window("claude-sonnet-4-5", 99_000), ContextWindow::Auto);
+    assert_eq!(window("claude-sonnet-4-5", 99_990), ContextWindow::None, "the engine would compact where the client did not");
+    assert_eq!(window("claude-opus-5-5", 170_000), ContextWindow::Auto);
+    assert_eq!(window("m", 999_000), ContextWindow::Auto, "an unknown model has no window");
 }
 
 #[test]

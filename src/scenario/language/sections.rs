@@ -15,4 +15,5 @@ pub(crate) mod prompt;
 pub(crate) mod reply;
 pub(crate) mod run;
 pub(crate) mod session;
+pub(crate) mod texts;
 pub(crate) mod tool;

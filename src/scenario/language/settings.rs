@@ -1,18 +1,27 @@
 //! The engine's settings as keys of files: their lines stand in `engine::settings`.
 
-use super::forms::{JsonObjectText, ModelName, NoKey, Readable, ReadableText, TextListOf, TextOrJson, WordOrNone, word_forms};
-use super::keys::{ConvertedTable, describe_keys, keys};
+use super::description::ValueShape;
+use super::forms::{
+    JsonObjectText, ModelName, NoKey, Readable, ReadableText, TextListOf, TextOrJson, Word, WordList, WordOf, WordOrNone, WordValue,
+    word_forms,
+};
+use super::keys::{ConvertedTable, KeyForm, KeyPosition, describe_keys, keys};
 use super::tables::{Flat, Section};
+use super::toml::TomlValue;
 use crate::engine::budget::{Date, NanoUsd};
 use crate::engine::permission::PermissionSettings;
 use crate::engine::settings::{
-    CloudProvider, CompactionSettings, EmissionOrder, HostMessage, MicrocompactMode, NeighbourMerging, OrphanedPermission, OverloadPolicy,
-    PipelineSettings, RequestChange, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, SlashCommand, ThinkingSetting,
-    compaction_keys, engine_keys, pipeline_keys, retry_keys, session_keys,
+    AbortResultOrder, CloudProvider, CompactionSettings, ContextWindow, DiscardPolicy, EmissionOrder, HostMessage, MicrocompactMode,
+    NeighbourMerging, OrphanedPermission, OverloadPolicy, PipelineSettings, QueuedBlockPolicy, RequestChange, ResultDelivery, ResultOrder,
+    RetrySettings, SessionSettings, Settings, SiblingAbort, SlashCommand, ThinkingSetting, compaction_keys, engine_keys, pipeline_keys,
+    retry_keys, session_keys,
 };
+use crate::engine::texts::ModelTexts;
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::parse::reader::TableReader;
+use crate::scenario::parse::report::DiagnosticReport;
+use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
 
 engine_keys!(describe_keys);
 session_keys!(describe_keys);
@@ -20,7 +29,18 @@ pipeline_keys!(describe_keys);
 retry_keys!(describe_keys);
 compaction_keys!(describe_keys);
 
-word_forms!(EmissionOrder, ResultOrder, ResultDelivery, NeighbourMerging, OverloadPolicy, CloudProvider, MicrocompactMode);
+word_forms!(
+    AbortResultOrder,
+    QueuedBlockPolicy,
+    DiscardPolicy,
+    EmissionOrder,
+    ResultOrder,
+    ResultDelivery,
+    NeighbourMerging,
+    OverloadPolicy,
+    CloudProvider,
+    MicrocompactMode
+);
 
 keys! {
     /// `[engine]`: the settings of the reference engine. An engine of another kind reads what applies to it.
@@ -29,6 +49,8 @@ keys! {
         settings: Settings as Flat<Settings> = Settings::default();
         /// The file with the price table that takes the place of the shipped one, relative to the scenario (S-10).
         prices: Option<String> = None, example("\"prices.toml\"");
+        /// The file with the table of context windows that takes the place of the shipped one, relative to the scenario (C-4).
+        windows: Option<String> = None, example("\"windows.toml\"");
     }
 }
 
@@ -133,4 +155,73 @@ impl ReadableText for Date {
 
 fn problem_with_folder(path: &str) -> Option<String> {
     (!path.starts_with('/')).then(|| format!("the working directory must be an absolute path, and `{path}` is not one"))
+}
+
+impl WordValue for SiblingAbort {
+    fn words() -> Vec<(&'static str, Self, &'static str)> {
+        Self::WORDS.to_vec()
+    }
+}
+
+/// A word, or a truth value as files had it first.
+impl KeyForm for SiblingAbort {
+    type Value = Self;
+
+    fn shape() -> ValueShape {
+        ValueShape::Either(vec![Word::<Self>::shape(), ValueShape::Boolean])
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Self> {
+        match value.kind {
+            TreeValueKind::Text(_) => Word::<Self>::read(value, at, report),
+            _ => bool::read(value, at, report).map(Into::into),
+        }
+    }
+
+    fn write(value: &Self) -> TomlValue {
+        Word::<Self>::write(value)
+    }
+}
+
+/// A [`ContextWindow`] that is written as a word.
+struct WindowWords;
+
+impl WordList for WindowWords {
+    const NOUN: &'static str = "window";
+
+    fn words() -> Vec<&'static str> {
+        vec!["auto", "none"]
+    }
+}
+
+impl KeyForm for ContextWindow {
+    type Value = Self;
+
+    fn shape() -> ValueShape {
+        let words = vec![("auto", "The window of the model in the request, by the window table."), ("none", "No window.")];
+        ValueShape::Either(vec![ValueShape::Integer(0), ValueShape::Words(words)])
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Self> {
+        match &value.kind {
+            TreeValueKind::Text(_) => {
+                let word = WordOf::<WindowWords>::read(value, at, report)?;
+                Some(if word == "auto" { Self::Auto } else { Self::None })
+            }
+            TreeValueKind::Integer(..) => u64::read(value, at, report).map(Self::Tokens),
+            TreeValueKind::StandIn => None,
+            _ => {
+                report.mismatch(value, "a number of tokens, \"auto\" or \"none\"");
+                None
+            }
+        }
+    }
+
+    fn write(value: &Self) -> TomlValue {
+        match value {
+            Self::Auto => TomlValue::text("auto"),
+            Self::Tokens(tokens) => u64::write(tokens),
+            Self::None => TomlValue::text("none"),
+        }
+    }
 }

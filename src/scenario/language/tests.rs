@@ -12,9 +12,11 @@ use alloc::collections::BTreeMap;
 use crate::engine::contract::{Agent, FailureCause};
 use crate::engine::random::Seed;
 use crate::engine::settings::{
-    AgentTool, CloudProvider, CompactionSettings, EmissionOrder, InterruptBehaviour, NeighbourMerging, ObservableField, OverloadPolicy,
-    PipelineSettings, ResultDelivery, ResultOrder, RetrySettings, SessionSettings, Settings, ToolDefinition,
+    AbortResultOrder, AgentTool, CloudProvider, CompactionSettings, DiscardPolicy, EmissionOrder, InterruptBehaviour, NeighbourMerging,
+    ObservableField, OverloadPolicy, PipelineSettings, QueuedBlockPolicy, ResultDelivery, ResultOrder, RetrySettings, SessionSettings,
+    Settings, SiblingAbort, ToolDefinition, ToolSafety,
 };
+use crate::engine::texts::{ModelTexts, TextName, TextSet};
 use crate::engine::time::Micros;
 use crate::prelude::*;
 use crate::scenario::drive::{DriveScript, KnownClient, NormaliseRule, VaryingPlace};
@@ -93,6 +95,7 @@ fn outcome() -> ScriptedOutcome {
         agents: AgentScript::default(),
         check: None,
         asks: None,
+        safe: None,
         may: false,
     }
 }
@@ -100,7 +103,8 @@ fn outcome() -> ScriptedOutcome {
 /// Two agents, of which the first runs a tool, and who puts together what they say.
 fn agents() -> ScriptedOutcome {
     let says = |text: &str| ScriptedTurn { content: vec![TurnBlock::Text(text.into())], ..ScriptedTurn::default() };
-    let reads = TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(Box::new(outcome())), slip: None };
+    let reads =
+        TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: Some(Box::new(outcome())), safe: None, slip: None };
     let tasks = vec![vec![ScriptedTurn { content: vec![reads], ..ScriptedTurn::default() }, says("one")], vec![says("two")]];
     let synthesis = Some(ScriptedTurn { output_tokens: Some(3), ..says("both") });
     ScriptedOutcome { agents: AgentScript { tasks, synthesis }, ..ScriptedOutcome::default() }
@@ -115,11 +119,26 @@ fn turns() -> Vec<ScriptedTurn> {
                 input: "{\"a\":".into(),
                 id: Some("toolu_1".into()),
                 outcome: Some(Box::new(outcome())),
+                safe: Some(false),
                 slip: Some(ToolUseSlip::InvalidInput),
             },
-            TurnBlock::Tool { name: "Agent".into(), input: "{}".into(), id: None, outcome: Some(Box::new(agents())), slip: None },
+            TurnBlock::Tool {
+                name: "Agent".into(),
+                input: "{}".into(),
+                id: None,
+                outcome: Some(Box::new(agents())),
+                safe: None,
+                slip: None,
+            },
             TurnBlock::Text("after".into()),
-            TurnBlock::Tool { name: "Read".into(), input: "{}".into(), id: None, outcome: None, slip: Some(ToolUseSlip::UnknownTool) },
+            TurnBlock::Tool {
+                name: "Read".into(),
+                input: "{}".into(),
+                id: None,
+                outcome: None,
+                safe: None,
+                slip: Some(ToolUseSlip::UnknownTool),
+            },
         ],
         stop_reason: Some("tool_use".into()),
         headers: vec![("x-b".into(), "1".into()), ("x-a".into(), "\"2\"".into())],
@@ -140,7 +159,7 @@ fn tools() -> Vec<ScriptedTool> {
     own.interrupt = Some(InterruptBehaviour::Cancel);
     own.agent = Some(AgentTool { fast_model: "small".into() });
     let read = known_tool("Read").unwrap().definition();
-    let unsure = ToolDefinition { interrupt: None, shell: false, ..known_tool("Bash").unwrap().definition() };
+    let unsure = ToolDefinition { interrupt: None, shell: false, safe: ToolSafety::Unknown, ..known_tool("Bash").unwrap().definition() };
     let hangs = ScriptedOutcome {
         ending: ToolEnding::Hangs,
         stopping: ToolStopping { ignores: StopDeafness::Forever, ..ToolStopping::default() },
@@ -161,7 +180,7 @@ fn tools() -> Vec<ScriptedTool> {
             outcome: Some(panics),
         },
         ScriptedTool {
-            definition: ToolDefinition::new("Mute", None, Json::trusted(r#"{"name":"Mute"}"#)),
+            definition: ToolDefinition::new("Mute", ToolSafety::ByCommand, Json::trusted(r#"{"name":"Mute"}"#)),
             latency: None,
             outcome: Some(nothing),
         },
@@ -180,7 +199,7 @@ fn f_6_a_session_reads_back() {
             Arc::new(Message { role: Role::Assistant, content: vec![Block::text("a"), Block::text("b")] }),
         ],
         prompts: vec![ScriptedPrompt { content: vec![Block::text("now")], at: Some(Micros(5)), turns: turns() }, prompt("then")],
-        results: BTreeMap::from([("toolu_9".into(), outcome())]),
+        results: BTreeMap::from([("toolu_9".into(), ScriptedOutcome { safe: Some(true), ..outcome() })]),
         ..Scenario::default()
     };
     let text = reads_back(&scenario);
@@ -209,10 +228,17 @@ fn f_6_settings_read_back() {
         max_pause_resumes: 3,
         retry_refusal: true,
         background: true,
+        texts: ModelTexts {
+            set: TextSet::Observed,
+            replaced: [(TextName::UnknownTool, "No {tool},\n \"{tools}\" {} {Tool}".into()), (TextName::Interrupted, " x".into())].into(),
+        },
         streaming_execution: false,
         max_batch_tools: 3,
-        sibling_abort: false,
-        batch_sibling_abort: true,
+        abort_results: AbortResultOrder::InTurn,
+        queued_block: QueuedBlockPolicy::Run,
+        discarded_tools: DiscardPolicy::Ignore,
+        sibling_abort: SiblingAbort::Any,
+        batch_sibling_abort: SiblingAbort::Failed,
         tool_grace: Micros::from_millis(1),
         pipeline: PipelineSettings {
             check_inputs: false,
@@ -228,7 +254,8 @@ fn f_6_settings_read_back() {
         session: session::odd_session(),
     };
     let prices = Some(String::from("my prices.toml"));
-    reads_back(&Scenario { settings, prices, prompts: vec![prompt("hi")], ..Scenario::default() });
+    let windows = Some(String::from("my windows.toml"));
+    reads_back(&Scenario { settings, prices, windows, prompts: vec![prompt("hi")], ..Scenario::default() });
 }
 
 /// No field has its default.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::random::Seed;
-use crate::engine::settings::{EmissionOrder, Settings};
+use crate::engine::settings::{EmissionOrder, Settings, ToolSafety};
 use crate::engine::time::Micros;
 use crate::scenario::latency::Latency;
 use crate::scenario::types::{Chunking, RunLimits, ScriptedOutcome, ScriptedTurn, TurnBlock};
@@ -163,7 +163,7 @@ fn f_6_settings_and_tools() {
     assert_eq!(full.settings.request_extra.as_str(), r#"{"temperature":1.0,"thinking":{"type":"enabled","budget_tokens":1024}}"#);
     assert_eq!(full.settings.max_concurrent_tools, Some(3));
     let names: Vec<_> = full.tools.iter().map(|tool| (&*tool.definition.name, tool.definition.safe)).collect();
-    assert_eq!(names, [("Read", Some(true)), ("Bash", None), ("Build", Some(false))]);
+    assert_eq!(names, [("Read", ToolSafety::Always), ("Bash", ToolSafety::ByCommand), ("Build", ToolSafety::Never)]);
     let build = r#"{"name":"Build","description":"Builds.","input_schema":{"type":"object","properties":{}}}"#;
     assert_eq!(full.tools[2].definition.json.as_str(), build);
     assert_eq!(full.tools[2].latency, Some(Latency::LogUniform(Micros::from_millis(50), Micros::from_secs(30))));
@@ -189,7 +189,7 @@ fn f_6_turns_in_their_short_form() {
     let TurnBlock::Tool { input, id, outcome: Some(outcome), .. } = bash else { panic!("{bash:?}") };
     assert_eq!((&**input, id.as_deref()), (r#"{"command": "ls""#, Some("toolu_b")), "input need not be JSON");
     assert_eq!((outcome.is_error, &outcome.progress), (true, &vec![(Micros::from_millis(5), "half".into())]));
-    assert_eq!(*grep, TurnBlock::Tool { name: "Grep".into(), input: "{}".into(), id: None, outcome: None, slip: None });
+    assert_eq!(*grep, TurnBlock::Tool { name: "Grep".into(), input: "{}".into(), id: None, outcome: None, safe: None, slip: None });
     let kinds: Vec<_> = prompt.turns[1].content.iter().map(core::mem::discriminant).collect();
     assert_eq!(kinds[0], core::mem::discriminant(&TurnBlock::Text("".into())));
     assert_eq!(kinds[2], core::mem::discriminant(&TurnBlock::Thinking("".into())));

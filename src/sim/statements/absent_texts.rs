@@ -8,7 +8,7 @@
 use core::fmt::Write as _;
 
 use super::{PlayedRun, RunView, StatementProblem, is_judged_elsewhere};
-use crate::engine::texts::TEXTS;
+use crate::engine::texts::{ModelTexts, USER_TEXTS};
 use crate::prelude::*;
 use crate::scenario::fault::known_errors::KNOWN_ERRORS;
 use crate::scenario::statement::{PathStep, StatementPath};
@@ -20,13 +20,14 @@ pub(super) fn problems(runs: &[PlayedRun<'_>], view: RunView) -> Vec<StatementPr
     let mut problems = Vec::new();
     let mut happened: Option<String> = None;
     for run in runs {
+        let texts = &run.setup.environment.settings.texts;
         for (path, key, text) in expected(run, view) {
-            if is_judged_elsewhere(run.places, &path) || run.places.say(text) || is_known(text) {
+            if is_judged_elsewhere(run.places, &path) || run.places.say(text) || is_known(text, texts) {
                 continue;
             }
             // Made once, and only for texts that the scenario does not say.
             let happened = happened.get_or_insert_with(|| runs.iter().map(happened_in).collect());
-            let occurs = |part: &str| run.places.say(part) || is_known(part) || happened.contains(part);
+            let occurs = |part: &str| run.places.say(part) || is_known(part, texts) || happened.contains(part);
             if occurs(text) || text.match_indices(' ').any(|(at, _)| occurs(&text[..at]) && occurs(&text[at..])) {
                 continue;
             }
@@ -57,8 +58,10 @@ fn expected<'a>(run: &PlayedRun<'a>, view: RunView) -> Vec<(StatementPath, &'sta
 }
 
 /// Whether our own loop or the API says it somewhere.
-fn is_known(text: &str) -> bool {
-    TEXTS.iter().any(|known| known.contains(text)) || KNOWN_ERRORS.iter().any(|error| error.message.contains(text))
+fn is_known(text: &str, texts: &ModelTexts) -> bool {
+    texts.has_words(text)
+        || USER_TEXTS.iter().any(|known| known.contains(text))
+        || KNOWN_ERRORS.iter().any(|error| error.message.contains(text))
 }
 
 /// Everything that crossed the boundary, and the content of unused answers: as JSON, and as it reads.

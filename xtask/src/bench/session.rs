@@ -55,6 +55,7 @@ pub(crate) fn scripted(tool: Micros) -> Scenario {
         input: r#"{"file_path":"/w/config/build.toml","limit":200}"#.into(),
         id: None,
         outcome: None,
+        safe: None,
         slip: None,
     };
     Scenario {

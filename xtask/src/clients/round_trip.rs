@@ -1,4 +1,5 @@
-//! An SDK's tool runner, recorded while it talks to a served scenario; the tape replayed to our own loop shows what the scenario shows (K-1, K-4, K-6).
+//! An SDK's tool runner, recorded while it talks to a served scenario; the tape replayed to our own loop shows what the scenario shows (K-1, K-4,
+//! K-6).
 //!
 //! ```text
 //!   scenario ── drive ──> record ──> the SDK's tool runner

@@ -192,6 +192,7 @@ fn of_note(note: &Note, add: &mut impl FnMut(&str, &str)) {
             add("oracle asked", "O-12");
         }
         Note::Discarded { .. } => add("oracle asked", "O-5"),
+        Note::LeftRunning { .. } => add("oracle asked", "O-5"),
         Note::Repeated { .. } => add("oracle asked", "O-17"),
         Note::Defect { name, .. } => add("defect", name),
         Note::Tool { state, .. } => add("tool state", &first_word(state)),

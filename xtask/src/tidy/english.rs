@@ -38,7 +38,9 @@ const EXEMPT: &[&str] = &["docs/glossary.md", "CHANGELOG.md"];
 /// Strings that stay: `(path, phrase)`. The bytes of the first are part of recorded runs, those of the second of generated ones, and the third is a
 /// list of names to avoid.
 const KEPT: &[(&str, &str)] = &[
-    ("src/engine/compaction/summary.rs", concat!("who", "ever")),
+    ("src/engine/texts/table.rs", concat!("who", "ever")),
+    ("docs/scenario.md", concat!("who", "ever")),
+    ("docs/texts.md", concat!("who", "ever")),
     ("src/strategies/values.rs", concat!("men", "d")),
     ("xtask/src/tidy/names.rs", concat!("men", "d")),
 ];
@@ -116,6 +118,6 @@ mod tests {
         let (long, _) = BANNED.iter().find(|(phrase, _)| phrase.contains(' ')).unwrap();
         assert_eq!(lines("docs/a.md", &long.replacen(' ', "; ", 1)), [0; 0], "a phrase ends with its clause");
         assert_eq!(lines("docs/glossary.md", phrase), [0; 0]);
-        assert_eq!(lines("src/engine/compaction/summary.rs", &format!("// {}\n", KEPT[0].1)), [0; 0]);
+        assert_eq!(lines("src/engine/texts/table.rs", &format!("// {}\n", KEPT[0].1)), [0; 0]);
     }
 }

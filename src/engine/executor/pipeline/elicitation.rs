@@ -40,6 +40,12 @@ impl ElicitationQueue {
         }
     }
 
+    /// Declines what was asked, and takes the question back from the user.
+    pub(super) fn decline(&self, run: ToolRun, effects: &mut Effects) {
+        self.withdraw(run, effects);
+        self.0.iter().for_each(|_| decline(run, effects));
+    }
+
     fn put(&self, run: ToolRun, effects: &mut Effects) {
         if let Some(message) = self.0.front() {
             effects.push(Effect::Elicit { run, message: message.clone() });

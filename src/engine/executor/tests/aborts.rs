@@ -1,6 +1,7 @@
 //! The executor alone, when something is aborted (T-12 to T-20).
 
 use super::*;
+use crate::engine::settings::{AbortResultOrder, DiscardPolicy, QueuedBlockPolicy, SiblingAbort};
 use crate::engine::time::Micros;
 
 const GRACE: Micros = Micros::from_secs(5);
@@ -60,7 +61,7 @@ fn t_13_other_tools_and_a_setting_that_is_off_abort_nobody() {
     let _ = bench.fail(a);
     assert_eq!(bench.seen(), ["result A"]);
     let _ = bench.end(b);
-    let mut off = ExecutorHarness::new(Settings { sibling_abort: false, ..at_once(EmissionOrder::Eager) });
+    let mut off = ExecutorHarness::new(Settings { sibling_abort: SiblingAbort::Off, ..at_once(EmissionOrder::Eager) });
     let shell = off.tool("Sh");
     off.tool("R");
     off.seen();
@@ -160,7 +161,7 @@ fn t_19_a_discarded_executor_says_nothing_more_and_what_still_runs_holds_others_
     bench.tool("R");
     bench.seen();
     let executor = core::mem::take(&mut bench.executor);
-    bench.executor = bench.with(|_, scope| executor.discard(scope));
+    bench.executor = bench.with(|_, scope| executor.discard(scope)).0;
     assert_eq!(bench.seen(), ["stop A"]);
     bench.tool("R");
     assert_eq!(bench.seen(), [] as [&str; 0], "the old write still counts as executing (T-4)");
@@ -180,7 +181,7 @@ fn t_19_what_was_told_to_stop_before_keeps_its_own_grace_in_the_next_executor() 
     bench.now = after(Micros(GRACE.0 / 2));
     let discarded = |bench: &mut ExecutorHarness| {
         let executor = core::mem::take(&mut bench.executor);
-        bench.executor = bench.with(|_, scope| executor.discard(scope));
+        bench.executor = bench.with(|_, scope| executor.discard(scope)).0;
     };
     discarded(&mut bench);
     assert_eq!(bench.seen(), [] as [&str; 0], "it knows already");
@@ -238,7 +239,8 @@ fn t_20_nothing_starts_beside_the_stream_whatever_comes_in() {
 
 #[test]
 fn t_20_a_failed_shell_aborts_its_batch_where_that_is_set_and_never_the_next_one() {
-    let seen = |batch_sibling_abort| {
+    let seen = |aborts: bool| {
+        let batch_sibling_abort = aborts.into();
         let mut bench = ExecutorHarness::new(Settings { streaming_execution: false, batch_sibling_abort, ..at_once(EmissionOrder::Eager) });
         let shell = bench.tool("Sh");
         let sibling = bench.tool("R");
@@ -251,4 +253,165 @@ fn t_20_a_failed_shell_aborts_its_batch_where_that_is_set_and_never_the_next_one
     };
     assert_eq!(seen(true), ["stop B", "result A", "start C", "result B"]);
     assert_eq!(seen(false), ["result A", "start C", "result B"]);
+}
+
+fn in_turn() -> ExecutorHarness {
+    ExecutorHarness::new(Settings { abort_results: AbortResultOrder::InTurn, ..at_once(EmissionOrder::Eager) })
+}
+
+#[test]
+fn t_15a_queued_entries_are_answered_at_once_or_each_in_its_turn() {
+    for (mut bench, at_the_abort, later) in [
+        (bench(), &["stop A", "result B", "result C", "result D"][..], &["result A"][..]),
+        (in_turn(), &["stop A"], &["result A", "result B", "result C", "result D"]),
+    ] {
+        let first = bench.tool("R");
+        for name in ["W", "R", "W"] {
+            bench.tool(name);
+        }
+        bench.seen();
+        bench.abort(AbortKind::Cancel);
+        bench.emit();
+        assert_eq!(bench.seen(), at_the_abort);
+        let _ = bench.end(first);
+        assert_eq!(bench.seen(), later);
+        assert!(bench.executor.is_settled());
+    }
+}
+
+#[test]
+fn t_15a_in_turn_the_grace_of_what_executes_is_the_longest_wait() {
+    let mut bench = in_turn();
+    bench.tool("W");
+    bench.tool("W");
+    bench.seen();
+    bench.abort(AbortKind::Cancel);
+    assert_eq!(bench.seen(), ["stop A"]);
+    bench.grace_over(after(GRACE));
+    assert_eq!(bench.seen(), ["result A", "result B"]);
+}
+
+#[test]
+fn t_15a_in_turn_nothing_of_an_aborted_scope_starts() {
+    let mut bench = in_turn();
+    let shell = bench.submit("Sh", ToolInput::Valid(Json::trusted(r#"{"command":"make"}"#)));
+    let sibling = bench.tool("R");
+    bench.tool("W");
+    bench.seen();
+    let _ = bench.fail(shell);
+    assert_eq!(bench.seen(), ["stop B", "result A"]);
+    bench.tool("R");
+    bench.emit();
+    assert_eq!(bench.seen(), [] as [&str; 0], "what arrives later waits for its turn, too");
+    let _ = bench.end(sibling);
+    assert_eq!(bench.seen(), ["result B", "result C", "result D"]);
+}
+
+#[test]
+fn t_15a_before_the_batches_are_cut_there_is_no_turn() {
+    let settings = Settings { streaming_execution: false, abort_results: AbortResultOrder::InTurn, ..at_once(EmissionOrder::Eager) };
+    let mut bench = ExecutorHarness::new(settings);
+    bench.tool("R");
+    bench.abort(AbortKind::Cancel);
+    bench.tool("W");
+    bench.emit();
+    assert_eq!(bench.seen(), ["result A", "result B"]);
+}
+
+fn letting_run() -> ExecutorHarness {
+    ExecutorHarness::new(Settings { queued_block: QueuedBlockPolicy::Run, ..at_once(EmissionOrder::Eager) })
+}
+
+#[test]
+fn t_15a_a_queued_block_tool_is_answered_or_runs_after_a_message() {
+    for (mut bench, later) in [(bench(), &["result A"][..]), (letting_run(), &["start C", "result A"])] {
+        let reads = bench.tool("R");
+        bench.submit("R", ToolInput::Valid(Json::trusted("{}")));
+        let writes = bench.tool("W");
+        let _ = bench.end(ToolRun { index: 1, ..reads });
+        bench.seen();
+        bench.abort(AbortKind::Interrupt);
+        let answered = if later.len() == 1 { &["stop A", "result C"][..] } else { &["stop A"] };
+        bench.emit();
+        assert_eq!(bench.seen(), answered);
+        let _ = bench.end(reads);
+        assert_eq!(bench.seen(), later);
+        let _ = bench.end(writes);
+        assert!(bench.executor.is_settled());
+        let kept = if later.len() == 1 { "The user rejected" } else { "done" };
+        assert!(bench.results()[2].starts_with(kept), "its own result is kept");
+    }
+}
+
+#[test]
+fn t_15a_a_later_cancel_ends_a_block_tool_that_was_let_run() {
+    let mut bench = letting_run();
+    let reads = bench.tool("R");
+    let (writes, _waits) = (bench.tool("W"), bench.tool("W"));
+    bench.abort(AbortKind::Interrupt);
+    let _ = bench.end(reads);
+    bench.seen();
+    bench.abort(AbortKind::Cancel);
+    assert_eq!(bench.seen(), ["stop B"]);
+    let _ = bench.end(writes);
+    bench.emit();
+    assert_eq!(bench.seen(), ["result B", "result C"], "and no other one starts");
+}
+
+#[test]
+fn t_15a_what_waits_and_is_no_block_tool_is_answered() {
+    let mut bench = letting_run();
+    let write = bench.tool("W");
+    bench.tool("R");
+    bench.tool("W");
+    bench.seen();
+    bench.abort(AbortKind::Interrupt);
+    bench.emit();
+    assert_eq!(bench.seen(), [] as [&str; 0], "the exclusive one that executes holds results back");
+    let _ = bench.end(write);
+    assert_eq!(bench.seen(), ["start C", "result A", "result B"]);
+}
+
+#[test]
+fn t_13_a_shell_that_was_let_run_still_cancels_its_siblings() {
+    let mut env = environment(Settings { queued_block: QueuedBlockPolicy::Run, ..at_once(EmissionOrder::Eager) });
+    env.tools[3].interrupt = Some(InterruptBehaviour::Block);
+    env.tools[3].safe = Some(false).into();
+    let mut bench = ExecutorHarness::with_environment(env);
+    let reads = bench.tool("R");
+    let (shell, _other) = (bench.tool("Sh"), bench.tool("W"));
+    bench.abort(AbortKind::Interrupt);
+    let _ = bench.end(reads);
+    bench.seen();
+    let _ = bench.fail(shell);
+    assert_eq!(bench.seen(), ["result B", "result C"]);
+}
+
+#[test]
+fn t_19_tools_of_a_discarded_answer_are_stopped_or_left_running() {
+    for (policy, discarded, beside) in
+        [(DiscardPolicy::Stop, &["stop A", "stop B"][..], &[][..]), (DiscardPolicy::Ignore, &[], &["start A"])]
+    {
+        let mut bench = ExecutorHarness::new(Settings { discarded_tools: policy, ..at_once(EmissionOrder::Eager) });
+        let (first, _second, _waits) = (bench.tool("R"), bench.tool("R"), bench.tool("W"));
+        bench.seen();
+        bench.executor = bench.with(|executor, scope| core::mem::take(executor).discard(scope)).0;
+        assert_eq!(bench.seen(), discarded);
+        assert_eq!(bench.executor.is_quiet(), policy == DiscardPolicy::Ignore, "what is left is waited for by nobody");
+        bench.tool("W");
+        assert_eq!(bench.seen(), beside, "{policy:?}");
+        assert_eq!(bench.end(first), ToolEvent::default(), "what it returns is dropped");
+    }
+}
+
+#[test]
+fn t_28_an_input_that_cannot_be_used_aborts_siblings_where_any_failure_does() {
+    for (sibling_abort, seen) in [(SiblingAbort::Failed, &["result A", "start B"][..]), (SiblingAbort::Any, &["result A", "result B"])] {
+        let mut bench = ExecutorHarness::new(Settings { sibling_abort, ..at_once(EmissionOrder::Eager) });
+        bench.submit("Sh", ToolInput::read("{"));
+        bench.emit();
+        bench.tool("R");
+        bench.emit();
+        assert_eq!(bench.seen(), seen);
+    }
 }

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use crate::engine::permission::PermissionSettings;
 use crate::engine::random::Seed;
 use crate::engine::settings::{HostMessage, RequestChange, SlashCommand};
+use crate::engine::texts::ModelTexts;
 use crate::prelude::*;
 use crate::scenario::drive::{DriveScript, NormaliseRule};
 use crate::scenario::fault::FaultRule;
@@ -14,7 +15,7 @@ use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys
 use crate::scenario::language::sections::drive::DriveKeys;
 use crate::scenario::language::sections::interrupt::{CollapseEntry, DeadEntry, InterruptEntry};
 use crate::scenario::language::sections::outcome::ResultKeys;
-use crate::scenario::language::sections::tool::{KnownToolList, plain_tool};
+use crate::scenario::language::sections::tool::{KnownToolsForm, KnownToolsKeys, ToolEntry, plain_tool};
 use crate::scenario::language::sections::{expect, host, plan, prompt, session};
 use crate::scenario::language::settings::EngineKeys;
 use crate::scenario::language::tables::{Section, Sections};
@@ -56,6 +57,8 @@ keys! {
         default_answer: Option<Arc<str>> = None;
         /// The engine.
         engine: EngineKeys as Section<EngineKeys> = EngineKeys::default();
+        /// The texts that the engine sends to the model.
+        texts: ModelTexts as Section<ModelTexts> = ModelTexts::default();
         /// How long answers take.
         timing: AnswerTiming as Section<AnswerTiming> = AnswerTiming::default();
         /// Where a run is stopped.
@@ -67,9 +70,9 @@ keys! {
         /// What the simulated API counts and refuses.
         api: SimulatedApi as Section<SimulatedApi> = SimulatedApi::default();
         /// Known tools, by name.
-        tools: Vec<String> as KnownToolList = Vec::new(), example("[\"Read\", \"Bash\"]");
+        tools: KnownToolsKeys as KnownToolsForm = KnownToolsKeys::default(), example("[\"Read\", \"Bash\"]");
         /// Tools with what their runs do.
-        tool: Vec<ScriptedTool> as Sections<ScriptedTool> = Vec::new();
+        tool: Vec<ToolEntry> as Sections<ToolEntry> = Vec::new();
         /// Slash commands.
         command: Vec<SlashCommand> as Sections<SlashCommand> = Vec::new();
         /// Hooks. Their answers are put together in this order.
@@ -123,8 +126,9 @@ impl ConvertedTable for Scenario {
         check_answers(reader, &keys);
         let tools = tools(reader, &keys);
         let results = results(reader, &keys.result);
-        let ScenarioKeys { engine: EngineKeys { mut settings, prices }, .. } = keys;
+        let ScenarioKeys { engine: EngineKeys { mut settings, prices, windows }, .. } = keys;
         settings.permissions = keys.permissions;
+        settings.texts = keys.texts;
         settings.session.commands = keys.command;
         settings.session.changes = keys.change;
         settings.session.host_messages = keys.message;
@@ -148,6 +152,7 @@ impl ConvertedTable for Scenario {
             default_answer: keys.default_answer,
             tape: keys.tape.map(|path| TapeSource { path, thread: keys.thread }),
             prices,
+            windows,
             results,
             auth: keys.auth,
             api: keys.api,
@@ -170,6 +175,7 @@ impl ConvertedTable for Scenario {
         let (commands, changes, messages) =
             (core::mem::take(&mut session.commands), core::mem::take(&mut session.changes), core::mem::take(&mut session.host_messages));
         let permissions = scenario.settings.permissions.take();
+        let texts = core::mem::take(&mut scenario.settings.texts);
         let of_kind = |section: &'static str| self.interrupts.iter().filter(move |interrupt| interrupt.kind.section() == section).cloned();
         let DriveScript { client, exit, without, normalise } = scenario.drive;
         let without = without.iter().map(|name| String::from(&**name)).collect();
@@ -183,14 +189,15 @@ impl ConvertedTable for Scenario {
             tape: scenario.tape.map(|tape| tape.path),
             chunking: scenario.chunking,
             default_answer: scenario.default_answer,
-            engine: EngineKeys { settings: scenario.settings, prices: scenario.prices },
+            engine: EngineKeys { settings: scenario.settings, prices: scenario.prices, windows: scenario.windows },
+            texts,
             timing: scenario.timing,
             limits: scenario.limits,
             matching: scenario.matching,
             auth: scenario.auth,
             api: scenario.api,
-            tools: Vec::new(),
-            tool: scenario.tools,
+            tools: KnownToolsKeys::default(),
+            tool: scenario.tools.into_iter().map(ToolEntry::from).collect(),
             command: commands,
             hook: scenario.hooks,
             permissions,
@@ -216,8 +223,8 @@ impl ConvertedTable for Scenario {
 }
 
 fn result_keys((id, outcome): (Arc<str>, ScriptedOutcome)) -> ResultKeys {
-    let (latency, may) = (outcome.latency.clone(), outcome.may);
-    ResultKeys { tool_use: Some(id), outcome: Some(outcome), latency, may }
+    let (latency, safe, may) = (outcome.latency.clone(), outcome.safe, outcome.may);
+    ResultKeys { tool_use: Some(id), outcome: Some(outcome), latency, safe, may }
 }
 
 /// Answers come from the turns or from a tape.
@@ -240,12 +247,13 @@ fn check_answers(reader: &mut TableReader<'_, '_>, keys: &ScenarioKeys) {
 
 /// All tools: first those that are given by their names alone. Of two with one name the second would never be used.
 fn tools(reader: &mut TableReader<'_, '_>, keys: &ScenarioKeys) -> Vec<ScriptedTool> {
-    let plain = keys.tools.iter().filter_map(|name| plain_tool(name));
-    let tools: Vec<ScriptedTool> = plain.chain(keys.tool.iter().cloned()).collect();
+    let KnownToolsKeys { names, interrupts } = &keys.tools;
+    let entries = names.iter().filter_map(|name| plain_tool(name)).chain(keys.tool.iter().cloned());
+    let tools: Vec<ScriptedTool> = entries.map(|entry| entry.with_interrupts(*interrupts)).collect();
     for (nth, tool) in tools.iter().enumerate() {
         let name = &tool.definition.name;
         if tools[..nth].iter().any(|other| other.definition.name == *name) {
-            let place = match nth.checked_sub(keys.tools.len()) {
+            let place = match nth.checked_sub(names.len()) {
                 None => reader.entry_place("tools", nth),
                 Some(nth) => reader.entry_member_place("tool", nth, "name"),
             };
@@ -258,9 +266,9 @@ fn tools(reader: &mut TableReader<'_, '_>, keys: &ScenarioKeys) -> Vec<ScriptedT
 /// The outcomes by their tool uses; of two for one tool use the second counts.
 fn results(reader: &mut TableReader<'_, '_>, entries: &[ResultKeys]) -> BTreeMap<Arc<str>, ScriptedOutcome> {
     let mut results = BTreeMap::new();
-    for (nth, ResultKeys { tool_use, outcome, latency, may }) in entries.iter().enumerate() {
+    for (nth, ResultKeys { tool_use, outcome, latency, safe, may }) in entries.iter().enumerate() {
         let Some(id) = tool_use else { continue };
-        let outcome = ScriptedOutcome { latency: latency.clone(), may: *may, ..outcome.clone().unwrap_or_default() };
+        let outcome = ScriptedOutcome { latency: latency.clone(), safe: *safe, may: *may, ..outcome.clone().unwrap_or_default() };
         if results.insert(id.clone(), outcome).is_some() {
             let place = reader.entry_member_place("result", nth, "tool_use");
             reader.report.value(place, format!("tool use `{id}` has a [[result]] already; keep one of them"), None);
@@ -276,6 +284,7 @@ fn check(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     host::check(reader, scenario);
     session::check_orphan(reader, scenario);
     check_results(reader, scenario);
+    check_safe_uses(reader, scenario);
     check_agents(reader, scenario);
     expect::check_bound(reader, scenario);
     plan::check_faults(reader, &scenario.plan, &scenario.faults);
@@ -289,6 +298,18 @@ fn check_results(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     for tool_use in both {
         let place = reader.entry_place_where("result", "tool_use", &tool_use.id);
         let message = format!("tool use `{}` has an outcome of its own, so this [[result]] is never used; keep one of them", tool_use.id);
+        reader.report.value(place, message, None);
+    }
+}
+
+/// An engine tells tool uses apart by their ids: those that share one cannot differ in whether they may run beside others (T-3).
+fn check_safe_uses(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
+    let classes = scenario.safe_uses();
+    let others: Vec<Arc<str>> = scenario.said_safe().filter(|(id, safe)| classes.get(id) != Some(safe)).map(|(id, _)| id).collect();
+    for id in others {
+        let place = reader.entry_place_where("result", "tool_use", &id);
+        let message =
+            format!("`safe` is true for one tool use `{id}` and false for another; give both the same, or give one of them another `id`");
         reader.report.value(place, message, None);
     }
 }

@@ -81,6 +81,7 @@ impl ConvertedTable for Option<ScriptedOutcome> {
             check,
             asks,
             agents: AgentScript::default(),
+            safe: None,
             may: false,
         }))
     }
@@ -101,6 +102,7 @@ impl ConvertedTable for Option<ScriptedOutcome> {
             // These are keys of the tables around.
             latency: _,
             agents: _,
+            safe: _,
             may: _,
         } = outcome;
         OutcomeKeys {
@@ -336,6 +338,8 @@ keys! {
         outcome: Option<ScriptedOutcome> as Flat<Option<ScriptedOutcome>> = None;
         /// How long it takes. By default it takes the tool's time.
         latency: Option<Latency> = None;
+        /// Whether this use may run beside others, whatever the tool says (T-3).
+        safe: Option<bool> = None;
         /// This need not come to pass (F-10).
         may: bool = false;
     }

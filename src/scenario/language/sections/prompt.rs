@@ -336,6 +336,8 @@ keys! {
         unknown: bool as Mark = false;
         /// The model writes an input that does not fit the tool's schema, on purpose.
         invalid: bool as Mark = false;
+        /// Whether this use may run beside others, whatever the tool says (T-3).
+        safe: Option<bool> = None;
         /// How long the run takes. By default it takes the tool's time.
         latency: Option<Latency> = None;
         /// What the run does.
@@ -366,16 +368,16 @@ impl ConvertedTable for ToolUse {
     fn from_keys(keys: ToolUseKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
         reader.one_of(&["unknown", "invalid"]);
         check_agents(&keys, reader);
-        let ToolUseKeys { name, input, id, unknown, invalid, latency, outcome, agent, synthesis } = keys;
+        let ToolUseKeys { name, input, id, unknown, invalid, safe, latency, outcome, agent, synthesis } = keys;
         let agents = AgentScript { tasks: agent.into_iter().map(|agent| agent.turn).collect(), synthesis };
         let is_given = outcome.is_some() || latency.is_some() || agents != AgentScript::default();
         let outcome = is_given.then(|| Box::new(ScriptedOutcome { latency, agents, ..outcome.unwrap_or_default() }));
         let slip = unknown.then_some(ToolUseSlip::UnknownTool).or(invalid.then_some(ToolUseSlip::InvalidInput));
-        Some(Self(TurnBlock::Tool { name: name?, input, id, outcome, slip }))
+        Some(Self(TurnBlock::Tool { name: name?, input, id, outcome, safe, slip }))
     }
 
     fn to_keys(&self) -> ToolUseKeys {
-        let TurnBlock::Tool { name, input, id, outcome, slip } = self.0.clone() else { return ToolUseKeys::default() };
+        let TurnBlock::Tool { name, input, id, outcome, safe, slip } = self.0.clone() else { return ToolUseKeys::default() };
         let outcome = outcome.map(|outcome| *outcome);
         let agents = outcome.as_ref().map(|outcome| outcome.agents.clone()).unwrap_or_default();
         ToolUseKeys {
@@ -384,6 +386,7 @@ impl ConvertedTable for ToolUse {
             id,
             unknown: slip == Some(ToolUseSlip::UnknownTool),
             invalid: slip == Some(ToolUseSlip::InvalidInput),
+            safe,
             latency: outcome.as_ref().and_then(|outcome| outcome.latency.clone()),
             outcome,
             agent: agents.tasks.into_iter().map(|turn| AgentTurnsKeys { turn }).collect(),

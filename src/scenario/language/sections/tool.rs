@@ -1,12 +1,12 @@
 //! `tools` and `[[tool]]`: which tools there are, as the engine knows them, and what their runs do (M-7).
 
-use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition};
+use crate::engine::settings::{AgentTool, InterruptBehaviour, ObservableField, ToolDefinition, ToolSafety};
 use crate::prelude::*;
-use crate::scenario::known_tools::{KNOWN_TOOLS, KnownTool, known_tool};
+use crate::scenario::known_tools::{KNOWN_TOOLS, KnownInterrupts, KnownTool, known_tool};
 use crate::scenario::language::description::{TableDescription, ValueShape};
 use crate::scenario::language::forms::{JsonObjectText, Mark, ModelName, WordList, WordOf, WordOrUnknown, word_forms};
 use crate::scenario::language::keys::{ConvertedTable, KeyForm, KeyPosition, keys};
-use crate::scenario::language::tables::{Flat, Inline, Inlines};
+use crate::scenario::language::tables::{Flat, Inline, Inlines, Section};
 use crate::scenario::language::toml::TomlValue;
 use crate::scenario::latency::Latency;
 use crate::scenario::parse::reader::TableReader;
@@ -15,7 +15,7 @@ use crate::scenario::parse::tree::{TreeValue, TreeValueKind};
 use crate::scenario::types::{ScriptedOutcome, ScriptedTool};
 use crate::wire::json::{Json, push_string};
 
-word_forms!(InterruptBehaviour);
+word_forms!(InterruptBehaviour, KnownInterrupts);
 
 /// The tools that need no description.
 pub(crate) struct KnownToolNames;
@@ -28,8 +28,43 @@ impl WordList for KnownToolNames {
     }
 }
 
-/// `tools = ["Read", "Bash"]`.
-pub(crate) struct KnownToolList;
+keys! {
+    /// `[tools]`: known tools, and how all of them take a submitted message. `tools = ["Read", "Bash"]` is the short form.
+    pub(crate) struct KnownToolsKeys {
+        /// The names of the tools.
+        names: Vec<String> as KnownToolList = Vec::new(), example("[\"Read\", \"Bash\"]");
+        /// What a submitted message does to known tools that run (T-17). `[[tool]]` entries of known tools have it as well.
+        interrupts: KnownInterrupts = KnownInterrupts::default();
+    }
+}
+
+/// An array of names, or a table.
+pub(crate) struct KnownToolsForm;
+
+impl KeyForm for KnownToolsForm {
+    type Value = KnownToolsKeys;
+
+    fn shape() -> ValueShape {
+        ValueShape::Either(vec![KnownToolList::shape(), ValueShape::Section(TableDescription::new::<KnownToolsKeys>())])
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<KnownToolsKeys> {
+        match value.kind {
+            TreeValueKind::Table(_) => Section::<KnownToolsKeys>::read(value, at, report),
+            _ => KnownToolList::read(value, at, report).map(|names| KnownToolsKeys { names, ..KnownToolsKeys::default() }),
+        }
+    }
+
+    fn write(value: &KnownToolsKeys) -> TomlValue {
+        match value.interrupts {
+            KnownInterrupts::Block => KnownToolList::write(&value.names),
+            KnownInterrupts::ReadersCancel => Section::<KnownToolsKeys>::write(value),
+        }
+    }
+}
+
+/// An array of the names of known tools.
+struct KnownToolList;
 
 impl KeyForm for KnownToolList {
     type Value = Vec<String>;
@@ -52,8 +87,33 @@ impl KeyForm for KnownToolList {
 }
 
 /// A tool that is given by its name alone.
-pub(crate) fn plain_tool(name: &str) -> Option<ScriptedTool> {
-    known_tool(name).map(|tool| ScriptedTool { definition: tool.definition(), latency: None, outcome: None })
+pub(crate) fn plain_tool(name: &str) -> Option<ToolEntry> {
+    let tool = ScriptedTool { definition: known_tool(name)?.definition(), latency: None, outcome: None };
+    Some(ToolEntry { tool, has_interrupt: false })
+}
+
+/// A tool, and whether the file gives its interrupt behaviour.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ToolEntry {
+    tool: ScriptedTool,
+    has_interrupt: bool,
+}
+
+impl ToolEntry {
+    /// The tool, where the file has this for known tools.
+    pub(crate) fn with_interrupts(self, interrupts: KnownInterrupts) -> ScriptedTool {
+        let Self { mut tool, has_interrupt } = self;
+        if let (false, Some(known)) = (has_interrupt, known_tool(&tool.definition.name)) {
+            tool.definition.interrupt = Some(known.interrupt(interrupts));
+        }
+        tool
+    }
+}
+
+impl From<ScriptedTool> for ToolEntry {
+    fn from(tool: ScriptedTool) -> Self {
+        Self { tool, has_interrupt: true }
+    }
 }
 
 keys! {
@@ -67,8 +127,8 @@ keys! {
         description: Option<Arc<str>> = None;
         /// The JSON Schema of its input, as a JSON object.
         input_schema: Option<Json> as Option<JsonObjectText> = None;
-        /// Whether it may run beside others (T-3).
-        safe: Option<bool> = None;
+        /// Which uses of it may run beside others (T-3): `true` for every use, `false` for none.
+        safe: Option<ToolSafety> = None;
         /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
         shell: Option<bool> = None;
         /// What a submitted message does to a run of it (T-17).
@@ -92,20 +152,20 @@ keys! {
     }
 }
 
-impl ConvertedTable for ScriptedTool {
+impl ConvertedTable for ToolEntry {
     type Keys = ToolKeys;
 
     fn from_keys(keys: ToolKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
         let name = keys.name?;
-        let known = known_tool(&name);
+        let (known, has_interrupt) = (known_tool(&name), keys.interrupt.is_some());
         if let Some(definition) = &keys.definition {
             check_name(reader, definition, &name);
         }
         let written = || definition(&name, keys.description.as_deref(), keys.input_schema.as_ref(), known);
         let json = keys.definition.unwrap_or_else(written);
-        let mut definition = ToolDefinition::new(&name, keys.safe.or(known.and_then(|known| known.safe)), json);
+        let mut definition = ToolDefinition::new(&name, keys.safe.or(known.map(|known| known.safe)).unwrap_or_default(), json);
         definition.shell = keys.shell.unwrap_or(known.is_some_and(|known| known.shell));
-        definition.interrupt = keys.interrupt.unwrap_or(known.map(|known| known.interrupt));
+        definition.interrupt = keys.interrupt.unwrap_or(known.map(|known| known.interrupt(KnownInterrupts::default())));
         definition.observable = keys.observable;
         definition.agent = keys.agent;
         // A tool whose check has findings has a check.
@@ -113,11 +173,12 @@ impl ConvertedTable for ScriptedTool {
         definition.reads_only = keys.reads_only.unwrap_or(known.is_some_and(KnownTool::reads_only));
         definition.edits = keys.edits.unwrap_or(known.is_some_and(KnownTool::edits));
         definition.result_limit = keys.result_limit;
-        Some(Self { definition, latency: keys.latency, outcome: keys.outcome })
+        let tool = ScriptedTool { definition, latency: keys.latency, outcome: keys.outcome };
+        Some(Self { tool, has_interrupt })
     }
 
     fn to_keys(&self) -> ToolKeys {
-        let Self { definition, latency, outcome } = self.clone();
+        let ScriptedTool { definition, latency, outcome } = self.tool.clone();
         let ToolDefinition { name, safe, json, observable, shell, interrupt, checks, reads_only, edits, result_limit, agent } = definition;
         let known = known_tool(&name);
         let finds = outcome.as_ref().is_some_and(|outcome| outcome.check.is_some());
@@ -126,9 +187,9 @@ impl ConvertedTable for ScriptedTool {
             definition: known.is_none_or(|known| known.definition().json != json).then_some(json),
             description: None,
             input_schema: None,
-            safe: safe.filter(|safe| known.is_none_or(|known| known.safe != Some(*safe))),
+            safe: (safe != known.map(|known| known.safe).unwrap_or_default()).then_some(safe),
             shell: unless(shell, known.is_some_and(|known| known.shell)),
-            interrupt: (interrupt != known.map(|known| known.interrupt)).then_some(interrupt),
+            interrupt: (interrupt != known.map(|known| known.interrupt(KnownInterrupts::default()))).then_some(interrupt),
             observable,
             agent,
             checks: unless(checks, finds),
@@ -205,6 +266,48 @@ impl ConvertedTable for AgentTool {
 
     fn to_keys(&self) -> AgentToolKeys {
         AgentToolKeys { fast_model: self.fast_model.clone() }
+    }
+}
+
+/// A [`ToolSafety`] that is written as a word.
+struct SafetyWord;
+
+impl WordList for SafetyWord {
+    const NOUN: &'static str = "word";
+
+    fn words() -> Vec<&'static str> {
+        vec!["by_command", "unknown"]
+    }
+}
+
+impl KeyForm for ToolSafety {
+    type Value = Self;
+
+    fn shape() -> ValueShape {
+        let words = vec![
+            ("by_command", "Each use with a shell command that only reads, such as `ls` or `git diff`."),
+            ("unknown", "The tool cannot say, so no use."),
+        ];
+        ValueShape::Either(vec![ValueShape::Boolean, ValueShape::Words(words)])
+    }
+
+    fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<Self> {
+        match value.kind {
+            TreeValueKind::Text(_) => {
+                let word = WordOf::<SafetyWord>::read(value, at, report)?;
+                Some(if word == "by_command" { Self::ByCommand } else { Self::Unknown })
+            }
+            _ => bool::read(value, at, report).map(|safe| Some(safe).into()),
+        }
+    }
+
+    fn write(value: &Self) -> TomlValue {
+        match value {
+            Self::Always => TomlValue::Inline("true".into()),
+            Self::Never => TomlValue::Inline("false".into()),
+            Self::ByCommand => TomlValue::text("by_command"),
+            Self::Unknown => TomlValue::text("unknown"),
+        }
     }
 }
 

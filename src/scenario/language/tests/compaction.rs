@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::contract::{Agent, StagedSummary};
-use crate::engine::settings::MicrocompactMode;
+use crate::engine::settings::{ContextWindow, MicrocompactMode};
 
 #[test]
 fn c_1_and_c_3_what_comes_from_the_background_reads_back() {
@@ -25,7 +25,7 @@ fn c_1_and_c_3_what_comes_from_the_background_reads_back() {
 #[test]
 fn c_4_the_figures_of_compaction_read_back() {
     let compaction = CompactionSettings {
-        context_window: Some(200_000),
+        context_window: ContextWindow::Tokens(200_000),
         snip: false,
         microcompact: MicrocompactMode::Cached,
         keep_results: 0,

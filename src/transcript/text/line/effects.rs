@@ -167,6 +167,11 @@ pub(super) fn note_line(event: &Event, note: &Note, view: &LineContext) -> TextL
             let still = if still.is_empty() { String::from("none is running") } else { format!("stopping {}", still.join(", ")) };
             line(Normal, LineClock::Request(*id), "engine", "discards", format!("the tools of request {id}: {still}"))
         }
+        Note::LeftRunning { id, runs } => {
+            let runs: Vec<String> = runs.iter().map(ToString::to_string).collect();
+            let text = format!("the tools of request {id}: {} left running", runs.join(", "));
+            line(Normal, LineClock::Request(*id), "engine", "discards", text)
+        }
         Note::Repeated { run, earlier } => {
             line(Normal, LineClock::Request(run.request), &format!("tool {run}"), "repeats", format!("the work of tool {earlier}"))
         }
