@@ -35,8 +35,8 @@ const BANNED: &[(&str, &str)] = &[
 /// Pages that name such words on purpose.
 const EXEMPT: &[&str] = &["docs/glossary.md", "CHANGELOG.md"];
 
-/// Strings that stay: `(path, phrase)`. The bytes of the first are part of recorded runs, those of the second of generated ones, and the third is a
-/// list of names to avoid.
+/// Strings that stay: `(path, phrase)`. The prompt for a summary is part of recorded runs, and two pages show it. The word of the strategies is part of
+/// generated runs. The last file is a list of names to avoid.
 const KEPT: &[(&str, &str)] = &[
     ("src/engine/texts/table.rs", concat!("who", "ever")),
     ("docs/scenario.md", concat!("who", "ever")),
