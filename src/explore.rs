@@ -1,4 +1,4 @@
-//! Looking for what breaks: many runs of one scenario, each a little different, all oracles on each.
+//! The search for failures: many runs of one scenario, each a little different, all oracles on each.
 //!
 //! ```text
 //!   run ──event──event──event──…          the scenario as it is

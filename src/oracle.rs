@@ -3,7 +3,7 @@
 //! ```text
 //!   run ── input, effect, note ──> Oracles ──> for each agent: pairs, results, terminal, valid, retry, abort, compaction, order
 //!                                     │    └─> for all of them: overlap
-//!                                     └ running: which tools execute now, told to all
+//!                                     └ running: the tools that execute now, given to all
 //! ```
 //!
 //! Oracles look at what crosses the engine's boundary and at nothing inside it, so they hold for any engine. They are copied with

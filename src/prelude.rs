@@ -1,4 +1,4 @@
-//! What `std`'s prelude would give: the pure rooms are `no_std` + `alloc`, so each of their files starts from here.
+//! Replaces `std`'s prelude: the pure rooms are `no_std` + `alloc`, so each of their files starts from here.
 //!
 //! Of ours there is only what every room needs to speak: a reader should see in the imports where a name comes from.
 

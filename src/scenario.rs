@@ -1,6 +1,6 @@
-//! What a scenario and a tape mean: types, parsing from text, checking. Reading files is another room's work.
+//! Scenarios and tapes: types, parsing from text, checking. Reading files is the work of `files`.
 //!
-//! Its rules are in `docs/rules/files.md` (F-1 to F-12); `docs/rules/simulation.md` says what a scenario can ask for.
+//! Its rules are in `docs/rules/files.md` (F-1 to F-12); `docs/rules/simulation.md` describes the abilities of a scenario.
 
 pub mod derive;
 pub mod drive;

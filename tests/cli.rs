@@ -207,7 +207,7 @@ fn c_4_a_scenario_may_bring_its_own_windows() {
     let replayed = reenact(folder.path(), &["replay", "a.log"]);
     assert_eq!(replayed.status.code(), Some(0), "the log holds the windows: {}", text(&replayed.stderr));
     fs::write(folder.path().join("mine.toml"), windows.replace("90000", "\"90000\"")).unwrap();
-    refused(folder.path(), &["run", "a.toml"], &["a.toml:3:", "window table", "line 4: `tokens`: a whole number of tokens is wanted here"]);
+    refused(folder.path(), &["run", "a.toml"], &["a.toml:3:", "window table", "line 4: `tokens`: expected a whole number of tokens"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What answers cost, and what may be spent (S-10).
+//! The cost of answers, and the budgets (S-10).
 //!
 //! ```text
 //!   usage of one answer + model + date ──> price table ──> nano-dollars

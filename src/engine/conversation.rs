@@ -58,7 +58,7 @@ pub(crate) struct Conversation {
 pub(crate) struct ConversationItem {
     /// Its name: made of lineage, never used twice.
     pub(crate) name: Arc<str>,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: ItemKind,
     /// As it is sent.
     pub(crate) message: Arc<Message>,

@@ -13,7 +13,7 @@ use crate::prelude::*;
 pub struct DataFileError {
     /// Where, counted from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
 }
 
@@ -109,14 +109,14 @@ impl<'t> DataSection<'t> {
     pub(super) fn section(&self, name: &'static str, at: PlacedValue<'t>) -> Result<DataSection<'t>> {
         match at.value {
             DeValue::Table(members) => Ok(DataSection { text: self.text, name, start: at.start, members }),
-            _ => self.wrong(at, "a table is wanted here"),
+            _ => self.wrong(at, "expected a table"),
         }
     }
 
     pub(super) fn string(&self, at: PlacedValue<'t>) -> Result<&'t str> {
         match at.value {
             DeValue::String(text) if !text.is_empty() => Ok(text),
-            _ => self.wrong(at, "text in quotes is wanted here, and not an empty one"),
+            _ => self.wrong(at, "expected text in quotes, not empty"),
         }
     }
 
@@ -129,13 +129,13 @@ impl<'t> DataSection<'t> {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
         };
-        number.map_or_else(|| self.wrong(at, "a whole number of tokens is wanted here"), Ok)
+        number.map_or_else(|| self.wrong(at, "expected a whole number of tokens"), Ok)
     }
 
     pub(super) fn flag(&self, at: PlacedValue<'t>) -> Result<bool> {
         match at.value {
             DeValue::Boolean(flag) => Ok(*flag),
-            _ => self.wrong(at, "`true` or `false` is wanted here"),
+            _ => self.wrong(at, "expected `true` or `false`"),
         }
     }
 
@@ -145,7 +145,7 @@ impl<'t> DataSection<'t> {
                 let name = |name| self.string(name).map(Arc::from);
                 names.iter().map(|entry| name(PlacedValue { key: at.key, start: entry.span().start, value: entry.get_ref() })).collect()
             }
-            _ => self.wrong(at, "a list of names is wanted here, and not an empty one"),
+            _ => self.wrong(at, "expected a list of names, not empty"),
         }
     }
 }

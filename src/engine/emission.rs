@@ -24,7 +24,7 @@ use crate::wire::usage::Usage;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Emission {
-    /// `system/init`: what the session works with (S-4).
+    /// `system/init`: the surroundings of the session (S-4).
     Init {
         /// Which prompt.
         prompt: u32,
@@ -72,7 +72,7 @@ pub enum Emission {
         run: ToolRun,
         /// The tool use.
         tool_use_id: Arc<str>,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
         /// Where it says it, if that is known (T-32).
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,14 +92,14 @@ pub enum Emission {
     Interrupted {
         /// Which prompt.
         prompt: u32,
-        /// What the message says.
+        /// The message's text.
         text: Arc<str>,
     },
     /// A message that was submitted while tools ran is part of the conversation now (S-7, Q-18).
     QueuedCommand {
         /// Its number: it will not become a prompt of its own.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         content: Arc<[Block]>,
     },
     /// A failed attempt will be repeated. Emitted before the wait.
@@ -125,7 +125,7 @@ pub enum Emission {
         uuid: Arc<str>,
         /// Why it is there: the transition or the hook that made it.
         why: Arc<str>,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
     },
     /// Another model takes over for the rest of the prompt.
@@ -184,21 +184,21 @@ pub enum Emission {
     HookContext {
         /// Which hook.
         hook: HookRun,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
     },
     /// A slash command answers without the model (S-5).
     LocalOutput {
         /// Which prompt.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
     },
     /// The user's message, repeated for consumers that want the whole conversation (S-11).
     UserPrompt {
         /// Which prompt.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         content: Arc<[Block]>,
     },
     /// A long wait continues.
@@ -219,7 +219,7 @@ pub enum Emission {
         /// Why.
         reason: Arc<str>,
     },
-    /// What the session is busy with, for consumers that want to know (S-11: status reports).
+    /// The current activity of the session, for consumers (S-11: status reports).
     Status {
         /// A word: `requesting`, `compacting` or `idle`. It holds until the next one.
         status: Arc<str>,
@@ -236,7 +236,7 @@ pub enum Emission {
     },
     /// The last message of a prompt (S-8).
     Result(Box<ResultMessage>),
-    /// What a turn's tools did, in a line (S-7: tool-use summaries).
+    /// One line about a turn's tools (S-7: tool-use summaries).
     ToolUseSummary {
         /// The line.
         text: Arc<str>,
@@ -259,7 +259,7 @@ pub enum Emission {
         /// Whether it had answered; otherwise it was stopped, or its time was up.
         answered: bool,
     },
-    /// What a level of compaction did, or why it did nothing (S-11: verbose).
+    /// The effect of a level of compaction, or why it did nothing (S-11: verbose).
     CompactionReport {
         /// Which level.
         level: CompactionLevel,
@@ -283,14 +283,14 @@ pub struct ProgressDetails {
     pub after: Micros,
 }
 
-/// What a session works with beside model and tools (S-4).
+/// The surroundings of a session beside model and tools (S-4).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionSurroundings {
     /// The servers that tools come from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<Arc<str>>,
-    /// What happens to what no rule decides, where permissions are set.
+    /// The handling of calls without a deciding rule, where permissions are set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<PermissionMode>,
     /// Skills, as looked up.
@@ -347,7 +347,7 @@ pub struct AssistantMessage {
     pub model: Arc<str>,
     /// The block.
     pub block: Block,
-    /// What kind of error this is, if it is one.
+    /// The kind of the error, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Arc<str>>,
 }
@@ -396,18 +396,18 @@ pub struct ResultMessage {
     pub usage: Usage,
     /// The same by model, in the order of first use.
     pub usage_by_model: Vec<(Arc<str>, Usage)>,
-    /// What went wrong.
+    /// The problem.
     pub errors: Vec<Arc<str>>,
-    /// What the prompt cost (S-10).
+    /// The cost of the prompt (S-10).
     #[serde(default)]
     pub cost: NanoUsd,
     /// The same by model, in the order of first use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cost_by_model: Vec<(Arc<str>, NanoUsd)>,
-    /// What the structured-output tool was given (S-9).
+    /// The input of the structured-output tool (S-9).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Json>,
-    /// What the user should know of the figures.
+    /// Warnings about the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Arc<str>>,
     /// The tool uses that were not permitted, in order (S-1).

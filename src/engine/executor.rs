@@ -7,7 +7,8 @@
 //! ```
 //!
 //! One entry per tool use, in order of arrival. What may run beside others is [`class`], who may start is [`admission`], what may come out is
-//! [`ordering`], who is aborted and why is [`abort`]; all four are pure. One executor serves one answer; a stale outcome is ignored by the number of its run.
+//! [`ordering`], who is aborted and why is [`abort`]; all four are pure. One executor serves one answer; a stale outcome is ignored by the number of
+//! its run.
 
 pub(crate) mod abort;
 mod admission;

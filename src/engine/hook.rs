@@ -65,11 +65,11 @@ impl HookEvent {
 pub struct HookRun {
     /// Its position among the environment's hooks, from 0.
     pub hook: u32,
-    /// What it runs for.
+    /// Its subject.
     pub subject: HookSubject,
 }
 
-/// What a hook runs for.
+/// The subject of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookSubject {
@@ -81,7 +81,7 @@ pub enum HookSubject {
     Compaction(RequestId),
 }
 
-/// What a hook is told.
+/// The input of a hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookInput {
     /// When it runs.
@@ -96,14 +96,14 @@ pub struct HookInput {
     pub stop_hook_active: bool,
 }
 
-/// What a hook said. By default it is silent.
+/// The outcome of a hook. By default it is silent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HookOutcome {
     /// Its decision: about a tool use; `Deny` from a stop hook means that it objects to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<PermissionWord>,
-    /// Why; what the model is told.
+    /// The reason, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
     /// The tool's input as the hook wants it: one JSON object.

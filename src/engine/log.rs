@@ -113,7 +113,7 @@ pub enum ReplayError {
     Line {
         /// Which, from 1.
         line: usize,
-        /// What the parser says.
+        /// The error of the parser.
         problem: String,
     },
     /// The engine did something else.

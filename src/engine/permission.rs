@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::prelude::*;
 use crate::wire::json::Json;
 
-/// What a tool says of an input before it runs (T-22, T-24).
+/// A tool's own check of an input before it runs (T-22, T-24).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolCheck {
@@ -42,7 +42,7 @@ words! {
     }
 }
 
-/// What the person says (T-24).
+/// The person's answer (T-24).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionAnswer {
@@ -71,7 +71,7 @@ pub enum PermissionAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PermissionSettings {
-    /// What happens to what no rule decides.
+    /// The handling of calls without a deciding rule.
     pub mode: PermissionMode,
     /// The rules, in the order in which they are written.
     pub rules: Vec<PermissionRule>,
@@ -80,7 +80,7 @@ pub struct PermissionSettings {
 }
 
 words! {
-    /// P-1: what happens to what no rule decides.
+    /// P-1: the handling of calls without a deciding rule.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum PermissionMode default Default {
@@ -88,9 +88,9 @@ words! {
         Default = "default",
         /// Edits inside the working directories may happen; for the rest a person is asked.
         AcceptEdits = "accept_edits",
-        /// Only what reads may happen.
+        /// Only tools that read may run.
         Plan = "plan",
-        /// Everything may happen but what a rule denies.
+        /// All calls may run, except those that a rule denies.
         Bypass = "bypass",
     }
 }
@@ -98,7 +98,7 @@ words! {
 /// `Tool` or `Tool(pattern)`, with a word and where it comes from (P-1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionRule {
-    /// What it says.
+    /// Its content.
     pub word: PermissionWord,
     /// What it is about: `Bash`, `Bash(git *)`, `Edit(/w/src/*)`.
     pub about: Arc<str>,

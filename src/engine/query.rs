@@ -10,7 +10,7 @@
 //!
 //! Tools run while the model still streams, so the executor lives in all open states. What is decided is a pure function in a file of
 //! its own: what follows an answer in [`answer_decision`], recoveries in [`prompt_too_long`] and [`output_limit`], the nudge in [`token_budget`].
-//! What is done about it stands beside the decision. After the terminal nothing more comes out: a late input finds `Finished`
+//! The reaction stands beside the decision. After the terminal nothing more comes out: a late input finds `Finished`
 //! and is dropped.
 
 mod abort;

@@ -1,4 +1,4 @@
-//! What to do about a failed attempt: a pure function from error, attempt and settings to a decision (R-1 to R-11).
+//! The retry policy: a pure function from error, attempt and settings to a decision (R-1 to R-11).
 //!
 //! ```text
 //!   too much for the API? ──> overflow ──> the server's word ──> fast mode ──> the table ──> delay, or no limit

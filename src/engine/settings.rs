@@ -1,4 +1,4 @@
-//! What an engine needs and never changes: settings and tool definitions (S-11).
+//! The constant inputs of an engine: settings and tool definitions (S-11).
 //!
 //! One immutable [`Environment`] is passed by reference to every step, so that an engine's own state stays small.
 
@@ -58,7 +58,7 @@ pub struct Environment {
     pub history: Vec<Arc<Message>>,
     /// The root of an engine's own draws (D3).
     pub seed: Seed,
-    /// What answers cost (S-10). The shipped table is not written down with a run: it comes with the engine.
+    /// The prices of answers (S-10). The shipped table is not written down with a run: it comes with the engine.
     #[serde(default = "PriceTable::shipped", skip_serializing_if = "PriceTable::is_shipped")]
     pub prices: Arc<PriceTable>,
     /// How much context models take (C-4); the shipped table comes with the engine, too.
@@ -225,7 +225,7 @@ pub struct ToolDefinition {
     /// Whether it runs shell commands: an error of it aborts its siblings (T-13).
     #[serde(default)]
     pub shell: bool,
-    /// What a submitted message does to it while it runs; `None` when it cannot say, which counts as *block* (T-17).
+    /// Its reaction to a submitted message while it runs; `None` counts as *block* (T-17).
     #[serde(default)]
     pub interrupt: Option<InterruptBehaviour>,
     /// The definition as requests carry it: one JSON object with name, description, schema.
@@ -284,7 +284,7 @@ impl Default for AgentTool {
 }
 
 words! {
-    /// What a submitted message does to a running tool (T-17).
+    /// The reaction of a running tool to a submitted message (T-17).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum InterruptBehaviour {

@@ -1,4 +1,4 @@
-//! What a session is busy with, for consumers that want to know (S-11: status reports).
+//! The current activity of a session, for consumers (S-11: status reports).
 //!
 //! ```text
 //!   idle ──> requesting ──> compacting ──> requesting ──> … ──> idle, right before the result

@@ -108,9 +108,9 @@ pub fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// What our own loop says to the user, in pieces between what is put in: for whoever asks whether a text could be said at all (F-10). An expectation that
-/// one of these does not occur asks something, though no run of its scenario says it. A test holds each piece against the transcripts of the shipped
-/// scenarios, so that what is said otherwise one day is changed here as well.
+/// The texts of our own loop for the user, as pieces between their arguments. They answer the question whether a text can occur at all (F-10). An
+/// expectation that one of these does not occur asks something, though no run of its scenario says it. A test holds each piece against the
+/// transcripts of the shipped scenarios, so that a changed text must change here as well.
 pub const USER_TEXTS: [&str; 8] = [
     "max_output_tokens: the answer reached the output limit before it was complete",
     "the prompt is too long: about",

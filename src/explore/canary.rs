@@ -22,7 +22,7 @@ pub struct Canary {
     pub name: &'static str,
     /// The oracle that must catch it.
     pub oracle: &'static str,
-    /// What it does.
+    /// Its effect.
     pub about: &'static str,
     trick: CanaryTrick,
 }

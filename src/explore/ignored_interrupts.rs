@@ -1,6 +1,6 @@
 //! Whether an engine takes no notice of an interrupt, wherever in the run it comes.
 //!
-//! Such an engine breaks a rule at every boundary, and each of these findings says the same. They are told as one.
+//! Such an engine breaks a rule at every boundary, and each of these findings is the same. They are reported as one.
 
 use super::PanicGuard;
 use super::interrupt::{SweepKind, content, inject};

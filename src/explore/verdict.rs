@@ -1,4 +1,4 @@
-//! What is wrong with a run that is over: what the oracles saw, and how it ended.
+//! The verdict on a finished run: the violations that the oracles saw, and its end.
 
 use super::PanicGuard;
 use super::interrupt::{RunBoundary, SweepKind, interrupt_at};
@@ -21,7 +21,7 @@ const NO_PANIC: &str = "O-19";
 pub struct InspectedRun {
     /// What happened, up to a panic if there was one.
     pub transcript: Transcript,
-    /// What did not hold.
+    /// The failures.
     pub violations: Vec<Violation>,
 }
 

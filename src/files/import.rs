@@ -61,7 +61,7 @@ const REPLAYED: &str = "only exchanges with Anthropic's Messages API can be repl
 pub struct ImportOptions {
     /// Where the recording comes from: a file does not say whether it was made by hand (F-12).
     pub provenance: Provenance,
-    /// What counts as a secret (K-2).
+    /// The patterns of secrets (K-2).
     pub rules: Arc<RedactionRules>,
     /// Whether bodies are kept as they are, with the secrets in them.
     pub keep_bodies: bool,
@@ -172,7 +172,7 @@ pub enum WriteImportError {
     Io {
         /// The path.
         path: PathBuf,
-        /// What it says.
+        /// Its content.
         source: io::Error,
     },
 }
@@ -186,7 +186,7 @@ pub enum ImportError {
     Read {
         /// The path.
         path: PathBuf,
-        /// What the file system says.
+        /// The error of the file system.
         source: io::Error,
     },
     /// There is nothing in it.
@@ -214,7 +214,7 @@ pub enum ImportError {
     Foreign {
         /// The path.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         what: &'static str,
         /// What to do.
         next: &'static str,
@@ -246,7 +246,7 @@ pub enum ImportError {
         column: usize,
         /// `YAML`, `JSON` …
         syntax: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// It is not what it says of itself.
@@ -254,7 +254,7 @@ pub enum ImportError {
     Shape {
         /// The path.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }

@@ -8,7 +8,7 @@
 //! A secret is replaced where it stands by a placeholder of the same length, inside of strings only; every other byte stays as it came, so a
 //! redacted tape replays the packets that were recorded. The same secret has the same placeholder throughout a tape. Some headers are left out whole.
 //!
-//! What streams is held back until it is known whether it is a secret: a block of an answer to its end ([`AnswerRedactor`]), because its text and
+//! Streamed text is held back until it is known whether it is a secret: a block of an answer to its end ([`AnswerRedactor`]), because its text and
 //! the input of its tool come in fragments that may cut a secret anywhere.
 
 mod answer;

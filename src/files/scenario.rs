@@ -47,7 +47,7 @@ pub struct LoadedScenario {
     pub warnings: Vec<String>,
 }
 
-/// Why a scenario cannot be run. Each message names the file and says what to do.
+/// Why a scenario cannot be run. Each message names the file and ends with a next step.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The path leads nowhere.
@@ -74,7 +74,7 @@ pub enum LoadError {
     Recording {
         /// Which.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         format: &'static str,
     },
     /// The text is not a scenario: all that is wrong with it.
@@ -106,7 +106,7 @@ pub enum LoadError {
     Tape(String),
 }
 
-/// What paths lead to.
+/// The files that paths lead to.
 #[derive(Debug, Default)]
 pub struct FoundFiles {
     /// The scenarios, in order, each once.
@@ -117,7 +117,7 @@ pub struct FoundFiles {
     pub errors: Vec<LoadError>,
 }
 
-/// The scenarios alone, and what is wrong with the paths. See [`search`].
+/// The scenarios alone, and the problems of the paths. See [`search`].
 ///
 /// # Errors
 /// One for each path that leads to no scenario.
@@ -357,7 +357,7 @@ fn choose(path: &Path, file: &Path, wanted: &str, runs: Vec<ParsedScenario>) -> 
 
 /// One run of a file, with its tape.
 fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScenario, LoadError> {
-    let at_tape = |message: String| match parsed.tape_fault(&message) {
+    let at_tape = |message: String| match parsed.tape_diagnostic(&message) {
         Some(diagnostic) => LoadError::Diagnostic(Box::new(diagnostic)),
         None => LoadError::Tape(message),
     };
@@ -377,11 +377,11 @@ fn ready(file: &Path, runs: usize, parsed: ParsedScenario) -> Result<LoadedScena
     setup.check_results().map_err(|error| LoadError::Read { path: path.clone(), problem: error.to_string() })?;
     let prices_file = data_file(file, parsed.scenario.prices.as_ref(), parsed.prices_said_in());
     if let Some(path) = &prices_file {
-        setup.environment.prices = Arc::new(data(path, "price", PriceTable::read, |message| parsed.prices_fault(message))?);
+        setup.environment.prices = Arc::new(data(path, "price", PriceTable::read, |message| parsed.prices_diagnostic(message))?);
     }
     let windows_file = data_file(file, parsed.scenario.windows.as_ref(), parsed.windows_said_in());
     if let Some(path) = &windows_file {
-        setup.environment.windows = Arc::new(data(path, "window", WindowTable::read, |message| parsed.windows_fault(message))?);
+        setup.environment.windows = Arc::new(data(path, "window", WindowTable::read, |message| parsed.windows_diagnostic(message))?);
     }
     schema::attach(&mut setup.environment);
     let ParsedScenario { combination, places, .. } = parsed;

@@ -12,7 +12,7 @@
 //!
 //! The client waits for one thing: the end of an answer is passed on when its lines were handed to the operating system, so that a recorder which is
 //! killed has every answer that a client saw end (K-3). With `durable` it waits until they are on the disk. Otherwise that wait is bounded
-//! ([`END_WAIT_MAX`]; that it was too short is said and counted), and a disk that cannot keep up costs recordings and no client's time.
+//! ([`END_WAIT_MAX`]; a wait that was too short is reported and counted), and a disk that cannot keep up costs recordings and no client's time.
 
 mod body;
 mod chunk_writer;
@@ -59,7 +59,7 @@ const MUCH_BYTES: usize = 64 << 10;
 /// How many bytes of lines may wait for the disk. When there are more, what is being recorded is given up: the client does not wait for a disk.
 const BEHIND_BYTES_MAX: usize = 64 << 20;
 
-/// What to record, and how.
+/// The options of a recording.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
     /// Where requests go: scheme, host, and a path to put before theirs.
@@ -72,11 +72,11 @@ pub struct RecordOptions {
     pub ca: Option<PathBuf>,
     /// Whether the end of an answer waits for the disk (K-3).
     pub durable: bool,
-    /// What is a secret.
+    /// The patterns of secrets.
     pub rules: Arc<RedactionRules>,
     /// A client to start, and to stop with.
     pub client: Option<ClientCommand>,
-    /// Told what a user should know while it happens.
+    /// Gets notices for the user while recording.
     pub notice: fn(&str),
 }
 
@@ -98,7 +98,7 @@ pub enum RecordError {
     Out {
         /// The path.
         path: PathBuf,
-        /// What the file system says.
+        /// The error of the file system.
         source: io::Error,
     },
     /// The port cannot be opened.
@@ -108,7 +108,7 @@ pub enum RecordError {
     Listen {
         /// Where.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The upstream's address or its certificates are of no use.
@@ -119,7 +119,7 @@ pub enum RecordError {
     Client {
         /// What was to be started.
         program: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The operating system refuses what every program may do.
@@ -135,10 +135,10 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// What became of a recording.
+/// The outcome of a recording.
 #[derive(Debug)]
 pub struct RecordingSummary {
-    /// What is on the tape.
+    /// The contents of the tape.
     pub summary: TapeSummary,
     /// How the client ended, if one was started.
     pub client: Option<ExitStatus>,

@@ -7,7 +7,7 @@
 //!                        ── Sent, Left ──> owner ──> transcript ──> Verdict
 //! ```
 //!
-//! What is answered is decided by the same world that answers a simulated run. One task owns everything that changes and is told
+//! The world of a simulated run decides the answers here, too. One task owns everything that changes and is told
 //! what happens by messages in one channel, so that there is no lock and the verdict has one order.
 
 mod connection;
@@ -58,9 +58,9 @@ pub struct ServedScenario {
 pub struct ServeOptions {
     /// How fast.
     pub pace: AnswerPace,
-    /// What is written together.
+    /// The grouping of packets.
     pub packets: PacketGrouping,
-    /// What the verdict's transcript holds.
+    /// The contents of the verdict's transcript.
     pub keeps: TranscriptExtent,
     /// When serving is over by itself.
     pub until: ServeLimit,
@@ -76,7 +76,7 @@ pub struct ServeOptions {
     pub notes: Option<mpsc::UnboundedSender<AnswerNote>>,
 }
 
-/// What the server may take for granted of the ways to its clients.
+/// The server's assumptions about the ways to its clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransportAssumptions {
     /// What was sent arrives: an answer that was given is used up.
@@ -98,7 +98,7 @@ pub enum AnswerPace {
     None,
 }
 
-/// What is written together. A client may depend on it: whether it sees the last event before it sees the end, for example (K-9).
+/// The grouping of packets. A client may depend on it: whether it sees the last event before it sees the end, for example (K-9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketGrouping {
     /// Each piece by itself, and the end at least [`APART`] after the last of them.
@@ -111,7 +111,7 @@ pub enum PacketGrouping {
 /// How far the end keeps from the last piece, so that a client can have read it.
 pub const APART: Duration = Duration::from_millis(20);
 
-/// What the verdict's transcript holds.
+/// The contents of the verdict's transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TranscriptExtent {
     /// Requests and all that was sent.
@@ -205,7 +205,7 @@ impl ServedScenario {
     }
 }
 
-/// What a server knows, apart from the process that serves.
+/// The memory of a server, apart from the process that serves.
 #[cfg(feature = "network")]
 #[derive(Debug)]
 pub(super) struct ServerMemory(owner::SessionOwner);

@@ -1,4 +1,4 @@
-//! What ends a command from outside: Ctrl-C, or a service manager. They are caught from the first wait on, so that none is missed.
+//! Signals that end a command: Ctrl-C, or a service manager. They are caught from the first wait on, so that none is missed.
 
 /// Which it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

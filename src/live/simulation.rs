@@ -44,7 +44,7 @@ const PORT: u16 = 80;
 /// How many packets a connection takes before its reader reads: none waits for room here.
 const PACKETS_MAX: usize = 4_096;
 
-/// What came of a run on a network.
+/// The outcome of a run on a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkRun<E> {
     /// The engine's side, with what the server has to say in the transcript. Its failures hold the server's too.

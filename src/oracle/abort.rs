@@ -1,7 +1,7 @@
 //! O-11: after an abort the prompt ends within the grace of its tools; it sends no new request and starts no new tool.
 //!
-//! A cancel always aborts. A submitted message does unless it has to wait for a tool, which is seen at the instant at which it comes. Where the settings
-//! let queued *block* tools run after a message, those may start, and the prompt may take as long as they do (T-15a).
+//! A cancel always aborts. A submitted message does unless it has to wait for a tool, which is seen at the instant at which it comes. Where the
+//! settings let queued *block* tools run after a message, those may start, and the prompt may take as long as they do (T-15a).
 
 use super::running_tools::{RunningTools, asked_about, asked_tool};
 use super::{OracleFindings, OracleRules};

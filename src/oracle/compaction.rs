@@ -1,6 +1,6 @@
 //! O-12: a compaction makes the context smaller, and compactions do not go round in circles (C-4, C-5, C-8a).
 //!
-//! What a context holds is known from outside, and measured twice: by the estimate that the engine goes by (the last request that something came
+//! The size of a context is known from outside, and measured twice: by the estimate that the engine goes by (the last request that something came
 //! of, and the content since), and as C-4 counts (the API's count with that answer, and the content since). The requests after a
 //! compaction must hold less than the larger of the two; where the API counted, also less than the engine says that there was. That no compaction
 //! parts a tool use from its result is O-1's: a request shows it.

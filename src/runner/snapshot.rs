@@ -22,7 +22,7 @@ pub enum SnapshotStanding {
     Changed {
         /// The pending file, or why it could not be written.
         pending: Result<PathBuf, String>,
-        /// What changed, line by line.
+        /// The diff, line by line.
         diff: String,
     },
     /// Written as approved.

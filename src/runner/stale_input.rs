@@ -1,4 +1,4 @@
-//! What comes late changes nothing: an input whose number is another attempt's, another run's or another timer's is ignored (R-2, T-15a).
+//! Stale inputs change nothing: an input with the number of another attempt, run or timer is ignored (R-2, T-15a).
 //!
 //! Wherever a shipped scenario gives an engine something, a copy of the engine gets the same under a number that it does not know.
 

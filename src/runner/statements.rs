@@ -27,7 +27,7 @@ const IN_PART: &str = "only some of its runs were made";
 pub struct RunEvidence<'a> {
     /// What came to pass.
     pub passed: &'a PassedStatements,
-    /// What happened.
+    /// The record of the run.
     pub transcript: &'a Transcript,
     /// Why it was over.
     pub end: &'a RunEnd,

@@ -1,8 +1,8 @@
 //! From a recording to scenarios that replay it (K-4): one for each thread of conversation.
 //!
-//! What the user said and what tools gave stands in the follow-up requests, so it is read from there: what a request adds to the one before it is
-//! the echo of an answer, results of tools, or a new prompt. Answers stay on the tape, failed attempts too. What a scenario cannot say is in
-//! [`DerivedScenario::notes`].
+//! The user's messages and the tools' results stand in the follow-up requests, so they are read from there: the addition of a request to the one
+//! before it is the echo of an answer, results of tools, or a new prompt. Answers stay on the tape, failed attempts too. What a scenario cannot say
+//! is in [`DerivedScenario::notes`].
 
 mod answers;
 mod changes;

@@ -1,4 +1,4 @@
-//! What goes wrong between engine and model server: which requests are hit, and what happens to them (M-4).
+//! Faults between engine and model server: which requests they hit, and what they change (M-4).
 //!
 //! Of a scenario's faults the first one that fits a request counts. It either takes the place of the answer, which is then still there for the next
 //! attempt, or changes it; a changed answer is given again when the same thing is asked again.
@@ -20,7 +20,7 @@ use crate::scenario::language::sections::fault::check_place;
 pub struct FaultRule {
     /// Which requests it hits.
     pub at: FaultPlace,
-    /// What happens to them.
+    /// The effect on them.
     pub kind: FaultKind,
     /// Whether it need not come to pass (F-10).
     pub may: bool,
@@ -64,7 +64,7 @@ impl NumberSpan {
     }
 }
 
-/// What happens to a request.
+/// The effect on a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultKind {
     /// Something else comes in the answer's place.
@@ -73,7 +73,7 @@ pub enum FaultKind {
     Change(AnswerChange),
 }
 
-/// What comes in an answer's place.
+/// The replacement of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerSubstitute {
     /// Another answer.

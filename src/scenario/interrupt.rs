@@ -1,4 +1,4 @@
-//! What happens to an engine beside prompts and answers, and when: the user cancels or submits a message while work continues (M-8), messages are
+//! Events for an engine beside prompts and answers, with their times: the user cancels or submits a message while work continues (M-8), messages are
 //! marked as dead (C-1), a span was summarised in the background (C-3).
 
 use super::types::ScriptedTurn;
@@ -10,7 +10,7 @@ use crate::wire::block::Block;
 /// One `[[interrupt]]`, `[[dead]]` or `[[collapse]]`. It happens once, or not at all when its moment never comes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedInterrupt {
-    /// What happens.
+    /// The event.
     pub kind: InterruptKind,
     /// When.
     pub moment: InterruptMoment,
@@ -20,7 +20,7 @@ pub struct ScriptedInterrupt {
     pub may: bool,
 }
 
-/// Q-22's two kinds of interrupt, and what comes from the background.
+/// Q-22's two kinds of interrupt, and inputs from the background.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InterruptKind {
     /// ESC, Ctrl+C, shutdown.

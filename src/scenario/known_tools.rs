@@ -2,9 +2,10 @@
 //!
 //! The world draws a tool's latency from its range here when a scenario gives no figure.
 //!
-//! While a known tool runs, a submitted message waits for it (T-17). A scenario can have it otherwise: with `interrupts = "readers-cancel"` in `[tools]`
-//! the tools that only look stop for a message, because they can be asked again, and so does a shell command, for which people most often wait in
-//! vain. What writes goes on, because half of its work may be worse than all of it. A sub-agent goes on, because its whole conversation would be lost.
+//! While a known tool runs, a submitted message waits for it (T-17). A scenario can have it otherwise: with `interrupts = "readers-cancel"` in
+//! `[tools]` the tools that only look stop for a message, because they can be asked again, and so does a shell command, for which people most often
+//! wait in vain. What writes goes on, because half of its work may be worse than all of it. A sub-agent goes on, because its whole conversation would
+//! be lost.
 
 use super::latency::Latency;
 use crate::engine::settings::InterruptBehaviour;

@@ -1,4 +1,4 @@
-//! What lies between engine and model server when a scenario is run on a simulated network (M-11): how slow it is, and what happens to it.
+//! The network between engine and model server when a scenario runs on a simulated network (M-11): its latency, its losses and its failures.
 //!
 //! Times are those of the scenario. Each is drawn under a key of its own, so that one more event moves no other.
 

@@ -1,11 +1,11 @@
-//! From a scenario file's text to a [`Scenario`], with every fault of the file at once (F-6, F-7).
+//! From a scenario file's text to a [`Scenario`], with every diagnostic of the file at once (F-6, F-7).
 //!
 //! ```text
-//! text ── mend ──> text without syntax errors ── tree ──> values with places <── files it extends, overrides (--set)
+//! text ── recover ──> text without syntax errors ── tree ──> values with places <── files it extends, overrides (--set)
 //!           │                                                  │
 //!           │                                               matrix ──> a tree for each run
 //!           │                                                  │
-//!           └────────────── faults <── sections (reader) ──────┴──> Scenario
+//!           └────────────── diagnostics <── sections (reader) ──────┴──> Scenario
 //! ```
 //!
 //! Sections are functions that ask a `TableReader` for their keys; adding a key is adding a line to one of them.
@@ -53,14 +53,14 @@ pub struct ParsedScenario {
 /// Where a scenario names a file that it needs.
 #[derive(Clone, Debug, PartialEq)]
 struct FileReference {
-    fault: Diagnostic,
+    diagnostic: Diagnostic,
     file: Option<String>,
 }
 
 impl ParsedScenario {
-    /// The fault at the scenario's `tape` that a reader of files may find (no such file); `None` when there is no tape.
-    pub fn tape_fault(&self, message: &str) -> Option<Diagnostic> {
-        self.tape.as_ref().map(|tape| tape.fault.saying(message.into()))
+    /// The diagnostic at the scenario's `tape` that a reader of files may find (no such file); `None` when there is no tape.
+    pub fn tape_diagnostic(&self, message: &str) -> Option<Diagnostic> {
+        self.tape.as_ref().map(|tape| tape.diagnostic.saying(message.into()))
     }
 
     /// The file that names the tape, which is the one that is read or one that it extends: the tape's path is relative to it. `None` when
@@ -70,8 +70,8 @@ impl ParsedScenario {
     }
 
     /// The same for the scenario's price table.
-    pub fn prices_fault(&self, message: &str) -> Option<Diagnostic> {
-        self.prices.as_ref().map(|prices| prices.fault.saying(message.into()))
+    pub fn prices_diagnostic(&self, message: &str) -> Option<Diagnostic> {
+        self.prices.as_ref().map(|prices| prices.diagnostic.saying(message.into()))
     }
 
     /// The same for the scenario's price table: the file that its path is relative to.
@@ -79,9 +79,9 @@ impl ParsedScenario {
         self.prices.as_ref()?.file.as_deref()
     }
 
-    /// The fault at the scenario's window table.
-    pub fn windows_fault(&self, message: &str) -> Option<Diagnostic> {
-        self.windows.as_ref().map(|windows| windows.fault.saying(message.into()))
+    /// The diagnostic at the scenario's window table.
+    pub fn windows_diagnostic(&self, message: &str) -> Option<Diagnostic> {
+        self.windows.as_ref().map(|windows| windows.diagnostic.saying(message.into()))
     }
 
     /// The file that the path of the scenario's window table is relative to.
@@ -90,15 +90,15 @@ impl ParsedScenario {
     }
 }
 
-/// Reads a scenario that stands alone. `source_name` is what faults call the file; `overrides` are dotted keys with values (`limits.time`,
-/// `2h`), where entries of arrays are counted from 0 (`prompt.0.text`). A value is taken as TOML, and as text when it is none. (F-6)
+/// Reads a scenario that stands alone. `source_name` is the name of the file in diagnostics; `overrides` are dotted keys with values (`limits.time`,
+/// `2h`), where entries of arrays are counted from 0 (`prompt.0.text`). A value is taken as TOML, otherwise as text. (F-6)
 ///
 /// # Errors
 /// Everything that is wrong, syntax and meaning, in the order of the places, the file's before the overrides' (F-7). A scenario that
 /// extends another or has a `[matrix]` is read by [`scenarios`].
 pub fn scenario(source_name: &str, text: &str, overrides: &[(String, String)]) -> Result<ParsedScenario, Diagnostics> {
     let file = SourceText { name: source_name.into(), text: text.into() };
-    let mut no_base = |path: &str, _: &str| Err(format!("no file is looked for here, so `{path}` cannot be extended"));
+    let mut no_base = |path: &str, _: &str| Err(format!("`{path}` cannot be extended: this text is read without files"));
     let mut runs = all_runs(&file, overrides, &mut no_base, RunMultiplicity::Refused)?;
     // A file without a matrix is one run, and one with several has been refused.
     Ok(runs.remove(0))
@@ -134,7 +134,7 @@ fn all_runs(
     let mut root = extends::read(file, find_base, &mut report);
     overrides::apply(&mut root, overrides, &mut report);
     if let (RunMultiplicity::Refused, Some(matrix)) = (several, root.get("matrix")) {
-        report.value(matrix.place, "a scenario with a [matrix] is several runs, and here one is wanted".into(), None);
+        report.value(matrix.place, "a scenario with a [matrix] is several runs, and only one run is possible here".into(), None);
     }
     let trees = matrix::runs(root, overrides, &mut report);
     let sources = report.sources();
@@ -159,5 +159,5 @@ fn whole_file(tree: &TreeTable, report: &mut DiagnosticReport) -> ParsedScenario
 
 fn file_reference(report: &DiagnosticReport, member: &TreeMember) -> FileReference {
     let place = member.value.place;
-    FileReference { fault: report.fault_at(place), file: report.file_name(place).map(Into::into) }
+    FileReference { diagnostic: report.diagnostic_at(place), file: report.file_name(place).map(Into::into) }
 }

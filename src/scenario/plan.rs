@@ -1,6 +1,6 @@
 //! A plan: the concrete choices of one run, each by the name of what it is about (F-11).
 //!
-//! What a plan names is so; what it does not name is drawn from the seed, each draw by its own key (D3), so that a plan may name everything
+//! The choices of a plan hold; all others are drawn from the seed, each draw by its own key (D3), so that a plan may name everything
 //! or a single latency. What the scenario itself fixes is no choice and needs no plan.
 //!
 //! Requests are named as transcripts name them: `2`, `2.3` for the third attempt, `p2/1` for another prompt, `toolu_7/1` for another agent.

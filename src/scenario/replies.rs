@@ -1,4 +1,4 @@
-//! What hooks, people and the store of results answer when an engine asks them (M-7). Unless a scenario says otherwise hooks are silent,
+//! Scripted replies of hooks, people and the store of results (M-7). By default hooks are silent,
 //! people allow everything, and there is no place to store anything; all of it at once.
 
 use crate::engine::hook::{HookDefinition, HookOutcome};
@@ -39,7 +39,7 @@ pub struct ScriptedPermission {
 /// and needs the rest of its latency from then on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedElicitation {
-    /// What is asked.
+    /// The question.
     pub message: Arc<str>,
     /// When after the tool's start, its end at the latest.
     pub after: Micros,

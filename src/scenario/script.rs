@@ -96,7 +96,7 @@ pub fn tool_uses<'a>(turn: &'a ScriptedTurn, place: TurnPlace) -> Vec<(Arc<str>,
 /// A scripted answer as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptedBody {
-    /// What is sent.
+    /// The request.
     pub bytes: Vec<u8>,
     /// What was chosen for its stream; `None` where nothing was.
     pub shape: Option<StreamShape>,

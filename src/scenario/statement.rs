@@ -1,4 +1,4 @@
-//! What a scenario says will happen, one statement each (F-10): a run notes which came to pass, and the caller with all runs of a file asks for the
+//! The statements of a scenario (F-10): a run notes which came to pass, and the caller with all runs of a file asks for the
 //! rest. Which keys are statements, and which are not and why, is in `statements.md` beside this file.
 //!
 //! ```text

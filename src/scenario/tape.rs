@@ -16,7 +16,7 @@ pub(crate) mod placeholder;
 /// The version of the line format that this program writes, and the newest it reads (F-5).
 pub const TAPE_VERSION: u32 = 1;
 
-/// A tape as far as it could be read: every exchange that is whole, and a word on what is not (F-2).
+/// A tape as far as it could be read: every complete exchange, and a note on the others (F-2).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tape {
     /// Where it comes from.
@@ -34,7 +34,7 @@ pub struct Tape {
 pub struct UnknownEntry {
     /// The line that it belongs to, or that it follows.
     pub place: TapePlace,
-    /// What it is.
+    /// Its kind.
     pub what: UnknownPart,
 }
 

@@ -79,7 +79,7 @@ pub struct Scenario {
     pub limits: RunLimits,
     /// How requests are held against the recorded ones (M-3).
     pub matching: RequestMatching,
-    /// What must hold at the end (F-10).
+    /// The expectations for the end (F-10).
     pub expect: Expectations,
     /// Choices that are made already, and not drawn (F-11).
     pub plan: Plan,
@@ -316,7 +316,7 @@ pub enum TurnBlock {
     Thinking(Arc<str>),
     /// Text.
     Text(Arc<str>),
-    /// A tool use, with what comes of it.
+    /// A tool use, with its outcome.
     Tool {
         /// The tool.
         name: Arc<str>,
@@ -324,16 +324,16 @@ pub enum TurnBlock {
         input: Arc<str>,
         /// The API's id; `None` for one derived from prompt, turn and position.
         id: Option<Arc<str>>,
-        /// What the run gives; `None` for the tool's own.
+        /// The outcome of the run; `None` for the tool's own.
         outcome: Option<Box<ScriptedOutcome>>,
-        /// Whether it may run beside others; `None` for what its tool says (T-3).
+        /// Whether it may run beside others; `None` for its tool's setting (T-3).
         safe: Option<bool>,
-        /// What the model gets wrong here on purpose; `None` for nothing.
+        /// The scripted mistake of the model; `None` for a correct use.
         slip: Option<ToolUseSlip>,
     },
 }
 
-/// What a model can get wrong in a tool use. A scenario that does not say so means what it writes (F-10).
+/// The mistakes of a model in a tool use. A scenario that does not say so means what it writes (F-10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolUseSlip {
     /// There is no such tool.
@@ -395,7 +395,7 @@ keys! {
 }
 
 keys! {
-    /// What must hold at the end (F-10). Only the given keys are checked; the snapshot catches the rest.
+    /// The expectations for the end (F-10). Only the given keys are checked; the snapshot catches the rest.
     #[derive(Eq)]
     pub struct Expectations check sections::expect::check {
         /// The last prompt's terminal, or the run's own end (`tape_exhausted`, `limit_reached`).

@@ -29,7 +29,7 @@ pub enum OutsideCall {
         agent: Agent,
         /// Its name.
         id: RequestId,
-        /// What is sent.
+        /// The request.
         request: Arc<Request>,
     },
     /// Close it; nothing more of it need come.

@@ -1,4 +1,4 @@
-//! What the world says of an answer, as a transcript has it.
+//! Notes of the world about an answer, for the transcript.
 
 use crate::engine::contract::Agent;
 use crate::engine::time::Time;

@@ -1,4 +1,4 @@
-//! What is left when a run is over: its transcript, how it ended, and whether that is what the scenario expects (F-10).
+//! The report of a run: its transcript, its end, and the failed expectations of its scenario (F-10).
 
 use alloc::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ use crate::world::setup::RunSetup;
 /// One finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport<E> {
-    /// What happened.
+    /// The record of the run.
     pub transcript: Transcript,
     /// Why it was over.
     pub end: RunEnd,
     /// The terminal of each prompt that ended, in order.
     pub terminals: Vec<Terminal>,
-    /// What the scenario expects and did not get, one sentence each; empty when all is well.
+    /// The failed expectations, one sentence each; empty when all is well.
     pub failures: Vec<String>,
     /// What did not hold of the rules that hold in every run; `None` where they were not asked. Those that the scenario does not say
     /// itself are failures too.

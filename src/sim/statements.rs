@@ -1,4 +1,4 @@
-//! What a scenario says comes to pass, or it is a failure (F-10).
+//! The statements of a scenario come to pass, or the run fails (F-10).
 //!
 //! One run does not show it: a fault may hit with one seed and not with another. So the caller with all runs of a file (each combination of its
 //! matrix, each seed that was asked for) has them judged together. A statement is known by the place where it stands, so that a matrix may vary it.
@@ -36,7 +36,7 @@ pub struct PlayedRun<'a> {
     pub places: &'a TablePlaces,
     /// What came to pass.
     pub passed: &'a PassedStatements,
-    /// What happened.
+    /// The record of the run.
     pub transcript: &'a Transcript,
     /// Why it was over.
     pub end: &'a RunEnd,
@@ -148,7 +148,7 @@ struct StatementProblem {
 
 impl StatementProblem {
     fn at(places: &TablePlaces, path: &StatementPath, message: String, help: String) -> Self {
-        let place = places.fault(path, message.clone(), Some(help.clone()));
+        let place = places.diagnostic(path, message.clone(), Some(help.clone()));
         let text = place.map_or_else(|| format!("{message}; {help}"), |fault| fault.to_string());
         Self { run: 0, key: places.key(path), text }
     }

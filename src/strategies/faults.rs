@@ -1,4 +1,4 @@
-//! What goes wrong between engine and model server.
+//! Faults between engine and model server.
 
 use proptest::option;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What a generated scenario may have: each case has a random subset.
+//! The features of generated scenarios: each case has a random subset.
 
 use alloc::collections::BTreeSet;
 

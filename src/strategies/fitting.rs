@@ -1,4 +1,4 @@
-//! What a scenario needs to be one that has an end, and requests that the API takes as far as that is up to the scenario.
+//! Fits a generated scenario: it must have an end, and requests that the API accepts, as far as the scenario decides that.
 
 use super::assemble::all_turns;
 use super::feature::{CaseFeatures, Feature};

@@ -1,4 +1,4 @@
-//! What the user does beside prompts, and what comes from the background.
+//! Actions of the user beside prompts, and inputs from the background.
 
 use proptest::collection::vec;
 use proptest::option;

@@ -1,4 +1,4 @@
-//! What tool runs do.
+//! Outcomes of tool runs.
 
 use proptest::collection::vec;
 use proptest::option;

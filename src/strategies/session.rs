@@ -1,4 +1,4 @@
-//! What a session is given beside model and tools: budgets, limits, commands, structured output.
+//! The settings of a session beside model and tools: budgets, limits, commands, structured output.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -57,7 +57,7 @@ pub enum EventKind {
     Request {
         /// Its name.
         id: RequestId,
-        /// What it says.
+        /// Its content.
         request: RequestRecord,
     },
     /// The engine wanted anything else.

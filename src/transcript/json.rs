@@ -33,7 +33,7 @@ pub enum ReadError {
     Line {
         /// Which, from 1.
         line: usize,
-        /// What the parser says.
+        /// The error of the parser.
         problem: serde_json::Error,
     },
 }

@@ -9,7 +9,7 @@
 //! message_stop          -> Ended
 //! ```
 //!
-//! What a block sends back is the object of its `content_block_start` with the accumulated members put in place: other members, unknown
+//! The block that is sent back is the object of its `content_block_start` with the accumulated members put in place: other members, unknown
 //! ones, key order and spacing stay as they came, and a tool's input is the text that the model wrote (N-8).
 
 use super::{

@@ -137,12 +137,12 @@ impl Block {
         Self { kind, json }
     }
 
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> &BlockKind {
         &self.kind
     }
 
-    /// What is sent.
+    /// The request.
     pub fn json(&self) -> &Json {
         &self.json
     }

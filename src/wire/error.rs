@@ -1,4 +1,4 @@
-//! What an answer says that is an error: kind, message and advice on trying again (N-5).
+//! An answer that is an error: its kind, message and advice on retries (N-5).
 //!
 //! Only facts are read here. Whether and when to try again is the retry policy's to decide.
 

@@ -1,5 +1,5 @@
-//! What is known of the models that the API serves, as far as it decides which requests are refused (N-6). Their context windows are a table of
-//! the engine's, `src/engine/windows.toml`.
+//! Facts about the models of the API that decide which requests are refused (N-6). Their context windows are a table of the engine,
+//! `src/engine/windows.toml`.
 //!
 //! As of 2026-11-21: from public documentation where it says so, otherwise inferred from the model's family. A model that is not here is taken for
 //! one that allows everything: a guess would refuse what the real API takes. Rows for retired models stay, because recordings name them.

@@ -1,4 +1,4 @@
-//! What the API refuses, in its own words (N-6).
+//! The API's refusals, in its own words (N-6).
 //!
 //! ```text
 //!   request ──> size ──> frame (max_tokens, thinking, breakpoints) ──> turns (roles, pairs, content) ──> images ──> tokens ──> taken

@@ -1,4 +1,4 @@
-//! What may vary between equal runs of a client, replaced by the names of rules (K-10). Everything else must match.
+//! Replaces the parts that may vary between equal runs of a client by the names of rules (K-10). Everything else must match.
 //!
 //! ```text
 //!   {"session_id":"0b5c…","duration_ms":912}  ->  {"duration_ms":"<durations>","session_id":"<uuid 1>"}

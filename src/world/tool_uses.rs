@@ -1,4 +1,4 @@
-//! What an answer is made of: its blocks, and the tool uses among them. And how tool uses are named outside of the engine.
+//! The blocks of an answer, and the tool uses among them. Also the names of tool uses outside of the engine.
 
 use alloc::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Tools in a simulated run: what each gives, and how long it takes (M-7).
 //!
-//! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default. A run that is told to stop continues while it
+//! The most specific word wins: the tool use's own outcome, then the tool's, then a stated default. A run that is stopped continues while it
 //! is deaf, and then gives a result that reports the stop; a later result never comes.
 
 use super::choices::ChoiceMaker;

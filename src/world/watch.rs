@@ -1,4 +1,4 @@
-//! What the user waits for before interfering: looks at every input and effect, and says which interrupts' moment has come (M-8).
+//! The moments of interrupts: checks every input and effect, and returns the interrupts that are due (M-8).
 //!
 //! A tool's states are seen by the engine's notes and, so that an engine without notes can be interrupted too, by the contract's own inputs and
 //! effects; each run reaches each state once, even if several events report it.

@@ -39,7 +39,7 @@ pub(crate) const CHECKS: &[TidyCheck] = &[
         run: purity::check,
     },
     TidyCheck { name: "tasks", holds: "no `select!` draws its branch, and no task's panic is lost", run: tasks::check },
-    TidyCheck { name: "headers", holds: "files say what they are for, and files and functions stay short", run: headers::check },
+    TidyCheck { name: "headers", holds: "every file has a header, and files and functions stay short", run: headers::check },
     TidyCheck {
         name: "rules",
         holds: "every rule id that tests, scenarios, comments and pages name is a rule of docs/rules",

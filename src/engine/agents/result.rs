@@ -1,4 +1,4 @@
-//! What several agents found, put into words (B-8): pure functions.
+//! The results of several agents as text (B-8): pure functions.
 
 use crate::engine::texts::{ModelTexts, TextName};
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! What a tool use that makes agents asks for (B-8): a pure function from its input.
+//! The tasks in a tool use that makes agents (B-8): a pure function of its input.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What follows a failed attempt: the decision of the policy is carried out, or goes up.
+//! The steps after a failed attempt: the policy's decision is carried out, or returned to the owner.
 
 use super::{ApiCall, CallState, CallVerdict, shape};
 use crate::engine::contract::{Effect, Effects, RequestId};

@@ -1,4 +1,4 @@
-//! What a connection and a stream that go wrong are called, so that the retry policy knows them.
+//! Names for failures of connections and streams, by which the retry policy knows them.
 
 use crate::engine::contract::AnswerEnd;
 use crate::engine::retry::AttemptFailure;

@@ -1,4 +1,4 @@
-//! What a call changes in its request from attempt to attempt: speed, room for output, streaming. All of it lasts for
+//! Changes of a call's request from attempt to attempt: speed, room for output, streaming. All of it lasts for
 //! the call alone.
 
 use super::ApiCall;

@@ -1,4 +1,4 @@
-//! What a compaction leaves: a shorter conversation or a failure, and in both cases what it cost.
+//! The outcome of a compaction: a shorter conversation or a failure, and in both cases its cost.
 
 use crate::engine::call::{ApiCall, CallStanding, CompletedAnswer};
 use crate::engine::contract::RequestId;

@@ -1,4 +1,4 @@
-//! What the model is asked for when it summarises, and what takes the conversation's place (C-4).
+//! The request for a summary, and the items that replace the conversation (C-4).
 //!
 //! ```text
 //!   replaced                      kept          before: what the model summarises, and what stays as it is

@@ -21,7 +21,7 @@ pub enum Effect {
     Request {
         /// Its name from now on.
         id: RequestId,
-        /// What is sent.
+        /// The request.
         request: Arc<Request>,
     },
     /// The answer no longer matters; nothing more of it need come.
@@ -33,7 +33,7 @@ pub enum Effect {
     StartTool {
         /// Its name from now on.
         run: ToolRun,
-        /// What the model asked for.
+        /// The tool use.
         tool_use: Arc<ToolUse>,
     },
     /// Stop a running tool; `ToolEnded` still comes when it has ended.
@@ -55,7 +55,7 @@ pub enum Effect {
     CheckTool {
         /// Its name from now on.
         run: ToolRun,
-        /// What the model asked for.
+        /// The tool use.
         tool_use: Arc<ToolUse>,
     },
     /// Run a hook; answer with `HookEnded` (T-23, T-26, Q-16, C-4).
@@ -105,7 +105,7 @@ pub enum Effect {
     Elicit {
         /// Which run the tool is in.
         run: ToolRun,
-        /// What is asked.
+        /// The question.
         message: Arc<str>,
     },
     /// Give a tool's server the answer to what it asked (S-11).
@@ -142,7 +142,7 @@ pub enum Effect {
     StartAgent {
         /// Which run.
         run: ToolRun,
-        /// What the model asked for.
+        /// The tool use.
         tool_use: Arc<ToolUse>,
     },
     /// Withdraw the question of a tool's server: the tool is stopping, or has ended without the answer (S-11).

@@ -20,7 +20,7 @@ pub enum Input {
     Prompt {
         /// Which one, from 1.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         content: Arc<[Block]>,
     },
     /// The head of an answer is in.
@@ -57,7 +57,7 @@ pub enum Input {
     ToolProgress {
         /// Which run.
         run: ToolRun,
-        /// What it says.
+        /// Its content.
         text: Arc<str>,
         /// Where it says it, if that is known (T-32).
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub enum Input {
     ToolEnded {
         /// Which run.
         run: ToolRun,
-        /// What it gave.
+        /// Its outcome.
         outcome: Arc<ToolOutcome>,
     },
     /// A timer is due.
@@ -78,7 +78,7 @@ pub enum Input {
     Interrupt {
         /// Its number, should it become a prompt of its own.
         prompt: u32,
-        /// What it says.
+        /// Its content.
         content: Arc<[Block]>,
     },
     /// New credentials are there, or not to be had.
@@ -92,7 +92,7 @@ pub enum Input {
     ToolChecked {
         /// Which run.
         run: ToolRun,
-        /// What it says.
+        /// Its content.
         check: ToolCheck,
     },
     /// A hook is over (T-23, T-26, Q-16, C-4).
@@ -123,7 +123,7 @@ pub enum Input {
         /// For which prompt.
         #[serde(default)]
         prompt: u32,
-        /// What there is, in order.
+        /// The names, in order.
         names: Arc<[Arc<str>]>,
     },
     /// A span of the conversation was summarised in the background (C-3).
@@ -138,7 +138,7 @@ pub enum Input {
     ElicitationAsked {
         /// Which run the tool is in.
         run: ToolRun,
-        /// What is asked.
+        /// The question.
         message: Arc<str>,
     },
     /// The user has answered what such a server asked.
@@ -150,7 +150,7 @@ pub enum Input {
     },
 }
 
-/// What a session looks up before its first request (S-4).
+/// The catalogues that a session looks up before its first request (S-4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Catalogue {
@@ -208,7 +208,7 @@ pub enum AnswerEnd {
     Truncated,
 }
 
-/// What a tool run gave.
+/// The outcome of a tool run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// The result's content: a JSON string or a JSON array of blocks.
@@ -222,7 +222,7 @@ pub struct ToolOutcome {
     /// Why the run aborted itself, if it did: the whole query is aborted for the same reason (T-14).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abort: Option<Arc<str>>,
-    /// What kind of failure an error is, where that is known (T-28).
+    /// The kind of a failure, where it is known (T-28).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<FailureCause>,
     /// What it gave in the tool's own form: for consumers, while the model sees the content (T-32).

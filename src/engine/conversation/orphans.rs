@@ -36,8 +36,8 @@ impl Conversation {
         orphans
     }
 
-    /// Answers every orphan, with its result where there is one, else with what `texts` say of one that nothing is known of; `attached` comes behind the results of the last. A `reply` is put between results of
-    /// which nothing is known and the prompt, which would be in one turn with them.
+    /// Answers every orphan, with its result where there is one, else with what `texts` say of one that nothing is known of; `attached` comes behind
+    /// the results of the last. A `reply` is put between results of which nothing is known and the prompt, which would be in one turn with them.
     pub(crate) fn answer_orphans(&mut self, results: &[Block], mut attached: Vec<Block>, reply: Option<&str>, texts: &ModelTexts) {
         let orphans = self.orphans();
         if let Some(reply) = reply.filter(|_| self.ends_in_the_unknown(&orphans, results)) {

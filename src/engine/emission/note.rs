@@ -1,4 +1,4 @@
-//! What only a transcript shows: transitions, states of tools, steps, defects.
+//! Notes that only a transcript shows: transitions, states of tools, steps, defects.
 
 use serde::{Deserialize, Serialize};
 

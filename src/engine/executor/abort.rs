@@ -55,7 +55,8 @@ pub(crate) enum AbortReason {
     AgentUnneeded,
 }
 
-/// T-15, first match. `is_under_way` says whether a submitted message leaves it alone if it is a *block* tool; `behaviour` is the tool's word on that.
+/// T-15, first match. `is_under_way` says whether a submitted message leaves it alone if it is a *block* tool; `behaviour` is the tool's word on
+/// that.
 pub(crate) fn why(aborts: &AbortScopes, is_under_way: bool, behaviour: InterruptBehaviour) -> Option<AbortReason> {
     match (aborts.discarded, &aborts.sibling, aborts.query) {
         (true, ..) => Some(AbortReason::StreamingFallback),

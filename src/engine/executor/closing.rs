@@ -1,4 +1,4 @@
-//! What an owner does with an executor whose answer does not count any more, or whose turn is over (Q-19, Q-20, T-19).
+//! The end of an executor whose answer was discarded, or whose turn is over (Q-19, Q-20, T-19).
 
 use super::admission::ConcurrencyClass;
 use super::entry::ToolEntry;

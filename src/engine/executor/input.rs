@@ -1,4 +1,4 @@
-//! What is wrong with a tool use's input before anything else is asked (T-21, N-3), worded for a model.
+//! Problems of a tool use's input, found before all other steps (T-21, N-3), worded for a model.
 
 use crate::engine::contract::{FailureCause, ToolOutcome};
 use crate::engine::schema;

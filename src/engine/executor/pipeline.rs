@@ -1,4 +1,4 @@
-//! What one tool use goes through from its start to its result (T-21 to T-30).
+//! The steps of one tool use from its start to its result (T-21 to T-30).
 //!
 //! ```text
 //!   start ─ validate ─> Checking ─> PreHooks ─ permission ─> Asking ─> Calling ─> PostHooks ─ map ─> Storing ─> Done

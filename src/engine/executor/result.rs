@@ -1,4 +1,4 @@
-//! What the model sees of a result that is too large (T-27, B-12): pure functions over its content.
+//! The shortened form of a result that is too large (T-27, B-12): pure functions over its content.
 //!
 //! Only text counts, by its characters: an image's data is not text, and its tool has already kept it small.
 

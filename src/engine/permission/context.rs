@@ -1,4 +1,4 @@
-//! What a session has learnt about permissions since it began: rules that the person added with an answer, and context changes of tools
+//! Permissions that a session has added since it began: rules that the person added with an answer, and context changes of tools
 //! (T-11, T-24).
 
 use super::{PermissionMode, PermissionRule, PermissionWord, RuleSource, rule};

@@ -1,4 +1,4 @@
-//! What is done with the items of a call: finished blocks, the end of an answer, the loss of one.
+//! Handles the items of a call: finished blocks, the end of an answer, the loss of one.
 
 use super::answer_decision::{self, AnswerDecision, AnswerFacts};
 use super::outcome::QueryEnding;

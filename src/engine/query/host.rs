@@ -1,4 +1,4 @@
-//! What the session's host does before a request (S-11): settings that hold from there on, messages of its own, and the container that it keeps
+//! Actions of the session's host before a request (S-11): settings that hold from there on, messages of its own, and the container that it keeps
 //! for the API's tools.
 
 use super::Query;

@@ -115,7 +115,7 @@ pub(crate) struct ResultTotals {
     pub(crate) text: Arc<str>,
     /// The last message (S-8).
     pub(crate) last: LastMessage,
-    /// What the structured-output tool was given (S-9).
+    /// The input of the structured-output tool (S-9).
     pub(crate) structured_output: Option<Json>,
     /// Tool uses that were not permitted (S-1).
     pub(crate) denials: Vec<PermissionDenial>,

@@ -1,6 +1,6 @@
 //! The query loop alone: what it does with answers, tools and hooks that a test hands to it, policy by policy.
 //!
-//! What a test gives is said in a few words (`text`, `use=A`, `think`), and so is what comes out: see [`Bench::answers`] and [`Bench::seen`].
+//! A test's inputs are short words (`text`, `use=A`, `think`), and so are its outputs: see [`Bench::answers`] and [`Bench::seen`].
 
 mod aborts;
 mod answers;

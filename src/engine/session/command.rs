@@ -1,6 +1,6 @@
 //! Slash commands (S-3, S-5, C-9): what a prompt that begins with a slash means. A pure function.
 //!
-//! What the settings define comes first, so that a built-in command can be replaced. An unknown command is answered locally: sent to
+//! Commands of the settings come first, so that a built-in command can be replaced. An unknown command is answered locally: sent to
 //! the model it would be a riddle. Text with a second slash in its first word is a path, and goes to the model.
 
 use crate::engine::settings::{CommandAction, Settings};

@@ -1,4 +1,4 @@
-//! What frames a conversation: the system prompt (S-2), contexts that are sent and never stored (S-2a), the tools.
+//! The frame of a conversation: the system prompt (S-2), contexts that are sent and never stored (S-2a), the tools.
 //!
 //! The frame is the same in every request of a prompt, so it is made once and shared as text.
 

@@ -55,14 +55,14 @@ words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum MessagePlace default After {
-        /// Before what was said last: the prompt, or the results.
+        /// Before the last message: the prompt, or the results.
         Before = "before",
-        /// Into the message that was said last, behind what it holds.
+        /// Into the last message, at its end.
         Beside = "beside",
-        /// Behind what was said last.
+        /// After the last message.
         After = "after",
-        /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing was
-        /// said in it, the message is left out.
+        /// In the place of what was said last in this role: for the model that is its answer, for the user the prompt or the results. Where nothing
+        /// was said in it, the message is left out.
         Instead = "instead",
     }
 }

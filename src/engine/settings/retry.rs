@@ -45,7 +45,8 @@ settings! {
         overflow_margin: u64 = 1_000, unit("tokens");
         /// `max_tokens` is not lowered below this.
         overflow_floor: u64 = 3_000, unit("tokens");
-        /// Whether a stream that broke after it brought a block is asked for again unstreamed, and one that broke before, when no retry is left.
+        /// Whether a stream that broke after it brought a block is asked for again unstreamed, and one that broke before, when no retry is left
+        ///
         nonstreaming_fallback: bool = true;
         /// Whether a stream that broke before it brought a block is asked for again unstreamed at once, too.
         nonstreaming_without_block: bool = false;

@@ -1,4 +1,4 @@
-//! What a session is given beside the model and its tools (S-1 to S-11).
+//! The settings of a session beside the model and its tools (S-1 to S-11).
 
 use serde::{Deserialize, Serialize};
 
@@ -17,17 +17,17 @@ settings! {
         fallback_model: Option<Arc<str>> as Option<ModelName> = None;
         /// How many turns a prompt may have (S-10).
         max_turns: Option<u32> = None, unit("turns"), above_zero("a prompt has at least 1 turn");
-        /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above the
-        /// cap raises nothing.
+        /// The raised cap on output tokens; `None` for the default one, which only takes the place of the default cap. One that is not above
+        /// the cap raises nothing.
         raised_max_tokens: Option<u64> = None, unit("tokens");
         /// How often the model is asked to continue after the output limit.
         max_output_recoveries: u32 = 3;
         /// How many tokens of output a turn should have.
-        token_budget: Option<u64> = None, unit("tokens"), above_zero("a budget of nothing cannot be used up");
-        /// What the session may cost (S-10).
+        token_budget: Option<u64> = None, unit("tokens"), above_zero("a budget must be more than nothing");
+        /// The budget of the session (S-10).
         max_budget: Option<NanoUsd> as Option<Readable<NanoUsd>> = None, key("max_budget_usd");
         /// How many tokens the API is told that the task has (S-10).
-        task_budget: Option<u64> = None, unit("tokens"), above_zero("a budget of nothing cannot be used up");
+        task_budget: Option<u64> = None, unit("tokens"), above_zero("a budget must be more than nothing");
         /// The day by which prices hold (S-10).
         date: Date as Readable<Date> = Date::default();
         /// The form of the structured output; enforced if a tool `StructuredOutput` is there (S-9).
@@ -38,12 +38,12 @@ settings! {
         commands: Vec<SlashCommand> as NoKey<Vec<SlashCommand>> = Vec::new();
         /// Whether a prompt that begins with a slash is a command (S-3); otherwise it goes to the model as it is.
         slash_commands: bool = true;
-        /// Whether what the user says is said again to consumers (S-7).
+        /// Whether the user's messages are repeated to consumers (S-7).
         replay_user_messages: bool = false;
         /// Whether the state of the files is kept for each prompt (S-6).
         file_history: bool = false;
         /// The working directory.
-        cwd: Arc<str> = "/w".into(), example("\"/home/me/project\""), checked(problem_with_folder);
+        cwd: Arc<str> = "/w".into(), example("\"/w/project\""), checked(problem_with_folder);
         /// The servers that tools come from, by name: for the init message (S-4).
         mcp_servers: Vec<Arc<str>> = Vec::new();
         /// The kinds of agent that there are, by name: for the init message.
@@ -56,8 +56,8 @@ settings! {
         thinking: Option<ThinkingSetting> as Flat<Option<ThinkingSetting>> = None;
         /// What a person answered about a tool use of an earlier session that was not run (S-3).
         orphaned_permission: Option<OrphanedPermission> as Option<Section<OrphanedPermission>> = None;
-        /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`, and
-        /// the prompt is in one turn with them: words that the model never wrote need a setting.
+        /// What the model is said to have answered to results that nothing was known of, where the prompt would come right behind them (S-3); `None`,
+        /// and the prompt is in one turn with them: words that the model never wrote need a setting.
         orphan_reply: Option<Arc<str>> = None, not_blank("a blank answer cannot be sent; leave it out");
         /// Whether questions of tools' servers are answered (S-11). Otherwise every such question is declined at once.
         elicitation_handler: bool = false;
@@ -68,16 +68,16 @@ settings! {
         tool_details: bool = false;
         /// Whether dead messages go from the session's own store, too (S-7, C-1). Otherwise the store keeps them, and each request leaves them out.
         snip_replay: bool = true;
-        /// Whether consumers are told of each hook that runs and of what each level of compaction did and why (S-11).
+        /// Whether consumers get a report of each hook and of each level of compaction (S-11).
         verbose: bool = false;
-        /// The model that says in one line what a turn's tools did; `None` for no such line (S-7).
+        /// The model that summarises a turn's tools in one line; `None` for no such line (S-7).
         tool_use_summaries: Option<Arc<str>> = None, example("\"claude-haiku-4-5\""), not_blank("`tool_use_summaries` names the model that is asked; leave it out if none is");
         /// Whether requests name the container that the API's own tools were given (S-11).
         keep_container: bool = false;
-        /// What requests say otherwise from some request on, in the order of their places (S-11).
+        /// Changes of requests from some request on, in the order of their places (S-11).
         #[serde(skip_serializing_if = "Vec::is_empty")]
         changes: Vec<RequestChange> as NoKey<Vec<RequestChange>> = Vec::new();
-        /// What the host puts into the conversation, in the order of the places (S-11).
+        /// Messages of the host for the conversation, in the order of the places (S-11).
         #[serde(skip_serializing_if = "Vec::is_empty")]
         host_messages: Vec<HostMessage> as NoKey<Vec<HostMessage>> = Vec::new();
     }
@@ -120,7 +120,7 @@ impl ThinkingSetting {
 pub struct OrphanedPermission {
     /// Which tool use of the starting messages it is about.
     pub tool_use_id: Arc<str>,
-    /// What was answered.
+    /// The answer.
     pub answer: PermissionAnswer,
 }
 
@@ -129,14 +129,14 @@ pub struct OrphanedPermission {
 pub struct SlashCommand {
     /// Its name, without the slash.
     pub name: Arc<str>,
-    /// What it does.
+    /// Its effect.
     pub does: CommandAction,
     /// Rules for what may run from then on without being asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allows: Vec<Arc<str>>,
 }
 
-/// What a slash command does.
+/// The effect of a slash command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandAction {

@@ -1,8 +1,8 @@
 //! How settings are declared: once, with type, default and meaning, for the engine and for the files that set them.
 //!
-//! `settings! { (pub struct X, keys x_keys { … }) }` makes the struct with its defaults, and a macro `x_keys!` that hands the same lines to another macro.
-//! The language of scenarios takes them from there, so that a setting is a key of its files without a second description. A line is
-//! `field: Type as Form = default, fact("…");`: form and facts say how files write it (`scenario::language`), and mean nothing here.
+//! `settings! { (pub struct X, keys x_keys { … }) }` makes the struct with its defaults, and a macro `x_keys!` that hands the same lines to another
+//! macro. The language of scenarios takes them from there, so that a setting is a key of its files without a second description. A line is `field:
+//! Type as Form = default, fact("…");`: form and facts say how files write it (`scenario::language`), and mean nothing here.
 
 /// See the top of this file. The first argument is a dollar sign.
 macro_rules! settings {

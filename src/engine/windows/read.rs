@@ -52,11 +52,11 @@ mod tests {
         let faults = [
             (String::from("x = 1"), "line 1: the table has no `x`; it has compiled, window"),
             (String::from("[[window]]"), "line 1: the table lacks `compiled`"),
-            (GOOD.replace("2026-01-02", "today"), "line 1: `compiled`: `today` is no date"),
+            (GOOD.replace("2026-01-02", "today"), "line 1: `compiled`: `today` is not a date"),
             (GOOD.replace("[[window]]", "[window]"), "line 2: `window`: its entries are written under [[window]]"),
             (GOOD.replace("tokens", "token"), "line 4: [[window]] has no `token`; it has models, tokens, source, seen"),
-            (GOOD.replace("1_000", "'1000'"), "line 4: `tokens`: a whole number of tokens is wanted here"),
-            (GOOD.replace("['a', 'b']", "[]"), "line 3: `models`: a list of names is wanted here"),
+            (GOOD.replace("1_000", "'1000'"), "line 4: `tokens`: expected a whole number of tokens"),
+            (GOOD.replace("['a', 'b']", "[]"), "line 3: `models`: expected a list of names"),
             (GOOD.replace("'b'", "'a'"), "line 2: `a` has a window already"),
             (GOOD.replace("source = 's'\n", ""), "line 2: [[window]] lacks `source`"),
         ];

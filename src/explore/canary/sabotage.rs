@@ -1,4 +1,4 @@
-//! What each canary does to what passes.
+//! The sabotage of each canary.
 
 use core::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! What a value of a file is, found from what it holds (K-5): names and endings of recordings follow no rule.
+//! The format of a file, found from its content (K-5): names and endings of recordings follow no rule.
 
 use super::node::DataNode;
 use super::service::answer_shape;

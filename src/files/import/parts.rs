@@ -1,4 +1,4 @@
-//! What the readers of exchanges share: methods, statuses, headers and bodies in the forms that recorders use.
+//! Common parts of the readers of exchanges: methods, statuses, headers and bodies in the forms of the recorders.
 
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};

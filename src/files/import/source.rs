@@ -1,4 +1,4 @@
-//! What a file is before it is a recording: compressed, marked, of one syntax or another (K-5).
+//! The outer form of a file: compression, byte-order mark, syntax (K-5).
 //!
 //! Nothing here takes a file into memory: a beginning is looked at, the rest is read as it is asked for.
 
@@ -46,7 +46,7 @@ pub(super) enum SourceError {
 /// Something that people have and that is no recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ForeignFile {
-    /// What it is.
+    /// Its kind.
     pub(super) what: &'static str,
     /// What to do.
     pub(super) next: &'static str,

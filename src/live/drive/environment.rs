@@ -1,4 +1,4 @@
-//! What surrounds a driven client: folders that were made for it, and variables that tell it where the server is.
+//! The environment of a driven client: its folders, and variables with the address of the server.
 
 use std::fs;
 use std::io;

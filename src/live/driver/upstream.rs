@@ -33,7 +33,7 @@ pub enum UpstreamError {
     Url {
         /// What was given.
         url: String,
-        /// What the parser says.
+        /// The error of the parser.
         problem: String,
     },
     /// It is neither `http` nor `https`.

@@ -1,4 +1,4 @@
-//! What a recording holds, in numbers and in words.
+//! The summary of a recording, in numbers and in words.
 
 use std::collections::BTreeMap;
 

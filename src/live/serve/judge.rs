@@ -1,4 +1,4 @@
-//! What is wrong with what a client asked, as far as its requests show it.
+//! The problems of a client's requests.
 //!
 //! Of the oracles that one is asked which looks at requests alone: tool uses and results belong together (O-1). That the API takes what is sent
 //! (O-10) was seen when it was answered. Others need to see what comes out of an engine.

@@ -1,4 +1,4 @@
-//! What of a plan goes over the wire, and when: a pure function.
+//! The bytes of a response plan with their times: a pure function.
 //!
 //! A plan speaks of what a client comes to see; a connection that was accepted can do most of that, and for the rest says so.
 

@@ -1,4 +1,4 @@
-//! What one client asks, what it is answered, and what will be in its verdict.
+//! The session of one client: its requests, their answers, and its verdict.
 
 use tokio::time::Instant;
 

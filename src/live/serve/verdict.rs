@@ -1,4 +1,4 @@
-//! What is left when serving is over: what was asked, what was answered, and what is wrong with it (K-6).
+//! The verdict when serving is over: the requests, the answers, and the problems (K-6).
 
 use core::fmt;
 

@@ -1,6 +1,6 @@
 //! Statements of the shipped scenarios, each misspelt or misplaced by itself: the run fails and names the line (F-10).
 //!
-//! What is changed is put over the file as `--set` would, so that it stays where it is.
+//! A change is put over the file as `--set` does, so that the file stays where it is.
 
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,7 @@ fn changes_of(file: &Path) -> Vec<Misspelling> {
     let loaded = &runs[0];
     let scenario = &loaded.setup.scenario;
     let change = |path: &Place, key: &str, value: String| {
-        let place = loaded.places.fault(path, String::new(), None)?;
+        let place = loaded.places.diagnostic(path, String::new(), None)?;
         let line = format!("{}:{}:", place.source, place.line);
         Some(Misspelling { file: file.into(), key: format!("{}.{key}", dotted(path)?), value, line })
     };

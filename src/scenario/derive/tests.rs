@@ -1,4 +1,4 @@
-//! What a recorded session says of its scenario (K-4).
+//! The scenario of a recorded session (K-4).
 
 use super::*;
 use crate::engine::settings::{ContextWindow, HostMessage, NeighbourMerging, RequestPlace, ToolSafety};

@@ -167,7 +167,7 @@ impl KeyForm for SeedNumber {
                     Some(digits) => u64::from_str_radix(digits, 16),
                     None => text.trim().parse(),
                 };
-                understood(value, report, number.map(Seed).map_err(|_| format!("`{text}` is no seed")), SEED_HELP)
+                understood(value, report, number.map(Seed).map_err(|_| format!("`{text}` is not a seed")), SEED_HELP)
             }
             _ => wrong(value, report, "a whole number, or text with one"),
         }

@@ -132,7 +132,7 @@ impl ReadableText for NanoUsd {
 
     fn from_text(text: &str) -> Result<Self, String> {
         let sum = Self::read(text).map_err(|problem| problem.to_string())?;
-        if sum == Self::default() { Err("a budget of nothing cannot be used up".into()) } else { Ok(sum) }
+        if sum == Self::default() { Err("a budget must be more than nothing".into()) } else { Ok(sum) }
     }
 
     fn to_text(&self) -> String {
@@ -154,7 +154,7 @@ impl ReadableText for Date {
 }
 
 fn problem_with_folder(path: &str) -> Option<String> {
-    (!path.starts_with('/')).then(|| format!("the working directory is an absolute path, and `{path}` is none"))
+    (!path.starts_with('/')).then(|| format!("the working directory must be an absolute path, and `{path}` is not one"))
 }
 
 impl WordValue for SiblingAbort {

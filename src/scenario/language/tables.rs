@@ -139,7 +139,7 @@ fn read_entries<T: KeyTable>(value: &TreeValue, key: &str, title: &str, report: 
             let section = if title.starts_with('[') { format!("write {title} as the section's head, or ") } else { String::new() };
             let help = format!("{section}write {key} = [{{ … }}]");
             report.value(value.place, format!("expected an array of tables, found {}", value.found()), Some(help));
-            // A single table is meant as the only entry, and may have faults of its own.
+            // A single table is meant as the only entry, and may have diagnostics of its own.
             let is_table = matches!(value.kind, TreeValueKind::Table(_));
             is_table.then(|| read_table_value(value, title, report).into_iter().collect())
         }

@@ -8,7 +8,7 @@ use crate::scenario::language::keys::KeyTable;
 
 /// One table being read.
 pub(crate) struct TableReader<'a, 'r> {
-    /// Where faults go.
+    /// Where diagnostics go.
     pub(crate) report: &'r mut DiagnosticReport,
     /// Where the table is.
     pub(crate) place: TextPlace,
@@ -45,7 +45,7 @@ impl<'a> TableReader<'a, '_> {
 
     /// The member of this name, of whatever kind.
     pub(crate) fn member(&self, key: &'static str) -> Option<&'a TreeMember> {
-        debug_assert!(self.known.contains(&key), "`{key}` is no key of {}: describe it in the table's keys", self.title);
+        debug_assert!(self.known.contains(&key), "`{key}` is not a key of {}: describe it in the table's keys", self.title);
         self.table.get(key)
     }
 
@@ -108,7 +108,7 @@ impl<'a> TableReader<'a, '_> {
         self.report.value(place, message, None);
     }
 
-    /// The first of these members that is there; a second one is a fault, for only one of them can count.
+    /// The first of these members that is there; a second one is a diagnostic, for only one of them can count.
     pub(crate) fn one_of(&mut self, keys: &[&'static str]) -> Option<&'a TreeMember> {
         let mut given: Vec<&TreeMember> = keys.iter().filter_map(|key| self.member(key)).collect();
         given.sort_by_key(|member| member.place);

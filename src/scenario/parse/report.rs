@@ -1,4 +1,4 @@
-//! Collects what is wrong while a scenario is read: nothing stops at the first fault (F-7).
+//! Collects what is wrong while a scenario is read: nothing stops at the first diagnostic (F-7).
 
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::nearest::nearest;
@@ -6,12 +6,12 @@ use super::recovery::{RecoveredText, syntax};
 use super::tree::{TextPlace, TreeValue};
 use crate::prelude::*;
 
-/// The sources, and the faults found so far.
+/// The sources, and the diagnostics so far.
 pub(crate) struct DiagnosticReport {
     sources: Vec<ReportSource>,
     /// A file that is extended and was not found: whatever is missing may be in it.
     base_is_lost: bool,
-    faults: Vec<(TextPlace, String, Option<String>)>,
+    diagnostics: Vec<(TextPlace, String, Option<String>)>,
 }
 
 /// A text that places are in.
@@ -27,14 +27,14 @@ struct ReportSource {
 impl DiagnosticReport {
     /// A report on nothing yet; the first file that is added is source 0.
     pub(crate) fn new() -> Self {
-        Self { sources: Vec::new(), base_is_lost: false, faults: Vec::new() }
+        Self { sources: Vec::new(), base_is_lost: false, diagnostics: Vec::new() }
     }
 
     /// Adds a file with its syntax errors, and gives its number.
-    pub(super) fn add_file(&mut self, name: &str, text: &str, mended: &RecoveredText) -> usize {
+    pub(super) fn add_file(&mut self, name: &str, text: &str, recovered: &RecoveredText) -> usize {
         let source = self.sources.len();
-        self.sources.push(ReportSource { name: name.into(), text: text.into(), lost: mended.lost.clone(), is_file: true });
-        for (span, message) in &mended.errors {
+        self.sources.push(ReportSource { name: name.into(), text: text.into(), lost: recovered.lost.clone(), is_file: true });
+        for (span, message) in &recovered.errors {
             let (message, help) = syntax::explained(text, span, message);
             self.value(TextPlace { source, start: span.start, end: span.end }, message, help);
         }
@@ -65,7 +65,7 @@ impl DiagnosticReport {
 
     /// Something is wrong at a place.
     pub(crate) fn value(&mut self, place: TextPlace, message: String, help: Option<String>) {
-        self.faults.push((place, message, help));
+        self.diagnostics.push((place, message, help));
     }
 
     /// A value is not of the kind that it should be.
@@ -111,22 +111,22 @@ impl DiagnosticReport {
         written.find(text).map(|at| place.start + at)
     }
 
-    /// A fault with nothing said yet, for what is only found out later (a file that is not there).
-    pub(crate) fn fault_at(&self, place: TextPlace) -> Diagnostic {
-        self.fault((place, String::new(), None))
+    /// A diagnostic without a message, for what is only found out later (a file that is not there).
+    pub(crate) fn diagnostic_at(&self, place: TextPlace) -> Diagnostic {
+        self.diagnostic((place, String::new(), None))
     }
 
-    fn fault(&self, (place, message, help): (TextPlace, String, Option<String>)) -> Diagnostic {
+    fn diagnostic(&self, (place, message, help): (TextPlace, String, Option<String>)) -> Diagnostic {
         let source = &self.sources[place.source.min(self.sources.len() - 1)];
         Diagnostic::at(&source.name, &source.text, place.start, place.end, message, help)
     }
 
-    /// All faults in the order of their places, or `Ok` when there are none.
+    /// All diagnostics in the order of their places, or `Ok` without any.
     pub(crate) fn verdict(&self) -> Result<(), Diagnostics> {
-        let mut found = self.faults.clone();
+        let mut found = self.diagnostics.clone();
         found.sort_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
         found.dedup();
-        let faults: Vec<Diagnostic> = found.into_iter().map(|found| self.fault(found)).collect();
-        if faults.is_empty() { Ok(()) } else { Err(Diagnostics(faults)) }
+        let diagnostics: Vec<Diagnostic> = found.into_iter().map(|found| self.diagnostic(found)).collect();
+        if diagnostics.is_empty() { Ok(()) } else { Err(Diagnostics(diagnostics)) }
     }
 }

@@ -137,7 +137,7 @@ impl TreeValue {
     }
 }
 
-/// Writes items with commas between brackets; goes on after one that could not be written, so that all faults are found.
+/// Writes items with commas between brackets; goes on after one that could not be written, so that all problems are found.
 fn write_all<T>(out: &mut String, [open, close]: [char; 2], items: &[T], mut write: impl FnMut(&mut String, &T) -> bool) -> bool {
     let mut whole = true;
     out.push(open);
@@ -149,10 +149,10 @@ fn write_all<T>(out: &mut String, [open, close]: [char; 2], items: &[T], mut wri
     whole
 }
 
-/// Reads a mended file; its errors are reported elsewhere.
-pub(super) fn from_file(mended: &RecoveredText, original: &str, source: usize) -> TreeTable {
-    let (table, _duplicates) = DeTable::parse_recoverable(&mended.text);
-    let reading = TreeReader { places: Some((RecoveredPlaces::new(&mended.text, original), &mended.stand_ins)), source, offset: 0 };
+/// Reads a recovered file; its errors are reported elsewhere.
+pub(super) fn from_file(recovered: &RecoveredText, original: &str, source: usize) -> TreeTable {
+    let (table, _duplicates) = DeTable::parse_recoverable(&recovered.text);
+    let reading = TreeReader { places: Some((RecoveredPlaces::new(&recovered.text, original), &recovered.stand_ins)), source, offset: 0 };
     reading.table(table.get_ref())
 }
 

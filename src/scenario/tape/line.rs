@@ -45,7 +45,7 @@ use crate::wire::raw_json::{self, RawObject};
 /// One line, with the members that this version does not know (F-5).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TapeLine {
-    /// What it says.
+    /// Its content.
     pub kind: LineKind,
     /// Further members, values byte for byte.
     pub unknown: Vec<(Arc<str>, Json)>,
@@ -131,7 +131,7 @@ pub struct RequestLine {
 pub struct LineError {
     /// Where in the line, from 1, in bytes.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
     /// Whether the line is the beginning of a JSON value that continues: what a cut leaves.
     pub unfinished: bool,

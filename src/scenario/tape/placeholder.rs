@@ -1,4 +1,4 @@
-//! What stands on a tape in place of a secret, as far as it shows in a text (K-2). The redactor makes it, and comparisons must know it.
+//! The placeholders of secrets on a tape, as texts show them (K-2). The redactor makes it, and comparisons must know it.
 
 /// What a placeholder begins with; digits follow, and `x` up to the secret's length.
 pub(crate) const WORD: &str = "REDACTED";

@@ -1,4 +1,4 @@
-//! What became of a request, as far as it says which requests continue from it (M-3).
+//! The fate of a request's answer: it decides which requests may continue from it (M-3).
 //!
 //! Clients send back what they were answered, and some send it back with changes: without citations, in another order, with another spelling of a
 //! tool's name. Such an answer is still known by its [`BlockGist`]: the id of a tool use, how a text begins or ends.

@@ -1,4 +1,4 @@
-//! What did happen, for the sentence on what did not.
+//! Evidence beside a statement that did not come to pass: the related events that did happen.
 
 use alloc::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! One event as one line: who, what, and the words; and from which level of detail on it is shown.
+//! One event as one line: actor, action and text; and the level of detail from which on it is shown.
 
 use super::super::event::{Event, EventKind, FrameRecord, RequestRecord, cut};
 use super::{DetailLevel, LineContext, end_text, one_line};

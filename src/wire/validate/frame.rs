@@ -1,4 +1,4 @@
-//! What the API asks of all that surrounds the conversation: the output cap, thinking, sampling, effort, cache breakpoints (N-6).
+//! The API's rules for the frame of a conversation: the output cap, thinking, sampling, effort, cache breakpoints (N-6).
 
 use memchr::memmem::Finder;
 

@@ -1,4 +1,4 @@
-//! What the API asks of images: how many, how many bytes, how wide and high (N-6).
+//! The API's rules for images: number, bytes, width and height (N-6).
 //!
 //! Sizes in pixels are read from the heads of PNG and GIF, which lie at fixed places; other formats are taken as they are.
 

@@ -1,4 +1,4 @@
-//! What the API really said to requests (N-6): recordings that are no part of this repository, a test for each.
+//! Refusals of the real API (N-6): recordings outside of this repository, a test for each.
 //!
 //! The file is `../shared/wire/refusals.jsonl`: a request a line, with its status and the API's words. Without it these tests say loudly that
 //! they were skipped; the same rules are held by requests of our own in `tests.rs`.

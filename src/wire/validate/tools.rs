@@ -1,4 +1,4 @@
-//! What the API asks of the tools: names that differ, input schemas that are objects, and what it can compile where a tool is `strict` (N-6).
+//! The API's rules for tools: names that differ, input schemas that are objects, and what it can compile where a tool is `strict` (N-6).
 //!
 //! The texts are the API's own, as recorded. It refuses some schemas within these limits, too ("Schema is too complex for compilation"):
 //! how it measures that is not published, so no client can know, and they are taken here.

@@ -1,4 +1,4 @@
-//! What the API asks of the conversation: roles, content, tool uses and their results (N-6).
+//! The API's rules for a conversation: roles, content, tool uses and their results (N-6).
 
 use super::super::block::{Block, BlockKind, Message, Role};
 use super::super::models::{ModelFacts, ModelGeneration};

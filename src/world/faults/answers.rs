@@ -1,4 +1,4 @@
-//! What comes in an answer's place: errors as the API and proxies have them, and connections that come to nothing (M-4).
+//! Replacements of an answer: errors of the API and of proxies, and failed connections (M-4).
 
 use super::super::choices::ChoiceMaker;
 use super::super::pacing::AnswerTimesTable;

@@ -34,7 +34,7 @@ pub(super) fn row(case: &ClientCase, client: &SdkClient, seen: ClientObservation
     let mut row = row_of_requests(case.name, client.sdk.name(), case.gaps, outcome, seen);
     row.remark = case.remark;
     if row.outcome != outcome {
-        row.problems.push(format!("the client says `{}`, and not `{outcome}`", row.outcome));
+        row.problems.push(format!("the client reports `{}`, and not `{outcome}`", row.outcome));
     }
     row
 }

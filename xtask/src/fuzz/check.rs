@@ -108,7 +108,10 @@ fn read_back(scenario: &Scenario, text: &str) -> Result<RunSetup, FuzzFinding> {
         Err(panic) => return Err(FuzzFinding::new("language", format!("the parser panicked: {panic}"))),
     };
     if parsed != *scenario {
-        return Err(FuzzFinding::new("language", format!("what was written is read otherwise: {}", first_difference(&parsed, scenario))));
+        return Err(FuzzFinding::new(
+            "language",
+            format!("the written scenario reads back differently: {}", first_difference(&parsed, scenario)),
+        ));
     }
     let mut setup = RunSetup::new(parsed, None).map_err(|error| FuzzFinding::new("language", error.to_string()))?;
     schema::attach(&mut setup.environment);

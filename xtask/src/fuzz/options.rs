@@ -58,14 +58,15 @@ pub(crate) fn main(options: &[&str]) -> ExitCode {
     write_all(&options, &groups);
     let lacks = options.cases >= LONG_RUN && options.only.is_empty() && !missing.is_empty();
     if lacks {
-        println!("what is never reached is never tried: give it to the strategies (src/strategies)");
+        println!("unreached parts are not tested: add them to the strategies (src/strategies)");
     }
     if groups.is_empty() && !lacks { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn read(mut words: &[&str]) -> Result<FuzzOptions, String> {
     let mut options = FuzzOptions { cases: 2_000, seed: 1, only: Vec::new(), out: crate::root().join("target/fuzz-scenarios"), case: None };
-    let number = |name: &str, text: &str| text.parse::<u64>().map_err(|_| format!("`{name}` wants a whole number, and `{text}` is none"));
+    let number =
+        |name: &str, text: &str| text.parse::<u64>().map_err(|_| format!("`{name}` needs a whole number, and `{text}` is not one"));
     loop {
         words = match words {
             [] => return Ok(options),

@@ -1,4 +1,4 @@
-//! What is attached to a summary (C-4): the files that were read last, the plan, invoked skills.
+//! Attachments of a summary (C-4): the files that were read last, the plan, invoked skills.
 //!
 //! A file's content is what Read gave last, so only results that the conversation shows can be attached. Without them the agent would have to read
 //! the files again after a summary.

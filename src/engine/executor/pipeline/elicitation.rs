@@ -1,4 +1,4 @@
-//! What a tool's server asks the user while the tool runs (S-11: elicitation handler).
+//! Questions of a tool's server to the user while the tool runs (S-11: elicitation handler).
 //!
 //! The tool waits for the answer, and so does its use: it counts as executing, and no time of the engine's runs against the person. Questions of
 //! one run are put one at a time, in order, because an answer says no more than which run it is for.

@@ -1,4 +1,4 @@
-//! Tables of decisions: what is said on the left, what follows on the right.
+//! Tables of decisions: the rules on the left, the decision on the right.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a scenario says at one place and another takes back, or what nothing can come of (F-10).
+//! Contradictions in a scenario, and keys without an effect (F-10).
 
 use super::*;
 

@@ -119,7 +119,7 @@ impl KeyForm for FigureRange {
         let range = span::latency(text).and_then(|latency| match latency {
             Latency::Fixed(span) => Ok((span, span)),
             Latency::Uniform(low, high) => Ok((low, high)),
-            _ => Err(format!("`{text}` is no range of durations")),
+            _ => Err(format!("`{text}` is not a range of durations")),
         });
         understood(value, report, range, RANGE_HELP)
     }

@@ -50,7 +50,7 @@ impl ConvertedTable for NormaliseRule {
 
     fn from_keys(keys: NormaliseKeys, reader: &mut TableReader<'_, '_>) -> Option<Self> {
         if reader.one_of(&["member", "after"]).is_none() {
-            let message = format!("{} does not say where", reader.title());
+            let message = format!("{} needs a place", reader.title());
             reader.lacks(&["member", "after"], message, Some("give `member` or `after`".into()));
         }
         let NormaliseKeys { name, member, after, until } = keys;

@@ -71,11 +71,11 @@ pub(crate) fn check(expect: &Expectations, reader: &mut TableReader<'_, '_>) {
         reader.value_problem("ends_before", "no run can end before `ends_before` and after `ends_after`".into());
     }
     if expect.ends_after == Some(Micros::ZERO) {
-        reader.value_problem("ends_after", "every run ends at or after 0s, so that nothing is asked here".into());
+        reader.value_problem("ends_after", "every run ends at or after 0s, so this key checks nothing".into());
     }
     for key in ["text_present", "text_absent", "sent", "not_sent", "order"] {
         for place in blank_texts(reader, key) {
-            reader.report.value(place, format!("an empty text is in everything: name what `{key}` is about"), None);
+            reader.report.value(place, format!("an empty text occurs everywhere: write the text that `{key}` checks"), None);
         }
     }
 }
@@ -91,7 +91,7 @@ fn blank_texts(reader: &mut TableReader<'_, '_>, key: &'static str) -> Vec<TextP
 pub(crate) fn check_bound(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
     let limit = scenario.limits.time;
     if let Some(bound) = scenario.expect.ends_before.filter(|bound| *bound >= limit) {
-        let message = format!("`ends_before` is {bound}, and a run is stopped at {limit} (`time` in [limits]), so that nothing is asked");
+        let message = format!("`ends_before` is {bound}, and a run is stopped at {limit} (`time` in [limits]), so this key checks nothing");
         reader.key_problem("expect", message);
     }
 }

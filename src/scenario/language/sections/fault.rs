@@ -126,7 +126,7 @@ impl ConvertedTable for FaultKind {
         let kinds: Vec<&'static str> = FaultKindKeys::names().into_iter().filter(is_kind).collect();
         let Some(which) = reader.one_of(&kinds) else {
             let list = kinds.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
-            reader.lacks(&kinds, format!("{} does not say what goes wrong", reader.title()), Some(format!("give one of {list}")));
+            reader.lacks(&kinds, format!("{} needs a kind of failure", reader.title()), Some(format!("give one of {list}")));
             return None;
         };
         check_details(reader, &which.key);
@@ -159,13 +159,13 @@ impl ConvertedTable for FaultKind {
 fn check_details(reader: &mut TableReader<'_, '_>, kind: &str) {
     for key in ANSWER_DETAILS {
         if !ANSWERS.contains(&kind) && reader.member(key).is_some() {
-            reader.key_problem(key, format!("`{key}` belongs to a fault with `status` or `error`, this one is about `{kind}`"));
+            reader.key_problem(key, format!("`{key}` belongs to a fault with `status` or `error`, and this one has `{kind}`"));
         }
     }
     if let (false, Some(place)) = (COUNTING.contains(&kind), reader.member(COUNT).map(|member| member.place)) {
         let list = COUNTING.map(|key| format!("`{key}`")).join(", ");
         let help = format!("it belongs to {list}; `cut`, `stall` and `event` have it inside their table");
-        reader.report.value(place, format!("`{COUNT}` means nothing beside `{kind}`"), Some(help));
+        reader.report.value(place, format!("`{COUNT}` has no effect beside `{kind}`"), Some(help));
     }
 }
 
@@ -399,7 +399,7 @@ impl KeyForm for NumberSpan {
             TreeValueKind::Text(text) => match span(text) {
                 Some(span) => span,
                 None => {
-                    report.value(value.place, format!("`{text}` is no range of numbers"), Some(SPAN_HELP.into()));
+                    report.value(value.place, format!("`{text}` is not a range of numbers"), Some(SPAN_HELP.into()));
                     return None;
                 }
             },

@@ -297,8 +297,7 @@ fn check_results(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
         tool_uses(scenario).into_iter().filter(|tool_use| has_outcome(tool_use.block) && scenario.results.contains_key(&tool_use.id));
     for tool_use in both {
         let place = reader.entry_place_where("result", "tool_use", &tool_use.id);
-        let message =
-            format!("tool use `{}` says itself what comes of it, so that this [[result]] is never used; keep one of them", tool_use.id);
+        let message = format!("tool use `{}` has an outcome of its own, so this [[result]] is never used; keep one of them", tool_use.id);
         reader.report.value(place, message, None);
     }
 }
@@ -347,7 +346,7 @@ impl KeyForm for RuleId {
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<String> {
         let text = String::read(value, at, report)?;
         if !is_rule(&text) {
-            report.value(value.place, format!("`{text}` is no rule; a rule looks like T-5"), None);
+            report.value(value.place, format!("`{text}` is not a rule id; write one such as T-5"), None);
         }
         Some(text)
     }

@@ -42,7 +42,7 @@ impl ConvertedTable for ScriptedHook {
         if let (Some(event), Some(_)) = (event, &matcher)
             && !event.is_about_a_tool()
         {
-            let message = format!("a hook of `{}` is asked about no tool: remove `matcher`", event.as_str());
+            let message = format!("a hook of `{}` has no tool to match: remove `matcher`", event.as_str());
             reader.key_problem("matcher", message);
         }
         Some(Self { definition: HookDefinition { name: name?, event: event?, matcher, timeout }, latency, replies, may })

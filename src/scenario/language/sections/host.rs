@@ -81,7 +81,7 @@ fn check_set(reader: &mut TableReader<'_, '_>, set: &Json) {
     let value = set.to_value();
     let is = |name: &str, fits: fn(&serde_json::Value) -> bool| value.get(name).is_none_or(fits);
     let problem = match () {
-        () if value.get("messages").is_some() => "`messages` cannot be set; write [[message]] for what the host says",
+        () if value.get("messages").is_some() => "`messages` cannot be set; write [[message]] for messages of the host",
         () if !is("model", |model| model.as_str().is_some_and(|model| !model.is_empty())) => "`model` in `set` is the name of a model",
         () if !is("max_tokens", serde_json::Value::is_u64) => "`max_tokens` in `set` is a whole number",
         () if !is("stream", serde_json::Value::is_boolean) => "`stream` in `set` is true or false",
@@ -96,9 +96,9 @@ fn check_unset(reader: &mut TableReader<'_, '_>, keys: &ChangeKeys) {
     for (nth, name) in keys.unset.iter().enumerate() {
         let is_set = keys.set.to_value().get(&**name).is_some() || (&**name == "tools" && keys.tools.is_some());
         let problem = if REQUIRED.contains(&&**name) {
-            format!("every request has `{name}`: it cannot be taken out")
+            format!("every request has `{name}`: it cannot be removed")
         } else if is_set || keys.unset[..nth].contains(name) {
-            format!("this [[change]] says `{name}` twice; keep one of the two")
+            format!("this [[change]] has `{name}` twice; keep one of the two")
         } else {
             continue;
         };
@@ -112,7 +112,7 @@ keys! {
         /// The request.
         at: Option<RequestPlace> as Option<Inline<RequestPlace>> = None,
             required_such_as(", a request such as { prompt = 1, request = 2 }"), example("{ prompt = 1, request = 2 }");
-        /// Who speaks.
+        /// The role of a message.
         role: Role = Role::User;
         /// Where the message goes.
         place: MessagePlace = MessagePlace::default();
@@ -151,7 +151,7 @@ pub(crate) fn check(reader: &mut TableReader<'_, '_>, scenario: &Scenario) {
             && let Some(name) = members(one).into_iter().find(|name| members(other).contains(name))
         {
             let place = reader.entry_place("change", nth + 1);
-            let message = format!("two [[change]] entries say `{name}` from one request on; keep one of them");
+            let message = format!("two [[change]] entries set `{name}` from the same request on; keep one of them");
             reader.report.value(place, message, None);
         }
     }

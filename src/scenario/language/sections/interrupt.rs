@@ -215,13 +215,13 @@ impl ConvertedTable for Option<InterruptMoment> {
 /// Before the engine has seen something it has done nothing about it, and there is no time to wait.
 fn check_before(reader: &mut TableReader<'_, '_>, anchor: &InterruptTrigger) {
     if reader.member("offset").is_some() {
-        reader.key_problem("offset", "what comes before its trigger comes in the same instant: remove `offset`".into());
+        reader.key_problem("offset", "with side = \"before\" it comes in the same instant as its trigger: remove `offset`".into());
     }
     if !anchor.is_an_input()
         && let Some(place) = reader.member("side").map(|member| member.value.place)
     {
         let help = "\"before\" goes with `event`, and with `tool` whose state is \"completed\"";
-        reader.report.value(place, "nothing can come before what the engine itself does".into(), Some(help.into()));
+        reader.report.value(place, "no action can come before an effect of the engine".into(), Some(help.into()));
     }
 }
 
@@ -277,7 +277,7 @@ impl ConvertedTable for Trigger {
         };
         for (companion, anchors) in COMPANIONS {
             if reader.has_any(&[companion]) && !anchors.contains(&which.key.as_str()) {
-                let message = format!("`{companion}` means nothing beside `{}`: remove it", which.key);
+                let message = format!("`{companion}` has no effect beside `{}`: remove it", which.key);
                 reader.key_problem(companion, message);
             }
         }

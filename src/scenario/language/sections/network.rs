@@ -103,7 +103,7 @@ impl KeyForm for EventTime {
         let span = Latency::read(value, at, report)?;
         if matches!(span, Latency::Recorded { .. } | Latency::Table(_)) {
             let help = Some(format!("write {key} = \"2s\", or a range: {key} = \"1s..3s\"", key = at.key));
-            report.value(value.place, "no recording and no table says when a network fails".into(), help);
+            report.value(value.place, "a network event needs a time or a range, not a recording or a table".into(), help);
         }
         Some(span)
     }

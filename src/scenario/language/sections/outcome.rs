@@ -144,7 +144,7 @@ impl ConvertedTable for Option<ScriptedOutcome> {
 /// Only an error has a cause.
 fn check_cause(keys: &OutcomeKeys, reader: &mut TableReader<'_, '_>) {
     if reader.member("cause").is_some() && !keys.is_error {
-        reader.key_problem("cause", "`cause` says what kind of error it is: add is_error = true".into());
+        reader.key_problem("cause", "`cause` names the kind of an error: add is_error = true".into());
     }
 }
 
@@ -298,10 +298,7 @@ impl ConvertedTable for Option<ScriptedReply<ToolCheck>> {
         }
         if !reader.has_any(&[&FINDINGS[..], &["check_latency", "check_never_answers"]].concat()) {
             if reader.member("check_may").is_some() {
-                reader.value_problem(
-                    "check_may",
-                    "`check_may` is about the tool's check, and no other key is: give one, or remove it".into(),
-                );
+                reader.value_problem("check_may", "`check_may` needs another key of the tool's check: give one, or remove it".into());
             }
             return Some(None);
         }

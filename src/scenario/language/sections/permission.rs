@@ -41,7 +41,7 @@ impl KeyForm for RuleText {
 
 fn check_rule(value: &TreeValue, report: &mut DiagnosticReport, about: &str) {
     if let Some(problem) = rule::problem(about) {
-        report.value(value.place, format!("`{about}` is no rule: {problem}"), None);
+        report.value(value.place, format!("`{about}` is not a rule: {problem}"), None);
     }
 }
 

@@ -290,6 +290,6 @@ pub(crate) fn check_faults(reader: &mut TableReader<'_, '_>, plan: &Plan, rules:
         let place = choices.value.member(name).map_or(choices.place, |member| member.place);
         let list = probable.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
         let help = if probable.is_empty() { String::from("no [[fault]] has a `probability`") } else { format!("known here: {list}") };
-        reader.report.value(place, format!("no [[fault]] with a `probability` is called `{fault}`"), Some(help));
+        reader.report.value(place, format!("no [[fault]] with a `probability` has the name `{fault}`"), Some(help));
     }
 }

@@ -101,7 +101,7 @@ impl ConvertedTable for ScriptedPrompt {
 keys! {
     /// `[[history]]`: a message from before the first prompt.
     pub(crate) struct HistoryKeys {
-        /// Who speaks.
+        /// The role of a message.
         role: Option<Role> = None, required_such_as(": \"user\", \"assistant\" or \"system\"");
         /// The message.
         content: Option<Content> as Option<Flat<Content>> = None;
@@ -233,7 +233,7 @@ impl KeyForm for TokenCount {
     fn read(value: &TreeValue, at: KeyPosition<'_>, report: &mut DiagnosticReport) -> Option<u64> {
         let tokens = u64::read(value, at, report)?;
         if tokens > TOKENS_MAX {
-            report.value(value.place, format!("no answer has so many tokens; write {TOKENS_MAX} at most"), None);
+            report.value(value.place, format!("an answer cannot have so many tokens; write {TOKENS_MAX} at most"), None);
         }
         Some(tokens)
     }
@@ -277,7 +277,7 @@ fn header(member: &TreeMember, at: KeyPosition<'_>, report: &mut DiagnosticRepor
     let is_name =
         !member.key.is_empty() && member.key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
     let problem = if !is_name {
-        "this is no name of a header: letters, digits and `-` are"
+        "this is not the name of a header: use letters, digits and `-`"
     } else if text.chars().any(char::is_control) {
         "a header's text has no line breaks and no other control characters"
     } else if http::is_of_connection(&member.key) {
@@ -402,7 +402,7 @@ fn check_agents(keys: &ToolUseKeys, reader: &mut TableReader<'_, '_>) {
     }
     let turns = || keys.agent.iter().flat_map(|agent| &agent.turn).chain(&keys.synthesis);
     if reader.member("agent").is_some() && turns().any(makes_agents) {
-        reader.key_problem("agent", "an agent makes no agents, so a tool use of its own has no `agent`: remove that".into());
+        reader.key_problem("agent", "a sub-agent makes no agents: remove `agent` from its tool use".into());
     }
     if reader.member("synthesis").is_some() && keys.agent.len() < 2 {
         let message = "`synthesis` puts several results together: it needs two entries of `agent` or more".into();
@@ -432,7 +432,7 @@ impl KeyForm for ToolInput {
             TreeValueKind::Table(_) => value.to_json(report).map(|json| json.as_str().into()),
             TreeValueKind::StandIn => None,
             _ => {
-                report.mismatch(value, "a table, or text with what the model writes");
+                report.mismatch(value, "a table, or text as the model writes it");
                 None
             }
         }

@@ -1,4 +1,4 @@
-//! Answers of whoever is asked: one whose keys stand in the table itself, or several under `answers` (M-7).
+//! Scripted replies: one whose keys stand in the table itself, or several under `answers` (M-7).
 
 use core::marker::PhantomData;
 

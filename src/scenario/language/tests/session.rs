@@ -112,7 +112,7 @@ fn s_4_what_is_looked_up_reads_back() {
 #[test]
 fn s_11_what_cannot_be_meant_is_said() {
     let table = [
-        ("cwd = \"w\"", "absolute path"),
+        ("cwd = \"w\"", "must be an absolute path"),
         ("thinking = \"on\"", "off"),
         ("tool_use_summaries = \" \"", "names the model that is asked"),
         ("verbose = \"yes\"", "true or false"),
@@ -121,7 +121,7 @@ fn s_11_what_cannot_be_meant_is_said() {
         ("thinking = \"off\"\nrequest_extra = '{\"thinking\":{\"type\":\"adaptive\"}}'", "`request_extra` cannot both be given"),
         ("orphaned_permission = { tool_use_id = \"toolu_9\" }", "`toolu_9`, which is not in [[history]]"),
         ("orphaned_permission = { answer = \"allow\" }", "needs `tool_use_id`"),
-        ("orphaned_permission = { tool_use_id = \"a\", rules = [\"Bash(\"] }", "is no rule"),
+        ("orphaned_permission = { tool_use_id = \"a\", rules = [\"Bash(\"] }", "is not a rule"),
     ];
     for (keys, expected) in table {
         let text = format!("[engine]\n{keys}\n[[prompt]]\ntext = \"hi\"\n");
