@@ -15,7 +15,7 @@ use crate::engine::time::Time;
 use crate::prelude::*;
 
 impl Executor {
-    /// Aborts the query scope (T-12, Q-10): what waits is answered at once, what runs is told to stop, as its tool says.
+    /// Aborts the query scope (T-12, Q-10): what waits is answered, what runs is told to stop, as its tool and the settings say.
     pub(crate) fn abort(&mut self, scope: &mut PipelineScope<'_>, kind: AbortKind) {
         if matches!(self.aborts.query, None | Some(AbortKind::Interrupt)) {
             self.aborts.query = Some(kind); // what a message left alone ends with the prompt
